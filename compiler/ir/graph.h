@@ -1,0 +1,121 @@
+// The compiler's one representation: a graph of values and nodes in single assignment, with regions (a scan's body is a graph
+// inside a node) and named variables (parameters, optimizer slots, states of a stream). Plain data: every stage takes a Graph
+// and returns a Graph.
+//
+// Invariants (compiler/ir/verifier.h checks them):
+//  - every value has one producer: a node, an input or a variable; nodes stand in an order in which definitions precede uses;
+//  - a region is closed: its nodes use its own values only; what it needs from outside comes in through its inputs;
+//  - a node's operands and results are what its op's schema asks for, and re-running the shape rule gives the results' types.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/attributes.h"
+#include "runtime/dtype.h"
+#include "runtime/shape.h"
+#include "runtime/status.h"
+
+namespace graphrun::ir {
+
+struct OpSchema;
+
+using ValueId = std::int32_t;
+inline constexpr ValueId kNone = -1;  // an optional input that is absent
+
+struct TensorType {
+  Type type = Type::kFloat;
+  Shape shape;
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+  std::string str() const;  // "FLOAT[time, batch, 300]"
+};
+
+struct Value {
+  std::string name;         // "encode.forward.p": the path of instances and the equation; unique within its graph
+  TensorType type;
+  std::int32_t node = -1;   // index of its producer in Graph::nodes; -1: an input or a variable
+  std::int32_t result = 0;  // which of the producer's results
+};
+
+struct Graph;
+
+struct Node {
+  const OpSchema* op = nullptr;
+  std::vector<ValueId> inputs;   // by the schema's order; kNone where optional and absent
+  std::vector<ValueId> outputs;
+  Attributes attributes;
+  std::vector<Graph> regions;    // scan: one, its body
+  Location at;
+};
+
+// A feed of the root graph.
+struct Input {
+  ValueId value = kNone;
+  std::optional<Dim> below;      // INT32: elements are in [0, below)
+  std::optional<Symbol> lengths_of;
+};
+
+// How a variable starts.
+struct Initializer {
+  enum class Kind : std::uint8_t { kConstant, kUniform, kNormal, kOrthogonal, kXavier } kind = Kind::kConstant;
+  double amount = 0;
+  friend bool operator==(const Initializer&, const Initializer&) = default;
+};
+
+// A buffer that outlives a run. Its value's name is its full name, which stands in checkpoints.
+struct Variable {
+  enum class Kind : std::uint8_t { kParameter, kSlot, kState } kind = Kind::kParameter;
+  ValueId value = kNone;         // what it holds when the run begins
+  ValueId next = kNone;          // what it holds after the run; kNone: unchanged
+  Initializer init;
+  bool trainable = true;         // parameters
+  Location at;
+};
+
+struct Output {
+  std::string name;
+  ValueId value = kNone;
+};
+
+// A root graph has variables, and outputs by name. A region has inputs and outputs by position.
+//
+// The body of a scan (op "scan", attributes `states` S, `each` E, `steps` Dim, `reverse` bool):
+//   node inputs:   S begins, E sequences [steps, …], then invariants
+//   node outputs:  S ends, then each further body output stacked to [steps, …]
+//   body inputs:   S states (before the step), E slices, the invariants, last the step: INT32 []
+//   body outputs:  S states (after the step), then the step's outputs
+// `reverse` runs the steps from last to first; slices and stacked outputs keep their positions. Padding is no part of scan: the
+// front end writes it into the body as selections.
+struct Graph {
+  std::string name;
+  std::vector<Value> values;
+  std::vector<Node> nodes;
+  std::vector<Input> inputs;
+  std::vector<Variable> variables;
+  std::vector<Output> outputs;
+  // Symbols that are equal to an expression of others (the steps of a scan's history, by its time).
+  std::map<Symbol, Dim> defined_symbols;
+
+  Value& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }
+  const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
+  const TensorType& type(ValueId id) const { return value(id).type; }
+  const Output* output(std::string_view name) const;
+  const Variable* variable(std::string_view name) const;
+  std::int64_t parameter_count() const;  // elements of all parameters
+};
+
+// The four counts that name the operands of a scan; every pass that looks into one starts here.
+struct ScanLayout {
+  std::size_t states = 0, each = 0, invariants = 0, outputs = 0;
+  // Positions among the body's inputs.
+  std::size_t each_begin() const { return states; }
+  std::size_t invariant_begin() const { return states + each; }
+  std::size_t step() const { return states + each + invariants; }
+};
+ScanLayout scan_layout(const Node& scan);
+bool is_scan(const Node& node);
+
+}  // namespace graphrun::ir

@@ -1,0 +1,92 @@
+// How an op introduces itself. One file per op (or family of like ops) in ops/<family>/:
+//
+//   REGISTER_OP("softmax", "reduce")
+//       .Doc("y = exp(x) / sum(exp(x)) along axis. Positions from `lengths` on get 0; over nothing it gives 0.\n"
+//            "  let: \"weights = softmax(e, axis=0, lengths=lengths)\"")
+//       .Input("x", "[...] FLOAT")
+//       .OptionalInput("lengths", "INT32: the number of real positions along axis; its dims lead those of x without axis")
+//       .Int("axis", -1, "the axis that sums to one")
+//       .Output("y")
+//       .Shape([](ir::InferContext& c) { … c.outputs = {c.input(0)}; })
+//       .Gradient([](ir::GradientContext& c) { … });
+//   REGISTER_KERNEL("softmax", kCpu, [](const KernelRequest& request) -> Kernel { … });
+//
+// In equations, inputs come by position or, by name, as keywords; attributes as keywords.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/builder.h"
+#include "compiler/ir/op.h"
+#include "runtime/kernel.h"
+
+namespace graphrun {
+
+class OpDefinition {
+ public:
+  OpDefinition(std::string name, std::string family) {
+    schema_.name = std::move(name);
+    schema_.family = std::move(family);
+  }
+  OpDefinition& Doc(std::string doc) { schema_.doc = std::move(doc); return *this; }
+  OpDefinition& Input(std::string name, std::string doc) { return AddInput(std::move(name), std::move(doc), false, false); }
+  OpDefinition& OptionalInput(std::string name, std::string doc) { return AddInput(std::move(name), std::move(doc), true, false); }
+  OpDefinition& VariadicInput(std::string name, std::string doc) { return AddInput(std::move(name), std::move(doc), false, true); }
+  OpDefinition& Output(std::string name) { schema_.outputs.push_back(std::move(name)); return *this; }
+  // Attributes: with a default, or required.
+  OpDefinition& Bool(std::string n, bool d, std::string doc) { return Add(std::move(n), AttributeKind::kBool, d, std::move(doc)); }
+  OpDefinition& Int(std::string n, std::int64_t d, std::string doc) { return Add(std::move(n), AttributeKind::kInt, d, std::move(doc)); }
+  OpDefinition& Float(std::string n, double d, std::string doc) { return Add(std::move(n), AttributeKind::kFloat, d, std::move(doc)); }
+  OpDefinition& String(std::string n, std::string d, std::string doc) {
+    return Add(std::move(n), AttributeKind::kString, std::move(d), std::move(doc));
+  }
+  OpDefinition& Required(std::string n, AttributeKind kind, std::string doc) {
+    schema_.attributes.push_back({std::move(n), kind, std::nullopt, std::move(doc)});
+    return *this;
+  }
+  OpDefinition& Default(std::string n, AttributeKind kind, Attribute d, std::string doc) {
+    return Add(std::move(n), kind, std::move(d), std::move(doc));
+  }
+  OpDefinition& Shape(ir::ShapeRule rule) { schema_.infer = std::move(rule); return *this; }
+  OpDefinition& Gradient(ir::GradientRule rule) { schema_.gradient = std::move(rule); return *this; }
+  OpDefinition& NoGradient(std::string why) { schema_.no_gradient = std::move(why); return *this; }
+  OpDefinition& InPlace(int output, int input) { schema_.in_place.emplace_back(output, input); return *this; }
+  OpDefinition& View() { schema_.view = true; return *this; }
+  OpDefinition& Random() { schema_.random = true; return *this; }
+  OpDefinition& Update() { schema_.update = true; return *this; }
+  OpDefinition& Internal() { schema_.internal = true; return *this; }
+  OpDefinition& Infix(std::string symbol) { schema_.infix = std::move(symbol); return *this; }
+
+  const ir::OpSchema& schema() const { return schema_; }
+
+ private:
+  OpDefinition& AddInput(std::string name, std::string doc, bool optional, bool variadic) {
+    schema_.inputs.push_back({std::move(name), std::move(doc), optional, variadic});
+    return *this;
+  }
+  OpDefinition& Add(std::string n, AttributeKind kind, Attribute d, std::string doc) {
+    schema_.attributes.push_back({std::move(n), kind, std::move(d), std::move(doc)});
+    return *this;
+  }
+  ir::OpSchema schema_;
+};
+
+struct OpRegistration {
+  OpRegistration(const OpDefinition& definition) { ir::OpRegistry::instance().add(definition.schema()); }  // NOLINT
+};
+struct KernelRegistration {
+  KernelRegistration(std::string_view op, Device device, KernelFactory factory) {
+    KernelRegistry::instance().add(op, device, std::move(factory));
+  }
+};
+
+#define GRAPHRUN_CAT2(a, b) a##b
+#define GRAPHRUN_CAT(a, b) GRAPHRUN_CAT2(a, b)
+#define REGISTER_OP(name, family) \
+  static const ::graphrun::OpRegistration GRAPHRUN_CAT(op_registration_, __COUNTER__) = ::graphrun::OpDefinition(name, family)
+#define REGISTER_KERNEL(name, device, ...) \
+  static const ::graphrun::KernelRegistration GRAPHRUN_CAT(kernel_registration_, __COUNTER__)(name, ::graphrun::Device::device, __VA_ARGS__)
+
+}  // namespace graphrun

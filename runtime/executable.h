@@ -1,0 +1,69 @@
+// A compiled program on a device: named buffers, feeds in, fetches out. Made once for a graph; new batch shapes only bind sizes.
+//
+// Threads: one run at a time per Executable; several executables may share one Variables as long as their runs do not overlap.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/kernel.h"
+#include "runtime/program.h"
+#include "runtime/tensor.h"
+
+namespace graphrun {
+
+// The buffers that outlive a run, by full name: parameters, optimizer slots, states of a stream.
+class Variables {
+ public:
+  bool has(const std::string& name) const { return tensors_.count(name) != 0; }
+  const Tensor& at(const std::string& name) const;       // throws InternalError
+  void set(const std::string& name, Tensor tensor) { tensors_[name] = std::move(tensor); }
+  void erase(const std::string& name) { tensors_.erase(name); }
+  const std::map<std::string, Tensor>& all() const { return tensors_; }
+
+ private:
+  std::map<std::string, Tensor> tensors_;
+};
+
+struct RunOptions {
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;  // of training: keys random numbers
+};
+
+using Feeds = std::map<std::string, Tensor>;
+
+class Executable {
+ public:
+  // Throws UserError (kInvalidGraph) where an op has no kernel for the device.
+  Executable(Program program, std::shared_ptr<Variables> variables, Device device = Device::kCpu);
+  ~Executable();
+
+  const Program& program() const;
+  Variables& variables();
+
+  // Runs once. Feeds by input name: sizes bind the symbols; dtypes must match (FLOAT feeds may come as float32 or float64 and
+  // are converted). Results in the order of program().fetches, in buffers of their own. Variables are read and updated in place;
+  // a state of a stream whose buffer does not exist or has another size begins as zeros.
+  // Throws UserError (kBadData): a feed missing, unknown, of a wrong rank or size, an index out of range; (kNoRoom): no memory,
+  // naming bytes and the batch's shape.
+  std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options = {});
+
+  // Bytes of the arena for the last batch's shape, and of the variables.
+  std::size_t arena_bytes() const;
+  std::size_t variable_bytes() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Numbers for a variable's start, a pure function of seed and name.
+struct VariableSpec;
+Tensor initial_value(const VariableSpec& variable, std::uint64_t seed);
+// Gives every parameter and slot of the program that `variables` lacks its initial value.
+void initialize(const Program& program, Variables& variables, std::uint64_t seed);
+
+}  // namespace graphrun

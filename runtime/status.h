@@ -1,0 +1,87 @@
+// Errors. A user's error (UserError: bad graph, bad data, no memory, …) is not an internal one (InternalError: a bug of
+// ours): different types, different exit codes.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace graphrun {
+
+// What a program of this project ends with; 128 + N where signal N ended it.
+enum class ExitCode : int {
+  kDone = 0,
+  kRunFailed = 1,     // also an internal error
+  kUsage = 2,         // the command line
+  kInvalidGraph = 3,  // a graph or a job
+  kBadData = 4,       // data, vocabulary, checkpoint or model folder
+  kNoRoom = 5,        // out of memory or disk
+  kDiverged = 6,      // a loss or gradient that is not finite
+};
+
+// A place in a file, and through `via` the import, call or scan that led there (innermost first). Locations are interned and
+// live as long as the program: copy them freely.
+struct Location {
+  const std::string* file = nullptr;  // null: no place (made by the compiler without a source)
+  int line = 0;                       // from 1
+  int column = 0;                     // from 1, in bytes
+  int length = 1;                     // bytes to underline
+  const Location* via = nullptr;
+
+  bool known() const { return file != nullptr; }
+  std::string str() const;  // "file:line:column", "" if unknown
+};
+
+const std::string* intern_file(std::string_view path);
+const Location* intern(const Location& location);  // for `via`
+
+enum class Severity { kError, kWarning };
+
+// One message: `file:line:column: error[E0123 shape-mismatch]: text`, the line, a caret, then what to do.
+struct Diagnostic {
+  Severity severity = Severity::kError;
+  std::string code;                // "E0203 unknown-name": number and slug; see tests/errors/
+  Location at;
+  std::string text;                // what was found and what was expected
+  std::vector<std::string> notes;  // "help: …", "note: …": each on a line of its own
+};
+
+// A user's mistake, or many of them, found together. `what()` is all of it rendered.
+class UserError : public std::runtime_error {
+ public:
+  UserError(ExitCode exit_code, std::vector<Diagnostic> diagnostics);
+  // Without a place in a file: `error[E0601 …]: text`.
+  UserError(ExitCode exit_code, std::string code, std::string text, std::vector<std::string> notes = {});
+
+  ExitCode exit_code() const { return exit_code_; }
+  const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+
+ private:
+  ExitCode exit_code_;
+  std::vector<Diagnostic> diagnostics_;
+};
+
+// A bug of ours: an invariant that does not hold.
+class InternalError : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+// Throws InternalError unless `holds`.
+#define GRAPHRUN_CHECK(holds, message) \
+  do {                                 \
+    if (!(holds)) throw ::graphrun::InternalError(std::string(__FILE__) + ": " + (message)); \
+  } while (false)
+
+// Renders with the source line and a caret where the file can be read. `color`: ANSI colours.
+std::string render(const Diagnostic& diagnostic, bool color = false);
+std::string render(const std::vector<Diagnostic>& diagnostics, bool color = false);
+
+// The names nearest to `name` by edit distance, best first, at most `most`; for "did you mean".
+std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& candidates, std::size_t most = 3);
+// "did you mean 'a' or 'b'?", or "" where nothing is near.
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
+
+}  // namespace graphrun

@@ -1,0 +1,80 @@
+// Tensors: dense, row-major, in host memory. Tensor owns its memory; TensorView looks at somebody else's.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/dtype.h"
+#include "runtime/shape.h"
+#include "runtime/status.h"
+
+namespace graphrun {
+
+inline constexpr std::size_t kAlignment = 64;  // of every buffer: a cache line, and the widest vector
+
+struct TensorView {
+  void* data = nullptr;  // null: an optional input that is absent
+  DType dtype = DType::kFloat32;
+  Sizes sizes;
+
+  bool present() const { return data != nullptr; }
+  int rank() const { return static_cast<int>(sizes.size()); }
+  std::int64_t count() const {
+    std::int64_t n = 1;
+    for (std::int64_t d : sizes) n *= d;
+    return n;
+  }
+  std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype); }
+  // The elements; T must be of dtype's size and kind.
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+};
+
+class Tensor {
+ public:
+  Tensor() = default;
+  // Zeros. Throws UserError (E0503, out of memory) where there is no room.
+  Tensor(DType dtype, Sizes sizes);
+
+  template <class T>
+  static Tensor of(Sizes sizes, const std::vector<T>& elements) {
+    Tensor t(dtype_of<T>(), std::move(sizes));
+    GRAPHRUN_CHECK(t.count() == static_cast<std::int64_t>(elements.size()), "Tensor::of: count");
+    T* out = t.data<T>();
+    for (std::size_t i = 0; i < elements.size(); ++i) out[i] = elements[i];
+    return t;
+  }
+
+  bool empty() const { return data_ == nullptr; }
+  DType dtype() const { return dtype_; }
+  const Sizes& sizes() const { return sizes_; }
+  std::int64_t count() const { return element_count(sizes_); }
+  std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype_); }
+  void* raw() const { return data_.get(); }
+  template <class T>
+  T* data() const {
+    return static_cast<T*>(data_.get());
+  }
+  template <class T>
+  std::span<T> span() const {
+    return {data<T>(), static_cast<std::size_t>(count())};
+  }
+  TensorView view() const { return {data_.get(), dtype_, sizes_}; }
+  Tensor clone() const;
+  Tensor converted(DType to) const;  // element by element
+  // Element i (row-major) as a double, whatever the dtype.
+  double at(std::int64_t i) const;
+
+ private:
+  DType dtype_ = DType::kFloat32;
+  Sizes sizes_;
+  std::shared_ptr<void> data_;  // copies share; clone() does not
+};
+
+}  // namespace graphrun

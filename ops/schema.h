@@ -58,6 +58,8 @@ class OpDefinition {
   OpDefinition& Update() { schema_.update = true; return *this; }
   OpDefinition& Internal() { schema_.internal = true; return *this; }
   OpDefinition& Infix(std::string symbol) { schema_.infix = std::move(symbol); return *this; }
+  OpDefinition& Promote(ir::Promotion promotion) { schema_.promotion = promotion; return *this; }
+  OpDefinition& Pointwise() { schema_.pointwise = true; return *this; }
 
   const ir::OpSchema& schema() const { return schema_; }
 

@@ -48,6 +48,17 @@ struct InferContext {
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
 };
 
+// Which operands the Builder casts before the shape rule runs. INT32 or BOOL beside FLOAT becomes FLOAT; every other change of
+// type is the user's own cast, so what does not fit here is left as it is for the shape rule to refuse.
+enum class Promotion : std::uint8_t {
+  kNone,        // none
+  kArithmetic,  // where one operand is FLOAT, all become FLOAT; the result's type is theirs (add, maximum)
+  kFloat,       // all become FLOAT, and so is the result (div, exp)
+  kCompare,     // as kArithmetic; the result is BOOL (lt)
+  kLogical,     // none: all must be BOOL, and so is the result (and)
+  kSelect,      // the first must be BOOL; the others as kArithmetic (where)
+};
+
 using ShapeRule = std::function<void(InferContext&)>;
 using GradientRule = std::function<void(GradientContext&)>;
 
@@ -68,6 +79,8 @@ struct OpSchema {
   bool update = false;          // changes a variable: never dead
   bool internal = false;        // made by the compiler alone; equations can't name it
   std::string infix;            // "+", where the language writes it so
+  Promotion promotion = Promotion::kNone;
+  bool pointwise = false;       // a line of ops/pointwise/table.h: element by element over broadcast operands
 
   int input_index(std::string_view name) const;           // -1: none
   const AttributeSpec* attribute(std::string_view name) const;

@@ -12,24 +12,24 @@ namespace graphrun {
 
 // What `graph` in a job or on a command line stands for: a file and the values of its args.
 struct GraphRequest {
-  std::string path;                     // a file: as named on the command line, or by a job, from the folder graphs
-  bool from_graphs = false;             // path starts at the folder graphs (jobs, imports); else it is a file as it stands
-  std::string graphs_root;              // the folder graphs; empty: the nearest above `path`, then the installed one
+  std::string path;          // a file: as named on the command line, or by a job, from the folder graphs
+  bool from_graphs = false;  // path starts at the folder graphs (jobs, imports); else it is a file as it stands
+  std::string graphs_root;   // the folder graphs; empty: the nearest above `path`, then the installed one
   // "name = expression" bindings for args, imports and sizes, each with where it was written (a job's file, or unknown).
   struct Binding {
     std::string name, text;
-    Location at;                        // of the expression's text
+    Location at;  // of the expression's text
   };
   std::vector<Binding> bindings;
-  bool training = true;                 // dropout and label smoothing; gone in inference
+  bool training = true;  // dropout and label smoothing; gone in inference
 };
 
 // What training adds to a graph.
 struct TrainOptions {
-  std::string minimize;                 // an output, a FLOAT scalar
+  std::string minimize;  // an output, a FLOAT scalar
   enum class Optimizer { kSgd, kAdam } optimizer = Optimizer::kSgd;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  double clip_global_norm = 0;          // 0: none
+  double clip_global_norm = 0;  // 0: none
 };
 // The names of what the training graph is fed and fetched beside the graph's own.
 inline constexpr const char* kLearningRate = "train.learning_rate";  // input, FLOAT []
@@ -38,7 +38,7 @@ inline constexpr const char* kGradientNorm = "train.gradient_norm";  // output, 
 
 struct CompileOptions {
   Precision precision = Precision::kFloat32;
-  std::vector<std::string> fetches;     // outputs, or values anywhere in the graph by name; empty: every output
+  std::vector<std::string> fetches;  // outputs, or values anywhere in the graph by name; empty: every output
   std::vector<std::string> disabled_passes;
   // Called after each stage with its name and graph: graph-dump, --time-passes.
   std::function<void(const std::string& stage, const ir::Graph& graph, double seconds)> observe;

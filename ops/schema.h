@@ -30,15 +30,31 @@ class OpDefinition {
     schema_.name = std::move(name);
     schema_.family = std::move(family);
   }
-  OpDefinition& Doc(std::string doc) { schema_.doc = std::move(doc); return *this; }
+  OpDefinition& Doc(std::string doc) {
+    schema_.doc = std::move(doc);
+    return *this;
+  }
   OpDefinition& Input(std::string name, std::string doc) { return AddInput(std::move(name), std::move(doc), false, false); }
-  OpDefinition& OptionalInput(std::string name, std::string doc) { return AddInput(std::move(name), std::move(doc), true, false); }
-  OpDefinition& VariadicInput(std::string name, std::string doc) { return AddInput(std::move(name), std::move(doc), false, true); }
-  OpDefinition& Output(std::string name) { schema_.outputs.push_back(std::move(name)); return *this; }
+  OpDefinition& OptionalInput(std::string name, std::string doc) {
+    return AddInput(std::move(name), std::move(doc), true, false);
+  }
+  OpDefinition& VariadicInput(std::string name, std::string doc) {
+    return AddInput(std::move(name), std::move(doc), false, true);
+  }
+  OpDefinition& Output(std::string name) {
+    schema_.outputs.push_back(std::move(name));
+    return *this;
+  }
   // Attributes: with a default, or required.
-  OpDefinition& Bool(std::string n, bool d, std::string doc) { return Add(std::move(n), AttributeKind::kBool, d, std::move(doc)); }
-  OpDefinition& Int(std::string n, std::int64_t d, std::string doc) { return Add(std::move(n), AttributeKind::kInt, d, std::move(doc)); }
-  OpDefinition& Float(std::string n, double d, std::string doc) { return Add(std::move(n), AttributeKind::kFloat, d, std::move(doc)); }
+  OpDefinition& Bool(std::string n, bool d, std::string doc) {
+    return Add(std::move(n), AttributeKind::kBool, d, std::move(doc));
+  }
+  OpDefinition& Int(std::string n, std::int64_t d, std::string doc) {
+    return Add(std::move(n), AttributeKind::kInt, d, std::move(doc));
+  }
+  OpDefinition& Float(std::string n, double d, std::string doc) {
+    return Add(std::move(n), AttributeKind::kFloat, d, std::move(doc));
+  }
   OpDefinition& String(std::string n, std::string d, std::string doc) {
     return Add(std::move(n), AttributeKind::kString, std::move(d), std::move(doc));
   }
@@ -49,17 +65,50 @@ class OpDefinition {
   OpDefinition& Default(std::string n, AttributeKind kind, Attribute d, std::string doc) {
     return Add(std::move(n), kind, std::move(d), std::move(doc));
   }
-  OpDefinition& Shape(ir::ShapeRule rule) { schema_.infer = std::move(rule); return *this; }
-  OpDefinition& Gradient(ir::GradientRule rule) { schema_.gradient = std::move(rule); return *this; }
-  OpDefinition& NoGradient(std::string why) { schema_.no_gradient = std::move(why); return *this; }
-  OpDefinition& InPlace(int output, int input) { schema_.in_place.emplace_back(output, input); return *this; }
-  OpDefinition& View() { schema_.view = true; return *this; }
-  OpDefinition& Random() { schema_.random = true; return *this; }
-  OpDefinition& Update() { schema_.update = true; return *this; }
-  OpDefinition& Internal() { schema_.internal = true; return *this; }
-  OpDefinition& Infix(std::string symbol) { schema_.infix = std::move(symbol); return *this; }
-  OpDefinition& Promote(ir::Promotion promotion) { schema_.promotion = promotion; return *this; }
-  OpDefinition& Pointwise() { schema_.pointwise = true; return *this; }
+  OpDefinition& Shape(ir::ShapeRule rule) {
+    schema_.infer = std::move(rule);
+    return *this;
+  }
+  OpDefinition& Gradient(ir::GradientRule rule) {
+    schema_.gradient = std::move(rule);
+    return *this;
+  }
+  OpDefinition& NoGradient(std::string why) {
+    schema_.no_gradient = std::move(why);
+    return *this;
+  }
+  OpDefinition& InPlace(int output, int input) {
+    schema_.in_place.emplace_back(output, input);
+    return *this;
+  }
+  OpDefinition& View() {
+    schema_.view = true;
+    return *this;
+  }
+  OpDefinition& Random() {
+    schema_.random = true;
+    return *this;
+  }
+  OpDefinition& Update() {
+    schema_.update = true;
+    return *this;
+  }
+  OpDefinition& Internal() {
+    schema_.internal = true;
+    return *this;
+  }
+  OpDefinition& Infix(std::string symbol) {
+    schema_.infix = std::move(symbol);
+    return *this;
+  }
+  OpDefinition& Promote(ir::Promotion promotion) {
+    schema_.promotion = promotion;
+    return *this;
+  }
+  OpDefinition& Pointwise() {
+    schema_.pointwise = true;
+    return *this;
+  }
 
   const ir::OpSchema& schema() const { return schema_; }
 
@@ -88,7 +137,8 @@ struct KernelRegistration {
 #define GRAPHRUN_CAT(a, b) GRAPHRUN_CAT2(a, b)
 #define REGISTER_OP(name, family) \
   static const ::graphrun::OpRegistration GRAPHRUN_CAT(op_registration_, __COUNTER__) = ::graphrun::OpDefinition(name, family)
-#define REGISTER_KERNEL(name, device, ...) \
-  static const ::graphrun::KernelRegistration GRAPHRUN_CAT(kernel_registration_, __COUNTER__)(name, ::graphrun::Device::device, __VA_ARGS__)
+#define REGISTER_KERNEL(name, device, ...)                                                     \
+  static const ::graphrun::KernelRegistration GRAPHRUN_CAT(kernel_registration_, __COUNTER__)( \
+      name, ::graphrun::Device::device, __VA_ARGS__)
 
 }  // namespace graphrun

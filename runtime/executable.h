@@ -1,4 +1,5 @@
-// A compiled program on a device: named buffers, feeds in, fetches out. Made once for a graph; new batch shapes only bind sizes.
+// A compiled program on a device: named buffers, feeds in, fetches out. Made once for a graph; new batch shapes only bind
+// sizes.
 //
 // Threads: one run at a time per Executable; several executables may share one Variables as long as their runs do not overlap.
 #pragma once
@@ -19,7 +20,7 @@ namespace graphrun {
 class Variables {
  public:
   bool has(const std::string& name) const { return tensors_.count(name) != 0; }
-  const Tensor& at(const std::string& name) const;       // throws InternalError
+  const Tensor& at(const std::string& name) const;  // throws InternalError
   void set(const std::string& name, Tensor tensor) { tensors_[name] = std::move(tensor); }
   void erase(const std::string& name) { tensors_.erase(name); }
   const std::map<std::string, Tensor>& all() const { return tensors_; }
@@ -45,10 +46,10 @@ class Executable {
   Variables& variables();
 
   // Runs once. Feeds by input name: sizes bind the symbols; dtypes must match (FLOAT feeds may come as float32 or float64 and
-  // are converted). Results in the order of program().fetches, in buffers of their own. Variables are read and updated in place;
-  // a state of a stream whose buffer does not exist or has another size begins as zeros.
-  // Throws UserError (kBadData): a feed missing, unknown, of a wrong rank or size, an index out of range; (kNoRoom): no memory,
-  // naming bytes and the batch's shape.
+  // are converted). Results in the order of program().fetches, in buffers of their own. Variables are read and updated in
+  // place; a state of a stream whose buffer does not exist or has another size begins as zeros. Throws UserError (kBadData): a
+  // feed missing, unknown, of a wrong rank or size, an index out of range; (kNoRoom): no memory, naming bytes and the batch's
+  // shape.
   std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options = {});
 
   // Bytes of the arena for the last batch's shape, and of the variables.

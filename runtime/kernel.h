@@ -19,14 +19,14 @@ enum class Device : std::uint8_t { kCpu, kCuda };
 // What random numbers hang on beside the node's own key: never on threads, padding or the order of nodes.
 struct RandomState {
   std::uint64_t seed = 0;
-  std::uint64_t step = 0;                     // of training
-  std::span<const std::int64_t> scan_steps;   // the positions of the scans around the node, outermost first
+  std::uint64_t step = 0;                    // of training
+  std::span<const std::int64_t> scan_steps;  // the positions of the scans around the node, outermost first
 };
 
 // The operands at bind time: sizes and dtypes, no data.
 struct KernelRequest {
   const Attributes* attributes = nullptr;
-  std::vector<TensorView> inputs;   // data is null; an absent optional input has `absent_inputs[i]`
+  std::vector<TensorView> inputs;  // data is null; an absent optional input has `absent_inputs[i]`
   std::vector<bool> absent_inputs;
   std::vector<TensorView> outputs;
   const SymbolValues* symbols = nullptr;  // for attributes that are Dims
@@ -35,9 +35,9 @@ struct KernelRequest {
 // The operands at run time. An in-place output may share memory with its input where the schema allows it, none else does.
 struct KernelContext {
   const Attributes* attributes = nullptr;
-  std::span<const TensorView> inputs;   // absent optional ones have no data
+  std::span<const TensorView> inputs;  // absent optional ones have no data
   std::span<const TensorView> outputs;
-  void* workspace = nullptr;            // kAlignment-aligned, of the size that bind declared; contents arbitrary
+  void* workspace = nullptr;  // kAlignment-aligned, of the size that bind declared; contents arbitrary
   RandomState random;
 };
 

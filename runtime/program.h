@@ -1,5 +1,5 @@
-// What the compiler hands to the runtime: plain data. Regions of instructions over values; sizes are Dims, storage is decided but
-// offsets are not: they follow from the sizes when a batch is bound.
+// What the compiler hands to the runtime: plain data. Regions of instructions over values; sizes are Dims, storage is decided
+// but offsets are not: they follow from the sizes when a batch is bound.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct VariableSpec {
   enum class Init : std::uint8_t { kConstant, kUniform, kNormal, kOrthogonal, kXavier } init = Init::kConstant;
   std::string name;
   DType dtype = DType::kFloat32;
-  Shape shape;                 // numbers for parameters and slots
+  Shape shape;  // numbers for parameters and slots
   double init_amount = 0;
   bool trainable = true;
 };
@@ -29,7 +29,7 @@ struct FeedSpec {
   std::string name;
   DType dtype = DType::kFloat32;
   Shape shape;
-  std::optional<Dim> below;    // INT32: elements are in [0, below), checked on every run
+  std::optional<Dim> below;  // INT32: elements are in [0, below), checked on every run
   std::optional<Symbol> lengths_of;
 };
 

@@ -38,10 +38,10 @@ class Dim {
   Dim(Symbol symbol);                                      // NOLINT
 
   bool is_constant() const { return terms_.empty(); }
-  std::int64_t constant() const { return constant_; }      // the constant term; the value where is_constant()
+  std::int64_t constant() const { return constant_; }  // the constant term; the value where is_constant()
   bool is(std::int64_t n) const { return terms_.empty() && constant_ == n; }
-  std::optional<Symbol> as_symbol() const;                 // where it is exactly one symbol
-  std::vector<Symbol> symbols() const;                     // all that occur, each once
+  std::optional<Symbol> as_symbol() const;  // where it is exactly one symbol
+  std::vector<Symbol> symbols() const;      // all that occur, each once
 
   // Throws UserError (E0602) where a symbol has no value or the result does not fit 63 bits.
   std::int64_t evaluate(const SymbolValues& values) const;
@@ -49,7 +49,7 @@ class Dim {
   // This divided by a number or by a polynomial that divides it exactly; nothing where it does not divide.
   std::optional<Dim> divided_by(const Dim& divisor) const;
 
-  std::string str() const;                                 // "2*batch*time+1"; reads back through parse
+  std::string str() const;  // "2*batch*time+1"; reads back through parse
   static std::optional<Dim> parse(std::string_view text);
 
   friend Dim operator+(const Dim& a, const Dim& b);
@@ -57,21 +57,21 @@ class Dim {
   friend Dim operator*(const Dim& a, const Dim& b);
   friend bool operator==(const Dim& a, const Dim& b) { return a.constant_ == b.constant_ && a.terms_ == b.terms_; }
   friend bool operator!=(const Dim& a, const Dim& b) { return !(a == b); }
-  friend bool operator<(const Dim& a, const Dim& b);       // any total order, for maps
+  friend bool operator<(const Dim& a, const Dim& b);  // any total order, for maps
 
  private:
-  using Monomial = std::vector<Symbol>;                    // sorted, with repetition
+  using Monomial = std::vector<Symbol>;  // sorted, with repetition
   std::int64_t constant_;
-  std::vector<std::pair<Monomial, std::int64_t>> terms_;   // sorted, no zero coefficient
+  std::vector<std::pair<Monomial, std::int64_t>> terms_;  // sorted, no zero coefficient
 };
 
 using Shape = std::vector<Dim>;
 using Sizes = std::vector<std::int64_t>;
 
-std::string str(const Shape& shape);                       // "[time, batch, 300]"
-std::string str(const Sizes& sizes);                       // "[35, 20, 300]"
+std::string str(const Shape& shape);  // "[time, batch, 300]"
+std::string str(const Sizes& sizes);  // "[35, 20, 300]"
 Dim element_count(const Shape& shape);
-std::int64_t element_count(const Sizes& sizes);            // throws UserError (E0602) past 63 bits
+std::int64_t element_count(const Sizes& sizes);  // throws UserError (E0602) past 63 bits
 Sizes evaluate(const Shape& shape, const SymbolValues& values);
 
 // NumPy's broadcasting, where only a literal 1 broadcasts, never a symbol. Nothing where the shapes do not fit.

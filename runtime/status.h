@@ -42,7 +42,7 @@ enum class Severity { kError, kWarning };
 // One message: `file:line:column: error[E0123 shape-mismatch]: text`, the line, a caret, then what to do.
 struct Diagnostic {
   Severity severity = Severity::kError;
-  std::string code;                // "E0203 unknown-name": number and slug; see tests/errors/
+  std::string code;  // "E0203 unknown-name": number and slug; see tests/errors/
   Location at;
   std::string text;                // what was found and what was expected
   std::vector<std::string> notes;  // "help: …", "note: …": each on a line of its own
@@ -70,8 +70,8 @@ class InternalError : public std::logic_error {
 };
 
 // Throws InternalError unless `holds`.
-#define GRAPHRUN_CHECK(holds, message) \
-  do {                                 \
+#define GRAPHRUN_CHECK(holds, message)                                                       \
+  do {                                                                                       \
     if (!(holds)) throw ::graphrun::InternalError(std::string(__FILE__) + ": " + (message)); \
   } while (false)
 

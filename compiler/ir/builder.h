@@ -27,7 +27,7 @@ class Builder {
   const std::string& name() const { return name_; }
 
   // Values without a node.
-  ValueId input(std::string name, TensorType type);                     // appended to graph.inputs
+  ValueId input(std::string name, TensorType type);  // appended to graph.inputs
   ValueId variable(std::string name, TensorType type, Variable variable);
 
   // Throws OpError where operands or attributes do not fit the schema. INT32 and BOOL operands are cast where the rule says so
@@ -37,10 +37,10 @@ class Builder {
   ValueId op(std::string_view name, std::vector<ValueId> inputs, const NamedAttributes& attributes = {});  // its only result
   std::vector<ValueId> ops(std::string_view name, std::vector<ValueId> inputs, const NamedAttributes& attributes = {});
 
-  ValueId constant(double value, Type type = Type::kFloat);             // a scalar; one node for each distinct value and type
+  ValueId constant(double value, Type type = Type::kFloat);  // a scalar; one node for each distinct value and type
   ValueId zeros(const TensorType& type);
-  ValueId cast(ValueId value, Type type);                               // nothing where it is that type
-  ValueId dim(const Dim& dim);                                          // a size as an INT32 scalar
+  ValueId cast(ValueId value, Type type);  // nothing where it is that type
+  ValueId dim(const Dim& dim);             // a size as an INT32 scalar
   // Sum of `value` over the axes that broadcasting `shape` to it added or stretched; nothing where the shapes are equal.
   ValueId sum_to(ValueId value, const Shape& shape);
   // An equation of the language over named values: equation("g * y * (1 - y)", {{"g", g}, {"y", y}}).
@@ -62,20 +62,26 @@ class Builder {
   std::map<std::pair<double, int>, ValueId> constants_;
 };
 
-// What a gradient rule sees: the forward node's operands and results as values of the graph under construction, the gradients of
-// its results, and a builder. Rules set the gradient of every FLOAT input for which needs(i); shapes must equal the input's
+// What a gradient rule sees: the forward node's operands and results as values of the graph under construction, the gradients
+// of its results, and a builder. Rules set the gradient of every FLOAT input for which needs(i); shapes must equal the input's
 // (use sum_to). Rules build nodes; a generic walk accumulates and prunes.
 class GradientContext {
  public:
   GradientContext(Builder& builder, const OpSchema& op, const Attributes& attributes, std::vector<ValueId> inputs,
                   std::vector<ValueId> outputs, std::vector<ValueId> d_outputs, std::vector<bool> needs)
-      : b(builder), op(op), attributes(attributes), inputs(std::move(inputs)), outputs(std::move(outputs)),
-        d_outputs(std::move(d_outputs)), needs_(std::move(needs)), d_inputs(this->inputs.size(), kNone) {}
+      : b(builder),
+        op(op),
+        attributes(attributes),
+        inputs(std::move(inputs)),
+        outputs(std::move(outputs)),
+        d_outputs(std::move(d_outputs)),
+        needs_(std::move(needs)),
+        d_inputs(this->inputs.size(), kNone) {}
 
   Builder& b;
   const OpSchema& op;
   const Attributes& attributes;
-  std::vector<ValueId> inputs;     // kNone where absent
+  std::vector<ValueId> inputs;  // kNone where absent
   std::vector<ValueId> outputs;
   std::vector<ValueId> d_outputs;  // kNone: nothing flows back into that result
 
@@ -83,7 +89,7 @@ class GradientContext {
   std::vector<bool> needs_;
 
  public:
-  std::vector<ValueId> d_inputs;   // to fill
+  std::vector<ValueId> d_inputs;  // to fill
 
   ValueId x(std::size_t i = 0) const { return inputs[i]; }
   ValueId y(std::size_t i = 0) const { return outputs[i]; }

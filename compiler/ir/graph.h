@@ -34,7 +34,7 @@ struct TensorType {
 };
 
 struct Value {
-  std::string name;         // "encode.forward.p": the path of instances and the equation; unique within its graph
+  std::string name;  // "encode.forward.p": the path of instances and the equation; unique within its graph
   TensorType type;
   std::int32_t node = -1;   // index of its producer in Graph::nodes; -1: an input or a variable
   std::int32_t result = 0;  // which of the producer's results
@@ -44,17 +44,17 @@ struct Graph;
 
 struct Node {
   const OpSchema* op = nullptr;
-  std::vector<ValueId> inputs;   // by the schema's order; kNone where optional and absent
+  std::vector<ValueId> inputs;  // by the schema's order; kNone where optional and absent
   std::vector<ValueId> outputs;
   Attributes attributes;
-  std::vector<Graph> regions;    // scan: one, its body
+  std::vector<Graph> regions;  // scan: one, its body
   Location at;
 };
 
 // A feed of the root graph.
 struct Input {
   ValueId value = kNone;
-  std::optional<Dim> below;      // INT32: elements are in [0, below)
+  std::optional<Dim> below;  // INT32: elements are in [0, below)
   std::optional<Symbol> lengths_of;
 };
 
@@ -68,10 +68,10 @@ struct Initializer {
 // A buffer that outlives a run. Its value's name is its full name, which stands in checkpoints.
 struct Variable {
   enum class Kind : std::uint8_t { kParameter, kSlot, kState } kind = Kind::kParameter;
-  ValueId value = kNone;         // what it holds when the run begins
-  ValueId next = kNone;          // what it holds after the run; kNone: unchanged
+  ValueId value = kNone;  // what it holds when the run begins
+  ValueId next = kNone;   // what it holds after the run; kNone: unchanged
   Initializer init;
-  bool trainable = true;         // parameters
+  bool trainable = true;  // parameters
   Location at;
 };
 

@@ -25,9 +25,9 @@ class OpError : public std::runtime_error {
 
 struct InputSpec {
   std::string name;
-  std::string doc;       // begins with the shape: "[..., n, k] FLOAT: left factor"
+  std::string doc;  // begins with the shape: "[..., n, k] FLOAT: left factor"
   bool optional = false;
-  bool variadic = false; // the last input only: one or more
+  bool variadic = false;  // the last input only: one or more
 };
 
 struct AttributeSpec {
@@ -40,9 +40,9 @@ struct AttributeSpec {
 // What a shape rule sees and what it must fill.
 struct InferContext {
   const OpSchema* op = nullptr;
-  std::vector<const TensorType*> inputs;  // null where an optional one is absent
-  const Attributes* attributes = nullptr; // complete: defaults filled in
-  std::vector<TensorType> outputs;        // to fill
+  std::vector<const TensorType*> inputs;   // null where an optional one is absent
+  const Attributes* attributes = nullptr;  // complete: defaults filled in
+  std::vector<TensorType> outputs;         // to fill
 
   const TensorType& input(std::size_t i) const { return *inputs[i]; }
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
@@ -64,25 +64,25 @@ using GradientRule = std::function<void(GradientContext&)>;
 
 struct OpSchema {
   std::string name;
-  std::string family;           // the folder in ops/
-  std::string doc;              // equation, shapes, source, an example equation
+  std::string family;  // the folder in ops/
+  std::string doc;     // equation, shapes, source, an example equation
   std::vector<InputSpec> inputs;
   std::vector<std::string> outputs;
   std::vector<AttributeSpec> attributes;
   ShapeRule infer;
-  GradientRule gradient;        // null: see no_gradient
-  std::string no_gradient;      // why there is none: "integer result", "an optimizer's update"
+  GradientRule gradient;    // null: see no_gradient
+  std::string no_gradient;  // why there is none: "integer result", "an optimizer's update"
   // Output `first` may take over the memory of input `second` where that dies here.
   std::vector<std::pair<int, int>> in_place;
-  bool view = false;            // output 0 is input 0's memory under another shape: nothing is computed
-  bool random = false;          // draws: never merged, never folded
-  bool update = false;          // changes a variable: never dead
-  bool internal = false;        // made by the compiler alone; equations can't name it
-  std::string infix;            // "+", where the language writes it so
+  bool view = false;      // output 0 is input 0's memory under another shape: nothing is computed
+  bool random = false;    // draws: never merged, never folded
+  bool update = false;    // changes a variable: never dead
+  bool internal = false;  // made by the compiler alone; equations can't name it
+  std::string infix;      // "+", where the language writes it so
   Promotion promotion = Promotion::kNone;
-  bool pointwise = false;       // a line of ops/pointwise/table.h: element by element over broadcast operands
+  bool pointwise = false;  // a line of ops/pointwise/table.h: element by element over broadcast operands
 
-  int input_index(std::string_view name) const;           // -1: none
+  int input_index(std::string_view name) const;  // -1: none
   const AttributeSpec* attribute(std::string_view name) const;
   bool variadic() const { return !inputs.empty() && inputs.back().variadic; }
 };
@@ -91,10 +91,10 @@ struct OpSchema {
 class OpRegistry {
  public:
   static OpRegistry& instance();
-  void add(OpSchema schema);                              // throws InternalError on a second op of that name
-  const OpSchema* find(std::string_view name) const;      // null: none
-  const OpSchema& get(std::string_view name) const;       // throws InternalError
-  std::vector<const OpSchema*> all() const;               // by name
+  void add(OpSchema schema);                          // throws InternalError on a second op of that name
+  const OpSchema* find(std::string_view name) const;  // null: none
+  const OpSchema& get(std::string_view name) const;   // throws InternalError
+  std::vector<const OpSchema*> all() const;           // by name
 
  private:
   std::map<std::string, OpSchema, std::less<>> ops_;
@@ -103,7 +103,8 @@ class OpRegistry {
 // Helpers for shape rules; each throws OpError in the user's words.
 // Axis in [-rank, rank) to [0, rank).
 int resolve_axis(std::int64_t axis, std::size_t rank, std::string_view what);
-// Checks that `lengths` (INT32, or absent) fits x [..] along `axis`: its dims lead those of x without `axis`, or it is a scalar.
+// Checks that `lengths` (INT32, or absent) fits x [..] along `axis`: its dims lead those of x without `axis`, or it is a
+// scalar.
 void check_lengths(const InferContext& c, std::size_t x, std::size_t lengths, int axis);
 void require_type(const InferContext& c, std::size_t input, Type type);
 void require_rank_at_least(const InferContext& c, std::size_t input, std::size_t rank);

@@ -1,0 +1,536 @@
+#include "compiler/ir/expression.h"
+
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+
+namespace graphrun::ir {
+namespace {
+
+constexpr int kDeepest = 200;           // nested parentheses and the like: far beyond any formula, well within the stack
+constexpr std::size_t kLongest = 4000;  // tokens of one expression: a chain of operators is as deep as it is long
+
+bool word_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
+bool word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+struct Token {
+  enum class Kind { kNumber, kWord, kName, kGraph, kSymbol, kEnd } kind = Kind::kEnd;
+  std::string text;
+  double number = 0;
+  bool integral = false;
+  std::size_t offset = 0, length = 0;
+};
+
+[[noreturn]] void fail(const SourceText& source, std::size_t offset, std::size_t length, std::string code, std::string text,
+                       std::vector<std::string> notes = {}) {
+  throw UserError(ExitCode::kInvalidGraph,
+                  {{Severity::kError, std::move(code), source.at(offset, length), std::move(text), std::move(notes)}});
+}
+
+class Lexer {
+ public:
+  explicit Lexer(const SourceText& source) : source_(source), s_(source.text) {}
+
+  std::vector<Token> all() {
+    std::vector<Token> tokens;
+    while (true) {
+      while (i_ < s_.size() && std::isspace(static_cast<unsigned char>(s_[i_]))) ++i_;
+      Token t = next();
+      tokens.push_back(t);
+      if (t.kind == Token::Kind::kEnd) return tokens;
+    }
+  }
+
+ private:
+  Token next() {
+    const std::size_t begin = i_;
+    Token t;
+    t.offset = begin;
+    if (i_ >= s_.size()) return t;
+    const char c = s_[i_];
+    if (std::isdigit(static_cast<unsigned char>(c))) {
+      number(t);
+    } else if (c == '\'') {
+      quoted(t);
+    } else if (word_start(c)) {
+      name(t);
+    } else {
+      symbol(t);
+    }
+    t.length = i_ - begin;
+    return t;
+  }
+
+  void number(Token& t) {
+    t.kind = Token::Kind::kNumber;
+    t.integral = true;
+    const std::size_t begin = i_;
+    const auto digits = [&] {
+      while (i_ < s_.size() && std::isdigit(static_cast<unsigned char>(s_[i_]))) ++i_;
+    };
+    digits();
+    if (i_ + 1 < s_.size() && s_[i_] == '.' && std::isdigit(static_cast<unsigned char>(s_[i_ + 1]))) {
+      t.integral = false;
+      ++i_;
+      digits();
+    }
+    if (i_ < s_.size() && (s_[i_] == 'e' || s_[i_] == 'E')) {
+      std::size_t j = i_ + 1;
+      if (j < s_.size() && (s_[j] == '+' || s_[j] == '-')) ++j;
+      if (j < s_.size() && std::isdigit(static_cast<unsigned char>(s_[j]))) {
+        t.integral = false;
+        i_ = j;
+        digits();
+      }
+    }
+    t.text = s_.substr(begin, i_ - begin);
+    const auto [end, error] = std::from_chars(s_.data() + begin, s_.data() + i_, t.number);
+    if (error != std::errc() || end != s_.data() + i_ || (t.integral && t.number > 9e15)) {
+      fail(source_, begin, i_ - begin, "E0103 bad-number", "'" + t.text + "' is no number that fits");
+    }
+    if (i_ < s_.size() && word_start(s_[i_])) {
+      fail(source_, begin, i_ - begin + 1, "E0103 bad-number",
+           "a number runs into a name: '" + s_.substr(begin, i_ - begin + 1) + "'",
+           {"help: names begin with a letter; put an operator between a number and a name"});
+    }
+  }
+
+  void quoted(Token& t) {
+    t.kind = Token::Kind::kWord;
+    const std::size_t begin = i_++;
+    const std::size_t end = s_.find('\'', i_);
+    if (end == std::string::npos) fail(source_, begin, 1, "E0102 unclosed", "this ' opens a string that nothing closes");
+    t.text = s_.substr(i_, end - i_);
+    i_ = end + 1;
+  }
+
+  // A path of a graph (cells/atr.pbtxt) is one token; so is a name.
+  void name(Token& t) {
+    std::size_t j = i_;
+    while (j < s_.size() && (word_part(s_[j]) || s_[j] == '/' || s_[j] == '.' || s_[j] == '-')) ++j;
+    const std::string_view run = std::string_view(s_).substr(i_, j - i_);
+    constexpr std::string_view kEnding = ".pbtxt";
+    if (const std::size_t e = run.find(kEnding); e != std::string_view::npos && (e + kEnding.size() == run.size())) {
+      t.kind = Token::Kind::kGraph;
+      t.text = run;
+      i_ = j;
+      return;
+    }
+    t.kind = Token::Kind::kName;
+    while (i_ < s_.size() && word_part(s_[i_])) t.text += s_[i_++];
+  }
+
+  void symbol(Token& t) {
+    t.kind = Token::Kind::kSymbol;
+    static constexpr std::string_view kTwo[] = {"==", "!=", "<=", ">="};
+    for (std::string_view two : kTwo) {
+      if (s_.compare(i_, 2, two) == 0) {
+        t.text = two;
+        i_ += 2;
+        return;
+      }
+    }
+    const char c = s_[i_];
+    if (std::string_view("+-*/@<>=()[],:.").find(c) == std::string_view::npos) {
+      // A path of a graph may begin with "../" on the command line, or with a slash.
+      std::size_t n = 1;
+      while (i_ + n < s_.size() && (static_cast<unsigned char>(s_[i_ + n]) & 0xC0) == 0x80) ++n;
+      fail(source_, i_, n, "E0101 unexpected-character", "'" + s_.substr(i_, n) + "' has no meaning in an expression",
+           c == '^' ? std::vector<std::string>{"help: a power is pow(x, n)"}
+           : c == '%' || c == '!' || c == '&' || c == '|'
+               ? std::vector<std::string>{"help: the operators are + - * / @ == != < <= > >= and or not"}
+               : std::vector<std::string>{});
+    }
+    if (c == '.' || c == '/') {
+      std::size_t j = i_;
+      while (j < s_.size() && (word_part(s_[j]) || s_[j] == '/' || s_[j] == '.' || s_[j] == '-')) ++j;
+      const std::string_view run = std::string_view(s_).substr(i_, j - i_);
+      if (run.ends_with(".pbtxt") && (i_ == 0 || std::isspace(static_cast<unsigned char>(s_[i_ - 1])) || s_[i_ - 1] == '=')) {
+        t.kind = Token::Kind::kGraph;
+        t.text = run;
+        i_ = j;
+        return;
+      }
+    }
+    t.text = c;
+    ++i_;
+  }
+
+  const SourceText& source_;
+  const std::string& s_;
+  std::size_t i_ = 0;
+};
+
+class Parser {
+ public:
+  explicit Parser(const SourceText& source) : source_(source), tokens_(Lexer(source).all()) {
+    if (tokens_.size() > kLongest) {
+      fail(source, tokens_[kLongest].offset, 1, "E0106 too-deep",
+           "the expression has more than " + std::to_string(kLongest) + " parts",
+           {"help: give parts of it names of their own"});
+    }
+  }
+
+  Expression whole_expression() {
+    Expression e = expression();
+    end();
+    return e;
+  }
+
+  std::vector<Binding> bindings() {
+    std::vector<Binding> out;
+    if (at_end()) fail(source_, 0, std::max<std::size_t>(1, source_.text.size()), "E0104 empty", "an empty list of bindings");
+    while (true) {
+      out.push_back(binding());
+      if (!take(",")) break;
+    }
+    end();
+    return out;
+  }
+
+  Equation equation() {
+    Equation out;
+    do {
+      Equation::Target target;
+      const Token& t = need_name("the name of the equation's result");
+      target.name = t.text;
+      target.at = at(t);
+      if (take("[")) {
+        target.sized = true;
+        target.sizes = list("]");
+      }
+      out.targets.push_back(std::move(target));
+    } while (take(","));
+    if (!take("=")) {
+      unexpected("'=': an equation is `name = expression`");
+    }
+    out.value = expression();
+    end();
+    return out;
+  }
+
+  std::vector<Expression> shape() {
+    if (!take("[")) unexpected("a shape such as [time, batch, hidden]");
+    std::vector<Expression> out = list("]");
+    end();
+    return out;
+  }
+
+ private:
+  const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(i_ + ahead, tokens_.size() - 1)]; }
+  bool at_end() const { return peek().kind == Token::Kind::kEnd; }
+  bool is(const Token& t, std::string_view text) const {
+    return (t.kind == Token::Kind::kSymbol || t.kind == Token::Kind::kName) && t.text == text;
+  }
+  bool take(std::string_view text) {
+    if (!is(peek(), text)) return false;
+    ++i_;
+    return true;
+  }
+  Location at(const Token& t) const { return source_.at(t.offset, std::max<std::size_t>(1, t.length)); }
+
+  [[noreturn]] void unexpected(const std::string& wanted) const {
+    const Token& t = peek();
+    const std::string found = t.kind == Token::Kind::kEnd ? "the end" : "'" + source_.text.substr(t.offset, t.length) + "'";
+    fail(source_, t.offset, std::max<std::size_t>(1, t.length), "E0105 syntax", "found " + found + ", expected " + wanted);
+  }
+  void need(std::string_view symbol) {
+    if (!take(symbol)) unexpected("'" + std::string(symbol) + "'");
+  }
+  const Token& need_name(const std::string& what) {
+    if (peek().kind != Token::Kind::kName) unexpected(what);
+    return tokens_[i_++];
+  }
+  void end() const {
+    if (!at_end()) unexpected("an operator, or the end of the expression");
+  }
+
+  Binding binding() {
+    Binding b;
+    const Token first = peek();
+    // name[.name]* = …
+    if (first.kind == Token::Kind::kName) {
+      std::size_t k = 1;
+      std::string name = first.text;
+      while (is(peek(k), ".") && (peek(k + 1).kind == Token::Kind::kName || peek(k + 1).kind == Token::Kind::kNumber)) {
+        name += "." + peek(k + 1).text;
+        k += 2;
+      }
+      if (is(peek(k), "=")) {
+        b.name = name;
+        b.named = true;
+        b.at = source_.at(first.offset, peek(k - 1).offset + peek(k - 1).length - first.offset);
+        i_ += k + 1;
+      }
+    }
+    b.value = expression();
+    if (!b.named) {
+      b.at = b.value.at;
+      if (b.value.kind == Expression::Kind::kName) b.name = b.value.path.back();
+    }
+    return b;
+  }
+
+  struct Deeper {
+    explicit Deeper(Parser& p) : p(p) {
+      if (++p.depth_ > kDeepest) {
+        const Token& t = p.peek();
+        fail(p.source_, t.offset, 1, "E0106 too-deep",
+             "the expression nests more than " + std::to_string(kDeepest) + " levels deep");
+      }
+    }
+    ~Deeper() { --p.depth_; }
+    Parser& p;
+  };
+
+  Expression call(std::string op, const Location& where, std::vector<Expression> operands) {
+    Expression e;
+    e.kind = Expression::Kind::kCall;
+    e.text = std::move(op);
+    e.at = where;
+    e.infix = true;
+    e.operands = std::move(operands);
+    return e;
+  }
+
+  // value if condition else expression
+  Expression expression() {
+    Deeper deeper(*this);
+    Expression value = either();
+    if (!is(peek(), "if")) return value;
+    const Location where = at(peek());
+    ++i_;
+    Expression condition = either();
+    if (!take("else")) unexpected("'else': a choice is `a if condition else b`");
+    Expression e;
+    e.kind = Expression::Kind::kChoice;
+    e.at = where;
+    e.operands.push_back(std::move(condition));
+    e.operands.push_back(std::move(value));
+    e.operands.push_back(expression());
+    return e;
+  }
+
+  struct Infix {
+    std::string_view symbol, op;
+  };
+  template <class Sub, std::size_t N>
+  Expression left(const Infix (&operators)[N], Sub sub) {
+    Expression a = (this->*sub)();
+    while (true) {
+      const Infix* found = nullptr;
+      for (const Infix& o : operators) {
+        if (is(peek(), o.symbol)) found = &o;
+      }
+      if (!found) return a;
+      const Location where = at(peek());
+      ++i_;
+      std::vector<Expression> operands;
+      operands.push_back(std::move(a));
+      operands.push_back((this->*sub)());
+      a = call(std::string(found->op), where, std::move(operands));
+    }
+  }
+  Expression either() {
+    static constexpr Infix k[] = {{"or", "or"}};
+    return left(k, &Parser::both);
+  }
+  Expression both() {
+    static constexpr Infix k[] = {{"and", "and"}};
+    return left(k, &Parser::inverse);
+  }
+  Expression inverse() {
+    if (!is(peek(), "not")) return compare();
+    Deeper deeper(*this);
+    const Location where = at(peek());
+    ++i_;
+    std::vector<Expression> operands;
+    operands.push_back(inverse());
+    return call("not", where, std::move(operands));
+  }
+  Expression compare() {
+    static constexpr Infix k[] = {{"==", "eq"}, {"!=", "ne"}, {"<", "lt"}, {"<=", "le"}, {">", "gt"}, {">=", "ge"}};
+    return left(k, &Parser::sum);
+  }
+  Expression sum() {
+    static constexpr Infix k[] = {{"+", "add"}, {"-", "sub"}};
+    return left(k, &Parser::term);
+  }
+  Expression term() {
+    static constexpr Infix k[] = {{"*", "mul"}, {"/", "div"}, {"@", "matmul"}};
+    return left(k, &Parser::unary);
+  }
+  Expression unary() {
+    if (!is(peek(), "-")) return postfix();
+    Deeper deeper(*this);
+    const Location where = at(peek());
+    ++i_;
+    Expression e = unary();
+    if (e.kind == Expression::Kind::kNumber) {
+      e.number = -e.number;
+      e.at = where;
+      return e;
+    }
+    std::vector<Expression> operands;
+    operands.push_back(std::move(e));
+    return call("neg", where, std::move(operands));
+  }
+
+  Expression postfix() {
+    Expression a = atom();
+    while (is(peek(), "[")) {
+      Expression e;
+      e.kind = Expression::Kind::kIndex;
+      e.at = at(peek());
+      ++i_;
+      do {
+        Subscript s;
+        if (!is(peek(), ":")) s.begin = expression();
+        if (take(":")) {
+          s.slice = true;
+          if (!is(peek(), ",") && !is(peek(), "]")) s.end = expression();
+        }
+        e.subscripts.push_back(std::move(s));
+      } while (take(","));
+      need("]");
+      e.operands.push_back(std::move(a));
+      a = std::move(e);
+    }
+    return a;
+  }
+
+  std::vector<Expression> list(std::string_view close) {
+    std::vector<Expression> out;
+    if (take(close)) return out;
+    do out.push_back(expression());
+    while (take(","));
+    need(close);
+    return out;
+  }
+
+  void arguments(Expression& e) {
+    if (take(")")) return;
+    do {
+      if (peek().kind == Token::Kind::kName && is(peek(1), "=")) {
+        std::string name = peek().text;
+        i_ += 2;
+        e.keywords.emplace_back(std::move(name), expression());
+      } else {
+        if (!e.keywords.empty()) unexpected("`name = value`: arguments by position come before those by name");
+        e.operands.push_back(expression());
+      }
+    } while (take(","));
+    need(")");
+  }
+
+  Expression atom() {
+    const Token t = peek();
+    Expression e;
+    e.at = at(t);
+    switch (t.kind) {
+      case Token::Kind::kNumber:
+        ++i_;
+        e.kind = Expression::Kind::kNumber;
+        e.number = t.number;
+        e.integral = t.integral;
+        return e;
+      case Token::Kind::kWord:
+        ++i_;
+        e.kind = Expression::Kind::kWord;
+        e.text = t.text;
+        return e;
+      case Token::Kind::kGraph:
+        ++i_;
+        e.kind = Expression::Kind::kGraph;
+        e.text = t.text;
+        if (take("(")) arguments(e);
+        return e;
+      case Token::Kind::kSymbol:
+        if (take("(")) {
+          Expression inner = expression();
+          need(")");
+          return inner;
+        }
+        if (take("[")) {
+          e.kind = Expression::Kind::kList;
+          e.operands = list("]");
+          return e;
+        }
+        unexpected("a value");
+      case Token::Kind::kEnd: unexpected("a value");
+      case Token::Kind::kName: break;
+    }
+    static constexpr std::string_view kReserved[] = {"if", "else", "and", "or"};
+    for (std::string_view r : kReserved) {
+      if (t.text == r) unexpected("a value");
+    }
+    ++i_;
+    if (t.text == "true" || t.text == "false") {
+      e.kind = Expression::Kind::kBool;
+      e.number = t.text == "true";
+      return e;
+    }
+    if (take("(")) {
+      e.kind = Expression::Kind::kCall;
+      e.text = t.text;
+      arguments(e);
+      return e;
+    }
+    e.kind = Expression::Kind::kName;
+    e.path.push_back(t.text);
+    while (is(peek(), ".")) {
+      ++i_;
+      if (peek().kind != Token::Kind::kName && peek().kind != Token::Kind::kNumber) unexpected("a name after the dot");
+      e.path.push_back(peek().text);
+      e.at.length = static_cast<int>(peek().offset + peek().length - t.offset);
+      ++i_;
+    }
+    return e;
+  }
+
+  const SourceText& source_;
+  std::vector<Token> tokens_;
+  std::size_t i_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+Location SourceText::at(std::size_t offset, std::size_t length) const {
+  Location l;
+  if (file == nullptr || pieces.empty()) return l;
+  std::size_t k = 0;
+  while (k + 1 < pieces.size() && pieces[k + 1].offset <= offset) ++k;
+  l.file = file;
+  l.line = pieces[k].line;
+  l.column = pieces[k].column + static_cast<int>(offset - pieces[k].offset);
+  l.length = static_cast<int>(length);
+  l.via = via;
+  return l;
+}
+
+SourceText SourceText::part(std::size_t begin, std::size_t end) const {
+  SourceText out(text.substr(begin, end - begin));
+  out.file = file;
+  out.via = via;
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    const std::size_t next = k + 1 < pieces.size() ? pieces[k + 1].offset : text.size() + 1;
+    if (next <= begin || pieces[k].offset >= std::max(end, begin + 1)) continue;
+    const std::size_t from = std::max(begin, pieces[k].offset);
+    out.pieces.push_back({from - begin, pieces[k].line, pieces[k].column + static_cast<int>(from - pieces[k].offset)});
+  }
+  return out;
+}
+
+std::string Expression::dotted() const {
+  std::string out;
+  for (const std::string& p : path) out += (out.empty() ? "" : ".") + p;
+  return out;
+}
+
+Expression parse_expression(const SourceText& text) { return Parser(text).whole_expression(); }
+std::vector<Binding> parse_bindings(const SourceText& text) { return Parser(text).bindings(); }
+Equation parse_equation(const SourceText& text) { return Parser(text).equation(); }
+std::vector<Expression> parse_shape(const SourceText& text) { return Parser(text).shape(); }
+
+}  // namespace graphrun::ir

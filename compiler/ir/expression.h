@@ -1,0 +1,107 @@
+// Expressions of the language: the right sides of equations, args, sizes and bindings, as trees that know where they stand.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/status.h"
+
+namespace graphrun::ir {
+
+// A text and the place of each of its characters in a file. A string of a .pbtxt may be made of several literals and hold
+// escapes; each piece maps a run of characters to one line.
+struct SourceText {
+  struct Piece {
+    std::size_t offset;  // in `text`, of its first character
+    int line, column;    // of that character
+  };
+  std::string text;
+  const std::string* file = nullptr;
+  std::vector<Piece> pieces;  // by offset; empty: no place
+  const Location* via = nullptr;
+
+  SourceText() = default;
+  explicit SourceText(std::string text) : text(std::move(text)) {}
+  Location at(std::size_t offset, std::size_t length = 1) const;
+  SourceText part(std::size_t begin, std::size_t end) const;  // [begin, end)
+};
+
+struct Subscript;
+
+struct Expression {
+  enum class Kind : std::uint8_t {
+    kNumber,  // number, integral; true and false are kBool
+    kBool,    // number: 0 or 1
+    kWord,    // text: 'a string'
+    kName,    // path: a.b.c
+    kGraph,   // text: a path ending in .pbtxt; keywords: args it binds
+    kList,    // operands
+    kChoice,  // operands: condition, then, else
+    kIndex,   // operands: the value; subscripts
+    kCall,    // text: op; operands, keywords. Infix and unary operators too, under their op's name
+  };
+  Kind kind = Kind::kNumber;
+  Location at;
+  double number = 0;
+  bool integral = false;
+  bool infix = false;
+  std::string text;
+  std::vector<std::string> path;
+  std::vector<Expression> operands;
+  std::vector<std::pair<std::string, Expression>> keywords;
+  std::vector<Subscript> subscripts;
+
+  bool is_name(std::string_view name) const { return kind == Kind::kName && path.size() == 1 && path[0] == name; }
+  std::string dotted() const;  // of a name
+};
+
+// x[i] or x[i:j], either end open.
+struct Subscript {
+  bool slice = false;
+  std::optional<Expression> begin;  // the index where not a slice
+  std::optional<Expression> end;
+};
+
+// `name = expression`; without a `name =` the expression's own last part names it, if it is a name.
+struct Binding {
+  std::string name;    // "cell", "layers.read"; empty: none
+  bool named = false;  // written with `=`
+  Location at;         // of the name, or of the expression
+  Expression value;
+};
+
+// `a, b = expression` and `y[time, batch] = expression`.
+struct Equation {
+  struct Target {
+    std::string name;
+    Location at;
+    bool sized = false;
+    std::vector<Expression> sizes;
+  };
+  std::vector<Target> targets;
+  Expression value;
+};
+
+// Each throws UserError (kInvalidGraph, E01xx) at the place of what it can't read. Nesting is bounded.
+Expression parse_expression(const SourceText& text);
+std::vector<Binding> parse_bindings(const SourceText& text);
+Equation parse_equation(const SourceText& text);
+std::vector<Expression> parse_shape(const SourceText& text);  // "[time, batch, 2 * hidden]"
+
+// Calls `visit` on every name in the expression, by full expression of kind kName.
+template <class F>
+void for_each_name(const Expression& e, const F& visit) {
+  if (e.kind == Expression::Kind::kName) visit(e);
+  for (const Expression& o : e.operands) for_each_name(o, visit);
+  for (const auto& [name, value] : e.keywords) for_each_name(value, visit);
+  for (const Subscript& s : e.subscripts) {
+    if (s.begin) for_each_name(*s.begin, visit);
+    if (s.end) for_each_name(*s.end, visit);
+  }
+}
+
+}  // namespace graphrun::ir

@@ -1,0 +1,182 @@
+#include "compiler/ir/operand.h"
+
+#include <cmath>
+
+namespace graphrun::ir {
+namespace {
+
+bool whole(double x) { return std::isfinite(x) && x == std::floor(x) && std::abs(x) < 9e15; }
+
+std::string describe(const Operand& o) {
+  struct {
+    std::string operator()(ValueId) const { return "a tensor"; }
+    std::string operator()(const Number& n) const {
+      if (n.kind == Number::Kind::kBool) return n.value != 0 ? "true" : "false";
+      std::string s = std::to_string(n.value);
+      while (s.back() == '0') s.pop_back();
+      if (s.back() == '.') s.pop_back();
+      return "the number " + s;
+    }
+    std::string operator()(const Dim& d) const { return "the size " + d.str(); }
+    std::string operator()(const std::string& s) const { return "the word '" + s + "'"; }
+    std::string operator()(const std::vector<Dim>& v) const { return "a list of " + std::to_string(v.size()); }
+  } describer;
+  return std::visit(describer, o);
+}
+
+[[noreturn]] void wrong_attribute(const OpSchema& op, const AttributeSpec& a, const std::string& wanted, const Operand& found) {
+  throw OpError("E0306 wrong-attribute", op.name + ": " + a.name + " must be " + wanted + ", found " + describe(found),
+                "help: " + a.name + ": " + a.doc);
+}
+
+Attribute to_attribute(const OpSchema& op, const AttributeSpec& spec, const Operand& o) {
+  const Number* n = std::get_if<Number>(&o);
+  const Dim* d = std::get_if<Dim>(&o);
+  const bool fixed = d && d->is_constant();
+  switch (spec.kind) {
+    case AttributeKind::kBool:
+      if (n && (n->kind == Number::Kind::kBool || n->value == 0 || n->value == 1)) return n->value != 0;
+      wrong_attribute(op, spec, "true or false", o);
+    case AttributeKind::kInt:
+      if (n && whole(n->value)) return static_cast<std::int64_t>(n->value);
+      if (fixed) return d->constant();
+      wrong_attribute(op, spec, "a whole number", o);
+    case AttributeKind::kFloat:
+      if (n) return n->value;
+      if (fixed) return static_cast<double>(d->constant());
+      wrong_attribute(op, spec, "a number known at compile time", o);
+    case AttributeKind::kString:
+      if (const std::string* s = std::get_if<std::string>(&o)) return *s;
+      wrong_attribute(op, spec, "a word in quotes", o);
+    case AttributeKind::kDim:
+      if (n && whole(n->value)) return Dim(static_cast<std::int64_t>(n->value));
+      if (d) return *d;
+      wrong_attribute(op, spec, "a size: a whole number or an expression of sizes", o);
+    case AttributeKind::kShape:
+      if (const auto* v = std::get_if<std::vector<Dim>>(&o)) return Shape(*v);
+      wrong_attribute(op, spec, "a list of sizes, such as [time, batch, 300]", o);
+    case AttributeKind::kInts: {
+      std::vector<std::int64_t> out;
+      if (n && whole(n->value)) return std::vector<std::int64_t>{static_cast<std::int64_t>(n->value)};
+      if (const auto* v = std::get_if<std::vector<Dim>>(&o)) {
+        for (const Dim& x : *v) {
+          if (!x.is_constant()) wrong_attribute(op, spec, "a list of whole numbers", o);
+          out.push_back(x.constant());
+        }
+        return out;
+      }
+      wrong_attribute(op, spec, "a list of whole numbers", o);
+    }
+  }
+  throw InternalError("to_attribute: unknown kind");
+}
+
+// The type that a number takes among the tensors it meets.
+Type constant_type(const Number& n, Promotion promotion, bool meets_float) {
+  switch (promotion) {
+    case Promotion::kFloat: return Type::kFloat;
+    case Promotion::kLogical: return Type::kBool;
+    default: break;
+  }
+  if (n.kind == Number::Kind::kBool) return Type::kBool;
+  if (n.kind == Number::Kind::kFloat || meets_float) return Type::kFloat;
+  return Type::kInt32;
+}
+
+}  // namespace
+
+std::string signature(const OpSchema& op) {
+  std::string s = op.name + "(";
+  bool first = true;
+  const auto add = [&](const std::string& text) {
+    s += (first ? "" : ", ") + text;
+    first = false;
+  };
+  for (const InputSpec& i : op.inputs) add(i.name + (i.variadic ? ", …" : i.optional ? "?" : ""));
+  for (const AttributeSpec& a : op.attributes) add(a.name + "=" + (a.default_value ? "…" : ""));
+  return s + ")";
+}
+
+std::vector<ValueId> apply(Builder& builder, const OpSchema& op, const std::vector<Operand>& operands,
+                           const NamedOperands& named) {
+  const std::size_t fixed_inputs = op.inputs.size() - (op.variadic() ? 1 : 0);
+  std::vector<const Operand*> inputs(fixed_inputs, nullptr);
+  std::vector<std::pair<std::string, const Operand*>> attributes;
+  std::size_t next_attribute = 0;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (i < fixed_inputs) {
+      inputs[i] = &operands[i];
+    } else if (op.variadic()) {
+      inputs.push_back(&operands[i]);
+    } else if (next_attribute < op.attributes.size()) {
+      attributes.emplace_back(op.attributes[next_attribute++].name, &operands[i]);
+    } else {
+      throw OpError("E0305 wrong-operands",
+                    op.name + " takes " + std::to_string(op.inputs.size()) + " operand" + (op.inputs.size() == 1 ? "" : "s") +
+                        ", found " + std::to_string(operands.size()),
+                    "help: " + signature(op));
+    }
+  }
+  for (const auto& [name, operand] : named) {
+    if (const int k = op.input_index(name); k >= 0 && static_cast<std::size_t>(k) < fixed_inputs) {
+      if (inputs[static_cast<std::size_t>(k)]) {
+        throw OpError("E0305 wrong-operands", op.name + ": " + name + " is given twice", "help: " + signature(op));
+      }
+      inputs[static_cast<std::size_t>(k)] = &operand;
+      continue;
+    }
+    for (const auto& [given, unused] : attributes) {
+      if (given == name)
+        throw OpError("E0305 wrong-operands", op.name + ": " + name + " is given twice", "help: " + signature(op));
+    }
+    attributes.emplace_back(name, &operand);
+  }
+
+  NamedAttributes values;
+  for (const auto& [name, operand] : attributes) {
+    const AttributeSpec* spec = op.attribute(name);
+    if (!spec) {
+      std::vector<std::string> known;
+      for (const AttributeSpec& a : op.attributes) known.push_back(a.name);
+      for (const InputSpec& i : op.inputs) known.push_back(i.name);
+      std::string hint = did_you_mean(name, known);
+      throw OpError("E0307 unknown-attribute", op.name + " has no attribute '" + name + "'",
+                    "help: " + (hint.empty() ? "" : hint + " ") + signature(op));
+    }
+    values.emplace_back(name, to_attribute(op, *spec, *operand));
+  }
+
+  bool meets_float = false;
+  for (const Operand* o : inputs) {
+    if (!o) continue;
+    if (const ValueId* v = std::get_if<ValueId>(o); v && *v != kNone) {
+      meets_float |= builder.graph().type(*v).type == Type::kFloat;
+    } else if (const Number* n = std::get_if<Number>(o)) {
+      meets_float |= n->kind == Number::Kind::kFloat;
+    }
+  }
+  std::vector<ValueId> ids;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]) {
+      ids.push_back(kNone);
+      continue;
+    }
+    const Operand& o = *inputs[i];
+    if (const ValueId* v = std::get_if<ValueId>(&o)) {
+      ids.push_back(*v);
+    } else if (const Number* n = std::get_if<Number>(&o)) {
+      const bool condition = op.promotion == Promotion::kSelect && i == 0;
+      ids.push_back(builder.constant(n->value, condition ? Type::kBool : constant_type(*n, op.promotion, meets_float)));
+    } else if (const Dim* d = std::get_if<Dim>(&o)) {
+      ids.push_back(builder.dim(*d));
+    } else {
+      throw OpError(
+          "E0305 wrong-operands",
+          op.name + ": " + op.inputs[std::min(i, op.inputs.size() - 1)].name + " must be a value, found " + describe(o),
+          "help: " + signature(op));
+    }
+  }
+  return builder.node(op, std::move(ids), values);
+}
+
+}  // namespace graphrun::ir

@@ -1,0 +1,257 @@
+#include "runtime/status.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <tuple>
+
+namespace graphrun {
+namespace {
+
+constexpr int kTabStop = 4;
+constexpr int kWidestLine = 160;           // columns of a source line that are shown
+constexpr std::size_t kLongestName = 256;  // names beyond are never near
+constexpr std::size_t kLongestLine = 1 << 20;
+
+struct InternTables {
+  std::mutex mutex;
+  std::set<std::string, std::less<>> files;
+  // By content; a set never moves its elements.
+  struct Less {
+    bool operator()(const Location& a, const Location& b) const {
+      return std::tie(a.file, a.line, a.column, a.length, a.via) < std::tie(b.file, b.line, b.column, b.length, b.via);
+    }
+  };
+  std::set<Location, Less> locations;
+};
+
+InternTables& intern_tables() {
+  static InternTables* const tables = new InternTables;  // never destroyed: locations live as long as the program
+  return *tables;
+}
+
+// One line of a regular file, without its end; nothing where there is none. Reads no pipe: that could wait for ever.
+std::optional<std::string> read_line(const std::string& path, int line) {
+  struct stat info {};
+  if (line < 1 || stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  for (int i = 0; i < line; ++i) {
+    if (!std::getline(file, text)) return std::nullopt;
+  }
+  if (!text.empty() && text.back() == '\r') text.pop_back();
+  if (text.size() > kLongestLine) return std::nullopt;
+  return text;
+}
+
+// Columns that a character takes on a terminal: 0 for combining ones, 2 for East Asian wide ones and emoji (Unicode's East
+// Asian Width W and F, by whole blocks), 1 for the rest.
+int width_of(char32_t c) {
+  struct Range {
+    char32_t first, last;
+  };
+  static constexpr Range kNone[] = {{0x300, 0x36F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
+  static constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},  {0xAC00, 0xD7A3},
+                                    {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},  {0xFFE0, 0xFFE6},
+                                    {0x1F300, 0x1F64F}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
+  const auto holds = [c](const Range& range) { return c >= range.first && c <= range.last; };
+  if (std::any_of(std::begin(kNone), std::end(kNone), holds)) return 0;
+  return std::any_of(std::begin(kWide), std::end(kWide), holds) ? 2 : 1;
+}
+
+struct Character {
+  std::string shown;      // UTF-8, safe for a terminal
+  int width = 1;          // columns
+  std::size_t begin = 0;  // byte in the line
+  std::size_t bytes = 1;
+};
+
+// The character at text[at]. Bytes that are no UTF-8 and control characters come back as U+FFFD, a byte each: what a file holds
+// must not reach the terminal as commands.
+Character character_at(std::string_view text, std::size_t at, int column) {
+  static const std::string kReplacement = "\xEF\xBF\xBD";
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const unsigned lead = byte(at);
+  if (lead == '\t') {
+    const int width = kTabStop - column % kTabStop;
+    return {std::string(static_cast<std::size_t>(width), ' '), width, at, 1};
+  }
+  if (lead < 0x20 || lead == 0x7F) return {kReplacement, 1, at, 1};
+  if (lead < 0x80) return {std::string(1, text[at]), 1, at, 1};
+  const std::size_t size = lead >= 0xF0 && lead < 0xF5 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4) return {kReplacement, 1, at, 1};
+  char32_t code = lead & (0xFFu >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(at + i) & 0xC0u) != 0x80u) return {kReplacement, 1, at, 1};
+    code = (code << 6) | (byte(at + i) & 0x3Fu);
+  }
+  const char32_t smallest = size == 2 ? 0x80 : size == 3 ? 0x800 : 0x10000;
+  const bool control =
+      (code >= 0x80 && code < 0xA0) || (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  if (code < smallest || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) || control) return {kReplacement, 1, at, size};
+  return {std::string(text.substr(at, size)), width_of(code), at, size};
+}
+
+std::vector<Character> characters_of(std::string_view text) {
+  std::vector<Character> all;
+  int column = 0;
+  for (std::size_t at = 0; at < text.size(); at += all.back().bytes) {
+    all.push_back(character_at(text, at, column));
+    column += all.back().width;
+  }
+  return all;
+}
+
+// The part [first, last) of the line that is shown: all of it, or a window in which the marked character stands.
+std::pair<std::size_t, std::size_t> window(const std::vector<Character>& line, std::size_t marked) {
+  int total = 0;
+  for (const Character& c : line) total += c.width;
+  if (total <= kWidestLine) return {0, line.size()};
+  std::size_t first = std::min(marked, line.size());
+  for (int before = 0; first > 0 && before + line[first - 1].width <= kWidestLine / 2; --first) before += line[first - 1].width;
+  std::size_t last = first;
+  for (int shown = 0; last < line.size() && shown + line[last].width <= kWidestLine; ++last) shown += line[last].width;
+  return {first, last};
+}
+
+struct Style {
+  const char *bold = "", *red = "", *magenta = "", *green = "", *off = "";
+};
+
+Style style(bool color) {
+  if (!color) return {};
+  return {"\033[1m", "\033[1;31m", "\033[1;35m", "\033[1;32m", "\033[0m"};
+}
+
+// The line and under it a caret with a tilde for each further column: "  12 | let: …\n     |      ^~~~\n".
+std::string render_source(const Location& at, const Style& s) {
+  const std::optional<std::string> text = read_line(*at.file, at.line);
+  if (!text) return "";
+  const std::vector<Character> line = characters_of(*text);
+  const auto begin = static_cast<std::size_t>(std::max(at.column, 1) - 1);
+  const std::size_t end = begin + static_cast<std::size_t>(std::max(at.length, 1));
+  const auto marked = static_cast<std::size_t>(
+      std::count_if(line.begin(), line.end(), [&](const Character& c) { return c.begin + c.bytes <= begin; }));
+  const auto [first, last] = window(line, marked);
+
+  std::string source, indent, mark;
+  if (first > 0) source += "…", indent += ' ';
+  for (std::size_t i = first; i < last; ++i) {
+    const Character& c = line[i];
+    source += c.shown;
+    std::string& under = i < marked || c.begin >= end ? indent : mark;
+    if (c.begin < end) under.append(static_cast<std::size_t>(c.width), i < marked ? ' ' : '~');
+  }
+  if (last < line.size()) source += "…";
+  if (mark.empty()) mark = "~";  // at the line's end
+  mark[0] = '^';
+  const std::string number = std::to_string(at.line);
+  return "  " + number + " | " + source + "\n  " + std::string(number.size(), ' ') + " | " + indent + s.green + mark + s.off +
+         "\n";
+}
+
+// The number of single-character insertions, deletions, substitutions and swaps of neighbours that turn a into b (Damerau's
+// optimal string alignment).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    std::swap(before, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+}  // namespace
+
+std::string Location::str() const {
+  if (!known()) return "";
+  return *file + ":" + std::to_string(line) + ":" + std::to_string(column);
+}
+
+const std::string* intern_file(std::string_view path) {
+  InternTables& tables = intern_tables();
+  const std::lock_guard lock(tables.mutex);
+  auto it = tables.files.find(path);
+  if (it == tables.files.end()) it = tables.files.emplace(path).first;
+  return &*it;
+}
+
+const Location* intern(const Location& location) {
+  InternTables& tables = intern_tables();
+  const std::lock_guard lock(tables.mutex);
+  return &*tables.locations.insert(location).first;
+}
+
+UserError::UserError(ExitCode exit_code, std::vector<Diagnostic> diagnostics)
+    : std::runtime_error(render(diagnostics)), exit_code_(exit_code), diagnostics_(std::move(diagnostics)) {}
+
+UserError::UserError(ExitCode exit_code, std::string code, std::string text, std::vector<std::string> notes)
+    : UserError(exit_code, {Diagnostic{Severity::kError, std::move(code), {}, std::move(text), std::move(notes)}}) {}
+
+std::string render(const Diagnostic& diagnostic, bool color) {
+  const Style s = style(color);
+  const bool error = diagnostic.severity == Severity::kError;
+  std::string text;
+  if (diagnostic.at.known()) text += s.bold + diagnostic.at.str() + ": " + s.off;
+  text += (error ? s.red : s.magenta) + std::string(error ? "error" : "warning");
+  if (!diagnostic.code.empty()) text += "[" + diagnostic.code + "]";
+  text += ":" + std::string(s.off) + " " + diagnostic.text + "\n";
+  if (diagnostic.at.known()) text += render_source(diagnostic.at, s);
+  for (const Location* via = diagnostic.at.via; via != nullptr; via = via->via) {
+    if (via->known()) text += "  from " + via->str() + "\n";
+  }
+  for (const std::string& note : diagnostic.notes) text += "  " + note + "\n";
+  text.pop_back();
+  return text;
+}
+
+std::string render(const std::vector<Diagnostic>& diagnostics, bool color) {
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics) text += (text.empty() ? "" : "\n") + render(diagnostic, color);
+  return text;
+}
+
+std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& candidates, std::size_t most) {
+  if (name.empty() || name.size() > kLongestName) return {};
+  const std::size_t limit = (name.size() + 1) / 3;  // a third of the letters; none of one letter
+  const std::string lowered = lower(name);
+  std::set<std::pair<std::size_t, std::string>> near;
+  for (const std::string& candidate : candidates) {
+    if (candidate == name || candidate.size() > name.size() + limit || candidate.size() + limit < name.size()) continue;
+    if (edit_distance(lowered, lower(candidate)) <= limit) near.emplace(edit_distance(name, candidate), candidate);
+  }
+  std::vector<std::string> best;
+  for (const auto& [distance, candidate] : near) {
+    if (best.size() == most) break;
+    best.push_back(candidate);
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
+  const std::vector<std::string> near = near_names(name, candidates);
+  std::string text;
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    text += (i == 0 ? "did you mean " : i + 1 == near.size() ? " or " : ", ") + ("'" + near[i] + "'");
+  }
+  return text.empty() ? text : text + "?";
+}
+
+}  // namespace graphrun

@@ -1,0 +1,160 @@
+#include "runtime/shape.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+#include <thread>
+
+#include "runtime/status.h"
+
+namespace graphrun {
+namespace {
+
+using ::testing::ElementsAre;
+
+const Dim kTime = Symbol::named("time");
+const Dim kBatch = Symbol::named("batch");
+
+TEST(Symbol, IsInterned) {
+  EXPECT_EQ(Symbol::named("time"), Symbol::named("time"));
+  EXPECT_FALSE(Symbol::named("time") == Symbol::named("batch"));
+  EXPECT_EQ(Symbol::named("words").name(), "words");
+}
+
+TEST(Symbol, IsInternedFromManyThreads) {
+  std::vector<std::vector<Symbol>> found(4);
+  std::vector<std::thread> threads;
+  for (auto& mine : found) {
+    threads.emplace_back([&mine] {
+      for (int i = 0; i < 200; ++i) mine.push_back(Symbol::named("s" + std::to_string(i)));
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (const auto& mine : found) EXPECT_EQ(mine, found[0]);
+  EXPECT_EQ(found[0][17].name(), "s17");
+}
+
+TEST(Dim, HasANormalForm) {
+  EXPECT_EQ((kTime + 1) * (kTime - 1), kTime * kTime - 1);
+  EXPECT_EQ(kTime * kBatch, kBatch * kTime);
+  EXPECT_EQ(kTime - kTime, Dim(0));
+  EXPECT_TRUE((kTime - kTime).is(0));
+  EXPECT_NE(kTime, kBatch);
+  EXPECT_EQ(kTime.as_symbol(), Symbol::named("time"));
+  EXPECT_FALSE((kTime + 1).as_symbol());
+  EXPECT_FALSE((kTime * 2).as_symbol());
+  EXPECT_THAT((kTime * kBatch * kTime + 3).symbols(), ElementsAre(Symbol::named("batch"), Symbol::named("time")));
+}
+
+TEST(Dim, PrintsAndParses) {
+  EXPECT_EQ((Dim(2) * kTime * kBatch + 1).str(), "2*batch*time+1");
+  EXPECT_EQ((kBatch - kTime * kTime - 3).str(), "-time*time+batch-3");
+  EXPECT_EQ(Dim(0).str(), "0");
+  constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+  for (const Dim& dim :
+       {Dim(2) * kTime * kBatch + 1, kBatch - kTime * kTime - 3, Dim(0), Dim(-7), Dim(kLowest), Dim(kLowest) * kTime,
+        Dim(std::numeric_limits<std::int64_t>::max()), Dim(-1) * kTime, Dim(Symbol::named("a.b@2"))}) {
+    EXPECT_EQ(Dim::parse(dim.str()), dim) << dim.str();
+  }
+  EXPECT_EQ(Dim::parse(" 2 * time * 3 - 4 "), Dim(6) * kTime - 4);
+  for (const char* bad :
+       {"", "+", "2*", "*2", "time time", "2time", "time+", "9223372036854775808", "a*9223372036854775807*3", "(a)"}) {
+    EXPECT_FALSE(Dim::parse(bad)) << bad;
+  }
+}
+
+TEST(Dim, EvaluatesOrSaysWhy) {
+  const SymbolValues values = {{Symbol::named("time"), 35}, {Symbol::named("batch"), std::int64_t{1} << 40}};
+  EXPECT_EQ((kTime * kTime - 2).evaluate(values), 1223);
+  EXPECT_THROW((kBatch * kBatch).evaluate(values), UserError);
+  try {
+    (kTime + Symbol::named("unknown")).evaluate(values);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.exit_code(), ExitCode::kBadData);
+    EXPECT_THAT(error.what(), testing::HasSubstr("the size 'unknown' is not known"));
+  }
+}
+
+TEST(Dim, RefusesOverflowAndMonsters) {
+  const Dim huge = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THROW(huge + 1, UserError);
+  EXPECT_THROW(huge * 2, UserError);
+  EXPECT_THROW(huge * kTime * 2, UserError);
+  EXPECT_THROW(Dim(std::numeric_limits<std::int64_t>::min()) - 1, UserError);
+  Dim power = kTime;
+  EXPECT_THROW(for (int i = 0; i < 20; ++i) power = power * power, UserError);
+}
+
+TEST(Dim, Divides) {
+  EXPECT_EQ((Dim(6) * kTime + 4).divided_by(2), Dim(3) * kTime + 2);
+  EXPECT_FALSE((Dim(6) * kTime + 3).divided_by(2));
+  EXPECT_EQ((kTime * kBatch).divided_by(kBatch), kTime);
+  EXPECT_FALSE((kTime * kBatch + 1).divided_by(kBatch));
+  EXPECT_FALSE(kTime.divided_by(kBatch));
+  EXPECT_FALSE(kTime.divided_by(0));
+  EXPECT_EQ(Dim(0).divided_by(kTime), Dim(0));
+  EXPECT_EQ((kTime * kTime - kBatch * kBatch).divided_by(kTime + kBatch), kTime - kBatch);
+  EXPECT_FALSE(Dim(std::numeric_limits<std::int64_t>::min()).divided_by(-1));
+}
+
+// (a * b) / b is a for polynomials drawn at random, and what does not divide leaves a rest when evaluated.
+TEST(Dim, DividesWhatItMultiplied) {
+  std::mt19937 random(1);
+  const std::vector<Dim> symbols = {1, kTime, kBatch, Symbol::named("words")};
+  const auto draw = [&] {
+    Dim sum = 0;
+    for (int i = 0; i < 4; ++i)
+      sum = sum + Dim(static_cast<int>(random() % 7) - 3) * symbols[random() % 4] * symbols[random() % 4];
+    return sum;
+  };
+  for (int i = 0; i < 300; ++i) {
+    const Dim a = draw(), b = draw();
+    if (b.is(0)) continue;
+    ASSERT_EQ((a * b).divided_by(b), a) << a.str() << " times " << b.str();
+    if (const auto q = a.divided_by(b)) {
+      ASSERT_EQ(*q * b, a);
+    }
+  }
+}
+
+TEST(Dim, Substitutes) {
+  EXPECT_EQ((kTime * kTime + kBatch).substitute({{Symbol::named("time"), kBatch - 1}}), kBatch * kBatch - kBatch + 1);
+}
+
+TEST(Dim, IsTotallyOrdered) {
+  const std::vector<Dim> dims = {0, 1, kTime, kBatch, kTime + 1, kTime * kBatch};
+  for (const Dim& a : dims) {
+    for (const Dim& b : dims) EXPECT_EQ((a < b) + (b < a) + (a == b), 1);
+  }
+}
+
+TEST(Shape, PrintsCountsAndEvaluates) {
+  const Shape shape = {kTime, kBatch, 300};
+  EXPECT_EQ(str(shape), "[time, batch, 300]");
+  EXPECT_EQ(str(Sizes{35, 20}), "[35, 20]");
+  EXPECT_EQ(str(Sizes{}), "[]");
+  EXPECT_EQ(element_count(shape), Dim(300) * kTime * kBatch);
+  EXPECT_EQ(element_count(Sizes{}), 1);
+  EXPECT_EQ(element_count(Sizes{3, 0, 5}), 0);
+  const std::int64_t big = std::int64_t{1} << 40;
+  EXPECT_THROW(element_count(Sizes{big, big}), UserError);
+  EXPECT_THROW(element_count(Sizes{big, big, 0}), UserError);
+  EXPECT_THROW(element_count(Sizes{-1}), UserError);
+  EXPECT_THAT(evaluate(shape, {{Symbol::named("time"), 2}, {Symbol::named("batch"), 3}}), ElementsAre(2, 3, 300));
+  EXPECT_THROW(evaluate({kTime - 3}, {{Symbol::named("time"), 2}}), UserError);
+}
+
+TEST(Shape, BroadcastsLiteralOnes) {
+  EXPECT_EQ(broadcast({kTime, kBatch, 300}, {300}), (Shape{kTime, kBatch, 300}));
+  EXPECT_EQ(broadcast({1, 5}, {kBatch, 1}), (Shape{kBatch, 5}));
+  EXPECT_EQ(broadcast({}, {kBatch}), (Shape{kBatch}));
+  EXPECT_FALSE(broadcast({kTime}, {kBatch}));
+  EXPECT_FALSE(broadcast({2}, {3}));
+  EXPECT_FALSE(broadcast({kTime}, {5}));
+}
+
+}  // namespace
+}  // namespace graphrun

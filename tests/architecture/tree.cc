@@ -1,0 +1,138 @@
+#include "tests/architecture/tree.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+namespace graphrun::architecture {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array<const char*, 5> kFolders = {"runtime", "ops", "compiler", "tools", "tests"};
+
+bool starts_with(const std::string& text, const std::string& prefix) { return text.compare(0, prefix.size(), prefix) == 0; }
+
+bool under_any(const std::string& path, std::initializer_list<const char*> folders) {
+  for (const char* folder : folders)
+    if (starts_with(path, folder)) return true;
+  return false;
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + path.string());
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+Source read_source(std::string path, const std::string& text) {
+  static const std::regex kInclude(R"re(^\s*#\s*include\s*(["<])([^">]+)[">].*)re");
+  Source source;
+  source.path = std::move(path);
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    ++source.lines;
+    if (line.find('#') == std::string::npos) continue;
+    if (starts_with(line, "#pragma once")) source.pragma_once = true;
+    std::smatch match;
+    if (std::regex_match(line, match, kInclude)) source.includes.push_back({match[2], match[1] == "\"", source.lines});
+  }
+  return source;
+}
+
+Tree read_tree(const fs::path& root) {
+  Tree tree;
+  for (const char* folder : kFolders) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const std::string extension = entry.path().extension().string();
+      if (!entry.is_regular_file() || (extension != ".h" && extension != ".cc")) continue;
+      const std::string path = fs::relative(entry.path(), root).generic_string();
+      tree.emplace(path, read_source(path, read_text(entry.path())));
+    }
+  }
+  return tree;
+}
+
+std::vector<std::string> top_level(const fs::path& root) {
+  std::vector<std::string> names;
+  if (!fs::exists(root / ".git")) {
+    for (const auto& entry : fs::directory_iterator(root)) names.push_back(entry.path().filename().string());
+    return names;
+  }
+  // What is tracked: a user's own files and builds beside them are nobody's business.
+  const std::string command = "git -c safe.directory='*' -C '" + root.string() + "' ls-files --cached";
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  if (!pipe) throw std::runtime_error("cannot run git");
+  std::string text;
+  std::array<char, 4096> buffer;
+  for (std::size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe.get())) > 0;) text.append(buffer.data(), n);
+  std::set<std::string> distinct;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) distinct.insert(line.substr(0, line.find('/')));
+  names.assign(distinct.begin(), distinct.end());
+  return names;
+}
+
+std::string layering_fault(const std::string& source, const Include& include) {
+  const std::string& to = include.path;
+  if (!include.quoted) {
+    const bool protobuf = starts_with(to, "google/protobuf");
+    if (protobuf && under_any(source, {"runtime/", "ops/", "compiler/ir/", "compiler/passes/"}))
+      return "protobuf is for the front end and the tools";
+    return "";
+  }
+  if (under_any(source, {"tests/"})) return "";
+  if (under_any(to, {"tests/"})) return "only tests include tests/";
+  if (under_any(source, {"tools/"})) return "";
+  if (under_any(source, {"runtime/"})) return under_any(to, {"runtime/"}) ? "" : "runtime/ includes runtime/ alone";
+  if (under_any(source, {"compiler/ir/"}))
+    return under_any(to, {"runtime/", "compiler/ir/"}) ? "" : "compiler/ir/ includes runtime/ and compiler/ir/ alone";
+  if (under_any(source, {"ops/"}))
+    return under_any(to, {"runtime/", "compiler/ir/", "ops/"}) ? "" : "ops/ includes runtime/, compiler/ir/ and ops/ alone";
+  // compiler/ itself.
+  if (under_any(to, {"runtime/", "compiler/"}) || to == "ops/schema.h") return "";
+  if (starts_with(to, "graphs/"))
+    return under_any(source, {"compiler/frontend/"}) ? "" : "of compiler/, only the front end reads the schemas";
+  if (starts_with(to, "ops/")) return "of ops/, compiler/ includes ops/schema.h alone";
+  return "compiler/ includes runtime/, compiler/ and ops/schema.h alone";
+}
+
+std::vector<std::string> find_cycle(const Tree& tree) {
+  enum class Mark { kOpen, kDone };
+  std::map<std::string, Mark> marks;
+  std::vector<std::string> path, cycle;
+  const std::function<bool(const std::string&)> visit = [&](const std::string& name) {
+    const auto source = tree.find(name);
+    if (source == tree.end()) return false;
+    path.push_back(name);
+    if (const auto [mark, fresh] = marks.emplace(name, Mark::kOpen); !fresh) {
+      if (mark->second == Mark::kOpen) {
+        cycle.assign(std::find(path.begin(), path.end(), name), path.end());
+        return true;
+      }
+    } else {
+      for (const Include& include : source->second.includes)
+        if (include.quoted && include.path != name && visit(include.path)) return true;
+      marks[name] = Mark::kDone;
+    }
+    path.pop_back();
+    return false;
+  };
+  for (const auto& [name, source] : tree)
+    if (visit(name)) return cycle;
+  return {};
+}
+
+}  // namespace graphrun::architecture

@@ -1,0 +1,285 @@
+#include "compiler/frontend/source.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/message.h>
+#include <google/protobuf/text_format.h>
+
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace graphrun {
+namespace {
+
+namespace pb = google::protobuf;
+using pb::io::Tokenizer;
+
+constexpr int kDeepestMessage = 60;
+
+// protobuf counts columns from 0 and takes a tab to the next multiple of 8; ours are bytes from 1.
+class Columns {
+ public:
+  explicit Columns(std::string_view text) : text_(text) {
+    starts_.push_back(0);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\n') starts_.push_back(i + 1);
+    }
+  }
+  int byte_column(int line, int column) const {
+    if (line < 0 || static_cast<std::size_t>(line) >= starts_.size()) return 1;
+    const std::size_t begin = starts_[static_cast<std::size_t>(line)];
+    int seen = 0;
+    std::size_t i = begin;
+    while (i < text_.size() && text_[i] != '\n' && seen < column) {
+      seen += text_[i] == '\t' ? 8 - seen % 8 : 1;
+      ++i;
+    }
+    return static_cast<int>(i - begin) + 1;
+  }
+
+ private:
+  std::string_view text_;
+  std::vector<std::size_t> starts_;
+};
+
+// For "Message type "graphrun.Graph" has no field named "lets".": the near ones, and all.
+std::vector<std::string> hints(const std::string& message) {
+  constexpr std::string_view kType = "Message type \"", kField = "\" has no field named \"";
+  const std::size_t type_at = message.find(kType), field_at = message.find(kField);
+  if (type_at == std::string::npos || field_at == std::string::npos) return {};
+  const std::size_t type_begin = type_at + kType.size(), field_begin = field_at + kField.size();
+  const std::size_t field_end = message.find('"', field_begin);
+  const pb::Descriptor* descriptor =
+      pb::DescriptorPool::generated_pool()->FindMessageTypeByName(message.substr(type_begin, field_at - type_begin));
+  if (!descriptor || field_end == std::string::npos) return {};
+  std::vector<std::string> known;
+  for (int i = 0; i < descriptor->field_count(); ++i) known.push_back(descriptor->field(i)->name());
+  const std::string hint = did_you_mean(message.substr(field_begin, field_end - field_begin), known);
+  std::string all;
+  for (const std::string& k : known) all += (all.empty() ? "" : ", ") + k;
+  return {"help: " + (hint.empty() ? "" : hint + " ") + descriptor->name() + " has the fields " + all};
+}
+
+class Collector : public pb::io::ErrorCollector {
+ public:
+  Collector(const std::string* file, const Columns& columns) : file_(file), columns_(columns) {}
+  void AddError(int line, int column, const std::string& message) override {
+    if (diagnostics.size() >= 50) return;
+    Diagnostic d;
+    d.code = message.find("has no field named") != std::string::npos ? "E0111 unknown-field" : "E0110 bad-text";
+    d.text = message;
+    d.notes = hints(message);
+    d.at.file = file_;
+    d.at.line = std::max(line, 0) + 1;
+    d.at.column = columns_.byte_column(std::max(line, 0), std::max(column, 0));
+    diagnostics.push_back(std::move(d));
+  }
+  void AddWarning(int, int, const std::string&) override {}
+  std::vector<Diagnostic> diagnostics;
+
+ private:
+  const std::string* file_;
+  const Columns& columns_;
+};
+
+class Silent : public pb::io::ErrorCollector {
+ public:
+  void AddError(int, int, const std::string&) override {}
+};
+
+// Walks the tokens of a text that protobuf's parser has accepted.
+class Walker {
+ public:
+  Walker(std::string_view text, const std::string* file, const Columns& columns)
+      : stream_(text.data(), static_cast<int>(text.size())), tokens_(&stream_, &silent_), file_(file), columns_(columns) {
+    tokens_.set_comment_style(Tokenizer::SH_COMMENT_STYLE);
+    tokens_.set_allow_f_after_float(true);
+    tokens_.set_require_space_after_number(false);
+    tokens_.Next();
+  }
+
+  Places message(const Location& at) {
+    Places places;
+    places.at = at;
+    while (!done() && !is("}") && !is(">")) {
+      if (is(";") || is(",")) {
+        tokens_.Next();
+        continue;
+      }
+      field(places);
+    }
+    return places;
+  }
+
+ private:
+  bool done() { return tokens_.current().type == Tokenizer::TYPE_END; }
+  bool is(const char* text) { return tokens_.current().text == text && tokens_.current().type == Tokenizer::TYPE_SYMBOL; }
+  Location here() {
+    Location l;
+    const Tokenizer::Token& t = tokens_.current();
+    l.file = file_;
+    l.line = t.line + 1;
+    l.column = columns_.byte_column(t.line, t.column);
+    l.length = static_cast<int>(t.text.size());
+    return l;
+  }
+
+  void field(Places& places) {
+    const std::string name = tokens_.current().text;
+    const Location at = here();
+    places.names[name].push_back(at);
+    tokens_.Next();
+    if (is(":")) tokens_.Next();
+    if (!is("[")) return value(places, name, at);
+    tokens_.Next();
+    while (!done() && !is("]")) {
+      if (is(",")) {
+        tokens_.Next();
+      } else {
+        value(places, name, at);
+      }
+    }
+    tokens_.Next();
+  }
+
+  void value(Places& places, const std::string& name, const Location& field_at) {
+    Places::Value v;
+    v.at = here();
+    if (is("{") || is("<")) {
+      tokens_.Next();
+      v.message = std::make_unique<Places>(message(field_at));
+      tokens_.Next();
+    } else if (tokens_.current().type == Tokenizer::TYPE_STRING) {
+      v.text.file = file_;
+      while (tokens_.current().type == Tokenizer::TYPE_STRING) {
+        literal(v.text);
+        tokens_.Next();
+      }
+    } else {
+      if (is("-")) tokens_.Next();
+      tokens_.Next();
+    }
+    places.fields[name].push_back(std::move(v));
+  }
+
+  // Decodes one literal; every escape begins a new run of characters.
+  void literal(ir::SourceText& out) {
+    const Location at = here();
+    const std::string& raw = tokens_.current().text;
+    int column = at.column + 1;
+    bool fresh = true;
+    std::size_t i = 1;
+    while (i + 1 < raw.size()) {
+      if (raw[i] != '\\') {
+        if (fresh) out.pieces.push_back({out.text.size(), at.line, column});
+        fresh = false;
+        out.text += raw[i];
+        ++i, ++column;
+        continue;
+      }
+      const std::size_t n = std::min(escape_length(raw, i), raw.size() - 1 - i);
+      out.pieces.push_back({out.text.size(), at.line, column});
+      Tokenizer::ParseStringAppend("\"" + raw.substr(i, n) + "\"", &out.text);
+      i += n, column += static_cast<int>(n);
+      fresh = true;
+    }
+    if (fresh) out.pieces.push_back({out.text.size(), at.line, column});
+  }
+
+  static std::size_t escape_length(const std::string& raw, std::size_t i) {
+    const char c = i + 1 < raw.size() ? raw[i + 1] : '\\';
+    const auto run = [&](std::size_t from, std::size_t most, auto digit) {
+      std::size_t n = 0;
+      while (n < most && from + n < raw.size() && digit(static_cast<unsigned char>(raw[from + n]))) ++n;
+      return n;
+    };
+    if (c >= '0' && c <= '7') return 1 + run(i + 1, 3, [](unsigned char d) { return d >= '0' && d <= '7'; });
+    if (c == 'x' || c == 'X') return 2 + run(i + 2, 2, [](unsigned char d) { return std::isxdigit(d) != 0; });
+    if (c == 'u') return 6;
+    if (c == 'U') return 10;
+    return 2;
+  }
+
+  pb::io::ArrayInputStream stream_;
+  Silent silent_;
+  Tokenizer tokens_;
+  const std::string* file_;
+  const Columns& columns_;
+};
+
+}  // namespace
+
+ir::SourceText Places::text(std::string_view field, std::size_t index) const {
+  if (auto it = fields.find(field); it != fields.end() && index < it->second.size()) return it->second[index].text;
+  ir::SourceText none;
+  none.file = at.file;
+  none.pieces.push_back({0, at.line, at.column});
+  return none;
+}
+
+const Places& Places::message(std::string_view field, std::size_t index) const {
+  auto it = fields.find(field);
+  GRAPHRUN_CHECK(it != fields.end() && index < it->second.size() && it->second[index].message,
+                 "Places: no message '" + std::string(field) + "'");
+  return *it->second[index].message;
+}
+
+Location Places::location(std::string_view field, std::size_t index) const {
+  if (auto it = fields.find(field); it != fields.end() && index < it->second.size()) return it->second[index].at;
+  return at;
+}
+
+Places parse_source(std::string_view text, const std::string* file, pb::Message* message) {
+  if (text.size() > kLargestSource) {
+    throw UserError(
+        ExitCode::kInvalidGraph, "E0112 too-large",
+        *file + ": " + std::to_string(text.size()) + " bytes; a model file has at most " + std::to_string(kLargestSource));
+  }
+  const Columns columns(text);
+  Collector collector(file, columns);
+  pb::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&collector);
+  parser.SetRecursionLimit(kDeepestMessage);
+  pb::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
+  const bool read = parser.Parse(&stream, message);
+  Location begin;
+  begin.file = file;
+  begin.line = begin.column = 1;
+  if (!read && collector.diagnostics.empty()) {
+    collector.diagnostics.push_back({Severity::kError, "E0110 bad-text", begin, "no protobuf text", {}});
+  }
+  if (!collector.diagnostics.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(collector.diagnostics));
+  return Walker(text, file, columns).message(begin);
+}
+
+std::string read_source(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const auto fail = [&](const std::string& why) {
+    throw UserError(ExitCode::kInvalidGraph, "E0501 unreadable-file", path + ": " + why);
+  };
+  if (!in) fail(std::strerror(errno));
+  std::string text;
+  char block[65536];
+  while (in.read(block, sizeof block) || in.gcount() > 0) {
+    text.append(block, static_cast<std::size_t>(in.gcount()));
+    if (text.size() > kLargestSource) fail("larger than " + std::to_string(kLargestSource) + " bytes: no model file");
+  }
+  if (in.bad()) fail("is no readable file");
+  return text;
+}
+
+std::string declared_message(std::string_view text) {
+  constexpr std::string_view kMark = "# proto-message:";
+  const std::size_t at = text.substr(0, 4096).find(kMark);
+  if (at == std::string_view::npos) return "";
+  std::size_t begin = at + kMark.size(), end = text.find('\n', begin);
+  if (end == std::string_view::npos) end = text.size();
+  while (begin < end && std::isspace(static_cast<unsigned char>(text[begin]))) ++begin;
+  while (end > begin && std::isspace(static_cast<unsigned char>(text[end - 1]))) --end;
+  return std::string(text.substr(begin, end - begin));
+}
+
+}  // namespace graphrun

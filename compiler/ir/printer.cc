@@ -1,0 +1,209 @@
+#include "compiler/ir/printer.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+
+#include "compiler/ir/op.h"
+
+namespace graphrun::ir {
+namespace {
+
+bool is_bare(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '$' ||
+           c == '@' || c == '/' || c == '-';
+  });
+}
+
+class Printer {
+ public:
+  explicit Printer(const PrintOptions& options) : options_(options) {}
+
+  void graph(const Graph& g, int depth) {
+    symbols(g, depth);
+    for (const Input& input : g.inputs) line(depth, [&] { this->input(g, input); });
+    for (const Variable& variable : g.variables) line(depth, [&] { this->variable(g, variable); });
+    for (const Node& n : g.nodes) line(depth, [&] { node(g, n), regions(n, depth); });
+    for (const Output& output : g.outputs) {
+      line(depth, [&] { text += "output " + quoted(output.name) + " = " + name(g, output.value); });
+    }
+  }
+
+  void node(const Graph& g, const Node& n) {
+    for (std::size_t i = 0; i < n.outputs.size(); ++i) text += (i ? ", " : "") + definition(g, n.outputs[i]);
+    text += n.outputs.empty() ? "= " : " = ";
+    text += n.op ? n.op->name : "?";
+    text += "(";
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) text += (i ? ", " : "") + name(g, n.inputs[i]);
+    bool first = true;
+    for (const auto& [key, value] : n.attributes.all()) {
+      if (is_default(n, key, value)) continue;
+      text += (first ? "; " : ", ") + key + "=" + print(value);
+      first = false;
+    }
+    text += ")";
+    location(n.at);
+  }
+
+  std::string text;
+
+ private:
+  template <class Body>
+  void line(int depth, Body body) {
+    text.append(static_cast<std::size_t>(2 * depth), ' ');
+    body();
+    text += "\n";
+  }
+
+  static bool is_default(const Node& n, const std::string& key, const Attribute& value) {
+    const AttributeSpec* spec = n.op ? n.op->attribute(key) : nullptr;
+    return spec && spec->default_value && same_attribute(*spec->default_value, value);
+  }
+
+  // By name, so that the text does not depend on which symbol was met first.
+  void symbols(const Graph& g, int depth) {
+    std::vector<std::pair<std::string, const Dim*>> sorted;
+    for (const auto& [symbol, dim] : g.defined_symbols) sorted.emplace_back(symbol.name(), &dim);
+    std::sort(sorted.begin(), sorted.end());
+    for (const auto& [symbol, dim] : sorted) {
+      line(depth, [&, &symbol = symbol, &dim = dim] { text += "symbol <" + symbol + "> = <" + dim->str() + ">"; });
+    }
+  }
+
+  void input(const Graph& g, const Input& input) {
+    text += "input " + definition(g, input.value);
+    if (input.below) text += " below <" + input.below->str() + ">";
+    if (input.lengths_of) text += " lengths_of <" + input.lengths_of->name() + ">";
+  }
+
+  void variable(const Graph& g, const Variable& v) {
+    text += std::string(name_of(v.kind)) + " " + definition(g, v.value);
+    text += " = " + std::string(name_of(v.init.kind)) + "(" + print(v.init.amount) + ")";
+    if (!v.trainable) text += " frozen";
+    if (v.next != kNone) text += " next " + name(g, v.next);
+    location(v.at);
+  }
+
+  void regions(const Node& n, int depth) {
+    for (const Graph& region : n.regions) {
+      text += " body " + quoted(region.name) + " {\n";
+      graph(region, depth + 1);
+      text.append(static_cast<std::size_t>(2 * depth), ' ');
+      text += "}";
+    }
+  }
+
+  static bool in_range(const Graph& g, ValueId id) { return id >= 0 && static_cast<std::size_t>(id) < g.values.size(); }
+
+  static std::string name(const Graph& g, ValueId id) {
+    if (id == kNone) return "_";
+    if (!in_range(g, id)) return "%<" + std::to_string(id) + ">";
+    const std::string& name = g.value(id).name;
+    return "%" + (is_bare(name) ? name : quoted(name));
+  }
+
+  static std::string definition(const Graph& g, ValueId id) {
+    return in_range(g, id) ? name(g, id) + ": " + g.type(id).str() : name(g, id);
+  }
+
+  void location(const Location& at) {
+    if (!options_.locations) return;
+    const char* word = " at ";
+    for (const Location* l = &at; l && l->known(); l = l->via, word = " via ") {
+      text += word + quoted(*l->file) + ":" + std::to_string(l->line) + ":" + std::to_string(l->column);
+      if (l->length != 1) text += "+" + std::to_string(l->length);
+    }
+  }
+
+  PrintOptions options_;
+};
+
+struct AttributePrinter {
+  std::string operator()(bool v) const { return v ? "true" : "false"; }
+  std::string operator()(std::int64_t v) const { return std::to_string(v); }
+  std::string operator()(double v) const { return print(v); }
+  std::string operator()(const std::string& v) const { return quoted(v); }
+  std::string operator()(const Dim& v) const { return "<" + v.str() + ">"; }
+  std::string operator()(const Shape& v) const { return str(v); }
+  std::string operator()(const std::vector<std::int64_t>& v) const {
+    std::string text;
+    for (std::int64_t i : v) text += (text.empty() ? "" : ", ") + std::to_string(i);
+    return "(" + text + ")";
+  }
+};
+
+}  // namespace
+
+std::string print(const Graph& graph, const PrintOptions& options) {
+  Printer printer(options);
+  printer.text = "graph " + quoted(graph.name) + " {\n";
+  printer.graph(graph, 1);
+  return std::move(printer.text) + "}\n";
+}
+
+std::string print(const Graph& graph, const Node& node, const PrintOptions& options) {
+  Printer printer(options);
+  printer.node(graph, node);
+  return std::move(printer.text);
+}
+
+std::string print(const Attribute& value) { return std::visit(AttributePrinter{}, value); }
+
+std::string print(double value) {
+  if (std::isnan(value)) return std::signbit(value) ? "-nan" : "nan";
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  std::string text(buffer, end);
+  if (text.find_first_of(".ein") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string quoted(std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string out = "\"";
+  for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\', out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += "\\x", out += kHex[byte >> 4], out += kHex[byte & 15];
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string_view name_of(Initializer::Kind kind) {
+  switch (kind) {
+    case Initializer::Kind::kConstant: return "constant";
+    case Initializer::Kind::kUniform: return "uniform";
+    case Initializer::Kind::kNormal: return "normal";
+    case Initializer::Kind::kOrthogonal: return "orthogonal";
+    case Initializer::Kind::kXavier: return "xavier";
+  }
+  return "?";
+}
+
+std::string_view name_of(Variable::Kind kind) {
+  switch (kind) {
+    case Variable::Kind::kParameter: return "parameter";
+    case Variable::Kind::kSlot: return "slot";
+    case Variable::Kind::kState: return "state";
+  }
+  return "?";
+}
+
+bool same_attribute(const Attribute& a, const Attribute& b) {
+  const double* x = std::get_if<double>(&a);
+  const double* y = std::get_if<double>(&b);
+  return x && y ? std::bit_cast<std::uint64_t>(*x) == std::bit_cast<std::uint64_t>(*y) : a == b;
+}
+
+}  // namespace graphrun::ir

@@ -61,9 +61,7 @@ class Scanner {
     if (!accept(c)) expected(std::string("'") + c + "'");
   }
 
-  static bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  }
+  static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
   std::string_view word() { return skip(), run(is_word); }
   std::string_view need_word(const char* what) {
     const std::string_view w = word();
@@ -182,8 +180,8 @@ class Parser {
       if (word == name_of(kind)) return variable(scope, kind);
     }
     if (word.empty()) s_.expected("symbol, input, parameter, slot, state, output, a value or '}'");
-    s_.fail(kSyntax, "expected symbol, input, parameter, slot, state, output, a value or '}', found '" + std::string(word) + "'",
-            begin);
+    s_.fail(kSyntax,
+            "expected symbol, input, parameter, slot, state, output, a value or '}', found '" + std::string(word) + "'", begin);
   }
 
   void symbol(Scope& scope) {
@@ -318,8 +316,10 @@ class Parser {
       s_.fail(kInvalid, n.op->name + ": " + error.what(), begin);
     }
     if (c.outputs.size() != results.size()) {
-      s_.fail(kInvalid, n.op->name + ": has " + std::to_string(c.outputs.size()) + " results, " +
-                            std::to_string(results.size()) + " are named", begin);
+      s_.fail(kInvalid,
+              n.op->name + ": has " + std::to_string(c.outputs.size()) + " results, " + std::to_string(results.size()) +
+                  " are named",
+              begin);
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (!results[i].type) results[i].type = c.outputs[i];
@@ -330,9 +330,8 @@ class Parser {
 
   std::string value_name() {
     s_.need('%');
-    const std::string_view bare = s_.run([](char c) {
-      return Scanner::is_word(c) || c == '.' || c == '$' || c == '@' || c == '/' || c == '-';
-    });
+    const std::string_view bare =
+        s_.run([](char c) { return Scanner::is_word(c) || c == '.' || c == '$' || c == '@' || c == '/' || c == '-'; });
     return bare.empty() ? s_.string() : std::string(bare);
   }
 

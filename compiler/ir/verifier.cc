@@ -46,7 +46,8 @@ class Producers {
     const Value& v = g_.value(id);
     if (v.node != node || v.result != (node < 0 ? v.result : result)) {
       fault_ = named(g_, id) + " says that it is result " + std::to_string(v.result) + " of node " + std::to_string(v.node) +
-               ", but it is " + as + (node < 0 ? "" : ": result " + std::to_string(result) + " of node " + std::to_string(node));
+               ", but it is " + as +
+               (node < 0 ? "" : ": result " + std::to_string(result) + " of node " + std::to_string(node));
     }
   }
 
@@ -136,8 +137,9 @@ std::string symbol_fault(const Graph& g) {
 std::string count_fault(const OpSchema& op, const Node& n) {
   const std::size_t given = n.inputs.size(), known = op.inputs.size();
   if (op.variadic()) {
-    if (given >= known) return "";
-    return "takes " + std::to_string(known) + " inputs or more, has " + std::to_string(given);
+    const std::size_t fewest = op.inputs.back().optional ? known - 1 : known;
+    if (given >= fewest) return "";
+    return "takes " + std::to_string(fewest) + " inputs or more, has " + std::to_string(given);
   }
   if (given == known) return "";
   return "takes " + std::to_string(known) + (known == 1 ? " input" : " inputs") + ", has " + std::to_string(given);
@@ -227,7 +229,8 @@ std::string scan_fault(const Graph& g, const Node& n) {
   }
   for (std::size_t i = 0; i < n.outputs.size(); ++i) {
     const bool end = i < l.states;
-    std::string fault = compare(g, n.outputs[i], end ? Shape{} : steps, body, body.outputs[i].value, end ? "the end" : "the output");
+    std::string fault =
+        compare(g, n.outputs[i], end ? Shape{} : steps, body, body.outputs[i].value, end ? "the end" : "the output");
     if (!fault.empty()) return fault;
   }
   return "";

@@ -1,0 +1,45 @@
+// What every program's command line shares: options without guessing, the kinds of failure and their exit codes, files and
+// streams.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "runtime/status.h"
+
+namespace graphrun {
+
+// A mistake on the command line: exit code 2, its text, and where to read more.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Runs `body` and turns what it throws into a message on stderr and an exit code: a UserError's own, 2 for a UsageError, 5
+// where memory is out, 1 for our own bugs. `program` begins the messages.
+int guarded(std::string_view program, const std::function<ExitCode()>& body);
+
+// Parses argv[1..] with abbreviations refused; `positional` may be empty. Throws UsageError.
+boost::program_options::variables_map parse_options(
+    const std::vector<std::string>& arguments, const boost::program_options::options_description& options,
+    const boost::program_options::positional_options_description& positional = {});
+
+// "0.1.0"
+std::string_view version();
+
+// Whether messages on stderr may be coloured: a terminal, and NO_COLOR is not set.
+bool color_on_stderr();
+
+// The whole file, or stdin for "-". Throws UserError (E0501 cannot-read).
+std::string read_file(const std::string& path);
+// Writes it through a temporary name, or to stdout for "-". Throws UserError (E0502 cannot-write, kNoRoom).
+void write_file(const std::string& path, std::string_view text);
+
+// "NAME=VALUE" as --set gives it. Throws UsageError where there is no '='.
+GraphRequest::Binding parse_set(const std::string& text);
+
+}  // namespace graphrun

@@ -44,8 +44,16 @@ struct CompileOptions {
   std::function<void(const std::string& stage, const ir::Graph& graph, double seconds)> observe;
 };
 
-// load, expand, check. Throws UserError (kInvalidGraph) with every mistake found; `warnings` gets the rest.
-ir::Graph load_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings = nullptr);
+// A file that a graph was made of: the file itself, and every one that it imports.
+struct SourceFile {
+  std::string path;  // from the folder graphs; of a file outside of it the last part
+  std::string text;
+};
+
+// load, expand, check. Throws UserError (kInvalidGraph) with every mistake found; `warnings` gets the rest, `files` what was
+// read, each once: all that loading the graph again needs.
+ir::Graph load_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings = nullptr,
+                     std::vector<SourceFile>* files = nullptr);
 
 // differentiate (with `train`), passes, schedule, plan memory.
 Program compile(const ir::Graph& checked, const CompileOptions& options = {}, const TrainOptions* train = nullptr);

@@ -1,0 +1,358 @@
+#include "compiler/frontend/definition.h"
+
+#include <cctype>
+
+#include "graphs/graph.pb.h"
+
+namespace graphrun::frontend {
+namespace {
+
+constexpr int kLanguageVersion = 1;
+
+Type type_of(Input::Type type) {
+  return type == Input::INT32 ? Type::kInt32 : type == Input::BOOL ? Type::kBool : Type::kFloat;
+}
+
+class Reader {
+ public:
+  Reader(std::string path, std::vector<Diagnostic>& diagnostics) : path_(std::move(path)), diagnostics_(diagnostics) {}
+
+  std::unique_ptr<Definition> read(const Graph& m, const Places& p, const Definition* outer) {
+    auto out = std::make_unique<Definition>();
+    Definition& d = *out;
+    d.name = m.name();
+    d.doc = m.doc();
+    d.path = path_;
+    d.outer = outer;
+    d.at = p.location("name");
+    if (m.version() > kLanguageVersion) {
+      error("E0113 newer-language", p.location("version"),
+            "this file is written in version " + std::to_string(m.version()) + " of the language; this program knows version " +
+                std::to_string(kLanguageVersion));
+    }
+    if (m.name().empty()) error("E0201 no-name", p.at, "a graph needs a name", {"help: name: \"…\""});
+    for (int i = 0; i < m.import_size(); ++i) {
+      for (ir::Binding& b : bindings(p.text("import", i))) {
+        if (!b.named) {
+          error("E0202 no-binding", b.at, "an import binds a name to a file", {"help: import: \"cell = cells/atr.pbtxt\""});
+          continue;
+        }
+        if (b.value.kind != ir::Expression::Kind::kGraph) {
+          error("E0203 no-graph", b.value.at, "an import's value is the path of a graph",
+                {"help: import: \"cell = cells/atr.pbtxt\""});
+          continue;
+        }
+        declare(d, b.name, {Member::Kind::kImport, d.imports.size()}, b.at);
+        d.imports.push_back({b.name, std::move(b.value), b.at});
+      }
+    }
+    for (int i = 0; i < m.arg_size(); ++i) arg(d, m.arg(i), p.message("arg", i));
+    for (int i = 0; i < m.input_size(); ++i) input(d, m.input(i), p.message("input", i));
+    for (int i = 0; i < m.parameter_size(); ++i) parameter(d, m.parameter(i), p.message("parameter", i));
+    for (int i = 0; i < m.let_size(); ++i) {
+      try {
+        equation(d, ir::parse_equation(p.text("let", i)));
+      } catch (const UserError& e) {
+        collect(e);
+      }
+    }
+    for (int i = 0; i < m.node_size(); ++i) node(d, m.node(i), p.message("node", i));
+    for (int i = 0; i < m.state_size(); ++i) state(d, m.state(i), p.message("state", i));
+    for (int i = 0; i < m.call_size(); ++i) instance(d, m.call(i), p.message("call", i), InstanceDef::Kind::kCall);
+    for (int i = 0; i < m.scan_size(); ++i) {
+      const Places& q = p.message("scan", i);
+      if (InstanceDef* s = instance(d, m.scan(i), q, InstanceDef::Kind::kScan)) {
+        s->each = list(q, "each", m.scan(i).each_size());
+        if (!m.scan(i).lengths().empty()) s->lengths = expression(q.text("lengths"));
+        s->reverse = m.scan(i).reverse();
+        if (s->each.empty()) {
+          error("E0214 no-sequence", s->at, "scan '" + s->name + "' has no `each`: nothing says how many steps it takes",
+                {"help: each: \"x = words\" gives step t the slice words[t]"});
+        }
+      }
+    }
+    for (int i = 0; i < m.repeat_size(); ++i) {
+      const Places& q = p.message("repeat", i);
+      if (InstanceDef* r = instance(d, m.repeat(i), q, InstanceDef::Kind::kRepeat)) {
+        r->each = list(q, "each", m.repeat(i).each_size());
+        r->carry = list(q, "carry", m.repeat(i).carry_size());
+        if (m.repeat(i).times().empty()) {
+          error("E0204 missing", r->at, "repeat '" + r->name + "' does not say how often", {"help: times: \"depth\""});
+        } else {
+          r->times = expression(q.text("times"));
+        }
+      }
+    }
+    for (int i = 0; i < m.output_size(); ++i) {
+      for (ir::Binding& b : bindings(p.text("output", i))) {
+        if (b.name.empty()) {
+          error("E0202 no-binding", b.at, "this output has no name", {"help: output: \"name = expression\""});
+          continue;
+        }
+        if (d.output(b.name)) {
+          error("E0205 named-twice", b.at, "two outputs are called '" + b.name + "'");
+          continue;
+        }
+        d.outputs.push_back({b.name, std::move(b.value), b.at});
+      }
+    }
+    if (m.output_size() == 0) {
+      error("E0204 missing", d.at, "graph '" + d.name + "' has no output", {"help: output: \"h = next(h)\""});
+    }
+    for (int i = 0; i < m.graph_size(); ++i) {
+      auto local = read(m.graph(i), p.message("graph", i), &d);
+      if (d.local_graph(local->name)) error("E0205 named-twice", local->at, "two graphs are called '" + local->name + "'");
+      d.graphs.push_back(std::move(local));
+    }
+    return out;
+  }
+
+ private:
+  void error(std::string code, const Location& at, std::string text, std::vector<std::string> notes = {}) {
+    diagnostics_.push_back({Severity::kError, std::move(code), at, std::move(text), std::move(notes)});
+  }
+  void collect(const UserError& e) { diagnostics_.insert(diagnostics_.end(), e.diagnostics().begin(), e.diagnostics().end()); }
+
+  std::vector<ir::Binding> bindings(const ir::SourceText& text) {
+    try {
+      return ir::parse_bindings(text);
+    } catch (const UserError& e) {
+      collect(e);
+      return {};
+    }
+  }
+  std::vector<ir::Binding> list(const Places& p, const char* field, int size) {
+    std::vector<ir::Binding> out;
+    for (int i = 0; i < size; ++i) {
+      for (ir::Binding& b : bindings(p.text(field, static_cast<std::size_t>(i)))) out.push_back(std::move(b));
+    }
+    return out;
+  }
+  std::optional<ir::Expression> expression(const ir::SourceText& text) {
+    try {
+      return ir::parse_expression(text);
+    } catch (const UserError& e) {
+      collect(e);
+      return std::nullopt;
+    }
+  }
+  std::vector<ir::Expression> shape(const ir::SourceText& text) {
+    try {
+      return ir::parse_shape(text);
+    } catch (const UserError& e) {
+      collect(e);
+      return {};
+    }
+  }
+
+  void declare(Definition& d, const std::string& name, Member member, const Location& at) {
+    static const std::set<std::string> kReserved = {"end",  "next", "step", "history", "index", "if",
+                                                    "else", "and",  "or",   "not",     "true",  "false"};
+    const auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) || !std::all_of(name.begin(), name.end(), word)) {
+      error("E0206 bad-name", at, "'" + name + "' is no name",
+            {"help: a name is made of letters, digits and _, and begins with no digit"});
+      return;
+    }
+    if (kReserved.count(name)) {
+      error("E0206 bad-name", at, "'" + name + "' is a word of the language and can't be a name");
+      return;
+    }
+    const auto [it, fresh] = d.members.emplace(name, member);
+    if (!fresh)
+      error("E0205 named-twice", at, "'" + name + "' is declared twice in graph '" + d.name + "'",
+            {"help: args, inputs, parameters, states, equations, calls and imports share one namespace"});
+  }
+
+  void arg(Definition& d, const Arg& m, const Places& p) {
+    if (m.name_size() == 0) error("E0201 no-name", p.at, "an arg needs a name");
+    for (int i = 0; i < m.name_size(); ++i) {
+      declare(d, m.name(i), {Member::Kind::kArg, d.args.size()}, p.location("name", i));
+      ArgDef a{m.name(i), m.doc(), std::nullopt, p.location("name", i)};
+      if (!m.default_().empty()) a.default_value = expression(p.text("default"));
+      d.args.push_back(std::move(a));
+    }
+  }
+
+  void input(Definition& d, const Input& m, const Places& p) {
+    if (m.name_size() == 0) error("E0201 no-name", p.at, "an input needs a name");
+    if (m.shape().empty())
+      error("E0204 missing", p.at, "this input has no shape", {"help: shape: \"[batch, width]\"; a scalar's is \"[]\""});
+    for (int i = 0; i < m.name_size(); ++i) {
+      declare(d, m.name(i), {Member::Kind::kInput, d.inputs.size()}, p.location("name", i));
+      InputDef in;
+      in.name = m.name(i);
+      in.doc = m.doc();
+      in.at = p.location("name", i);
+      in.type = type_of(m.type());
+      if (!m.shape().empty()) in.shape = shape(p.text("shape"));
+      if (!m.below().empty()) in.below = expression(p.text("below"));
+      in.lengths_of = m.lengths_of();
+      if ((in.below || !in.lengths_of.empty()) && in.type != Type::kInt32) {
+        error("E0303 wrong-type", in.at, "`below` and `lengths_of` are for inputs of type INT32");
+      }
+      d.inputs.push_back(std::move(in));
+    }
+  }
+
+  void parameter(Definition& d, const Parameter& m, const Places& p) {
+    if (m.name_size() == 0) error("E0201 no-name", p.at, "a parameter needs a name");
+    if (m.shape().empty()) error("E0204 missing", p.at, "this parameter has no shape", {"help: shape: \"[input, hidden]\""});
+    for (int i = 0; i < m.name_size(); ++i) {
+      declare(d, m.name(i), {Member::Kind::kParameter, d.parameters.size()}, p.location("name", i));
+      ParameterDef q;
+      q.name = m.name(i);
+      q.doc = m.doc();
+      q.at = p.location("name", i);
+      if (!m.shape().empty()) q.shape = shape(p.text("shape"));
+      q.of = m.of();
+      q.trainable = !m.has_trainable() || m.trainable();
+      using Kind = ir::Initializer::Kind;
+      switch (m.init().kind_case()) {
+        case Init::kUniform: q.init = {Kind::kUniform, m.init().uniform()}; break;
+        case Init::kNormal: q.init = {Kind::kNormal, m.init().normal()}; break;
+        case Init::kConstant: q.init = {Kind::kConstant, m.init().constant()}; break;
+        case Init::kOrthogonal: q.init = {Kind::kOrthogonal, 0}; break;
+        case Init::kXavier: q.init = {Kind::kXavier, 0}; break;
+        case Init::KIND_NOT_SET: break;
+      }
+      d.parameters.push_back(std::move(q));
+    }
+  }
+
+  void equation(Definition& d, ir::Equation e) {
+    for (std::size_t k = 0; k < e.targets.size(); ++k) {
+      declare(d, e.targets[k].name, {Member::Kind::kEquation, d.equations.size(), k}, e.targets[k].at);
+    }
+    d.equations.push_back(std::move(e));
+  }
+
+  // node { … } is an equation: name = op(inputs, attributes).
+  void node(Definition& d, const Node& m, const Places& p) {
+    ir::Equation e;
+    e.value.kind = ir::Expression::Kind::kCall;
+    e.value.text = m.op();
+    e.value.at = p.location("op");
+    if (m.op().empty())
+      error("E0204 missing", p.at, "this node has no op",
+            {"help: node { name: \"p\" op: \"matmul\" input: \"x\" input: \"W\" }"});
+    for (int i = 0; i < m.input_size(); ++i) {
+      if (auto x = expression(p.text("input", i))) e.value.operands.push_back(std::move(*x));
+    }
+    for (ir::Binding& b : list(p, "attribute", m.attribute_size())) {
+      if (b.name.empty()) {
+        error("E0202 no-binding", b.at, "an attribute is `name = value`");
+      } else {
+        e.value.keywords.emplace_back(b.name, std::move(b.value));
+      }
+    }
+    if (m.name_size() == 0) error("E0201 no-name", p.at, "a node needs a name for its result");
+    for (int i = 0; i < m.name_size(); ++i) e.targets.push_back({m.name(i), p.location("name", i), false, {}});
+    if (!m.op().empty() && m.name_size() > 0) equation(d, std::move(e));
+  }
+
+  void state(Definition& d, const State& m, const Places& p) {
+    StateDef s;
+    s.name = m.name();
+    s.doc = m.doc();
+    s.at = p.location("name");
+    s.of = m.of();
+    s.type = type_of(m.type());
+    if (m.shape().empty() == m.of().empty()) {
+      error("E0204 missing", s.at, "a state has either a shape or `of`, the call whose states it is shaped like",
+            {"help: state { name: \"h\" shape: \"[batch, hidden]\" next: \"…\" }"});
+    }
+    if (!m.shape().empty()) s.shape = shape(p.text("shape"));
+    if (!m.begin().empty()) s.begin = expression(p.text("begin"));
+    if (m.next().empty()) {
+      error("E0204 missing", s.at, "state '" + s.name + "' has no `next`: its value after the step");
+    } else {
+      s.next = expression(p.text("next"));
+    }
+    declare(d, s.name, {Member::Kind::kState, d.states.size()}, s.at);
+    d.states.push_back(std::move(s));
+  }
+
+  template <class Message>
+  InstanceDef* instance(Definition& d, const Message& m, const Places& p, InstanceDef::Kind kind) {
+    InstanceDef c;
+    c.kind = kind;
+    c.name = m.name();
+    c.at = p.location("name");
+    c.parameters = m.parameters();
+    c.args = list(p, "arg", m.arg_size());
+    c.inputs = list(p, "input", m.input_size());
+    c.begins = list(p, "begin", m.begin_size());
+    if (m.graph().empty()) {
+      error("E0204 missing", c.at, "'" + c.name + "' does not say which graph",
+            {"help: graph: \"cell\", an import or a local graph"});
+      return nullptr;
+    }
+    auto graph = expression(p.text("graph"));
+    if (!graph) return nullptr;
+    c.graph = std::move(*graph);
+    const auto k = c.graph.kind;
+    if (k != ir::Expression::Kind::kGraph && k != ir::Expression::Kind::kCall &&
+        !(k == ir::Expression::Kind::kName && c.graph.path.size() == 1)) {
+      error("E0203 no-graph", c.graph.at, "`graph` names an import, a local graph or a path such as cells/atr.pbtxt");
+      return nullptr;
+    }
+    declare(d, c.name, {Member::Kind::kInstance, d.instances.size()}, c.at);
+    d.instances.push_back(std::move(c));
+    return &d.instances.back();
+  }
+
+  std::string path_;
+  std::vector<Diagnostic>& diagnostics_;
+};
+
+}  // namespace
+
+const Member* Definition::member(std::string_view n) const {
+  const auto it = members.find(n);
+  return it == members.end() ? nullptr : &it->second;
+}
+
+const Definition* Definition::local_graph(std::string_view n) const {
+  for (const auto& g : graphs) {
+    if (g->name == n) return g.get();
+  }
+  return nullptr;
+}
+
+const OutputDef* Definition::output(std::string_view n) const {
+  for (const OutputDef& o : outputs) {
+    if (o.name == n) return &o;
+  }
+  return nullptr;
+}
+
+bool Definition::has_arg(std::string_view n) const {
+  const Member* m = member(n);
+  return m && (m->kind == Member::Kind::kArg || m->kind == Member::Kind::kImport);
+}
+
+bool Definition::has_input(std::string_view n) const {
+  const Member* m = member(n);
+  return m && m->kind == Member::Kind::kInput;
+}
+
+std::string Definition::signature() const {
+  const auto join = [](const auto& items, auto text) {
+    std::string s;
+    for (const auto& i : items) s += (s.empty() ? "" : ", ") + text(i);
+    return s;
+  };
+  std::string a = join(args, [](const ArgDef& x) { return x.name; });
+  for (const ImportDef& i : imports) a += (a.empty() ? "" : ", ") + i.name;
+  return name + ": args (" + a + "), inputs (" + join(inputs, [](const InputDef& x) { return x.name; }) + "), states (" +
+         join(states, [](const StateDef& x) { return x.name; }) + "), outputs (" +
+         join(outputs, [](const OutputDef& x) { return x.name; }) + ")";
+}
+
+std::unique_ptr<Definition> read_definition(const Graph& message, const Places& places, const std::string& path,
+                                            std::vector<Diagnostic>& diagnostics) {
+  return Reader(path, diagnostics).read(message, places, nullptr);
+}
+
+}  // namespace graphrun::frontend

@@ -1,0 +1,121 @@
+// A graph file, read: its messages with every expression parsed and every name checked that can be checked without knowing
+// args.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/frontend/source.h"
+#include "compiler/ir/expression.h"
+#include "compiler/ir/graph.h"
+
+namespace graphrun {
+
+class Graph;  // the message, graphs/graph.pb.h
+
+namespace frontend {
+
+struct Definition;
+
+struct ImportDef {
+  std::string name;
+  ir::Expression value;  // kGraph
+  Location at;
+};
+
+struct ArgDef {
+  std::string name, doc;
+  std::optional<ir::Expression> default_value;
+  Location at;
+};
+
+struct InputDef {
+  std::string name, doc;
+  std::vector<ir::Expression> shape;
+  Type type = Type::kFloat;
+  std::optional<ir::Expression> below;
+  std::string lengths_of;
+  Location at;
+};
+
+struct ParameterDef {
+  std::string name, doc;
+  std::vector<ir::Expression> shape;
+  std::string of;  // dotted; empty: a plain parameter
+  std::optional<ir::Initializer> init;
+  bool trainable = true;
+  Location at;
+};
+
+struct StateDef {
+  std::string name, doc;
+  std::vector<ir::Expression> shape;
+  std::string of;
+  Type type = Type::kFloat;
+  std::optional<ir::Expression> begin, next;
+  Location at;
+};
+
+struct OutputDef {
+  std::string name;
+  ir::Expression value;
+  Location at;
+};
+
+struct InstanceDef {
+  enum class Kind : std::uint8_t { kCall, kScan, kRepeat } kind = Kind::kCall;
+  std::string name;
+  ir::Expression graph;  // a name, or a path
+  std::vector<ir::Binding> args, inputs, begins, each, carry;
+  std::optional<ir::Expression> lengths, times;
+  bool reverse = false;
+  std::string parameters;  // of a sibling, by name
+  Location at;
+};
+
+// Where a name of a definition leads.
+struct Member {
+  enum class Kind : std::uint8_t { kImport, kArg, kInput, kParameter, kState, kEquation, kInstance } kind;
+  std::size_t index = 0;   // in the vector of that kind
+  std::size_t target = 0;  // kEquation: which result
+};
+
+struct Definition {
+  std::string name, doc;
+  std::string path;                   // from the folder graphs; of a local graph, of its file
+  const Definition* outer = nullptr;  // of a local graph
+  Location at;
+  std::vector<ImportDef> imports;
+  std::vector<ArgDef> args;
+  std::vector<InputDef> inputs;
+  std::vector<ParameterDef> parameters;
+  std::vector<ir::Equation> equations;
+  std::vector<StateDef> states;
+  std::vector<OutputDef> outputs;
+  std::vector<InstanceDef> instances;
+  std::vector<std::unique_ptr<Definition>> graphs;
+  std::map<std::string, Member, std::less<>> members;
+  std::set<std::string, std::less<>> symbols;  // names of sizes that are no members
+
+  const Member* member(std::string_view name) const;
+  const Definition* local_graph(std::string_view name) const;
+  const OutputDef* output(std::string_view name) const;
+  bool has_arg(std::string_view name) const;  // an arg or an import
+  bool has_input(std::string_view name) const;
+  // "args (hidden, bias = false), inputs (x [batch, input]), outputs (h)": for messages.
+  std::string signature() const;
+};
+
+// Reads what a file's message says. Every mistake is appended to `diagnostics`; what is only suspicious too, as a warning.
+std::unique_ptr<Definition> read_definition(const Graph& message, const Places& places, const std::string& path,
+                                            std::vector<Diagnostic>& diagnostics);
+
+// Checks names that need no args: duplicates, unknown names and ops, what is never read.
+void check_names(const Definition& definition, std::vector<Diagnostic>& diagnostics);
+
+}  // namespace frontend
+}  // namespace graphrun

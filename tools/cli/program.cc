@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <new>
+
+#include "runtime/file.h"
 
 namespace graphrun {
 namespace po = boost::program_options;
@@ -20,13 +20,9 @@ int report(std::string_view program, const std::string& text, ExitCode code) {
   return static_cast<int>(code);
 }
 
-[[noreturn]] void cannot_write(const std::string& path, int error) {
-  throw UserError(ExitCode::kNoRoom, "E0502 cannot-write", "cannot write '" + path + "': " + std::strerror(error));
-}
+constexpr std::uint64_t kLargestInput = std::uint64_t{1} << 30;  // bytes
 
-void write_all(const std::string& path, std::string_view text, std::FILE* file) {
-  if (std::fwrite(text.data(), 1, text.size(), file) != text.size() || std::fflush(file) != 0) cannot_write(path, errno);
-}
+std::string reason() { return std::strerror(errno); }
 
 }  // namespace
 
@@ -72,38 +68,29 @@ bool color_on_stderr() {
   return isatty(STDERR_FILENO) && !(no_color && *no_color);
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file;
-  if (path != "-") {
-    file.open(path, std::ios::binary);
-    if (!file) throw UserError(ExitCode::kBadData, "E0501 cannot-read", "cannot read '" + path + "': " + std::strerror(errno));
+std::string read_input(const std::string& path) {
+  if (path != "-") return read_file(path, kLargestInput);
+  std::string text;
+  char buffer[1 << 16];
+  for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, stdin)) > 0;) {
+    text.append(buffer, n);
+    if (text.size() > kLargestInput) {
+      throw UserError(ExitCode::kBadData, "E0504 file-too-large",
+                      "stdin has more than " + std::to_string(kLargestInput) + " bytes");
+    }
   }
-  std::istream& in = path == "-" ? std::cin : file;
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  if (in.bad()) throw UserError(ExitCode::kBadData, "E0501 cannot-read", "cannot read '" + path + "'");
+  if (std::ferror(stdin)) throw UserError(ExitCode::kBadData, "E0501 unreadable-file", "cannot read stdin: " + reason());
   return text;
 }
 
-void write_file(const std::string& path, std::string_view text) {
-  if (path == "-") return write_all("stdout", text, stdout);
-  std::error_code ignored;
-  const bool in_place = std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);  // a device
-  const std::string temporary = in_place ? path : path + ".tmp" + std::to_string(getpid());
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (!file) cannot_write(path, errno);
-  const auto give_up = [&](int error) {
-    if (!in_place) std::remove(temporary.c_str());
-    cannot_write(path, error);
-  };
-  try {
-    write_all(path, text, file);
-  } catch (const UserError&) {
-    std::fclose(file);
-    if (!in_place) std::remove(temporary.c_str());
-    throw;
+void write_output(const std::string& path, std::string_view text) {
+  if (path != "-") {
+    write_file(path, text);
+    return;
   }
-  if (std::fclose(file) != 0) give_up(errno);
-  if (!in_place && std::rename(temporary.c_str(), path.c_str()) != 0) give_up(errno);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw UserError(ExitCode::kNoRoom, "E0502 unwritable-file", "cannot write stdout: " + reason());
+  }
 }
 
 GraphRequest::Binding parse_set(const std::string& text) {

@@ -34,10 +34,10 @@ std::string_view version();
 // Whether messages on stderr may be coloured: a terminal, and NO_COLOR is not set.
 bool color_on_stderr();
 
-// The whole file, or stdin for "-". Throws UserError (E0501 cannot-read).
-std::string read_file(const std::string& path);
-// Writes it through a temporary name, or to stdout for "-". Throws UserError (E0502 cannot-write, kNoRoom).
-void write_file(const std::string& path, std::string_view text);
+// The whole file, or stdin for "-". Throws UserError as runtime/file.h.
+std::string read_input(const std::string& path);
+// Writes it atomically, or to stdout for "-". Throws UserError as runtime/file.h.
+void write_output(const std::string& path, std::string_view text);
 
 // "NAME=VALUE" as --set gives it. Throws UsageError where there is no '='.
 GraphRequest::Binding parse_set(const std::string& text);

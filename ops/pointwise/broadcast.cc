@@ -1,0 +1,148 @@
+#include "ops/pointwise/broadcast.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace graphrun {
+namespace {
+
+// Rows shorter than this are gathered into longer runs first: a tile of a few elements costs more to begin than to compute.
+constexpr std::int64_t kShortRow = 32;
+// Elements gathered at once: a few operands of them fit the first-level cache.
+constexpr std::int64_t kGathered = 512;
+
+// Copies or repeats `n` elements of type T.
+template <class T>
+void copy_run(const char* from, bool repeat, char* to, std::int64_t n) {
+  if (!repeat) {
+    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
+    return;
+  }
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + static_cast<std::size_t>(i) * sizeof(T), &value, sizeof(T));
+}
+
+void copy_run(std::size_t bytes, const char* from, bool repeat, char* to, std::int64_t n) {
+  switch (bytes) {
+    case 1: return copy_run<std::uint8_t>(from, repeat, to, n);
+    case 4: return copy_run<std::uint32_t>(from, repeat, to, n);
+    default: return copy_run<std::uint64_t>(from, repeat, to, n);
+  }
+}
+
+}  // namespace
+
+BroadcastPlan::BroadcastPlan(const Sizes& result, std::span<const TensorView> operands)
+    : operands_(static_cast<int>(operands.size())), count_(element_count(result)) {
+  GRAPHRUN_CHECK(operands_ <= kMostOperands, "BroadcastPlan: too many operands");
+  // Strides over the result's axes, from the last to the first; neighbours that every operand walks as one become one.
+  const std::size_t rank = result.size();
+  std::array<std::int64_t, kMostOperands> running;
+  running.fill(1);
+  for (std::size_t from_end = 0; from_end < rank; ++from_end) {
+    const std::int64_t size = result[rank - 1 - from_end];
+    Strides strides{};
+    for (int k = 0; k < operands_; ++k) {
+      const Sizes& s = operands[static_cast<std::size_t>(k)].sizes;
+      const std::int64_t own = from_end < s.size() ? s[s.size() - 1 - from_end] : 1;
+      GRAPHRUN_CHECK(own == size || own == 1, "BroadcastPlan: sizes do not broadcast");
+      const auto u = static_cast<std::size_t>(k);
+      strides[u] = own == 1 ? 0 : running[u];
+      running[u] *= own;
+    }
+    if (size == 1) continue;
+    bool merges = !sizes_.empty();
+    for (int k = 0; k < operands_ && merges; ++k) {
+      const auto u = static_cast<std::size_t>(k);
+      merges = strides[u] == strides_.back()[u] * sizes_.back();
+    }
+    if (merges) {
+      sizes_.back() *= size;
+    } else {
+      sizes_.push_back(size);
+      strides_.push_back(strides);
+    }
+  }
+  if (sizes_.empty()) sizes_.push_back(1), strides_.push_back({});
+  std::reverse(sizes_.begin(), sizes_.end());
+  std::reverse(strides_.begin(), strides_.end());
+  for (int k = 0; k < operands_; ++k) {
+    const auto u = static_cast<std::size_t>(k);
+    bytes_[u] = size_of(operands[u].dtype);
+    whole_[u] = operands[u].count() == count_;
+    scalar_[u] = std::all_of(strides_.begin(), strides_.end(), [&](const Strides& s) { return s[u] == 0; });
+  }
+}
+
+void BroadcastPlan::gather(int k, const void* in, void* to, std::int64_t begin, std::int64_t n) const {
+  const auto u = static_cast<std::size_t>(k);
+  const std::size_t axes = sizes_.size(), bytes = bytes_[u];
+  const std::int64_t inner = sizes_.back(), inner_stride = strides_.back()[u];
+  auto* out = static_cast<char*>(to);
+  for (std::int64_t position = begin, end = begin + n; position < end;) {
+    const std::int64_t column = position % inner, run = std::min(inner - column, end - position);
+    std::int64_t offset = column * inner_stride;
+    for (std::int64_t axis = static_cast<std::int64_t>(axes) - 2, rest = position / inner; axis >= 0; --axis) {
+      const auto a = static_cast<std::size_t>(axis);
+      offset += rest % sizes_[a] * strides_[a][u];
+      rest /= sizes_[a];
+    }
+    copy_run(bytes, static_cast<const char*>(in) + static_cast<std::size_t>(offset) * bytes, inner_stride == 0, out, run);
+    out += static_cast<std::size_t>(run) * bytes;
+    position += run;
+  }
+}
+
+void BroadcastPlan::run(PointwiseTile tile, const void* const* in, char* out, std::size_t out_bytes, std::int64_t begin,
+                        std::int64_t end) const {
+  if (begin >= end) return;
+  if (sizes_.size() > 1 && sizes_.back() < kShortRow) return run_gathered(tile, in, out, out_bytes, begin, end);
+  run_rows(tile, in, out, out_bytes, begin, end);
+}
+
+// One tile a row of the innermost axis (all of the range, where one axis is left).
+void BroadcastPlan::run_rows(PointwiseTile tile, const void* const* in, char* out, std::size_t out_bytes, std::int64_t begin,
+                             std::int64_t end) const {
+  const std::int64_t inner = sizes_.back();
+  const std::size_t outer_axes = sizes_.size() - 1;
+  std::array<bool, kMostOperands> scalar{};
+  for (int k = 0; k < operands_; ++k) scalar[static_cast<std::size_t>(k)] = strides_.back()[static_cast<std::size_t>(k)] == 0;
+  for (std::int64_t position = begin; position < end;) {
+    const std::int64_t column = position % inner, run = std::min(inner - column, end - position);
+    std::array<const void*, kMostOperands> at{};
+    for (std::size_t k = 0; k < static_cast<std::size_t>(operands_); ++k) {
+      std::int64_t offset = column * strides_.back()[k];
+      std::int64_t rest = position / inner;
+      for (std::size_t axis = outer_axes; axis-- > 0;) {
+        offset += rest % sizes_[axis] * strides_[axis][k];
+        rest /= sizes_[axis];
+      }
+      at[k] = static_cast<const char*>(in[k]) + static_cast<std::size_t>(offset) * bytes_[k];
+    }
+    tile(at.data(), scalar.data(), out + static_cast<std::size_t>(position) * out_bytes, static_cast<std::size_t>(run));
+    position += run;
+  }
+}
+
+void BroadcastPlan::run_gathered(PointwiseTile tile, const void* const* in, char* out, std::size_t out_bytes,
+                                 std::int64_t begin, std::int64_t end) const {
+  alignas(kAlignment) char buffer[kMostOperands][kGathered * sizeof(double)];
+  for (std::int64_t position = begin; position < end; position += kGathered) {
+    const std::int64_t run = std::min(kGathered, end - position);
+    std::array<const void*, kMostOperands> at{};
+    for (std::size_t k = 0; k < static_cast<std::size_t>(operands_); ++k) {
+      if (scalar_[k]) {
+        at[k] = in[k];
+      } else if (whole_[k]) {
+        at[k] = static_cast<const char*>(in[k]) + static_cast<std::size_t>(position) * bytes_[k];
+      } else {
+        gather(static_cast<int>(k), in[k], buffer[k], position, run);
+        at[k] = buffer[k];
+      }
+    }
+    tile(at.data(), scalar_.data(), out + static_cast<std::size_t>(position) * out_bytes, static_cast<std::size_t>(run));
+  }
+}
+
+}  // namespace graphrun

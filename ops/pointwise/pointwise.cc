@@ -1,0 +1,172 @@
+// The table (ops/pointwise/table.def) as ops: from each line a schema, a shape rule, a gradient and a CPU kernel.
+#include <array>
+#include <memory>
+
+#include "ops/pointwise/broadcast.h"
+#include "ops/pointwise/table.h"
+#include "ops/pointwise/tiles.h"
+#include "ops/schema.h"
+#include "runtime/threads.h"
+
+namespace graphrun {
+
+const std::vector<PointwiseLine>& pointwise_table() {
+#define UNARY(name, promotion, expression, dx, infix, doc) \
+  PointwiseLine{#name, 1, ir::Promotion::promotion, #expression, {dx, "", ""}, infix, doc},
+#define BINARY(name, promotion, expression, da, db, infix, doc) \
+  PointwiseLine{#name, 2, ir::Promotion::promotion, #expression, {da, db, ""}, infix, doc},
+#define TERNARY(name, promotion, expression, da, db, infix, doc) \
+  PointwiseLine{#name, 3, ir::Promotion::promotion, #expression, {"", da, db}, infix, doc},
+  static const std::vector<PointwiseLine> table = {
+#include "ops/pointwise/table.def"
+  };
+#undef UNARY
+#undef BINARY
+#undef TERNARY
+  return table;
+}
+
+namespace {
+
+std::string operands_of(const ir::InferContext& c) {
+  std::string out;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    out += (i == 0 ? "" : i + 1 == c.inputs.size() ? " and " : ", ") + c.input(i).str();
+  }
+  return out;
+}
+
+[[noreturn]] void wrong_type(const ir::InferContext& c, const char* expected) {
+  throw ir::OpError("E0303 wrong-type", c.op->name + " takes " + expected + ", found " + operands_of(c),
+                    "help: INT32 and BOOL become FLOAT beside FLOAT; every other change of type is cast(x, type='INT32')");
+}
+
+// The operands' types after promotion; gives the result's.
+Type result_type(const ir::InferContext& c) {
+  const Type last = c.inputs.back()->type;
+  const std::size_t first = c.op->promotion == ir::Promotion::kSelect ? 1 : 0;
+  bool equal = true;
+  for (std::size_t i = first; i < c.inputs.size(); ++i) equal &= c.input(i).type == last;
+  switch (c.op->promotion) {
+    case ir::Promotion::kArithmetic:
+      if (!equal || last == Type::kBool) wrong_type(c, "FLOAT or INT32");
+      return last;
+    case ir::Promotion::kFloat:
+      if (!equal || last != Type::kFloat) wrong_type(c, "FLOAT");
+      return Type::kFloat;
+    case ir::Promotion::kCompare:
+      if (!equal) wrong_type(c, "operands of one type");
+      return Type::kBool;
+    case ir::Promotion::kLogical:
+      if (!equal || last != Type::kBool) wrong_type(c, "BOOL");
+      return Type::kBool;
+    case ir::Promotion::kSelect:
+      if (!equal || c.input(0).type != Type::kBool) wrong_type(c, "a BOOL condition and two operands of one type");
+      return last;
+    case ir::Promotion::kNone: break;
+  }
+  throw InternalError(c.op->name + " has no rule for its types");
+}
+
+void infer(ir::InferContext& c) {
+  const Type type = result_type(c);
+  Shape shape = c.input(0).shape;
+  for (std::size_t i = 1; i < c.inputs.size(); ++i) {
+    const std::optional<Shape> both = broadcast(shape, c.input(i).shape);
+    if (!both) {
+      throw ir::OpError("E0301 shape-mismatch", c.op->name + ": " + operands_of(c) + " do not fit",
+                        "help: axes are matched from the last backwards; only a literal 1 broadcasts, never a symbol");
+    }
+    shape = *both;
+  }
+  c.outputs = {{type, std::move(shape)}};
+}
+
+// Each operand's derivative, summed over the axes along which the operand was repeated.
+ir::GradientRule gradient(const PointwiseLine& line) {
+  return [&line](ir::GradientContext& c) {
+    std::vector<std::pair<std::string, ir::ValueId>> names = {{"y", c.y()}, {"g", c.g()}};
+    for (int i = 0; i < line.arity; ++i) names.emplace_back(line.operand(i), c.x(static_cast<std::size_t>(i)));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(line.arity); ++i) {
+      if (line.derivatives[i].empty() || !c.needs(i)) continue;
+      c.set(i, c.b.sum_to(c.b.equation(line.derivatives[i], names), c.shape(c.x(i))));
+    }
+  };
+}
+
+Kernel bind(std::size_t line, const KernelRequest& request) {
+  const TensorView& result = request.outputs.at(0);
+  const DType dtype = request.inputs.back().dtype;
+  const PointwiseTile tile = pointwise_tile(line, dtype);
+  GRAPHRUN_CHECK(tile != nullptr,
+                 std::string(pointwise_table()[line].name) + " has no kernel for " + std::string(name_of(dtype)));
+  const auto plan = std::make_shared<const BroadcastPlan>(result.sizes, request.inputs);
+  const std::size_t bytes = size_of(result.dtype);
+  return {[plan, tile, bytes](const KernelContext& c) {
+            std::array<const void*, BroadcastPlan::kMostOperands> in{};
+            for (std::size_t i = 0; i < c.inputs.size(); ++i) in[i] = c.inputs[i].data;
+            auto* out = static_cast<char*>(c.outputs[0].data);
+            parallel_ranges(plan->count(), plan->grain(),
+                            [&](std::int64_t begin, std::int64_t end) { plan->run(tile, in.data(), out, bytes, begin, end); });
+          },
+          0};
+}
+
+std::string_view types_of(ir::Promotion promotion) {
+  switch (promotion) {
+    case ir::Promotion::kArithmetic: return "FLOAT or INT32";
+    case ir::Promotion::kFloat: return "FLOAT";
+    case ir::Promotion::kLogical: return "BOOL";
+    default: return "of any type";
+  }
+}
+
+std::string example(const PointwiseLine& line) {
+  const std::string name(line.name), infix(line.infix);
+  if (line.arity == 3) return name + "(condition, a, b)";
+  if (line.arity == 2) return infix.empty() ? name + "(a, b)" : "a " + infix + " b";
+  if (infix.empty()) return name + "(x)";
+  return infix == "-" ? "-x" : infix + " x";
+}
+
+OpDefinition definition(const PointwiseLine& line) {
+  OpDefinition op{std::string(line.name), "pointwise"};
+  std::string doc = std::string(line.doc) + ".\n";
+  if (line.arity > 1) doc += "Operands broadcast from the last axis backwards; only a literal 1 is stretched. ";
+  if (line.promotion == ir::Promotion::kArithmetic || line.promotion == ir::Promotion::kCompare) {
+    doc += "INT32 or BOOL beside FLOAT becomes FLOAT. ";
+  } else if (line.promotion == ir::Promotion::kFloat) {
+    doc += "INT32 and BOOL become FLOAT. ";
+  }
+  op.Doc(doc + "y has their shape.\n  let: \"y = " + example(line) + "\"");
+  for (int i = 0; i < line.arity; ++i) {
+    const bool condition = line.arity == 3 && i == 0;
+    op.Input(std::string(line.operand(i)), "[...] " + std::string(condition ? "BOOL" : types_of(line.promotion)));
+  }
+  op.Output("y").Shape(infer).Promote(line.promotion).Pointwise();
+  if (!line.infix.empty()) op.Infix(std::string(line.infix));
+  const bool gives_bool = line.promotion == ir::Promotion::kCompare || line.promotion == ir::Promotion::kLogical;
+  bool differentiable = false;
+  for (std::string_view d : line.derivatives) differentiable |= !d.empty();
+  if (differentiable) {
+    op.Gradient(gradient(line));
+  } else {
+    op.NoGradient(gives_bool ? "the result is BOOL" : "the result is constant almost everywhere");
+  }
+  if (line.promotion != ir::Promotion::kCompare) {
+    for (int i = line.arity == 3 ? 1 : 0; i < line.arity; ++i) op.InPlace(0, i);
+  }
+  return op;
+}
+
+const bool registered = [] {
+  const std::vector<PointwiseLine>& table = pointwise_table();
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    ir::OpRegistry::instance().add(definition(table[i]).schema());
+    KernelRegistry::instance().add(table[i].name, Device::kCpu, [i](const KernelRequest& request) { return bind(i, request); });
+  }
+  return true;
+}();
+
+}  // namespace
+}  // namespace graphrun

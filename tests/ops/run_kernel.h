@@ -1,0 +1,55 @@
+// Runs one op's CPU kernel on tensors, without a graph: what the tests of single kernels share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/schema.h"
+#include "runtime/kernel.h"
+#include "runtime/tensor.h"
+
+namespace graphrun::testing {
+
+struct KernelCall {
+  std::string op;
+  std::vector<Tensor> inputs;  // an empty one is absent
+  Attributes attributes;       // the schema's defaults are filled in
+  RandomState random;
+  SymbolValues symbols;
+};
+
+// Runs it into `outputs`, which may share memory with inputs.
+inline void run_kernel_into(KernelCall call, const std::vector<Tensor>& outputs) {
+  for (const ir::AttributeSpec& spec : ir::OpRegistry::instance().get(call.op).attributes) {
+    if (!call.attributes.has(spec.name) && spec.default_value) call.attributes.set(spec.name, *spec.default_value);
+  }
+  KernelRequest request;
+  request.attributes = &call.attributes;
+  request.symbols = &call.symbols;
+  std::vector<TensorView> in, out;
+  for (const Tensor& t : call.inputs) {
+    in.push_back(t.view());
+    request.inputs.push_back(t.view());
+    request.inputs.back().data = nullptr;
+    request.absent_inputs.push_back(t.empty());
+  }
+  for (const Tensor& t : outputs) {
+    out.push_back(t.view());
+    request.outputs.push_back(t.view());
+    request.outputs.back().data = nullptr;
+  }
+  const KernelFactory* factory = KernelRegistry::instance().find(call.op, Device::kCpu);
+  GRAPHRUN_CHECK(factory, "no kernel for " + call.op);
+  const Kernel kernel = (*factory)(request);
+  const Tensor workspace(DType::kBool, {static_cast<std::int64_t>(kernel.workspace) + 1});
+  kernel.run({&call.attributes, in, out, workspace.raw(), call.random});
+}
+
+// Runs it into a new tensor.
+inline Tensor run_kernel(const KernelCall& call, DType dtype, const Sizes& sizes) {
+  Tensor out(dtype, sizes);
+  run_kernel_into(call, {out});
+  return out;
+}
+
+}  // namespace graphrun::testing

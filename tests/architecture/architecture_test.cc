@@ -3,7 +3,7 @@
 
 #include <filesystem>
 #include <iostream>
-#include <regex>
+#include <set>
 
 #include "tests/architecture/tree.h"
 
@@ -38,10 +38,9 @@ TEST(Architecture, FoldersIncludeOnlyWhatTheirLayerMay) {
 }
 
 TEST(Architecture, IncludesAreSpelledFromTheRoot) {
-  static const std::regex kGenerated("graphs/[a-z]+\\.pb\\.h");
   for (const auto& [path, source] : tree())
     for (const Include& include : source.includes) {
-      if (!include.quoted || std::regex_match(include.path, kGenerated)) continue;
+      if (!include.quoted || include.path.ends_with(".pb.h")) continue;
       EXPECT_TRUE(fs::exists(kRoot / include.path))
           << path << ":" << include.line << ": no file " << include.path << "; paths start at the root of the repository";
     }
@@ -54,23 +53,21 @@ TEST(Architecture, NoIncludeCycles) {
 
 TEST(Architecture, HeadersAreGuarded) {
   // A Highway source includes itself once for each processor it is compiled for, guarded by HWY_TARGET_TOGGLE instead.
-  static const std::regex kPerTarget(".*-inl\\.h");
   for (const auto& [path, source] : tree()) {
-    if (path.ends_with(".h") && !std::regex_match(path, kPerTarget)) {
+    if (path.ends_with(".h") && !path.ends_with("-inl.h")) {
       EXPECT_TRUE(source.pragma_once) << path << ": no #pragma once";
     }
   }
 }
 
 TEST(Architecture, OnlyAgreedNamesAtTheTopLevel) {
-  static const std::regex kAgreed(
-      "CMakeLists\\.txt|CMakePresets\\.json|runtime|ops|graphs|compiler|tools|tests|README\\.md|LICENSE|"
-      "\\..*");
+  static const std::set<std::string> kAgreed = {
+      "CMakeLists.txt", "CMakePresets.json", "runtime", "ops", "graphs", "compiler", "tools", "tests", "README.md", "LICENSE"};
   const std::vector<std::string> names = top_level(kRoot);
   ASSERT_FALSE(names.empty());
   for (const std::string& name : names) {
     if (!fs::exists(kRoot / ".git") && name.starts_with("build")) continue;
-    EXPECT_TRUE(std::regex_match(name, kAgreed)) << name << ": not one of the names of the top level";
+    EXPECT_TRUE(name.starts_with(".") || kAgreed.count(name)) << name << ": not one of the names of the top level";
   }
 }
 

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 namespace graphrun::architecture {
 
@@ -19,11 +19,9 @@ namespace {
 
 constexpr std::array<const char*, 5> kFolders = {"runtime", "ops", "compiler", "tools", "tests"};
 
-bool starts_with(const std::string& text, const std::string& prefix) { return text.compare(0, prefix.size(), prefix) == 0; }
-
 bool under_any(const std::string& path, std::initializer_list<const char*> folders) {
   for (const char* folder : folders)
-    if (starts_with(path, folder)) return true;
+    if (path.starts_with(folder)) return true;
   return false;
 }
 
@@ -38,16 +36,19 @@ std::string read_text(const fs::path& path) {
 }  // namespace
 
 Source read_source(std::string path, const std::string& text) {
-  static const std::regex kInclude(R"re(^\s*#\s*include\s*(["<])([^">]+)[">].*)re");
   Source source;
   source.path = std::move(path);
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
     ++source.lines;
-    if (line.find('#') == std::string::npos) continue;
-    if (starts_with(line, "#pragma once")) source.pragma_once = true;
-    std::smatch match;
-    if (std::regex_match(line, match, kInclude)) source.includes.push_back({match[2], match[1] == "\"", source.lines});
+    std::erase_if(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
+    if (line == "#pragmaonce") source.pragma_once = true;
+    constexpr std::string_view kInclude = "#include";
+    if (!line.starts_with(kInclude) || line.size() < kInclude.size() + 2) continue;
+    const char open = line[kInclude.size()];
+    const std::size_t first = kInclude.size() + 1, last = line.find(open == '<' ? '>' : '"', first);
+    if ((open != '<' && open != '"') || last == std::string::npos) continue;
+    source.includes.push_back({line.substr(first, last - first), open == '"', source.lines});
   }
   return source;
 }
@@ -88,7 +89,7 @@ std::vector<std::string> top_level(const fs::path& root) {
 std::string layering_fault(const std::string& source, const Include& include) {
   const std::string& to = include.path;
   if (!include.quoted) {
-    const bool protobuf = starts_with(to, "google/protobuf");
+    const bool protobuf = to.starts_with("google/protobuf");
     if (protobuf && under_any(source, {"runtime/", "ops/", "compiler/ir/", "compiler/passes/"}))
       return "protobuf is for the front end and the tools";
     return "";
@@ -103,9 +104,9 @@ std::string layering_fault(const std::string& source, const Include& include) {
     return under_any(to, {"runtime/", "compiler/ir/", "ops/"}) ? "" : "ops/ includes runtime/, compiler/ir/ and ops/ alone";
   // compiler/ itself.
   if (under_any(to, {"runtime/", "compiler/"}) || to == "ops/schema.h") return "";
-  if (starts_with(to, "graphs/"))
+  if (to.starts_with("graphs/"))
     return under_any(source, {"compiler/frontend/"}) ? "" : "of compiler/, only the front end reads the schemas";
-  if (starts_with(to, "ops/")) return "of ops/, compiler/ includes ops/schema.h alone";
+  if (to.starts_with("ops/")) return "of ops/, compiler/ includes ops/schema.h alone";
   return "compiler/ includes runtime/, compiler/ and ops/schema.h alone";
 }
 

@@ -4,11 +4,14 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS graphrun_program graph-dump RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS graphrun_core EXPORT graphrun LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-# The headers that a client needs: load and compile, run, and what writing an operator takes.
-foreach(folder runtime compiler compiler/ir ops)
-  file(GLOB HEADERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.h)
-  install(FILES ${HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/graphrun/${folder})
-endforeach()
+# The headers that a client needs: load and compile, graphs, run, and the schema that an operator of its own is written to.
+file(GLOB RUNTIME_HEADERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/*.h)
+file(GLOB IR_HEADERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/compiler/ir/*.h)
+set(INCLUDE_DIR ${CMAKE_INSTALL_INCLUDEDIR}/graphrun)
+install(FILES ${RUNTIME_HEADERS} DESTINATION ${INCLUDE_DIR}/runtime)
+install(FILES ${IR_HEADERS} DESTINATION ${INCLUDE_DIR}/compiler/ir)
+install(FILES ${CMAKE_SOURCE_DIR}/compiler/compile.h DESTINATION ${INCLUDE_DIR}/compiler)
+install(FILES ${CMAKE_SOURCE_DIR}/ops/schema.h DESTINATION ${INCLUDE_DIR}/ops)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/graphs DESTINATION ${CMAKE_INSTALL_DATADIR}/graphrun)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -1,1 +1,40 @@
-int main() { return 0; }
+// graphrun COMMAND …: finds the command and runs it.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "tools/cli/program.h"
+#include "tools/commands/commands.h"
+
+namespace graphrun {
+namespace {
+
+ExitCode dispatch(const Arguments& words) {
+  if (words.empty()) {
+    fmt::print(stderr, "{}", program_help());
+    return ExitCode::kUsage;
+  }
+  const std::string& first = words.front();
+  if (first == "--help" || first == "-h") {
+    fmt::print("{}", program_help());
+    return ExitCode::kDone;
+  }
+  if (first == "--version") {
+    fmt::print("graphrun {}\n", version());
+    return ExitCode::kDone;
+  }
+  const Command* command = find_command(first);
+  if (command == nullptr) {
+    if (first.starts_with("-")) throw UsageError(fmt::format("'{}' stands before the command", first));
+    const std::string near = did_you_mean(first, command_names());
+    throw UsageError(fmt::format("there is no command '{}'{}", first, near.empty() ? "" : "; " + near));
+  }
+  return command->run(Arguments(words.begin() + 1, words.end()));
+}
+
+}  // namespace
+}  // namespace graphrun
+
+int main(int count, char** words) {
+  return graphrun::guarded("graphrun", [&] { return graphrun::dispatch({words + 1, words + count}); });
+}

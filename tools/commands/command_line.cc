@@ -1,0 +1,76 @@
+#include "tools/commands/command_line.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "runtime/threads.h"
+
+namespace graphrun {
+namespace {
+
+constexpr unsigned kColumns = 100;  // of help
+
+void print_help(const CommandLine& line) {
+  std::ostringstream text;
+  text << "usage: " << line.usage << "\n\n" << line.about << "\n";
+  for (const po::options_description& group : line.groups) text << "\n" << group;
+  text << "\n" << general_options();
+  fmt::print("{}", text.str());
+}
+
+}  // namespace
+
+po::options_description general_options() {
+  po::options_description group("general", kColumns);
+  group.add_options()("help,h", "print this and stop")("quiet,q", "say nothing but errors and warnings")(
+      "threads", po::value<int>()->value_name("N"), "threads to compute with; as many as there are cores unless given");
+  return group;
+}
+
+po::options_description set_option() {
+  po::options_description group("what the files leave open", kColumns);
+  group.add_options()(
+      "set", po::value<std::vector<std::string>>()->value_name("NAME=VALUE"),
+      "an arg, import or size of the graph, or a field of the job by its path (train.epochs=3); may be repeated");
+  return group;
+}
+
+std::optional<po::variables_map> parse(const CommandLine& line, const Arguments& arguments) {
+  po::options_description all;
+  for (const po::options_description& group : line.groups) all.add(group);
+  all.add(general_options());
+  po::positional_options_description positions;
+  for (const CommandLine::Word& word : line.words) {
+    if (word.many) {
+      all.add_options()(word.name.c_str(), po::value<std::vector<std::string>>());
+    } else {
+      all.add_options()(word.name.c_str(), po::value<std::string>());
+    }
+    positions.add(word.name.c_str(), word.many ? -1 : 1);
+  }
+  po::variables_map options = parse_options(arguments, all, positions);
+  if (options.count("help") != 0) {
+    print_help(line);
+    return std::nullopt;
+  }
+  for (const CommandLine::Word& word : line.words) {
+    if (word.needed && options.count(word.name) == 0) throw UsageError(fmt::format("{} is missing: {}", word.name, line.usage));
+  }
+  if (options.count("threads") != 0) set_threads(options["threads"].as<int>());
+  return options;
+}
+
+std::vector<GraphRequest::Binding> set_bindings(const po::variables_map& options) {
+  std::vector<GraphRequest::Binding> bindings;
+  for (const std::string& text : option<std::vector<std::string>>(options, "set")) bindings.push_back(parse_set(text));
+  return bindings;
+}
+
+Device parse_device(const std::string& name) {
+  if (name == "cpu" || name == "auto") return Device::kCpu;
+  throw UserError(ExitCode::kUsage, "E0508 no-device", fmt::format("there is no device '{}'", name),
+                  {"help: devices here: cpu, auto"});
+}
+
+}  // namespace graphrun

@@ -1,0 +1,50 @@
+// What the commands' options have in common: groups with help, words by position, --set, --threads.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "runtime/kernel.h"
+#include "tools/cli/program.h"
+#include "tools/commands/commands.h"
+
+namespace graphrun {
+
+namespace po = boost::program_options;
+
+// A command's words and options, as its help shows them.
+struct CommandLine {
+  struct Word {
+    std::string name;  // "JOB": its value is found under this name
+    bool needed = true;
+    bool many = false;  // the last only: takes all that follow
+  };
+  std::string usage;  // "graphrun train JOB --out DIR [option ...]"
+  std::string about;
+  std::vector<Word> words;
+  std::vector<po::options_description> groups;
+};
+
+// The group that every command has: --help, --quiet, --threads.
+po::options_description general_options();
+
+// Parses and sets the number of threads. Nothing where --help was asked for, which it prints. Throws UsageError.
+std::optional<po::variables_map> parse(const CommandLine& line, const Arguments& arguments);
+
+// An option's value, or what stands for it.
+template <class T>
+T option(const po::variables_map& options, const std::string& name, T otherwise = {}) {
+  return options.count(name) != 0 ? options[name].as<T>() : otherwise;
+}
+
+// The bindings of every --set.
+std::vector<GraphRequest::Binding> set_bindings(const po::variables_map& options);
+po::options_description set_option();
+
+// "cpu" or "auto". Throws UserError (kUsage, E0508) for a device that is not there.
+Device parse_device(const std::string& name);
+
+}  // namespace graphrun

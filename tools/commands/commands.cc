@@ -1,0 +1,44 @@
+#include "tools/commands/commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace graphrun {
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> kCommands = {
+      {"help", "what a command or an operator does", run_help},
+  };
+  return kCommands;
+}
+
+const Command* find_command(std::string_view name) {
+  const auto it = std::find_if(commands().begin(), commands().end(), [&](const Command& c) { return c.name == name; });
+  return it == commands().end() ? nullptr : &*it;
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.push_back(command.name);
+  return names;
+}
+
+std::string program_help() {
+  std::string text =
+      "usage: graphrun COMMAND [option ...]\n"
+      "\n"
+      "Trains and runs networks that stand in .pbtxt files.\n"
+      "\n"
+      "commands:\n";
+  for (const Command& command : commands()) text += fmt::format("  {:<10}  {}\n", command.name, command.summary);
+  text +=
+      "\n"
+      "graphrun COMMAND --help   a command's options\n"
+      "graphrun help OP          an operator's reference\n"
+      "graphrun help ops         all operators\n"
+      "graphrun --version\n";
+  return text;
+}
+
+}  // namespace graphrun

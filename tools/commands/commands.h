@@ -1,0 +1,28 @@
+// The commands of graphrun. Each stands in a file of its own, takes the words after its name and returns what the program ends
+// with; mistakes are thrown (tools/cli/program.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/status.h"
+
+namespace graphrun {
+
+using Arguments = std::vector<std::string>;
+
+ExitCode run_help(const Arguments& arguments);
+
+struct Command {
+  std::string name, summary;
+  ExitCode (*run)(const Arguments&);
+};
+const std::vector<Command>& commands();              // in the order in which help lists them
+const Command* find_command(std::string_view name);  // null: none
+std::vector<std::string> command_names();
+
+// What `graphrun --help` prints.
+std::string program_help();
+
+}  // namespace graphrun

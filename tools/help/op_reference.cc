@@ -1,0 +1,125 @@
+#include "tools/help/op_reference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/ir/operand.h"
+#include "compiler/ir/printer.h"
+
+namespace graphrun {
+namespace {
+
+constexpr std::size_t kColumns = 100;
+
+std::string_view kind_text(AttributeKind kind) {
+  switch (kind) {
+    case AttributeKind::kBool: return "true or false";
+    case AttributeKind::kInt: return "whole number";
+    case AttributeKind::kFloat: return "number";
+    case AttributeKind::kString: return "word";
+    case AttributeKind::kDim: return "size";
+    case AttributeKind::kShape: return "sizes";
+    case AttributeKind::kInts: return "whole numbers";
+  }
+  return "";
+}
+
+std::string_view promotion_text(ir::Promotion promotion) {
+  switch (promotion) {
+    case ir::Promotion::kNone: return "";
+    case ir::Promotion::kArithmetic: return "INT32 or BOOL beside FLOAT becomes FLOAT.";
+    case ir::Promotion::kFloat: return "All operands become FLOAT, and so is the result.";
+    case ir::Promotion::kCompare: return "INT32 or BOOL beside FLOAT becomes FLOAT; the result is BOOL.";
+    case ir::Promotion::kLogical: return "All operands must be BOOL, and so is the result.";
+    case ir::Promotion::kSelect: return "The first operand is BOOL; of the others INT32 or BOOL beside FLOAT becomes FLOAT.";
+  }
+  return "";
+}
+
+struct Row {
+  std::string name, text;
+};
+
+std::string table(std::string_view title, const std::vector<Row>& rows) {
+  if (rows.empty()) return "";
+  std::size_t width = 0;
+  for (const Row& row : rows) width = std::max(width, row.name.size());
+  std::string text = fmt::format("\n{}\n", title);
+  for (const Row& row : rows) {
+    std::string line = fmt::format("  {:<{}}  {}", row.name, width, row.text);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::vector<Row> input_rows(const ir::OpSchema& op) {
+  std::vector<Row> rows;
+  for (const ir::InputSpec& input : op.inputs) {
+    const char* note = input.optional ? "may be absent. " : input.variadic ? "one or more. " : "";
+    rows.push_back({input.name + (input.variadic ? ", ..." : ""), note + input.doc});
+  }
+  return rows;
+}
+
+std::vector<Row> attribute_rows(const ir::OpSchema& op) {
+  std::vector<Row> rows;
+  for (const ir::AttributeSpec& attribute : op.attributes) {
+    const std::string start = attribute.default_value ? " = " + ir::print(*attribute.default_value) : ", must be given";
+    rows.push_back({attribute.name, fmt::format("{}{}: {}", kind_text(attribute.kind), start, attribute.doc)});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string op_reference(const ir::OpSchema& op) {
+  std::string text = fmt::format("{}    (family {})\n\n", ir::signature(op), op.family);
+  text += op.doc + (op.doc.ends_with('\n') ? "" : "\n");
+  if (!op.infix.empty()) text += fmt::format("\nIn equations: {}\n", op.infix);
+  if (op.pointwise)
+    text += "\nElement by element; operands broadcast from the trailing axis, where only a literal 1 stretches.\n";
+  if (const std::string_view promotion = promotion_text(op.promotion); !promotion.empty())
+    text += fmt::format("{}\n", promotion);
+  text += table("inputs", input_rows(op));
+  text += table("attributes", attribute_rows(op));
+  std::vector<Row> results;
+  for (const std::string& output : op.outputs) results.push_back({output, ""});
+  text += table(results.size() == 1 ? "result" : "results", results);
+  text += op.gradient ? "\ngradient: yes\n" : fmt::format("\ngradient: none: {}\n", op.no_gradient);
+  if (op.internal) text += "\nMade by the compiler alone: equations can't name it.\n";
+  return text;
+}
+
+std::vector<std::string> op_names() {
+  std::vector<std::string> names;
+  for (const ir::OpSchema* op : ir::OpRegistry::instance().all()) {
+    if (!op->internal) names.push_back(op->name);
+  }
+  return names;
+}
+
+std::string op_list() {
+  std::map<std::string, std::vector<std::string>> families;
+  for (const ir::OpSchema* op : ir::OpRegistry::instance().all()) {
+    if (!op->internal)
+      families[op->family].push_back(op->infix.empty() ? op->name : fmt::format("{} ({})", op->name, op->infix));
+  }
+  std::string text;
+  for (const auto& [family, names] : families) {
+    std::string line = fmt::format("{:<12}", family);
+    for (const std::string& name : names) {
+      if (line.size() + name.size() + 1 > kColumns) {
+        text += line + "\n";
+        line = std::string(12, ' ');
+      }
+      line += " " + name;
+    }
+    text += line + "\n";
+  }
+  return text + "\ngraphrun help OP: the reference of one\n";
+}
+
+}  // namespace graphrun

@@ -1,0 +1,55 @@
+#include "tools/train/metrics_log.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/status.h"
+
+namespace graphrun {
+
+MetricsLog::MetricsLog(std::string path, std::int64_t keep) : path_(std::move(path)) {
+  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0) fail(errno);
+  const off_t size = lseek(file_, 0, SEEK_END);
+  if (size >= keep && ftruncate(file_, keep) == 0 && lseek(file_, keep, SEEK_SET) == keep) {
+    bytes_ = keep;
+    return;
+  }
+  const int error = errno;
+  close(file_);
+  if (size >= 0 && size < keep) {
+    throw UserError(ExitCode::kBadData, "E0660 cut-metrics",
+                    fmt::format("'{}' has {} bytes; the checkpoint was made when it had {}", path_, size, keep));
+  }
+  fail(error);
+}
+
+MetricsLog::~MetricsLog() {
+  if (file_ >= 0) close(file_);
+}
+
+void MetricsLog::fail(int error) const {
+  throw UserError(ExitCode::kNoRoom, "E0502 unwritable-file",
+                  fmt::format("cannot write '{}': {}", path_, std::strerror(error)));
+}
+
+void MetricsLog::write(const nlohmann::ordered_json& line) {
+  const std::string text = line.dump() + "\n";
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t n = ::write(file_, text.data() + at, text.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(errno);
+    at += static_cast<std::size_t>(n);
+  }
+  bytes_ += static_cast<std::int64_t>(text.size());
+}
+
+void MetricsLog::sync() {
+  if (fsync(file_) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
+}
+
+}  // namespace graphrun

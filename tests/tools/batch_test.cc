@@ -1,0 +1,213 @@
+#include "tools/data/batch_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/tools/data_helpers.h"
+#include "tests/tools/scratch.h"
+
+namespace graphrun {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string numbered_lines(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    text += "w" + std::to_string(i);
+    for (int k = 0; k < i * 7919 % 13; ++k) text += " x";
+    text += "\n";
+  }
+  return text;
+}
+
+Prepared lines_of(const Scratch& scratch, int count, std::int64_t rows) {
+  DataSpec data;
+  data.fields = {make_field("words", 0, Split::kSpace)};
+  data.feeds = make_feeds("words, lengths = length(words)");
+  data.rows = rows;
+  data.bucket_by = "words";
+  data.train = {scratch.file("lines", numbered_lines(count))};
+  return Prepared(data);
+}
+
+TEST(BatchOrder, EveryExampleOnceAndLikeLengthsTogether) {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t i = 0; i < 5003; ++i) lengths.push_back(i * 7919 % 50);
+  const BatchOrder order = order_batches(5003, lengths, 4, Shuffle{1, 1});
+  EXPECT_EQ(order.batches(), (5003 + 3) / 4);
+  std::set<std::int64_t> seen;
+  std::int64_t padding = 0;
+  for (std::int64_t b = 0; b < order.batches(); ++b) {
+    const auto batch = order.batch(b);
+    EXPECT_LE(batch.size(), 4u);
+    std::int64_t longest = 0;
+    for (const std::int64_t e : batch) longest = std::max(longest, lengths[static_cast<std::size_t>(e)]);
+    for (const std::int64_t e : batch) {
+      padding += longest - lengths[static_cast<std::size_t>(e)];
+      EXPECT_TRUE(seen.insert(e).second);
+    }
+  }
+  EXPECT_EQ(seen.size(), 5003u);
+  EXPECT_LT(padding, 5003 / 2) << "lengths are not grouped";
+}
+
+TEST(BatchOrder, AFunctionOfSeedAndEpoch) {
+  const auto at = [](std::uint64_t seed, std::int64_t epoch) {
+    return order_batches(1000, {}, 8, Shuffle{seed, epoch}).examples;
+  };
+  EXPECT_EQ(at(1, 1), at(1, 1));
+  EXPECT_NE(at(1, 1), at(1, 2));
+  EXPECT_NE(at(1, 1), at(2, 1));
+}
+
+TEST(BatchOrder, SameOnEveryMachine) { EXPECT_THAT(shuffled(8, 42), ElementsAre(0, 4, 3, 7, 5, 6, 1, 2)); }
+
+TEST(BatchOrder, EveryPlaceIsAsLikely) {
+  std::vector<int> first(5);
+  for (std::uint64_t key = 0; key < 5000; ++key) ++first[static_cast<std::size_t>(shuffled(5, key)[0])];
+  for (const int n : first) EXPECT_NEAR(n, 1000, 150);
+}
+
+TEST(BatchOrder, WithoutShuffleSortedOrAsItStands) {
+  EXPECT_THAT(order_batches(4, {}, 3, std::nullopt).examples, ElementsAre(0, 1, 2, 3));
+  const std::vector<std::int64_t> lengths = {5, 1, 5, 2};
+  EXPECT_THAT(order_batches(4, lengths, 3, std::nullopt).examples, ElementsAre(1, 3, 0, 2));
+}
+
+TEST(Batch, PadsTimeFirst) {
+  const Tensor flat = pad({{1, {1, 2, 3}, {}}, {1, {4}, {}}}, 1);
+  EXPECT_EQ(flat.sizes(), (Sizes{3, 2}));
+  EXPECT_THAT(elements<std::int32_t>(flat), ElementsAre(1, 4, 2, 0, 3, 0));
+  const Tensor scalars = pad({{0, {7}, {}}, {0, {9}, {}}}, 0);
+  EXPECT_EQ(scalars.sizes(), (Sizes{2}));
+  EXPECT_THAT(elements<std::int32_t>(scalars), ElementsAre(7, 9));
+  const Tensor nested = pad({{2, {1, 2, 3}, {2, 1}}, {2, {4, 5, 6}, {3}}}, 2);
+  EXPECT_EQ(nested.sizes(), (Sizes{2, 3, 2}));
+  EXPECT_THAT(elements<std::int32_t>(nested), ElementsAre(1, 4, 2, 5, 0, 6, 3, 0, 0, 0, 0, 0));
+}
+
+TEST(BatchSource, BatchesHoldWhatTheDataHolds) {
+  Scratch scratch;
+  const Prepared p = lines_of(scratch, 57, 8);
+  const Dataset set = p.train();
+  BatchSource source(p.data, p.plan, set, {true, 3, 0, {}, 2});
+  EXPECT_EQ(source.batches(), 8);
+  std::int64_t tokens = 0, rows = 0, seen = 0;
+  source.begin({1, 0});
+  while (const auto batch = source.next()) {
+    EXPECT_EQ(batch->position, (BatchPosition{1, seen++}));
+    EXPECT_EQ(batch->last, seen == 8);
+    const Tensor& words = batch->feeds.at("words");
+    const Tensor& lengths = batch->feeds.at("lengths");
+    EXPECT_EQ(words.sizes()[1], batch->rows);
+    tokens += batch->tokens, rows += batch->rows;
+    for (std::int64_t row = 0; row < batch->rows; ++row) {
+      const auto example = set.example(batch->examples[static_cast<std::size_t>(row)]);
+      EXPECT_EQ(lengths.data<std::int32_t>()[row], static_cast<std::int32_t>(example[0].values.size()));
+      for (std::size_t t = 0; t < example[0].values.size(); ++t)
+        EXPECT_EQ(words.data<std::int32_t>()[static_cast<std::int64_t>(t) * batch->rows + row], example[0].values[t]);
+    }
+  }
+  EXPECT_EQ(rows, 57);
+  std::int64_t all = 0;
+  for (std::int64_t i = 0; i < set.size(); ++i) all += set.steps(0, i);
+  EXPECT_EQ(tokens, all);
+}
+
+TEST(BatchSource, TakenUpAnywhereItGivesTheSameBatches) {
+  Scratch scratch;
+  const Prepared p = lines_of(scratch, 57, 8);
+  const Dataset set = p.train();
+  std::vector<std::vector<std::int32_t>> whole;
+  BatchSource source(p.data, p.plan, set, {true, 3, 0, {}, 4});
+  for (std::int64_t epoch = 1; epoch <= 2; ++epoch) {
+    source.begin({epoch, 0});
+    while (const auto batch = source.next()) whole.push_back(elements<std::int32_t>(batch->feeds.at("words")));
+  }
+  ASSERT_EQ(whole.size(), 16u);
+  EXPECT_NE(whole[0], whole[8]);
+  for (std::int64_t at = 0; at <= 8; ++at) {
+    BatchSource again(p.data, p.plan, set, {true, 3, 0, {}, 1});
+    again.begin({2, at});
+    for (std::int64_t i = at; i < 8; ++i)
+      EXPECT_EQ(elements<std::int32_t>(again.next()->feeds.at("words")), whole[static_cast<std::size_t>(8 + i)]);
+    EXPECT_FALSE(again.next());
+  }
+}
+
+TEST(BatchSource, OnlyTheFeedsThatAreWanted) {
+  Scratch scratch;
+  const Prepared p = lines_of(scratch, 5, 8);
+  const Dataset set = p.train();
+  BatchSource source(p.data, p.plan, set, {false, 0, 2, {"lengths"}, 4});
+  const auto batch = source.next();
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->rows, 2);
+  EXPECT_EQ(batch->feeds.size(), 1u);
+  EXPECT_THAT(batch->feeds.at("lengths").sizes(), ElementsAre(2));
+}
+
+Prepared stream_of(const Scratch& scratch, int tokens, std::int64_t rows, std::int64_t window) {
+  DataSpec data;
+  data.format = Format::kStream;
+  data.fields = {make_field("text", 0, Split::kSpace)};
+  data.feeds = make_feeds("words = text[:-1], target = text[1:]");
+  data.rows = rows, data.window = window;
+  std::string text;
+  for (int i = 0; i + 1 < tokens; ++i) text += "t" + std::to_string(100 + i) + " ";
+  data.train = {scratch.file("stream", text + "\n")};
+  return Prepared(data);
+}
+
+TEST(BatchSource, RowsOfAStreamGoOnFromWindowToWindow) {
+  Scratch scratch;
+  const Prepared p = stream_of(scratch, 24, 3, 3);  // 23 steps: 7 for each row, 2 unused
+  const Dataset set = p.train();
+  BatchSource source(p.data, p.plan, set, {});
+  EXPECT_EQ(source.batches(), 3);
+  EXPECT_EQ(source.unused_steps(), 2);
+  std::vector<std::vector<std::int32_t>> words(3), target(3);
+  std::vector<std::int64_t> steps;
+  while (const auto batch = source.next()) {
+    EXPECT_EQ(batch->fresh, steps.empty());
+    steps.push_back(batch->feeds.at("words").sizes()[0]);
+    EXPECT_EQ(batch->tokens, steps.back() * 3);
+    for (std::int64_t i = 0; i < steps.back() * 3; ++i) {
+      words[static_cast<std::size_t>(i % 3)].push_back(batch->feeds.at("words").data<std::int32_t>()[i]);
+      target[static_cast<std::size_t>(i % 3)].push_back(batch->feeds.at("target").data<std::int32_t>()[i]);
+    }
+  }
+  EXPECT_THAT(steps, ElementsAre(3, 3, 1));
+  const auto text = set.example(0)[0].values;
+  for (std::size_t row = 0; row < 3; ++row)
+    for (std::size_t t = 0; t < 7; ++t) {
+      EXPECT_EQ(words[row][t], text[row * 7 + t]);
+      EXPECT_EQ(target[row][t], text[row * 7 + t + 1]);
+    }
+}
+
+TEST(BatchSource, AStreamIsTakenUpAnywhere) {
+  Scratch scratch;
+  const Prepared p = stream_of(scratch, 100, 4, 5);
+  const Dataset set = p.train();
+  BatchSource source(p.data, p.plan, set, {});
+  std::vector<std::vector<std::int32_t>> whole;
+  while (const auto batch = source.next()) whole.push_back(elements<std::int32_t>(batch->feeds.at("target")));
+  source.begin({4, 2});
+  for (std::size_t i = 2; i < whole.size(); ++i) EXPECT_EQ(elements<std::int32_t>(source.next()->feeds.at("target")), whole[i]);
+  EXPECT_FALSE(source.next());
+}
+
+TEST(BatchSource, StreamsThatDoNotFit) {
+  Scratch scratch;
+  const Prepared p = stream_of(scratch, 3, 4, 5);
+  const Dataset set = p.train();
+  EXPECT_THAT(message_of([&] { BatchSource source(p.data, p.plan, set, {}); }), HasSubstr("too few for 4 rows"));
+}
+
+}  // namespace
+}  // namespace graphrun

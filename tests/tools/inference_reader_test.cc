@@ -1,0 +1,109 @@
+#include "tools/data/inference_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/tools/data_helpers.h"
+#include "tests/tools/scratch.h"
+
+namespace graphrun {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Prepared segmenter(const Scratch& scratch) {
+  DataSpec data;
+  data.format = Format::kSegmented;
+  data.rows = 2;
+  data.fields = {make_field("characters", 0, Split::kCharacter), make_field("tags", 0, Split::kNone, Derive::kBmes)};
+  data.fields[1].vocabulary.closed = true;
+  data.feeds = make_feeds("words = characters, tags, lengths = length(characters)");
+  data.train = {scratch.file("train", "甲 乙丙\n")};
+  return Prepared(data);
+}
+
+InferenceReader::Options feeds(std::vector<std::string> names, bool conll = false) {
+  InferenceReader::Options options;
+  options.feeds = std::move(names);
+  options.conll = conll;
+  return options;
+}
+
+TEST(InferenceReader, EveryLineInOrderEmptyOnesToo) {
+  Scratch scratch;
+  const Prepared p = segmenter(scratch);
+  InferenceReader reader(p.data, p.plan, p.vocabularies,
+                         std::make_unique<LineReader>(scratch.file("in", "甲乙\n\n丙 \n\n  \n")), feeds({"words", "lengths"}));
+  auto batch = reader.next();
+  ASSERT_TRUE(batch);
+  EXPECT_THAT(batch->rows, ElementsAre(0, -1));
+  EXPECT_EQ(batch->batch.feeds.count("tags"), 0u);
+  EXPECT_THAT(elements<std::int32_t>(batch->batch.feeds.at("lengths")), ElementsAre(2));
+  batch = reader.next();
+  EXPECT_THAT(batch->rows, ElementsAre(0, -1));
+  batch = reader.next();
+  EXPECT_THAT(batch->rows, ElementsAre(-1));
+  EXPECT_EQ(batch->batch.rows, 0);
+  EXPECT_FALSE(reader.next());
+}
+
+TEST(InferenceReader, AnswersWhatIsThereWithoutWaiting) {
+  Scratch scratch;
+  const Prepared p = segmenter(scratch);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(ends[0], "-"), feeds({"words"}));
+  ASSERT_EQ(write(ends[1], "x\n", 2), 2);
+  EXPECT_EQ(reader.next()->records.size(), 1u);
+  close(ends[1]);
+  EXPECT_FALSE(reader.next());
+  close(ends[0]);
+}
+
+TEST(InferenceReader, MistakesComeAfterWhatWasRightBefore) {
+  Scratch scratch;
+  const Prepared p = segmenter(scratch);
+  const std::string path = scratch.file("in", "甲\n\xFF\n");
+  InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(path), feeds({"words"}));
+  EXPECT_EQ(reader.next()->records.size(), 1u);
+  EXPECT_THAT(message_of([&] { reader.next(); }), HasSubstr(path + ":2:1: error[E0641"));
+}
+
+Prepared tagger(const Scratch& scratch) {
+  DataSpec data;
+  data.format = Format::kConll;
+  data.rows = 8;
+  data.fields = {make_field("words"), make_field("tags", 1)};
+  data.feeds = make_feeds("words, tags");
+  data.train = {scratch.file("train", "a\tN\nb\tV\n")};
+  return Prepared(data);
+}
+
+TEST(InferenceReader, SentencesOfColumnsWithoutTheGold) {
+  Scratch scratch;
+  const Prepared p = tagger(scratch);
+  InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(scratch.file("in", "a\nb\n\n\na\n")),
+                         feeds({"words"}, true));
+  const auto batch = reader.next();
+  ASSERT_TRUE(batch);
+  EXPECT_THAT(batch->rows, ElementsAre(0, -1, 1));
+  EXPECT_TRUE(batch->records[0].closed);
+  EXPECT_FALSE(batch->records[2].closed);
+  EXPECT_EQ(batch->batch.feeds.at("words").sizes(), (Sizes{2, 2}));
+}
+
+TEST(InferenceReader, PlainLinesForATagger) {
+  Scratch scratch;
+  const Prepared p = tagger(scratch);
+  InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(scratch.file("in", "a b\n\nb\n")),
+                         feeds({"words"}));
+  const auto batch = reader.next();
+  ASSERT_TRUE(batch);
+  EXPECT_THAT(batch->rows, ElementsAre(0, -1, 1));
+  EXPECT_EQ(batch->batch.feeds.at("words").sizes(), (Sizes{2, 2}));
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,75 @@
+#include "tools/data/batch.h"
+
+#include <algorithm>
+
+namespace graphrun {
+namespace {
+
+Tensor pad_inner(const std::vector<Nested>& values) {
+  std::int64_t time = 0, inner = 0;
+  for (const Nested& value : values) {
+    time = std::max(time, value.steps());
+    for (const std::int32_t n : value.lengths) inner = std::max<std::int64_t>(inner, n);
+  }
+  const std::int64_t rows = static_cast<std::int64_t>(values.size());
+  Tensor tensor(DType::kInt32, {time, inner, rows});
+  std::int32_t* out = tensor.data<std::int32_t>();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const Nested& value = values[static_cast<std::size_t>(row)];
+    std::size_t next = 0;
+    for (std::size_t t = 0; t < value.lengths.size(); ++t)
+      for (std::int64_t i = 0; i < value.lengths[t]; ++i)
+        out[(static_cast<std::int64_t>(t) * inner + i) * rows + row] = value.values[next++];
+  }
+  return tensor;
+}
+
+}  // namespace
+
+Tensor pad(const std::vector<Nested>& values, int depth) {
+  if (depth == 2) return pad_inner(values);
+  const std::int64_t rows = static_cast<std::int64_t>(values.size());
+  std::int64_t time = depth == 0 ? 1 : 0;
+  for (const Nested& value : values) time = std::max(time, value.steps());
+  Tensor tensor(DType::kInt32, depth == 0 ? Sizes{rows} : Sizes{time, rows});
+  std::int32_t* out = tensor.data<std::int32_t>();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto& steps = values[static_cast<std::size_t>(row)].values;
+    for (std::size_t t = 0; t < steps.size(); ++t) out[static_cast<std::int64_t>(t) * rows + row] = steps[t];
+  }
+  return tensor;
+}
+
+Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, const std::vector<std::vector<Nested>>& fields) {
+  Batch batch;
+  batch.rows = static_cast<std::int64_t>(fields.size());
+  bool counted = false;
+  for (const std::size_t feed : chosen) {
+    const FeedPlan::Feed& spec = plan.feeds()[feed];
+    std::vector<Nested> values;
+    values.reserve(fields.size());
+    for (const auto& example : fields) values.push_back(plan.evaluate(feed, example));
+    batch.feeds[spec.name] = pad(values, spec.depth);
+    if (counted || spec.depth == 0) continue;
+    counted = true;
+    for (const Nested& value : values) batch.tokens += value.steps();
+  }
+  if (!counted) batch.tokens = batch.rows;
+  return batch;
+}
+
+std::vector<std::size_t> choose_feeds(const FeedPlan& plan, const std::vector<std::string>& names) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < plan.feeds().size(); ++i)
+    if (names.empty() || std::find(names.begin(), names.end(), plan.feeds()[i].name) != names.end()) chosen.push_back(i);
+  for (const std::string& name : names) GRAPHRUN_CHECK(plan.feed(name), "choose_feeds: no feed " + name);
+  return chosen;
+}
+
+std::set<std::string> fields_of(const FeedPlan& plan, const std::vector<std::size_t>& chosen) {
+  std::set<std::string> fields;
+  for (const std::size_t i : chosen) fields.insert(plan.feeds()[i].fields.begin(), plan.feeds()[i].fields.end());
+  return fields;
+}
+
+}  // namespace graphrun

@@ -1,0 +1,65 @@
+#include "tools/data/batch_order.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "runtime/random.h"
+#include "runtime/status.h"
+
+namespace graphrun {
+namespace {
+
+// Uniform in [0, below), below < 2^63, by the high half of a product: the bias is under below / 2^64.
+std::int64_t draw_below(std::uint64_t key, std::uint64_t counter, std::int64_t below) {
+  const Philox p = philox(key, static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), 0, 0);
+  const std::uint64_t bits = (std::uint64_t{p.v[0]} << 32) | p.v[1];
+  return static_cast<std::int64_t>((static_cast<unsigned __int128>(bits) * static_cast<std::uint64_t>(below)) >> 64);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t key) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  for (std::int64_t i = count - 1; i > 0; --i)
+    std::swap(order[static_cast<std::size_t>(i)],
+              order[static_cast<std::size_t>(draw_below(key, static_cast<std::uint64_t>(i), i + 1))]);
+  return order;
+}
+
+BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengths, std::int64_t rows,
+                         const std::optional<Shuffle>& shuffle) {
+  GRAPHRUN_CHECK(rows > 0 && (lengths.empty() || static_cast<std::int64_t>(lengths.size()) == count), "order_batches");
+  BatchOrder order;
+  const auto shorter = [&](std::int64_t a, std::int64_t b) {
+    return lengths[static_cast<std::size_t>(a)] < lengths[static_cast<std::size_t>(b)];
+  };
+  std::uint64_t key = 0;
+  std::int64_t pool = count;
+  if (shuffle) {
+    key = fold_coordinate(fold_coordinate(0x6261746368657321ull, shuffle->seed), static_cast<std::uint64_t>(shuffle->epoch));
+    order.examples = shuffled(count, key);
+    pool = rows <= count / kPoolBatches ? rows * kPoolBatches : count;
+  } else {
+    order.examples.resize(static_cast<std::size_t>(count));
+    std::iota(order.examples.begin(), order.examples.end(), 0);
+  }
+  if (!lengths.empty())
+    for (std::int64_t begin = 0; begin < count; begin += pool)
+      std::stable_sort(order.examples.begin() + begin, order.examples.begin() + std::min(count, begin + pool), shorter);
+  for (std::int64_t begin = 0; begin < count; begin += rows) order.begin.push_back(std::min(count, begin + rows));
+  if (!shuffle) return order;
+
+  const std::vector<std::int64_t> places = shuffled(order.batches(), fold_coordinate(key, 1));
+  BatchOrder mixed;
+  mixed.examples.reserve(order.examples.size());
+  for (const std::int64_t place : places) {
+    const auto batch = order.batch(place);
+    mixed.examples.insert(mixed.examples.end(), batch.begin(), batch.end());
+    mixed.begin.push_back(static_cast<std::int64_t>(mixed.examples.size()));
+  }
+  return mixed;
+}
+
+}  // namespace graphrun

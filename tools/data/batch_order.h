@@ -1,0 +1,39 @@
+// Which examples share a batch, and in what order: a pure function of lengths, rows, seed and epoch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace graphrun {
+
+// Batch i is examples[begin[i]] to examples[begin[i + 1]].
+struct BatchOrder {
+  std::vector<std::int64_t> examples;
+  std::vector<std::int64_t> begin{0};
+
+  std::int64_t batches() const { return static_cast<std::int64_t>(begin.size()) - 1; }
+  std::span<const std::int64_t> batch(std::int64_t i) const {
+    const std::size_t at = static_cast<std::size_t>(i);
+    return {examples.data() + begin[at], static_cast<std::size_t>(begin[at + 1] - begin[at])};
+  }
+};
+
+struct Shuffle {
+  std::uint64_t seed = 0;
+  std::int64_t epoch = 0;
+};
+
+// Every example stands in exactly one batch of at most `rows`.
+// `lengths`: of each example; empty: examples are not sorted. With `shuffle`: examples are shuffled, cut into pools of
+// kPoolBatches batches, sorted by length within their pool, and the batches shuffled. Without: sorted by length, longest last,
+// equal ones as they stand.
+inline constexpr std::int64_t kPoolBatches = 100;
+BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengths, std::int64_t rows,
+                         const std::optional<Shuffle>& shuffle);
+
+// Fisher and Yates's shuffle of 0..count-1, keyed: the same on every machine.
+std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t key);
+
+}  // namespace graphrun

@@ -1,0 +1,106 @@
+#include "tools/data/batch_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace graphrun {
+
+BatchSource::BatchSource(const DataSpec& data, const FeedPlan& plan, const Dataset& set, BatchOptions options)
+    : data_(data),
+      plan_(plan),
+      set_(set),
+      options_(std::move(options)),
+      rows_(options_.rows > 0 ? options_.rows : data.rows),
+      chosen_(choose_feeds(plan, options_.feeds)) {
+  if (data.format == Format::kStream) {
+    lay_out_stream();
+    return;
+  }
+  for (std::size_t i = 0; i < data.fields.size(); ++i) {
+    if (data.fields[i].name != data.bucket_by) continue;
+    lengths_.reserve(static_cast<std::size_t>(set.size()));
+    for (std::int64_t e = 0; e < set.size(); ++e) lengths_.push_back(set.steps(i, e));
+  }
+}
+
+BatchSource::~BatchSource() = default;
+
+void BatchSource::lay_out_stream() {
+  const std::vector<Nested> fields = set_.example(0);
+  std::size_t steps = 0;
+  for (const std::size_t feed : chosen_) {
+    stream_.push_back(plan_.evaluate(feed, fields).values);
+    steps = stream_.back().size();
+    if (steps != stream_.front().size())
+      throw UserError(
+          ExitCode::kBadData, "E0650 bad-stream",
+          fmt::format("feed '{}' has {} steps of the stream, feed '{}' {}; expected equally many",
+                      plan_.feeds()[chosen_.front()].name, stream_.front().size(), plan_.feeds()[feed].name, steps));
+  }
+  stream_steps_ = static_cast<std::int64_t>(steps) / rows_;
+  if (stream_steps_ == 0)
+    throw UserError(ExitCode::kBadData, "E0650 bad-stream",
+                    fmt::format("the stream has {} steps, too few for {} rows", steps, rows_),
+                    {"help: set data.batch.rows lower"});
+}
+
+std::int64_t BatchSource::batches() const {
+  if (data_.format == Format::kStream) return (stream_steps_ + data_.window - 1) / data_.window;
+  return (set_.size() + rows_ - 1) / rows_;
+}
+
+std::int64_t BatchSource::unused_steps() const {
+  return stream_.empty() ? 0 : static_cast<std::int64_t>(stream_.front().size()) - stream_steps_ * rows_;
+}
+
+Batch BatchSource::example_batch(const BatchOrder& order, const BatchPosition& at) const {
+  const auto examples = order.batch(at.batch);
+  std::vector<std::vector<Nested>> fields;
+  fields.reserve(examples.size());
+  for (const std::int64_t example : examples) fields.push_back(set_.example(example));
+  Batch batch = make_batch(plan_, chosen_, fields);
+  batch.examples.assign(examples.begin(), examples.end());
+  return batch;
+}
+
+Batch BatchSource::stream_batch(const BatchPosition& at) const {
+  const std::int64_t begin = at.batch * data_.window, steps = std::min(data_.window, stream_steps_ - begin);
+  Batch batch;
+  batch.rows = rows_;
+  batch.tokens = steps * rows_;
+  batch.fresh = at.batch == 0;
+  for (std::size_t i = 0; i < chosen_.size(); ++i) {
+    Tensor tensor(DType::kInt32, {steps, rows_});
+    std::int32_t* out = tensor.data<std::int32_t>();
+    for (std::int64_t t = 0; t < steps; ++t)
+      for (std::int64_t row = 0; row < rows_; ++row)
+        out[t * rows_ + row] = stream_[i][static_cast<std::size_t>(row * stream_steps_ + begin + t)];
+    batch.feeds[plan_.feeds()[chosen_[i]].name] = std::move(tensor);
+  }
+  return batch;
+}
+
+void BatchSource::begin(const BatchPosition& at) {
+  reader_.reset();
+  std::shared_ptr<const BatchOrder> order;
+  if (data_.format != Format::kStream) {
+    const std::optional<Shuffle> shuffle = options_.shuffle ? std::optional(Shuffle{options_.seed, at.epoch}) : std::nullopt;
+    order = std::make_shared<BatchOrder>(order_batches(set_.size(), lengths_, rows_, shuffle));
+  }
+  const auto make = [this, order, at = at]() mutable -> std::optional<Batch> {
+    if (at.batch >= batches()) return std::nullopt;
+    Batch batch = order ? example_batch(*order, at) : stream_batch(at);
+    batch.position = at;
+    batch.last = ++at.batch == batches();
+    return batch;
+  };
+  reader_ = std::make_unique<Prefetcher<Batch>>(make, options_.ahead);
+}
+
+std::optional<Batch> BatchSource::next() {
+  if (!reader_) begin({});
+  return reader_->next();
+}
+
+}  // namespace graphrun

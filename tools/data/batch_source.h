@@ -1,0 +1,59 @@
+// Batches of a data set, epoch by epoch, read ahead in a thread. It can begin at any batch of any epoch, and then gives what it
+// would have given there: a run that is taken up again sees the same batches.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/data/batch.h"
+#include "tools/data/batch_order.h"
+#include "tools/data/dataset.h"
+#include "tools/data/prefetch.h"
+
+namespace graphrun {
+
+struct BatchOptions {
+  bool shuffle = false;  // training; a stream is never shuffled
+  std::uint64_t seed = 0;
+  std::int64_t rows = 0;           // 0: the job's
+  std::vector<std::string> feeds;  // empty: all
+  std::size_t ahead = 4;           // batches
+};
+
+class BatchSource {
+ public:
+  // `data`, `plan` (bound) and `set` must outlive it. Throws UserError (kBadData, E0650): a stream of fewer steps than rows, or
+  // feeds of a stream that differ in length.
+  BatchSource(const DataSpec& data, const FeedPlan& plan, const Dataset& set, BatchOptions options);
+  ~BatchSource();
+
+  // From here on next() gives the batches of this epoch from this one on; the first call of next() without it begins at {1, 0}.
+  void begin(const BatchPosition& at);
+  // The next batch; nothing at the end of the epoch, until begin() is called again. Throws what making the batch threw.
+  std::optional<Batch> next();
+
+  std::int64_t batches() const;       // in an epoch
+  std::int64_t unused_steps() const;  // STREAM: at its end, which do not fill all rows
+  std::int64_t rows() const { return rows_; }
+
+ private:
+  void lay_out_stream();
+  Batch example_batch(const BatchOrder& order, const BatchPosition& at) const;
+  Batch stream_batch(const BatchPosition& at) const;
+
+  const DataSpec& data_;
+  const FeedPlan& plan_;
+  const Dataset& set_;
+  BatchOptions options_;
+  std::int64_t rows_;
+  std::vector<std::size_t> chosen_;
+  std::vector<std::int64_t> lengths_;              // of bucket_by; empty: not bucketed
+  std::vector<std::vector<std::int32_t>> stream_;  // of each chosen feed
+  std::int64_t stream_steps_ = 0;                  // of each row
+  std::unique_ptr<Prefetcher<Batch>> reader_;
+};
+
+}  // namespace graphrun

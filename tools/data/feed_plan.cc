@@ -1,0 +1,279 @@
+#include "tools/data/feed_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace graphrun {
+
+// Turns one feed's expression into terms; the first mistake of a feed ends it.
+class FeedPlan::Typer {
+ public:
+  Typer(const DataSpec& data, std::vector<Diagnostic>& problems) : data_(data), problems_(problems) {}
+
+  std::optional<Term> type(const FeedExpression& spec, Feed& feed) {
+    feed_ = &feed;
+    std::optional<Term> term = type(spec.value);
+    if (term && term->kind == Term::Kind::kWord) {
+      wrong(spec.value, "a word alone has no vocabulary; expected a field, or a word joined to one: ['<s>', english]");
+      return std::nullopt;
+    }
+    if (term) {
+      feed.depth = term->depth;
+      feed.field = term->vocabulary;
+    }
+    return term;
+  }
+
+ private:
+  std::optional<Term> type(const ir::Expression& e) {
+    using Kind = ir::Expression::Kind;
+    switch (e.kind) {
+      case Kind::kName: return field(e);
+      case Kind::kWord: {
+        Term term;
+        term.kind = Term::Kind::kWord;
+        term.word = e.text;
+        return term;
+      }
+      case Kind::kList: return join(e);
+      case Kind::kIndex: return subscript(e);
+      case Kind::kCall:
+        if (e.text == "length") return length(e);
+        return wrong(e, fmt::format("'{}' is not known to feeds; expected fields, [a, b], x[1:] and length(x)", e.text));
+      default: return wrong(e, "expected fields, words in quotes, [a, b], x[1:] and length(x)");
+    }
+  }
+
+  std::optional<Term> field(const ir::Expression& e) {
+    for (std::size_t i = 0; i < data_.fields.size(); ++i) {
+      const FieldSpec& f = data_.fields[i];
+      if (!e.is_name(f.name)) continue;
+      feed_->fields.insert(f.name);
+      Term term;
+      term.field = i;
+      term.depth = field_depth(data_, f);
+      term.vocabulary = f.name;
+      return term;
+    }
+    std::vector<std::string> names;
+    for (const FieldSpec& f : data_.fields) names.push_back(f.name);
+    problem("E0412 unknown-name", e, fmt::format("no field '{}' in data", e.dotted()), did_you_mean(e.dotted(), names));
+    return std::nullopt;
+  }
+
+  std::optional<Term> join(const ir::Expression& e) {
+    Term term;
+    term.kind = Term::Kind::kJoin;
+    const Term* typed = nullptr;
+    for (const ir::Expression& operand : e.operands) {
+      std::optional<Term> part = type(operand);
+      if (!part) return std::nullopt;
+      term.parts.push_back(std::move(*part));
+    }
+    for (std::size_t i = 0; i < term.parts.size(); ++i) {
+      const Term& part = term.parts[i];
+      if (part.kind == Term::Kind::kWord) continue;
+      if (part.vocabulary.empty()) return wrong(e.operands[i], "lengths can't be joined; expected fields or words");
+      if (typed && typed->vocabulary != part.vocabulary)
+        return wrong(e.operands[i], fmt::format("entries of '{}' joined to those of '{}': their vocabularies differ",
+                                                part.vocabulary, typed->vocabulary));
+      if (!typed) typed = &part;
+      term.depth = std::max(term.depth, part.depth);
+    }
+    if (!typed) return wrong(e, "only words: expected at least one field, whose vocabulary they are in");
+    term.vocabulary = typed->vocabulary;
+    term.depth = std::max(term.depth, 1);
+    for (std::size_t i = 0; i < term.parts.size(); ++i)
+      if (term.depth == 2 && term.parts[i].depth != 2)
+        return wrong(e.operands[i], "only a sequence of sequences can be joined to one");
+    for (Term& part : term.parts)
+      if (part.kind == Term::Kind::kWord) part.vocabulary = term.vocabulary;
+    return term;
+  }
+
+  std::optional<Term> subscript(const ir::Expression& e) {
+    std::optional<Term> of = type(e.operands[0]);
+    if (!of) return std::nullopt;
+    if (of->depth == 0 || of->kind == Term::Kind::kWord) return wrong(e, "only a sequence has elements and slices");
+    if (e.subscripts.size() != 1) return wrong(e, "expected one index or slice: of the first sequence axis");
+    const ir::Subscript& s = e.subscripts[0];
+    Term term;
+    term.kind = s.slice ? Term::Kind::kSlice : Term::Kind::kAt;
+    term.depth = of->depth - (s.slice ? 0 : 1);
+    term.vocabulary = of->vocabulary;
+    if (s.begin && !whole(*s.begin, term.begin)) return std::nullopt;
+    if (s.end && !whole(*s.end, term.end)) return std::nullopt;
+    term.open_end = !s.end;
+    term.parts.push_back(std::move(*of));
+    return term;
+  }
+
+  std::optional<Term> length(const ir::Expression& e) {
+    if (e.operands.size() != 1 || !e.keywords.empty()) return wrong(e, "length takes one sequence: length(words)");
+    std::optional<Term> of = type(e.operands[0]);
+    if (!of) return std::nullopt;
+    if (of->depth == 0) return wrong(e, "only a sequence has a length");
+    Term term;
+    term.kind = Term::Kind::kLength;
+    term.depth = of->depth - 1;
+    term.parts.push_back(std::move(*of));
+    return term;
+  }
+
+  // A whole number, as written, or with a minus.
+  bool whole(const ir::Expression& e, std::int64_t& value) {
+    const bool negative = e.kind == ir::Expression::Kind::kCall && e.text == "neg" && e.operands.size() == 1;
+    const ir::Expression& number = negative ? e.operands[0] : e;
+    if (number.kind != ir::Expression::Kind::kNumber || !number.integral || number.number > 1e9) {
+      wrong(e, "expected a whole number");
+      return false;
+    }
+    value = static_cast<std::int64_t>(number.number) * (negative ? -1 : 1);
+    return true;
+  }
+
+  std::nullopt_t wrong(const ir::Expression& e, std::string text) {
+    problem("E0413 bad-feed", e, fmt::format("feed '{}': {}", feed_->name, text), "");
+    return std::nullopt;
+  }
+  void problem(std::string code, const ir::Expression& e, std::string text, std::string help) {
+    Diagnostic d;
+    d.code = std::move(code);
+    d.at = e.at;
+    d.text = std::move(text);
+    if (!help.empty()) d.notes.push_back("help: " + help);
+    problems_.push_back(std::move(d));
+  }
+
+  const DataSpec& data_;
+  std::vector<Diagnostic>& problems_;
+  Feed* feed_ = nullptr;
+};
+
+FeedPlan::FeedPlan(const DataSpec& data, std::vector<Diagnostic>& problems) {
+  Typer typer(data, problems);
+  for (const FeedExpression& spec : data.feeds) {
+    Feed feed;
+    feed.name = spec.name;
+    if (this->feed(spec.name)) {
+      Diagnostic d;
+      d.code = "E0416 named-twice";
+      d.at = spec.at;
+      d.text = fmt::format("a second feed '{}'", spec.name);
+      problems.push_back(std::move(d));
+      continue;
+    }
+    std::optional<Term> term = typer.type(spec, feed);
+    feeds_.push_back(std::move(feed));
+    terms_.push_back(term ? std::move(*term) : Term());
+  }
+}
+
+const FeedPlan::Feed* FeedPlan::feed(std::string_view name) const {
+  for (const Feed& feed : feeds_)
+    if (feed.name == name) return &feed;
+  return nullptr;
+}
+
+void FeedPlan::collect_words(const Term& term, const std::string& field, std::vector<std::string>& words) {
+  if (term.kind == Term::Kind::kWord && term.vocabulary == field &&
+      std::find(words.begin(), words.end(), term.word) == words.end())
+    words.push_back(term.word);
+  for (const Term& part : term.parts) collect_words(part, field, words);
+}
+
+std::vector<std::string> FeedPlan::words_of(const std::string& field) const {
+  std::vector<std::string> words;
+  for (const Term& term : terms_) collect_words(term, field, words);
+  return words;
+}
+
+void FeedPlan::bind(Term& term, const Vocabularies& vocabularies) {
+  if (term.kind == Term::Kind::kWord) {
+    const auto found = vocabularies.find(term.vocabulary);
+    GRAPHRUN_CHECK(found != vocabularies.end(), "FeedPlan::bind: no vocabulary of field " + term.vocabulary);
+    if (!found->second.has(term.word))
+      throw UserError(
+          ExitCode::kBadData, "E0647 no-unknown-entry",
+          fmt::format("the vocabulary of field '{}' has no entry '{}', which a feed writes", term.vocabulary, term.word));
+    term.number = found->second.number(term.word);
+  }
+  for (Term& part : term.parts) bind(part, vocabularies);
+}
+
+void FeedPlan::bind(const Vocabularies& vocabularies) {
+  for (Term& term : terms_) bind(term, vocabularies);
+}
+
+Nested FeedPlan::evaluate(std::size_t feed, const std::vector<Nested>& fields) const { return evaluate(terms_[feed], fields); }
+
+namespace {
+
+// Steps [begin, end) of the first axis.
+Nested slice_of(Nested value, std::int64_t begin, std::int64_t end) {
+  Nested part;
+  part.depth = value.depth;
+  if (value.depth == 1) {
+    part.values.assign(value.values.begin() + begin, value.values.begin() + end);
+    return part;
+  }
+  std::int64_t first = 0, count = 0;
+  for (std::int64_t i = 0; i < end; ++i) (i < begin ? first : count) += value.lengths[static_cast<std::size_t>(i)];
+  part.values.assign(value.values.begin() + first, value.values.begin() + first + count);
+  part.lengths.assign(value.lengths.begin() + begin, value.lengths.begin() + end);
+  return part;
+}
+
+Nested length_of(const Nested& value) {
+  Nested length;
+  length.depth = value.depth - 1;
+  if (value.depth == 1)
+    length.values = {static_cast<std::int32_t>(value.values.size())};
+  else
+    length.values = value.lengths;
+  return length;
+}
+
+}  // namespace
+
+Nested FeedPlan::evaluate(const Term& term, const std::vector<Nested>& fields) const {
+  using Kind = Term::Kind;
+  switch (term.kind) {
+    case Kind::kField: return fields[term.field];
+    case Kind::kWord: return {0, {term.number}, {}};
+    case Kind::kLength: return length_of(evaluate(term.parts[0], fields));
+    case Kind::kJoin: {
+      Nested joined;
+      joined.depth = term.depth;
+      for (const Term& part : term.parts) {
+        const Nested value = evaluate(part, fields);
+        joined.values.insert(joined.values.end(), value.values.begin(), value.values.end());
+        joined.lengths.insert(joined.lengths.end(), value.lengths.begin(), value.lengths.end());
+      }
+      return joined;
+    }
+    case Kind::kSlice: {
+      Nested value = evaluate(term.parts[0], fields);
+      const std::int64_t steps = value.steps();
+      const auto clamp = [&](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + steps : i, 0, steps); };
+      const std::int64_t begin = clamp(term.begin), end = term.open_end ? steps : clamp(term.end);
+      return slice_of(std::move(value), begin, std::max(begin, end));
+    }
+    case Kind::kAt: {
+      Nested value = evaluate(term.parts[0], fields);
+      const std::int64_t steps = value.steps(), at = term.begin < 0 ? term.begin + steps : term.begin;
+      if (at < 0 || at >= steps)
+        throw UserError(ExitCode::kBadData, "E0648 index-outside",
+                        fmt::format("a feed takes element {} of an example of {} steps", term.begin, steps));
+      Nested part = slice_of(std::move(value), at, at + 1);
+      part.depth = term.depth;
+      part.lengths.clear();
+      return part;
+    }
+  }
+  return {};
+}
+
+}  // namespace graphrun

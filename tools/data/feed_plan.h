@@ -1,0 +1,67 @@
+// Feed expressions: what the graph is fed, computed from an example's fields.
+//
+//   words                a field
+//   ['<s>', english]     joined along the first sequence axis; a word is an entry of the vocabulary of what it is joined with
+//   text[1:], text[:-1]  a slice of the first axis, as in Python; text[0] one element
+//   length(words)        the number of steps; of a sequence of sequences: that of each inner one
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tools/data/spec.h"
+#include "tools/data/vocabulary.h"
+
+namespace graphrun {
+
+using Vocabularies = std::map<std::string, Vocabulary>;  // by field
+
+class FeedPlan {
+ public:
+  struct Feed {
+    std::string name;
+    int depth = 0;                 // sequence axes: the tensor's rank is one more
+    std::string field;             // whose entries its numbers are; empty: they are lengths
+    std::set<std::string> fields;  // that it reads
+  };
+
+  // Types every feed; adds what does not fit to `problems` (E0412 unknown-name, E0413 bad-feed, E0416 named-twice), each feed's
+  // mistakes at their places.
+  FeedPlan(const DataSpec& data, std::vector<Diagnostic>& problems);
+
+  const std::vector<Feed>& feeds() const { return feeds_; }
+  const Feed* feed(std::string_view name) const;
+  // The words that feeds join to a field: its vocabulary must have them.
+  std::vector<std::string> words_of(const std::string& field) const;
+  // Looks the words up. Throws UserError (kBadData, E0647) where a vocabulary lacks one.
+  void bind(const Vocabularies& vocabularies);
+
+  // The feed's value for an example; `fields` by the order of the job's. Needs bind(). Throws UserError (kBadData, E0648) where
+  // an index lies outside of the example.
+  Nested evaluate(std::size_t feed, const std::vector<Nested>& fields) const;
+
+ private:
+  struct Term {
+    enum class Kind : std::uint8_t { kField, kWord, kJoin, kSlice, kAt, kLength } kind = Kind::kField;
+    int depth = 0;
+    std::size_t field = 0;    // kField
+    std::string word;         // kWord
+    std::int32_t number = 0;  // kWord, once bound
+    std::string vocabulary;   // the field whose entries it has
+    std::int64_t begin = 0, end = 0;
+    bool open_end = false;
+    std::vector<Term> parts;
+  };
+  class Typer;
+
+  static void bind(Term& term, const Vocabularies& vocabularies);
+  static void collect_words(const Term& term, const std::string& field, std::vector<std::string>& words);
+  Nested evaluate(const Term& term, const std::vector<Nested>& fields) const;
+
+  std::vector<Feed> feeds_;
+  std::vector<Term> terms_;
+};
+
+}  // namespace graphrun

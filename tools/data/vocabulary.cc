@@ -1,0 +1,92 @@
+#include "tools/data/vocabulary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/status.h"
+#include "tools/data/lines.h"
+
+namespace graphrun {
+
+Vocabulary::Vocabulary(std::vector<std::string> entries, bool closed, std::string name) : entries_(std::move(entries)) {
+  if (size() > kMostEntries)
+    throw UserError(ExitCode::kBadData, "E0646 vocabulary-too-large",
+                    fmt::format("the vocabulary of {} has {} entries; at most {} are possible", name, size(), kMostEntries));
+  numbers_.reserve(entries_.size());
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const std::string& entry = entries_[i];
+    if (entry.empty() || entry.find('\n') != std::string::npos)
+      throw UserError(ExitCode::kBadData, "E0645 bad-vocabulary-entry",
+                      fmt::format("entry {} of the vocabulary of {} is empty or holds a line end", i + 1, name));
+    const auto [known, added] = numbers_.emplace(entry, static_cast<std::int32_t>(i));
+    if (!added)
+      throw UserError(
+          ExitCode::kBadData, "E0645 bad-vocabulary-entry",
+          fmt::format("the vocabulary of {} has '{}' twice: entries {} and {}", name, entry, known->second + 1, i + 1));
+  }
+  if (closed) return;
+  const auto unknown = numbers_.find(kUnknown);
+  if (unknown == numbers_.end())
+    throw UserError(ExitCode::kBadData, "E0647 no-unknown-entry",
+                    fmt::format("the vocabulary of {} is open but has no entry '{}'", name, kUnknown));
+  unknown_ = unknown->second;
+}
+
+std::int32_t Vocabulary::number(std::string_view entry) const {
+  const auto known = numbers_.find(entry);
+  return known == numbers_.end() ? unknown_ : known->second;
+}
+
+const std::string& Vocabulary::entry(std::int64_t number) const {
+  GRAPHRUN_CHECK(number >= 0 && number < size(), fmt::format("no vocabulary entry {} of {}", number, size()));
+  return entries_[static_cast<std::size_t>(number)];
+}
+
+std::string Vocabulary::text() const {
+  std::string text;
+  for (const std::string& entry : entries_) text.append(entry).push_back('\n');
+  return text;
+}
+
+Vocabulary Vocabulary::read(const std::string& path, bool closed, const std::vector<std::string>& special, bool exact) {
+  std::vector<std::string> entries = read_lines(path, exact ? LineReader::Mode::kExact : LineReader::Mode::kText);
+  if (!exact) {
+    std::vector<std::string> first = special;
+    if (!closed) first.emplace_back(kUnknown);
+    std::erase_if(first, [&](const std::string& s) { return std::find(entries.begin(), entries.end(), s) != entries.end(); });
+    entries.insert(entries.begin(), first.begin(), first.end());
+  }
+  return Vocabulary(std::move(entries), closed, "'" + path + "'");
+}
+
+void VocabularyCounter::add(std::string_view entry) {
+  const auto known = counts_.find(entry);
+  if (known != counts_.end())
+    ++known->second;
+  else
+    counts_.emplace(entry, 1);
+}
+
+Vocabulary VocabularyCounter::build(const VocabularyRules& rules, const std::string& name) const {
+  std::vector<std::string> entries;
+  const auto first = [&](std::string_view entry) {
+    if (std::find(entries.begin(), entries.end(), entry) == entries.end()) entries.emplace_back(entry);
+  };
+  for (const std::string& entry : rules.special) first(entry);
+  if (!rules.closed) first(kUnknown);
+
+  std::vector<std::pair<std::string_view, std::int64_t>> counted;
+  for (const auto& [entry, count] : counts_)
+    if (count >= rules.min_count && std::find(entries.begin(), entries.end(), entry) == entries.end())
+      counted.emplace_back(entry, count);
+  std::sort(counted.begin(), counted.end(),
+            [](const auto& a, const auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
+  for (const auto& [entry, count] : counted) {
+    if (rules.size > 0 && static_cast<std::int64_t>(entries.size()) >= rules.size) break;
+    entries.emplace_back(entry);
+  }
+  return Vocabulary(std::move(entries), rules.closed, "field '" + name + "'");
+}
+
+}  // namespace graphrun

@@ -37,8 +37,11 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// Plain writing and reading, apart from what is tested.
-inline void put_bytes(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+// Plain writing and reading, apart from what is tested. Removed first: truncating makes some file systems wait for the disk.
+inline void put_bytes(const std::string& path, const std::string& bytes) {
+  std::filesystem::remove(path);
+  std::ofstream(path, std::ios::binary) << bytes;
+}
 inline std::string get_bytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

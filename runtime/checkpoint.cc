@@ -1,0 +1,304 @@
+#include "runtime/checkpoint.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "runtime/status.h"
+
+namespace graphrun {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr const char* kManifest = "manifest.json";
+constexpr const char* kFormat = "graphrun checkpoint";
+constexpr const char* kGroupSuffix = ".safetensors";
+constexpr const char* kPartial = ".partial";    // being written
+constexpr const char* kReplaced = ".replaced";  // making place for a new one of the same name
+constexpr std::uint64_t kLargestManifest = std::uint64_t{16} << 20;
+constexpr std::uint64_t kLargestText = std::uint64_t{1} << 30;
+constexpr std::size_t kMostFiles = 10000;
+constexpr int kDeepestManifest = 3;  // {"files": {"a": {"bytes": 1}}}
+constexpr std::size_t kLongestName = 200;
+
+bool is_plain(const std::string& name) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
+  const auto allowed = [&](char c) { return letter(c) || c == '.' || c == '_' || c == '-'; };
+  return !name.empty() && name.size() <= kLongestName && letter(name[0]) && std::all_of(name.begin(), name.end(), allowed);
+}
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+[[noreturn]] void bad_checkpoint(const std::string& folder, const std::string& what) {
+  throw UserError(ExitCode::kBadData, "E0620 bad-checkpoint", "'" + folder + "' is no sound checkpoint: " + what);
+}
+
+std::string manifest_text(const std::map<std::string, FileDigest>& files) {
+  Json listed = Json::object();
+  for (const auto& [name, digest] : files) listed[name] = {{"bytes", digest.bytes}, {"sha256", digest.sha256}};
+  return Json{{"format", kFormat}, {"version", kCheckpointVersion}, {"files", listed}}.dump(2) + "\n";
+}
+
+Json parse_manifest(const std::string& folder, const std::string& text) {
+  const auto check = [&](int depth, Json::parse_event_t event, Json&) {
+    const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+    if (opens && depth >= kDeepestManifest) bad_checkpoint(folder, "its manifest is nested too deep");
+    return true;
+  };
+  try {
+    return Json::parse(text, check);
+  } catch (const Json::exception& error) {
+    bad_checkpoint(folder, std::string("its manifest is no JSON: ") + error.what());
+  }
+}
+
+FileDigest read_digest(const std::string& folder, const std::string& name, const Json& value) {
+  if (!is_plain(name) || name == kManifest) bad_checkpoint(folder, "its manifest lists a file without a plain name");
+  const bool sound = value.is_object() && value.contains("bytes") && value["bytes"].is_number_unsigned() &&
+                     value.contains("sha256") && value["sha256"].is_string();
+  if (!sound) bad_checkpoint(folder, "its manifest gives no size and hash of '" + name + "'");
+  return {value["bytes"].get<std::uint64_t>(), value["sha256"].get<std::string>()};
+}
+
+std::map<std::string, FileDigest> read_manifest(const std::string& folder) {
+  const std::string path = folder + "/" + kManifest;
+  std::error_code ignored;
+  if (!fs::exists(folder, ignored)) bad_checkpoint(folder, "there is no such folder");
+  if (!fs::exists(path, ignored))
+    bad_checkpoint(folder, "it has no manifest.json: it is something else, or was never finished");
+  const Json manifest = parse_manifest(folder, read_file(path, kLargestManifest));
+  if (!manifest.is_object() || !manifest.contains("format") || manifest["format"] != kFormat || !manifest.contains("version") ||
+      !manifest["version"].is_number_unsigned()) {
+    bad_checkpoint(folder, "its manifest.json is no checkpoint's");
+  }
+  if (const auto version = manifest["version"].get<std::uint64_t>(); version > kCheckpointVersion) {
+    throw UserError(ExitCode::kBadData, "E0621 newer-checkpoint",
+                    "'" + folder + "' has version " + std::to_string(version) + "; this program reads up to version " +
+                        std::to_string(kCheckpointVersion),
+                    {"help: use the version of graphrun that wrote it, or a newer one"});
+  }
+  if (!manifest.contains("files") || !manifest["files"].is_object() || manifest["files"].size() > kMostFiles) {
+    bad_checkpoint(folder, "its manifest lists no files, or too many");
+  }
+  std::map<std::string, FileDigest> files;
+  for (const auto& [name, value] : manifest["files"].items()) files.emplace(name, read_digest(folder, name, value));
+  return files;
+}
+
+std::string without_slashes(std::string folder) {
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  return folder;
+}
+
+[[noreturn]] void cannot_replace(const std::string& folder, int error) {
+  throw UserError(ExitCode::kBadData, "E0502 unwritable-file",
+                  "cannot rename a checkpoint to '" + folder + "': " + std::system_category().message(error));
+}
+
+// The folder `partial` takes the name of `folder`, which may be there.
+void put_in_place(const std::string& partial, const std::string& folder) {
+  std::error_code ignored;
+  if (!fs::exists(fs::symlink_status(folder, ignored))) {
+    if (rename(partial.c_str(), folder.c_str()) != 0) cannot_replace(folder, errno);
+  } else if (renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
+    remove_folder(partial);  // it is the old one now
+  } else {
+    // A file system that cannot exchange names. Between the two renames only the replaced one exists; pruning brings it back.
+    const std::string replaced = folder + kReplaced;
+    remove_folder(replaced);
+    if (rename(folder.c_str(), replaced.c_str()) != 0 || rename(partial.c_str(), folder.c_str()) != 0)
+      cannot_replace(folder, errno);
+    remove_folder(replaced);
+  }
+  sync_folder(parent_folder(folder));
+}
+
+// The step of an entry's name; nothing where it is no entry.
+std::optional<std::int64_t> step_of(std::string_view name) {
+  constexpr std::string_view kStem = "step-";
+  if (name.substr(0, kStem.size()) != kStem) return std::nullopt;
+  name.remove_prefix(kStem.size());
+  std::int64_t step = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
+  if (error != std::errc() || end != name.data() + name.size() || name.front() == '-') return std::nullopt;
+  return step;
+}
+
+bool is_complete(const std::string& folder) {
+  try {
+    const CheckpointReader reader(folder);
+    return true;
+  } catch (const UserError& error) {
+    return error.diagnostics().front().code == "E0621 newer-checkpoint";
+  }
+}
+
+struct Entry {
+  std::int64_t step;
+  std::string folder;
+};
+
+// Entries with a step, newest first; and by `leftover` the names that a killed process left.
+std::vector<Entry> entries_of(const std::string& parent, std::vector<std::string>* leftovers) {
+  std::vector<Entry> entries;
+  std::error_code error;
+  if (!fs::exists(parent, error) && !error) return entries;
+  for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (const auto step = step_of(name)) entries.push_back({*step, parent + "/" + name});
+    for (const std::string_view suffix : {kPartial, kReplaced}) {
+      const bool left = ends_with(name, suffix) && step_of(std::string_view(name).substr(0, name.size() - suffix.size()));
+      if (left && leftovers != nullptr) leftovers->push_back(name);
+    }
+  }
+  // Taking a folder that cannot be read for an empty one would start a run afresh.
+  if (error) throw UserError(ExitCode::kBadData, "E0501 unreadable-file", "cannot read '" + parent + "': " + error.message());
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.step != b.step ? a.step > b.step : a.folder > b.folder; });
+  return entries;
+}
+
+// The manifest goes first: what a process killed in between leaves is no checkpoint.
+void remove_checkpoint(const std::string& folder) {
+  std::error_code ignored;
+  if (fs::remove(folder + "/" + kManifest, ignored)) sync_folder(folder);
+  remove_folder(folder);
+}
+
+}  // namespace
+
+void save_checkpoint(const std::string& folder_name, const Checkpoint& checkpoint) {
+  const std::string folder = without_slashes(folder_name), partial = folder + kPartial;
+  remove_folder(partial);
+  make_folders(partial);
+  try {
+    std::map<std::string, FileDigest> files;
+    for (const auto& [group, tensors] : checkpoint.groups) {
+      const std::string name = group + kGroupSuffix;
+      GRAPHRUN_CHECK(is_plain(name), "save_checkpoint: group name '" + group + "'");
+      files[name] = write_safetensors(partial + "/" + name, tensors);
+    }
+    for (const auto& [name, text] : checkpoint.texts) {
+      GRAPHRUN_CHECK(is_plain(name) && !ends_with(name, kGroupSuffix) && name != kManifest && text.size() <= kLargestText,
+                     "save_checkpoint: text name '" + name + "'");
+      files[name] = write_file(partial + "/" + name, text);
+    }
+    write_file(partial + "/" + kManifest, manifest_text(files));
+    put_in_place(partial, folder);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(partial, ignored);
+    throw;
+  }
+}
+
+bool CheckpointReader::is_group_file(const std::string& name) { return ends_with(name, kGroupSuffix); }
+
+void CheckpointReader::bad(const std::string& what) const { bad_checkpoint(folder_, what); }
+
+CheckpointReader::CheckpointReader(std::string folder)
+    : folder_(without_slashes(std::move(folder))), files_(read_manifest(folder_)) {
+  for (const auto& [name, digest] : files_) {
+    const std::uint64_t size = InputFile(folder_ + "/" + name).size();
+    if (size != digest.bytes) {
+      bad("'" + name + "' has " + std::to_string(size) + " bytes; the manifest says " + std::to_string(digest.bytes));
+    }
+  }
+}
+
+std::vector<std::string> CheckpointReader::groups() const {
+  std::vector<std::string> names;
+  for (const auto& [name, digest] : files_) {
+    if (is_group_file(name)) names.push_back(name.substr(0, name.size() - std::strlen(kGroupSuffix)));
+  }
+  return names;
+}
+
+std::vector<std::string> CheckpointReader::texts() const {
+  std::vector<std::string> names;
+  for (const auto& [name, digest] : files_) {
+    if (!is_group_file(name)) names.push_back(name);
+  }
+  return names;
+}
+
+const FileDigest& CheckpointReader::digest(const std::string& name) const {
+  const auto it = files_.find(name);
+  if (it == files_.end()) bad("it has no '" + name + "'");
+  return it->second;
+}
+
+NamedTensors CheckpointReader::group(const std::string& group) const {
+  const std::string name = group + kGroupSuffix, path = folder_ + "/" + name;
+  if (digest_file(path) != digest(name)) bad("'" + name + "' is damaged: its hash is not the manifest's");
+  return read_safetensors(path);
+}
+
+std::string CheckpointReader::text(const std::string& name) const {
+  const FileDigest& expected = digest(name);
+  std::string text = read_file(folder_ + "/" + name, kLargestText);
+  if (FileDigest{text.size(), sha256(text)} != expected) bad("'" + name + "' is damaged: its hash is not the manifest's");
+  return text;
+}
+
+Checkpoint load_checkpoint(const std::string& folder) {
+  const CheckpointReader reader(folder);
+  Checkpoint checkpoint;
+  for (const std::string& group : reader.groups()) checkpoint.groups[group] = reader.group(group);
+  for (const std::string& name : reader.texts()) checkpoint.texts[name] = reader.text(name);
+  return checkpoint;
+}
+
+std::string checkpoint_folder(const std::string& run_folder, std::int64_t step, const std::string& kind) {
+  GRAPHRUN_CHECK(step >= 0, "checkpoint_folder: step " + std::to_string(step));
+  std::string digits = std::to_string(step);
+  if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
+  return run_folder + "/" + kind + "/step-" + digits;
+}
+
+std::optional<std::string> newest_complete(const std::string& run_folder, const std::string& kind) {
+  for (const Entry& entry : entries_of(run_folder + "/" + kind, nullptr)) {
+    if (is_complete(entry.folder)) return entry.folder;
+  }
+  return std::nullopt;
+}
+
+void prune_checkpoints(const std::string& run_folder, int keep, const std::string& kind) {
+  GRAPHRUN_CHECK(keep >= 1, "prune_checkpoints: keep " + std::to_string(keep));
+  const std::string parent = run_folder + "/" + kind;
+  std::vector<std::string> leftovers;
+  entries_of(parent, &leftovers);
+  for (const std::string& name : leftovers) {
+    const std::string left = parent + "/" + name;
+    const std::string folder = ends_with(name, kReplaced) ? left.substr(0, left.size() - std::strlen(kReplaced)) : "";
+    if (!folder.empty() && !is_complete(folder) && is_complete(left)) {
+      remove_folder(folder);
+      put_in_place(left, folder);
+    } else {
+      remove_checkpoint(left);
+    }
+  }
+  // One with a manifest that is damaged all the same is no leftover: it stays for its owner to look at.
+  int complete = 0;
+  for (const Entry& entry : entries_of(parent, nullptr)) {
+    std::error_code ignored;
+    const bool counts = is_complete(entry.folder);
+    complete += counts;
+    if (counts ? complete > keep : !fs::exists(entry.folder + "/" + kManifest, ignored)) remove_checkpoint(entry.folder);
+  }
+}
+
+}  // namespace graphrun

@@ -1,5 +1,4 @@
 # What `cmake --install` lays down: programs, library, headers, the folder graphs, and the package for find_package(graphrun).
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS graphrun_program graph-dump RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -48,7 +48,9 @@ Source read_source(std::string path, const std::string& text) {
     const char open = line[kInclude.size()];
     const std::size_t first = kInclude.size() + 1, last = line.find(open == '<' ? '>' : '"', first);
     if ((open != '<' && open != '"') || last == std::string::npos) continue;
-    source.includes.push_back({line.substr(first, last - first), open == '"', source.lines});
+    const std::string path = line.substr(first, last - first);
+    // Highway's own headers are written in quotes, as its manual has it.
+    source.includes.push_back({path, open == '"' && !path.starts_with("hwy/"), source.lines});
   }
   return source;
 }

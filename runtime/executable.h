@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/feeds.h"
 #include "runtime/kernel.h"
 #include "runtime/program.h"
 #include "runtime/tensor.h"
@@ -34,8 +35,6 @@ struct RunOptions {
   std::uint64_t step = 0;  // of training: keys random numbers
 };
 
-using Feeds = std::map<std::string, Tensor>;
-
 class Executable {
  public:
   // Throws UserError (kInvalidGraph) where an op has no kernel for the device.
@@ -55,6 +54,8 @@ class Executable {
   // Bytes of the arena for the last batch's shape, and of the variables.
   std::size_t arena_bytes() const;
   std::size_t variable_bytes() const;
+  // How many times sizes were bound so far: a batch of a shape that is still remembered binds nothing.
+  std::size_t bindings_made() const;
 
  private:
   struct Impl;

@@ -1,0 +1,21 @@
+#include "compiler/ir/readers.h"
+
+namespace graphrun::ir {
+
+Readers::Readers(const Graph& graph) : begin_(graph.values.size() + 1, 0) {
+  for (const Node& node : graph.nodes) {
+    for (ValueId v : node.inputs) {
+      if (v != kNone) ++begin_[static_cast<std::size_t>(v) + 1];
+    }
+  }
+  for (std::size_t v = 1; v < begin_.size(); ++v) begin_[v] += begin_[v - 1];
+  nodes_.resize(static_cast<std::size_t>(begin_.back()));
+  std::vector<std::int32_t> at(begin_.begin(), begin_.end() - 1);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    for (ValueId v : graph.nodes[n].inputs) {
+      if (v != kNone) nodes_[static_cast<std::size_t>(at[static_cast<std::size_t>(v)]++)] = static_cast<std::int32_t>(n);
+    }
+  }
+}
+
+}  // namespace graphrun::ir

@@ -1,0 +1,13 @@
+// The last step of a compilation: a scheduled graph and its memory plan as the plain data that the runtime executes.
+#pragma once
+
+#include "compiler/ir/graph.h"
+#include "compiler/memory.h"
+#include "runtime/program.h"
+
+namespace graphrun {
+
+// What is fetched are the graph's outputs. Views become nothing at all, scans an instruction and a region.
+Program lower(const ir::Graph& graph, const MemoryPlan& plan, Precision precision);
+
+}  // namespace graphrun

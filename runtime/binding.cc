@@ -1,0 +1,201 @@
+#include "runtime/binding.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "runtime/status.h"
+
+namespace graphrun {
+namespace {
+
+class Binder {
+ public:
+  Binder(const Program& program, const SymbolValues& symbols, Device device)
+      : program_(program), symbols_(symbols), device_(device), workspaces_(program.regions.size()) {}
+
+  BoundRegion bind_region(std::size_t index, std::size_t depth);
+  const Workspaces& workspaces() const { return workspaces_; }
+  std::size_t deepest() const { return deepest_; }
+
+ private:
+  std::vector<TensorView> sized_values(const Region& region) const;
+  BoundInstruction bind_instruction(const Instruction& instruction, const std::vector<TensorView>& values, std::size_t depth);
+  Kernel make_kernel(const BoundInstruction& bound) const;
+  std::unique_ptr<BoundScan> bind_scan(const BoundInstruction& bound, std::size_t depth);
+
+  const Program& program_;
+  const SymbolValues& symbols_;
+  Device device_;
+  Workspaces workspaces_;
+  std::size_t deepest_ = 0;
+};
+
+std::vector<TensorView> Binder::sized_values(const Region& region) const {
+  std::vector<TensorView> values;
+  values.reserve(region.values.size());
+  for (const ValueSpec& value : region.values) {
+    values.push_back({nullptr, value.dtype, evaluate(value.shape, symbols_)});
+    const Sizes& sizes = values.back().sizes;
+    if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t n) { return n < 0; })) {
+      throw UserError(ExitCode::kBadData, "E0602 bad-size",
+                      "'" + value.name + "' " + str(value.shape) + " would have the sizes " + str(sizes),
+                      {"help: feed sizes for which none of these is negative"});
+    }
+    element_count(sizes);  // throws where it does not fit
+  }
+  return values;
+}
+
+// Where the operands that lie in slots have their addresses. The instructions must not move from here on.
+void index_slots(BoundRegion& region) {
+  const std::vector<ValueSpec>& values = region.source->values;
+  const auto for_each_slot = [&](auto visit) {
+    for (BoundInstruction& bound : region.instructions) {
+      const Instruction& source = *bound.source;
+      for (std::size_t i = 0; i < bound.operands.size(); ++i) {
+        const bool input = i < source.inputs.size();
+        const std::int32_t v = input ? source.inputs[i] : source.outputs[i - source.inputs.size()];
+        if (v < 0 || values[static_cast<std::size_t>(v)].storage.kind != Storage::Kind::kSlot) continue;
+        visit(static_cast<std::size_t>(values[static_cast<std::size_t>(v)].storage.index), &bound.operands[i].data);
+      }
+    }
+  };
+  region.slot_begin.assign(static_cast<std::size_t>(region.source->slots) + 1, 0);
+  for_each_slot([&](std::size_t slot, void**) { ++region.slot_begin[slot + 1]; });
+  for (std::size_t s = 1; s < region.slot_begin.size(); ++s) region.slot_begin[s] += region.slot_begin[s - 1];
+  region.slot_addresses.resize(region.slot_begin.back());
+  std::vector<std::size_t> at(region.slot_begin.begin(), region.slot_begin.end() - 1);
+  for_each_slot([&](std::size_t slot, void** address) { region.slot_addresses[at[slot]++] = address; });
+}
+
+BoundRegion Binder::bind_region(std::size_t index, std::size_t depth) {
+  const Region& source = program_.regions[index];
+  deepest_ = std::max(deepest_, depth);
+  BoundRegion region;
+  region.source = &source;
+  region.index = index;
+  region.depth = depth;
+  const std::vector<TensorView> values = sized_values(source);
+  region.instructions.reserve(source.instructions.size());
+  for (const Instruction& instruction : source.instructions) {
+    region.instructions.push_back(bind_instruction(instruction, values, depth));
+    workspaces_[index].push_back(static_cast<std::int64_t>(region.instructions.back().kernel.workspace));
+  }
+  index_slots(region);
+  return region;
+}
+
+BoundInstruction Binder::bind_instruction(const Instruction& instruction, const std::vector<TensorView>& values,
+                                          std::size_t depth) {
+  BoundInstruction bound;
+  bound.source = &instruction;
+  const auto add = [&](std::int32_t v) {
+    bound.operands.push_back(v < 0 ? TensorView{} : values[static_cast<std::size_t>(v)]);
+  };
+  for (std::int32_t v : instruction.inputs) add(v);
+  for (std::int32_t v : instruction.outputs) add(v);
+  if (instruction.kind == Instruction::Kind::kScan) bound.scan = bind_scan(bound, depth);
+  if (instruction.kind != Instruction::Kind::kKernel) return bound;
+  try {
+    bound.kernel = make_kernel(bound);
+  } catch (...) {
+    rethrow_from(instruction);
+  }
+  return bound;
+}
+
+Kernel Binder::make_kernel(const BoundInstruction& bound) const {
+  const Instruction& instruction = *bound.source;
+  const KernelFactory* factory = KernelRegistry::instance().find(instruction.op, device_);
+  GRAPHRUN_CHECK(factory != nullptr, "no kernel for '" + instruction.op + "'");
+  KernelRequest request;
+  request.attributes = &instruction.attributes;
+  request.inputs.assign(bound.inputs().begin(), bound.inputs().end());
+  request.outputs.assign(bound.outputs().begin(), bound.outputs().end());
+  for (std::int32_t v : instruction.inputs) request.absent_inputs.push_back(v < 0);
+  request.symbols = &symbols_;
+  return (*factory)(request);
+}
+
+std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std::size_t depth) {
+  const ScanSpec& spec = bound.source->scan;
+  auto scan = std::make_unique<BoundScan>();
+  scan->body = bind_region(static_cast<std::size_t>(spec.region), depth + 1);
+  scan->steps = spec.steps.evaluate(symbols_);
+  scan->reverse = spec.reverse;
+  scan->each = static_cast<std::size_t>(spec.each);
+  const std::size_t states = spec.states.size();
+  scan->stacks = bound.source->outputs.size() - states;
+  const auto stride = [&](const TensorView& sequence) {
+    GRAPHRUN_CHECK(!sequence.sizes.empty() && sequence.sizes[0] == scan->steps, "scan: a sequence of other than its steps");
+    return scan->steps == 0 ? 0 : sequence.bytes() / static_cast<std::size_t>(scan->steps);
+  };
+  for (std::size_t s = 0; s < states; ++s) scan->states.push_back({spec.states[s], bound.inputs()[s].bytes(), nullptr});
+  for (std::size_t e = 0; e < scan->each; ++e) scan->each_stride.push_back(stride(bound.inputs()[states + e]));
+  for (std::size_t k = 0; k < scan->stacks; ++k) scan->stack_stride.push_back(stride(bound.outputs()[states + k]));
+  return scan;
+}
+
+void rebase_region(BoundRegion& region, const ProgramLayout& layout, char* arena) {
+  const ProgramLayout::Region& place = layout.regions[region.index];
+  const auto block = [&](std::int32_t index) { return arena + place.blocks[static_cast<std::size_t>(index)]; };
+  for (std::size_t i = 0; i < region.instructions.size(); ++i) {
+    BoundInstruction& bound = region.instructions[i];
+    const Instruction& source = *bound.source;
+    for (std::size_t o = 0; o < bound.operands.size(); ++o) {
+      const std::int32_t v = o < source.inputs.size() ? source.inputs[o] : source.outputs[o - source.inputs.size()];
+      if (v < 0) continue;
+      const Storage& storage = region.source->values[static_cast<std::size_t>(v)].storage;
+      if (storage.kind == Storage::Kind::kBlock) bound.operands[o].data = block(storage.index);
+    }
+    bound.workspace = arena + place.workspaces[i];
+    if (!bound.scan) continue;
+    BoundScan& scan = *bound.scan;
+    rebase_region(scan.body, layout, arena);
+    const ProgramLayout::Region& body = layout.regions[scan.body.index];
+    for (BoundScan::State& state : scan.states) {
+      if (state.spec.mode != StateSpec::Mode::kAlternate) continue;
+      state.block = arena + body.blocks[static_cast<std::size_t>(state.spec.index)];
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Device device) {
+  auto binding = std::make_unique<Binding>();
+  binding->symbols = symbols;
+  Binder binder(program, binding->symbols, device);
+  binding->root = binder.bind_region(0, 0);
+  binding->layout = layout(program, binding->symbols, binder.workspaces());
+  binding->scan_steps.assign(binder.deepest(), 0);
+  return binding;
+}
+
+void rebase(Binding& binding, void* arena) {
+  rebase_region(binding.root, binding.layout, static_cast<char*>(arena));
+  binding.base = arena;
+}
+
+void rethrow_from(const Instruction& instruction) {
+  const std::string where = "'" + instruction.name + "' (" + instruction.op + ")";
+  try {
+    throw;
+  } catch (const UserError& error) {
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    for (Diagnostic& diagnostic : diagnostics) {
+      if (diagnostic.at.known()) continue;  // it knows better
+      diagnostic.at = instruction.at;
+      diagnostic.text = where + ": " + diagnostic.text;
+    }
+    throw UserError(error.exit_code(), std::move(diagnostics));
+  } catch (const std::bad_alloc&) {
+    throw UserError(ExitCode::kNoRoom, {{Severity::kError, "E0503 out-of-memory", instruction.at, where + ": no memory", {}}});
+  } catch (const std::exception& error) {
+    const std::string place = instruction.at.known() ? instruction.at.str() + ": " : "";
+    throw InternalError(place + where + ": " + error.what());
+  }
+}
+
+}  // namespace graphrun

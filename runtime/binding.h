@@ -1,0 +1,77 @@
+// A program with the sizes of one batch: kernels made, every block placed, every operand's address known or, for what lies in a
+// slot, known to be set. Part of the runtime; its users see Executable.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/arena.h"
+#include "runtime/kernel.h"
+#include "runtime/program.h"
+#include "runtime/tensor.h"
+
+namespace graphrun {
+
+struct BoundScan;
+
+struct BoundInstruction {
+  const Instruction* source = nullptr;
+  Kernel kernel;                     // kKernel
+  std::vector<TensorView> operands;  // inputs, then outputs
+  void* workspace = nullptr;
+  std::unique_ptr<BoundScan> scan;  // kScan
+
+  std::span<const TensorView> inputs() const { return {operands.data(), source->inputs.size()}; }
+  std::span<const TensorView> outputs() const { return {operands.data() + source->inputs.size(), source->outputs.size()}; }
+};
+
+struct BoundRegion {
+  const Region* source = nullptr;
+  std::size_t index = 0;  // in Program::regions
+  std::size_t depth = 0;  // scans around it
+  std::vector<BoundInstruction> instructions;
+
+  // Tells every operand that lies in this slot where that is.
+  void set_slot(std::size_t slot, void* data) {
+    for (std::size_t i = slot_begin[slot]; i < slot_begin[slot + 1]; ++i) *slot_addresses[i] = data;
+  }
+  std::vector<std::size_t> slot_begin;  // by slot, and one more
+  std::vector<void**> slot_addresses;
+};
+
+struct BoundScan {
+  struct State {
+    StateSpec spec;
+    std::size_t bytes = 0;
+    char* block = nullptr;  // kAlternate
+  };
+  BoundRegion body;
+  std::vector<State> states;
+  std::size_t each = 0, stacks = 0;
+  std::int64_t steps = 0;
+  bool reverse = false;
+  std::vector<std::size_t> each_stride, stack_stride;  // bytes from one step to the next
+  std::int32_t position = 0;                           // of the step under way: what the body reads as its number
+};
+
+struct Binding {
+  SymbolValues symbols;
+  BoundRegion root;
+  ProgramLayout layout;
+  std::vector<std::int64_t> scan_steps;  // room for the positions of nested scans, outermost first
+  const void* base = nullptr;            // the arena that the addresses stand on
+};
+
+// Makes the kernels and lays out the arena. Throws UserError (E0602) where a size comes out negative, and what kernels throw.
+std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Device device);
+
+// Puts the binding's addresses into an arena of at least layout.bytes.
+void rebase(Binding& binding, void* arena);
+
+// Rethrows the exception under way with the node's name and place: a UserError as one, no memory as UserError (kNoRoom),
+// anything else as InternalError.
+[[noreturn]] void rethrow_from(const Instruction& instruction);
+
+}  // namespace graphrun

@@ -1,0 +1,215 @@
+#include "runtime/executable.h"
+
+#include <algorithm>
+#include <list>
+#include <set>
+#include <utility>
+
+#include "runtime/binding.h"
+#include "runtime/execute.h"
+#include "runtime/status.h"
+
+namespace graphrun {
+namespace {
+
+constexpr std::size_t kBindingsKept = 64;  // batch shapes whose kernels are remembered
+
+// Every symbol that a run needs a number for.
+std::vector<Symbol> symbols_of(const Program& program) {
+  std::set<Symbol> symbols;
+  const auto add_dim = [&](const Dim& dim) {
+    for (Symbol s : dim.symbols()) symbols.insert(s);
+  };
+  const auto add = [&](const Shape& shape) { std::for_each(shape.begin(), shape.end(), add_dim); };
+  for (const VariableSpec& variable : program.variables) add(variable.shape);
+  for (const FeedSpec& feed : program.feeds) {
+    add(feed.shape);
+    if (feed.below) add_dim(*feed.below);
+    if (feed.lengths_of) symbols.insert(*feed.lengths_of);
+  }
+  for (const Region& region : program.regions) {
+    for (const ValueSpec& value : region.values) add(value.shape);
+    for (const Instruction& instruction : region.instructions) add_dim(instruction.scan.steps);
+  }
+  return {symbols.begin(), symbols.end()};
+}
+
+void check_kernels(const Program& program, Device device) {
+  std::vector<Diagnostic> mistakes;
+  for (const Region& region : program.regions) {
+    for (const Instruction& instruction : region.instructions) {
+      if (instruction.kind != Instruction::Kind::kKernel) continue;
+      if (KernelRegistry::instance().find(instruction.op, device) != nullptr) continue;
+      mistakes.push_back({Severity::kError,
+                          "E0629 no-kernel",
+                          instruction.at,
+                          "'" + instruction.name + "': op '" + instruction.op + "' has no kernel for " +
+                              (device == Device::kCpu ? "the CPU" : "CUDA"),
+                          {}});
+    }
+  }
+  if (!mistakes.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(mistakes));
+}
+
+std::string str(const SymbolValues& symbols) {
+  std::string text;
+  for (const auto& [symbol, value] : symbols) {
+    text += (text.empty() ? "" : ", ") + symbol.name() + " = " + std::to_string(value);
+  }
+  return text.empty() ? "no sizes" : text;
+}
+
+}  // namespace
+
+const Tensor& Variables::at(const std::string& name) const {
+  const auto it = tensors_.find(name);
+  GRAPHRUN_CHECK(it != tensors_.end(), "no variable '" + name + "'");
+  return it->second;
+}
+
+struct Executable::Impl {
+  Impl(Program program_of, std::shared_ptr<Variables> variables_of, Device on)
+      : program(std::move(program_of)), variables(std::move(variables_of)), device(on), symbols(symbols_of(program)) {}
+
+  Binding& binding_for(const SymbolValues& values);
+  void make_room(Binding& binding);
+  void give_variables(BoundRegion& root, const SymbolValues& values);
+  void* variable_memory(const VariableSpec& spec, const SymbolValues& values);
+  void give_feeds(BoundRegion& root, const Feeds& feeds);
+  std::vector<Tensor> give_fetches(BoundRegion& root, const SymbolValues& values);
+  std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options);
+
+  const Program program;
+  const std::shared_ptr<Variables> variables;
+  const Device device;
+  const std::vector<Symbol> symbols;
+
+  std::list<std::unique_ptr<Binding>> recent;  // the last one used first
+  std::map<SymbolValues, std::list<std::unique_ptr<Binding>>::iterator> bindings;
+  std::size_t bindings_made = 0;
+  Tensor arena;                   // as large as the largest batch so far needed
+  std::vector<Tensor> converted;  // feeds in the program's dtype, while a run lasts
+};
+
+// The binding for these sizes, made now or remembered.
+Binding& Executable::Impl::binding_for(const SymbolValues& values) {
+  if (const auto it = bindings.find(values); it != bindings.end()) {
+    recent.splice(recent.begin(), recent, it->second);
+    return *recent.front();
+  }
+  recent.push_front(bind(program, values, device));
+  bindings.emplace(values, recent.begin());
+  ++bindings_made;
+  if (recent.size() > kBindingsKept) {
+    bindings.erase(recent.back()->symbols);
+    recent.pop_back();
+  }
+  return *recent.front();
+}
+
+void Executable::Impl::make_room(Binding& binding) {
+  const std::int64_t bytes = std::max<std::int64_t>(binding.layout.bytes, 1);
+  if (arena.empty() || arena.count() < bytes) {
+    arena = Tensor();  // first: the two need not fit together
+    try {
+      arena = Tensor(DType::kBool, {bytes});
+    } catch (const UserError&) {
+      throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory",
+                      "no memory for " + std::to_string(bytes) + " bytes, which a batch of " + str(binding.symbols) + " needs",
+                      {"help: use a smaller batch or smaller sizes, or a machine with more memory"});
+    }
+  }
+  if (binding.base != arena.raw()) rebase(binding, arena.raw());
+}
+
+// The variable's buffer. A stream's state that is not there, or is of another batch's size, begins as zeros.
+void* Executable::Impl::variable_memory(const VariableSpec& spec, const SymbolValues& values) {
+  const Sizes sizes = evaluate(spec.shape, values);
+  const bool is_state = spec.kind == VariableSpec::Kind::kState;
+  if (is_state && (!variables->has(spec.name) || variables->at(spec.name).sizes() != sizes)) {
+    variables->set(spec.name, Tensor(spec.dtype, sizes));
+  }
+  if (!variables->has(spec.name)) {
+    throw UserError(ExitCode::kBadData, "E0627 missing-variable",
+                    "'" + spec.name + "' has no value: " + std::string(name_of(spec.dtype)) + str(spec.shape) + " expected");
+  }
+  const Tensor& tensor = variables->at(spec.name);
+  if (tensor.dtype() != spec.dtype || tensor.sizes() != sizes) {
+    throw UserError(ExitCode::kBadData, "E0628 variable-mismatch",
+                    "'" + spec.name + "' is " + std::string(name_of(tensor.dtype())) + graphrun::str(tensor.sizes()) + ", " +
+                        std::string(name_of(spec.dtype)) + graphrun::str(sizes) + " expected");
+  }
+  return tensor.raw();
+}
+
+void Executable::Impl::give_variables(BoundRegion& root, const SymbolValues& values) {
+  for (std::size_t i = 0; i < program.variables.size(); ++i) {
+    root.set_slot(i, variable_memory(program.variables[i], values));
+  }
+}
+
+void Executable::Impl::give_feeds(BoundRegion& root, const Feeds& feeds) {
+  converted.clear();
+  for (std::size_t i = 0; i < program.feeds.size(); ++i) {
+    const FeedSpec& spec = program.feeds[i];
+    const Tensor* tensor = &feeds.at(spec.name);
+    if (tensor->dtype() != spec.dtype) {
+      converted.push_back(tensor->converted(spec.dtype));
+      tensor = &converted.back();
+    }
+    root.set_slot(program.variables.size() + i, tensor->raw());
+  }
+}
+
+std::vector<Tensor> Executable::Impl::give_fetches(BoundRegion& root, const SymbolValues& values) {
+  std::vector<Tensor> fetched;
+  fetched.reserve(program.fetches.size());
+  for (const FetchSpec& spec : program.fetches) {
+    fetched.emplace_back(spec.dtype, evaluate(spec.shape, values));
+    root.set_slot(program.variables.size() + program.feeds.size() + fetched.size() - 1, fetched.back().raw());
+  }
+  return fetched;
+}
+
+std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& options) {
+  const SymbolValues values = bind_sizes(program, feeds);
+  for (Symbol symbol : symbols) {
+    if (values.count(symbol) != 0) continue;
+    throw UserError(ExitCode::kBadData, "E0625 unknown-size", "nothing that is fed tells the size '" + symbol.name() + "'");
+  }
+  check_elements(program, feeds, values);
+  Binding& binding = binding_for(values);
+  make_room(binding);
+  give_variables(binding.root, values);
+  give_feeds(binding.root, feeds);
+  std::vector<Tensor> fetched = give_fetches(binding.root, values);
+  run_region(binding.root, {options.seed, options.step, binding.scan_steps.data()});
+  converted.clear();
+  return fetched;
+}
+
+Executable::Executable(Program program, std::shared_ptr<Variables> variables, Device device) {
+  check_kernels(program, device);
+  impl_ = std::make_unique<Impl>(std::move(program), std::move(variables), device);
+}
+Executable::~Executable() = default;
+
+const Program& Executable::program() const { return impl_->program; }
+Variables& Executable::variables() { return *impl_->variables; }
+std::vector<Tensor> Executable::run(const Feeds& feeds, const RunOptions& options) { return impl_->run(feeds, options); }
+
+std::size_t Executable::arena_bytes() const {
+  return impl_->recent.empty() ? 0 : static_cast<std::size_t>(impl_->recent.front()->layout.bytes);
+}
+
+std::size_t Executable::variable_bytes() const {
+  std::size_t bytes = 0;
+  for (const VariableSpec& spec : impl_->program.variables) {
+    if (impl_->variables->has(spec.name)) bytes += impl_->variables->at(spec.name).bytes();
+  }
+  return bytes;
+}
+
+std::size_t Executable::bindings_made() const { return impl_->bindings_made; }
+
+}  // namespace graphrun

@@ -1,0 +1,18 @@
+// Runs a bound program. Part of the runtime; its users see Executable.
+#pragma once
+
+#include "runtime/binding.h"
+
+namespace graphrun {
+
+struct RunContext {
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;
+  std::int64_t* scan_steps = nullptr;  // of the scans around the region that runs
+};
+
+// Runs the region's instructions in order; its slots are set. Allocates nothing (what a library does within a kernel excepted).
+// Throws what kernels throw, with the node's name and place.
+void run_region(BoundRegion& region, const RunContext& context);
+
+}  // namespace graphrun

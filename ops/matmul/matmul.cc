@@ -1,0 +1,224 @@
+// Matrix products as ops: matmul, and matmul_reduce, the product that a shared factor's gradient is.
+#include <memory>
+
+#include "ops/matmul/product.h"
+#include "ops/schema.h"
+#include "runtime/threads.h"
+
+namespace graphrun {
+namespace {
+
+using ir::GradientContext;
+using ir::InferContext;
+using ir::ValueId;
+
+// Operations that a thread should have at least.
+constexpr double kOperationsPerThread = 250e3;
+
+// Products of one size over a batch. Where a factor is shared by the whole batch, its step is 0.
+struct BatchedProduct {
+  Product product;
+  ProductGrid grid;
+  struct Offsets {
+    std::int64_t a, b;
+  };
+  std::vector<Offsets> batch;  // of each product's factors, in elements; the results lie side by side
+
+  template <class T>
+  void run(const T* a, const T* b, T* c) const {
+    if (product.m == 0 || product.n == 0) return;
+    const std::int64_t blocks = grid.blocks(), count = static_cast<std::int64_t>(batch.size()) * blocks;
+    const double each = std::max(1.0, product.operations() / static_cast<double>(blocks));
+    const auto grain = static_cast<std::int64_t>(std::max(1.0, kOperationsPerThread / each));
+    parallel_ranges(count, std::min(grain, std::max<std::int64_t>(count, 1)), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t which = i / blocks;
+        const Offsets& at = batch[static_cast<std::size_t>(which)];
+        const ProductBlock block = grid.block(product, i % blocks);
+        if (block.rows == 0 || block.columns == 0) continue;
+        multiply(product, block, a + at.a, b + at.b, c + which * product.m * product.n);
+      }
+    });
+  }
+};
+
+Kernel kernel_of(DType dtype, Product product, std::vector<BatchedProduct::Offsets> batch) {
+  const auto plan = std::make_shared<const BatchedProduct>(BatchedProduct{product, ProductGrid(product), std::move(batch)});
+  if (dtype == DType::kFloat32) {
+    return {[plan](const KernelContext& c) {
+              plan->run(c.inputs[0].as<const float>(), c.inputs[1].as<const float>(), c.outputs[0].as<float>());
+            },
+            0};
+  }
+  GRAPHRUN_CHECK(dtype == DType::kFloat64, "matmul has no kernel for " + std::string(name_of(dtype)));
+  return {[plan](const KernelContext& c) {
+            plan->run(c.inputs[0].as<const double>(), c.inputs[1].as<const double>(), c.outputs[0].as<double>());
+          },
+          0};
+}
+
+// Where each product of the batch finds a factor whose leading sizes are `own`, which broadcast to `all`.
+std::vector<std::int64_t> batch_offsets(const Sizes& all, const Sizes& own, std::int64_t matrix) {
+  const std::int64_t count = element_count(all);
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t rest = i, index = 0, step = 1;
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      const std::int64_t size = all[all.size() - 1 - k], mine = own[own.size() - 1 - k];
+      index += mine == 1 ? 0 : rest % size * step;
+      rest /= size;
+      step *= mine;
+    }
+    offsets[static_cast<std::size_t>(i)] = index * matrix;
+  }
+  return offsets;
+}
+
+Kernel bind_matmul(const KernelRequest& request) {
+  Sizes a = request.inputs.at(0).sizes, b = request.inputs.at(1).sizes, y = request.outputs.at(0).sizes;
+  Product p;
+  p.transpose_a = request.attributes->boolean("transpose_a");
+  p.transpose_b = request.attributes->boolean("transpose_b");
+  const bool a_is_vector = a.size() == 1, b_is_vector = b.size() == 1;
+  if (a_is_vector) a.insert(a.begin(), 1), y.insert(y.end() - (b_is_vector ? 0 : 1), 1);
+  if (b_is_vector) b.push_back(1), y.push_back(1);
+  p.m = y[y.size() - 2], p.n = y.back(), p.k = a[a.size() - (p.transpose_a ? 2 : 1)];
+
+  const Sizes batch(y.begin(), y.end() - 2), a_lead(a.begin(), a.end() - 2), b_lead(b.begin(), b.end() - 2);
+  const std::int64_t products = element_count(batch);
+  // One factor for the whole batch: its rows follow each other, so all is one product.
+  if (!p.transpose_a && element_count(b_lead) == 1 && element_count(a_lead) == products) {
+    p.m *= products;
+    return kernel_of(request.outputs[0].dtype, p, {{0, 0}});
+  }
+  const std::vector<std::int64_t> a_at = batch_offsets(batch, a_lead, p.m * p.k),
+                                  b_at = batch_offsets(batch, b_lead, p.k * p.n);
+  std::vector<BatchedProduct::Offsets> offsets;
+  for (std::size_t i = 0; i < a_at.size(); ++i) offsets.push_back({a_at[i], b_at[i]});
+  return kernel_of(request.outputs[0].dtype, p, std::move(offsets));
+}
+
+Kernel bind_matmul_reduce(const KernelRequest& request) {
+  Product p;
+  p.transpose_a = true;
+  p.m = request.inputs.at(0).sizes.back();
+  p.n = request.inputs.at(1).sizes.back();
+  p.k = 1;
+  const Sizes& a = request.inputs[0].sizes;
+  for (std::size_t i = 0; i + 1 < a.size(); ++i) p.k *= a[i];
+  return kernel_of(request.outputs.at(0).dtype, p, {{0, 0}});
+}
+
+std::string both(const InferContext& c) { return c.input(0).str() + " and " + c.input(1).str(); }
+
+void infer_matmul(InferContext& c) {
+  require_type(c, 0, Type::kFloat);
+  require_type(c, 1, Type::kFloat);
+  require_rank_at_least(c, 0, 1);
+  require_rank_at_least(c, 1, 1);
+  Shape a = c.input(0).shape, b = c.input(1).shape;
+  const bool a_is_vector = a.size() == 1, b_is_vector = b.size() == 1;
+  const bool transpose_a = c.attributes->boolean("transpose_a"), transpose_b = c.attributes->boolean("transpose_b");
+  if ((a_is_vector && transpose_a) || (b_is_vector && transpose_b)) {
+    throw ir::OpError("E0304 wrong-rank", "matmul: a vector can't be transposed, found " + both(c),
+                      "help: leave the attribute out");
+  }
+  if (a_is_vector) a.insert(a.begin(), 1);
+  if (b_is_vector) b.push_back(1);
+  Dim n = a[a.size() - 2], k = a.back(), k_b = b[b.size() - 2], m = b.back();
+  if (transpose_a) std::swap(n, k);
+  if (transpose_b) std::swap(k_b, m);
+  if (k != k_b) {
+    throw ir::OpError("E0301 shape-mismatch",
+                      "matmul: " + both(c) + " do not fit: the summed sizes are " + k.str() + " and " + k_b.str(),
+                      "help: a [..., n, k] @ b [k, m]: the last size of a must be the last but one of b");
+  }
+  const std::optional<Shape> lead = broadcast(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
+  if (!lead) {
+    throw ir::OpError("E0301 shape-mismatch", "matmul: the leading sizes of " + both(c) + " do not fit",
+                      "help: the sizes before the matrices' broadcast; only a literal 1 does, never a symbol");
+  }
+  Shape y = *lead;
+  if (!a_is_vector) y.push_back(n);
+  if (!b_is_vector) y.push_back(m);
+  c.outputs = {{Type::kFloat, std::move(y)}};
+}
+
+// The gradients are products too, with the transposition in the flags:
+//   y = a b:   da = g bᵀ, db = aᵀ g      y = a bᵀ:   da = g b,   db = gᵀ a
+//   y = aᵀ b:  da = b gᵀ, db = a g       y = aᵀ bᵀ:  da = bᵀ gᵀ, db = gᵀ aᵀ
+// A vector counts as a matrix of one row (a) or one column (b).
+void matmul_gradient(GradientContext& c) {
+  ir::Builder& builder = c.b;
+  const bool a_is_vector = c.shape(c.x(0)).size() == 1, b_is_vector = c.shape(c.x(1)).size() == 1;
+  const bool ta = c.attributes.boolean("transpose_a"), tb = c.attributes.boolean("transpose_b");
+  const auto expand = [&](ValueId v, std::int64_t axis) { return builder.op("expand", {v}, {{"axis", axis}}); };
+  const auto product = [&](ValueId l, ValueId r, bool tl, bool tr) {
+    return builder.op("matmul", {l, r}, {{"transpose_a", tl}, {"transpose_b", tr}});
+  };
+  const ValueId a = a_is_vector ? expand(c.x(0), 0) : c.x(0), b = b_is_vector ? expand(c.x(1), -1) : c.x(1);
+  ValueId g = c.g();
+  if (b_is_vector) g = expand(g, -1);
+  if (a_is_vector) g = expand(g, -2);
+  const auto set = [&](std::size_t i, ValueId gradient, ValueId matrix) {
+    gradient = builder.sum_to(gradient, c.shape(matrix));
+    if (c.shape(matrix) != c.shape(c.x(i))) gradient = builder.op("reshape", {gradient}, {{"shape", c.shape(c.x(i))}});
+    c.set(i, gradient);
+  };
+  if (c.needs(0)) set(0, ta ? product(b, g, tb, true) : product(g, b, false, !tb), a);
+  if (!c.needs(1)) return;
+  if (!ta && c.shape(b).size() == 2) {  // one factor for all rows of a: one product over all of them
+    set(1, tb ? builder.op("matmul_reduce", {g, a}) : builder.op("matmul_reduce", {a, g}), b);
+  } else {
+    set(1, tb ? product(g, a, true, ta) : product(a, g, !ta, false), b);
+  }
+}
+
+REGISTER_OP("matmul", "matmul")
+    .Doc(
+        "y[..., i, j] = Σₖ a[..., i, k] b[..., k, j]: the product of matrices, over leading axes that are equal or broadcast; "
+        "b may\n"
+        "be one matrix for all of a's. A vector is a row as a, a column as b, and leaves no axis. A transposed factor is read "
+        "as\n"
+        "its transpose (last two axes swapped) and never copied.\n"
+        "  let: \"p = x @ W\"")
+    .Input("a", "[..., n, k] FLOAT, or [..., k, n] with transpose_a, or [k]")
+    .Input("b", "[k, m] or [..., k, m] FLOAT, or [..., m, k] with transpose_b, or [k]")
+    .Bool("transpose_a", false, "a is read as its transpose")
+    .Bool("transpose_b", false, "b is read as its transpose")
+    .Output("y")
+    .Infix("@")
+    .Promote(ir::Promotion::kArithmetic)
+    .Shape(infer_matmul)
+    .Gradient(matmul_gradient);
+REGISTER_KERNEL("matmul", kCpu, bind_matmul);
+
+REGISTER_OP("matmul_reduce", "matmul")
+    .Doc(
+        "y[i, j] = Σ a[..., i] b[..., j] over all leading axes: aᵀ b of two stacks of rows as one product; the gradient of a "
+        "matrix\n"
+        "that multiplied every row.\n"
+        "  let: \"dW = matmul_reduce(x, dy)\"")
+    .Input("a", "[..., k] FLOAT")
+    .Input("b", "[..., m] FLOAT, with a's leading sizes")
+    .Output("y")
+    .Internal()
+    .Shape([](InferContext& c) {
+      require_type(c, 0, Type::kFloat);
+      require_type(c, 1, Type::kFloat);
+      require_rank_at_least(c, 0, 2);
+      require_rank_at_least(c, 1, 2);
+      const Shape &a = c.input(0).shape, &b = c.input(1).shape;
+      if (Shape(a.begin(), a.end() - 1) != Shape(b.begin(), b.end() - 1)) {
+        throw ir::OpError("E0301 shape-mismatch", "matmul_reduce: the leading sizes of " + both(c) + " differ");
+      }
+      c.outputs = {{Type::kFloat, {a.back(), b.back()}}};
+    })
+    .Gradient([](GradientContext& c) {
+      if (c.needs(0)) c.set(0, c.b.op("matmul", {c.x(1), c.g()}, {{"transpose_b", true}}));
+      if (c.needs(1)) c.set(1, c.b.op("matmul", {c.x(0), c.g()}));
+    });
+REGISTER_KERNEL("matmul_reduce", kCpu, bind_matmul_reduce);
+
+}  // namespace
+}  // namespace graphrun

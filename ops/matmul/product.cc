@@ -1,0 +1,85 @@
+#include "ops/matmul/product.h"
+
+#include <dnnl.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <string>
+
+#include "runtime/status.h"
+
+namespace graphrun {
+namespace {
+
+// oneDNN shares a product over OpenMP's threads by itself, also along k for some shapes, which would make sums depend on their
+// number. Every block is computed by one thread instead.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+// Operations up to which preparing a call of oneDNN costs more than the plain kernel takes.
+constexpr double kTiny = 16384;
+
+std::int64_t blocks_for(double operations) {
+  if (operations < 2e6) return 1;
+  if (operations < 64e6) return 2;
+  if (operations < 256e6) return 4;
+  if (operations < 1e9) return 8;
+  return operations < 8e9 ? 16 : 32;
+}
+
+}  // namespace
+
+ProductGrid::ProductGrid(const Product& product) {
+  const std::int64_t wanted = blocks_for(product.operations());
+  // Of the grids with that many blocks, the one that reads least: each column of blocks reads A once, each row of them B.
+  double best = 0;
+  for (std::int64_t r = 1; r <= wanted; r *= 2) {
+    const std::int64_t c = wanted / r;
+    if ((r > 1 && product.m / r < 8) || (c > 1 && product.n / c < 16)) continue;
+    const double reads =
+        static_cast<double>(c) * static_cast<double>(product.m) + static_cast<double>(r) * static_cast<double>(product.n);
+    if (best == 0 || reads < best) best = reads, rows = r, columns = c;
+  }
+}
+
+ProductBlock ProductGrid::block(const Product& product, std::int64_t index) const {
+  // Cuts at multiples of 8 rows and 16 columns, the micro-kernels' steps.
+  const auto cut = [](std::int64_t size, std::int64_t parts, std::int64_t step, std::int64_t i) {
+    const std::int64_t steps = (size + step - 1) / step;
+    return std::min(size, steps * i / parts * step);
+  };
+  const std::int64_t r = index / columns, c = index % columns;
+  ProductBlock block;
+  block.row = cut(product.m, rows, 8, r);
+  block.rows = cut(product.m, rows, 8, r + 1) - block.row;
+  block.column = cut(product.n, columns, 16, c);
+  block.columns = cut(product.n, columns, 16, c + 1) - block.column;
+  return block;
+}
+
+void multiply(const Product& p, const ProductBlock& at, const float* a, const float* b, float* c) {
+  if (p.k == 0 || p.operations() <= kTiny) return multiply_plainly(p, at, a, b, c);
+  const OneThread guard;
+  const float* a_block = a + (p.transpose_a ? at.row : at.row * p.a_row());
+  const float* b_block = b + (p.transpose_b ? at.column * p.b_row() : at.column);
+  const dnnl_status_t status = dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', at.rows, at.columns, p.k, 1.f,
+                                          a_block, p.a_row(), b_block, p.b_row(), 0.f, c + at.row * p.n + at.column, p.n);
+  if (status == dnnl_out_of_memory) {
+    throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory", "no memory for a matrix product's scratch space");
+  }
+  GRAPHRUN_CHECK(status == dnnl_success, "dnnl_sgemm: status " + std::to_string(status));
+}
+
+void multiply(const Product& p, const ProductBlock& at, const double* a, const double* b, double* c) {
+  multiply_plainly(p, at, a, b, c);
+}
+
+}  // namespace graphrun

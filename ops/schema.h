@@ -105,6 +105,15 @@ class OpDefinition {
     schema_.promotion = promotion;
     return *this;
   }
+  // Of the attribute named last: inference takes its default, or 0.
+  OpDefinition& TrainingOnly() {
+    schema_.attributes.back().training_only = true;
+    return *this;
+  }
+  OpDefinition& Identity(std::function<bool(const Attributes&)> when) {
+    schema_.identity = std::move(when);
+    return *this;
+  }
   OpDefinition& Pointwise() {
     schema_.pointwise = true;
     return *this;

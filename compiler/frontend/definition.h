@@ -100,6 +100,8 @@ struct Definition {
   std::vector<std::unique_ptr<Definition>> graphs;
   std::map<std::string, Member, std::less<>> members;
   std::set<std::string, std::less<>> symbols;  // names of sizes that are no members
+  // For each equation those that it reads whatever the args are: evaluated first, so that a long chain needs no deep stack.
+  std::vector<std::vector<std::size_t>> dependencies;
 
   const Member* member(std::string_view name) const;
   const Definition* local_graph(std::string_view name) const;
@@ -114,8 +116,8 @@ struct Definition {
 std::unique_ptr<Definition> read_definition(const Graph& message, const Places& places, const std::string& path,
                                             std::vector<Diagnostic>& diagnostics);
 
-// Checks names that need no args: duplicates, unknown names and ops, what is never read.
-void check_names(const Definition& definition, std::vector<Diagnostic>& diagnostics);
+// Finds the symbols, then checks every name that needs no args: unknown names and ops, and what nothing reads.
+void resolve_names(Definition& definition, std::vector<Diagnostic>& diagnostics);
 
 }  // namespace frontend
 }  // namespace graphrun

@@ -35,6 +35,7 @@ struct AttributeSpec {
   AttributeKind kind;
   std::optional<Attribute> default_value;  // absent: must be given
   std::string doc;
+  bool training_only = false;  // inference takes the default, or 0 (a dropout's rate, label smoothing)
 };
 
 // What a shape rule sees and what it must fill.
@@ -79,6 +80,7 @@ struct OpSchema {
   bool update = false;    // changes a variable: never dead
   bool internal = false;  // made by the compiler alone; equations can't name it
   std::string infix;      // "+", where the language writes it so
+  std::function<bool(const Attributes&)> identity;  // whether these attributes make the op its first operand; null: none do
   Promotion promotion = Promotion::kNone;
   bool pointwise = false;  // a line of ops/pointwise/table.h: element by element over broadcast operands
 

@@ -1,0 +1,266 @@
+// Calls and repeats: instances in the caller's own region. They leave nothing of themselves in the graph but the paths in
+// names.
+#include <cmath>
+
+#include "compiler/frontend/instance.h"
+
+namespace graphrun::frontend {
+namespace {
+
+constexpr double kMostRepetitions = 100000;
+
+class Call : public Sub {
+ public:
+  using Sub::Sub;
+  StateTree tree() override { return instance().tree(); }
+  ir::TensorType leaf_type(const Leaf& leaf) override { return instance().leaf_type(leaf); }
+  Meaning zero(const Leaf& leaf) override { return instance().zero(leaf); }
+  Meaning end() override { return instance().end(); }
+  Meaning output(const std::string& name, const Location& at) override { return instance().output(name, at); }
+
+ private:
+  Instance& instance() {
+    if (!instance_) {
+      Instance::Setup s = setup({}, path_, parent_.region());
+      bind(s.inputs, def_.inputs, {});
+      check_inputs(s.inputs);
+      instance_ = std::make_unique<Instance>(parent_.expansion(), std::move(s));
+      instance_->set_states([this](const Leaf& leaf) -> std::optional<Meaning> {
+        if (!def_.begins.empty()) return given(instance_->tree(), leaf, {});
+        Leaf outer = {def_.name};
+        outer.insert(outer.end(), leaf.begin(), leaf.end());
+        return parent_.begin(outer);
+      });
+    }
+    return *instance_;
+  }
+  std::unique_ptr<Instance> instance_;
+};
+
+class Repeat : public Sub {
+ public:
+  using Sub::Sub;
+
+  StateTree tree() override {
+    StateTree t;
+    t.numbered = true;
+    for (std::size_t k = 0; k < parts().size(); ++k) {
+      StateTree member = parts()[k]->tree();
+      if (member.members.empty()) return {};
+      t.members.emplace_back(std::to_string(k), std::move(member));
+    }
+    return t;
+  }
+  ir::TensorType leaf_type(const Leaf& leaf) override { return part(leaf).leaf_type(Leaf(leaf.begin() + 1, leaf.end())); }
+  Meaning zero(const Leaf& leaf) override { return part(leaf).zero(Leaf(leaf.begin() + 1, leaf.end())); }
+  Meaning end() override {
+    std::vector<Meaning> out;
+    for (auto& p : parts()) out.push_back(p->end());
+    return Meaning::stack(std::move(out));
+  }
+  Meaning output(const std::string& name, const Location& at) override {
+    run();
+    for (const ir::Binding& b : def_.carry) {
+      if (b.name != name) continue;
+      if (parts_.empty()) return parent_.evaluate(b.value, path_ + name);
+      return parts_.back()->output(name, at);
+    }
+    std::vector<Meaning> out;
+    for (auto& p : parts()) out.push_back(p->output(name, at));
+    return Meaning::stack(std::move(out));
+  }
+
+ private:
+  Instance& part(const Leaf& leaf) { return *parts().at(std::stoul(leaf[0])); }
+
+  std::vector<std::unique_ptr<Instance>>& parts() {
+    if (made_) return parts_;
+    made_ = true;
+    const Meaning times = parent_.evaluate(*def_.times, path_ + "times");
+    const ir::Number* n = times.number();
+    if (!n || n->value != std::floor(n->value) || n->value < 0 || n->value > kMostRepetitions) {
+      fail("E0239 bad-times", parent_.at(def_.times->at),
+           "`times` must be a whole number from 0 to 100000 known at compile time, found " + times.describe());
+    }
+    for (int k = 0; k < static_cast<int>(n->value); ++k) {
+      Instance::Setup s = setup(k, path_ + std::to_string(k) + ".", parent_.region());
+      s.parameters_path = parameters_path_ + std::to_string(k) + ".";
+      bind(s.inputs, def_.inputs, k);
+      const Location where = at();
+      bind(s.inputs, def_.each, k, [this, k, where](const Meaning& all) { return slice(all, k, where); });
+      for (const ir::Binding& b : def_.carry) {
+        if (k == 0) {
+          s.inputs[b.name] = [this, &b] { return parent_.evaluate(b.value, path_ + b.name); };
+        } else {
+          s.inputs[b.name] = [this, k, name = b.name, where] {
+            return parts_[static_cast<std::size_t>(k) - 1]->output(name, where);
+          };
+        }
+      }
+      check_inputs(s.inputs);
+      parts_.push_back(std::make_unique<Instance>(parent_.expansion(), std::move(s)));
+      parts_.back()->set_states([this, k](const Leaf& leaf) -> std::optional<Meaning> {
+        Leaf outer = {std::to_string(k)};
+        outer.insert(outer.end(), leaf.begin(), leaf.end());
+        if (!def_.begins.empty()) return given(tree(), outer, k);
+        outer.insert(outer.begin(), def_.name);
+        return parent_.begin(outer);
+      });
+    }
+    return parts_;
+  }
+
+  // One repetition after the other, so that a deep stack of layers needs no deep stack of calls.
+  void run() {
+    if (ran_) return;
+    ran_ = true;
+    for (auto& p : parts()) {
+      for (const ir::Binding& b : def_.carry) {
+        try {
+          p->output(b.name, at());
+        } catch (const Failure&) {  // told by whoever reads it
+        }
+      }
+    }
+  }
+
+  Meaning slice(const Meaning& all, int k, const Location& where) {
+    if (all.is_structure()) return select(all, std::to_string(k), where);
+    Scope scope{&parent_, k, path_ + "each", 0};
+    return apply_op("index", {all}, {{"axis", Meaning::number(0)}, {"at", Meaning::number(k)}}, where, scope);
+  }
+
+  bool made_ = false, ran_ = false;
+  std::vector<std::unique_ptr<Instance>> parts_;
+};
+
+}  // namespace
+
+Sub::Sub(Instance& parent, const InstanceDef& def) : parent_(parent), def_(def) {
+  graph_ = parent.graph_value(def.graph);
+  path_ = parent.path() + def.name + ".";
+  parameters_path_ = parent.parameters_path() + def.name + ".";
+  if (!def.parameters.empty()) {
+    const Member* m = parent.definition().member(def.parameters);
+    if (!m || m->kind != Member::Kind::kInstance)
+      fail("E0207 unknown-name", at(), "parameters: no call is named '" + def.parameters + "'");
+    const auto other = parent.graph_value(parent.definition().instances[m->index].graph);
+    if (other->definition != graph_->definition) {
+      fail("E0240 other-graph", at(),
+           "'" + def.name + "' is of graph '" + graph_->definition->name + "' and can't share the parameters of '" +
+               def.parameters + "', of graph '" + other->definition->name + "'");
+    }
+    parameters_path_ = parent.parameters_path() + def.parameters + ".";
+  }
+  via_ = intern(parent.at(def.at));
+}
+
+Instance::Setup Sub::setup(std::optional<int> index, const std::string& path, Region& region) {
+  Instance::Setup s;
+  s.graph = graph_;
+  s.args = parent_.arg_thunks(*graph_, def_.args, index);
+  s.path = path;
+  s.parameters_path = parameters_path_;
+  s.region = &region;
+  s.via = via_;
+  return s;
+}
+
+void Sub::bind(std::map<std::string, Thunk>& out, const std::vector<ir::Binding>& bindings, std::optional<int> index,
+               const std::function<Meaning(const Meaning&)>& through) {
+  for (const ir::Binding& b : bindings) {
+    if (out.count(b.name)) fail("E0205 named-twice", parent_.at(b.at), "input '" + b.name + "' is given twice");
+    out[b.name] = [this, &b, index, through] {
+      const Meaning m = parent_.evaluate(b.value, path_ + b.name, index);
+      return through ? through(m) : m;
+    };
+  }
+}
+
+void Sub::check_inputs(const std::map<std::string, Thunk>& inputs) {
+  for (const auto* list : {&def_.inputs, &def_.each, &def_.carry}) {
+    for (const ir::Binding& b : *list) {
+      if (!inputs.count(b.name) || graph_->definition->has_input(b.name)) continue;
+      std::vector<std::string> known;
+      for (const InputDef& i : graph_->definition->inputs) known.push_back(i.name);
+      const std::string hint = did_you_mean(b.name, known);
+      std::string wanted;
+      for (const auto& [name, unused] : inputs) wanted += (wanted.empty() ? "" : ", ") + name;
+      std::vector<std::string> notes = {
+          "help: " + (hint.empty() ? "" : hint + " ") + "the graph has: " + graph_->definition->signature(),
+          "note: the call gives inputs (" + wanted + ")"};
+      if (graph_->at.known()) notes.push_back("note: the graph is given at " + graph_->at.str());
+      fail("E0241 unknown-input", parent_.at(b.at), "graph '" + graph_->definition->name + "' has no input '" + b.name + "'",
+           std::move(notes));
+    }
+  }
+}
+
+std::optional<Meaning> Sub::given(const StateTree& tree, const Leaf& leaf, std::optional<int> index) {
+  for (const ir::Binding& b : def_.begins) {
+    Leaf prefix;
+    if (b.named) {
+      for (std::size_t p = 0; p <= b.name.size();) {
+        const std::size_t e = std::min(b.name.find('.', p), b.name.size());
+        prefix.push_back(b.name.substr(p, e - p));
+        p = e + 1;
+      }
+    }
+    // A path may leave out the numbers of repetitions: it then speaks of all of them.
+    const auto matches = [&](const Leaf& l, Leaf* rest) {
+      const StateTree* t = &tree;
+      std::size_t j = 0;
+      for (const std::string& part : l) {
+        if (j < prefix.size() && prefix[j] == part) {
+          ++j;
+        } else if (j < prefix.size() && !t->numbered) {
+          return false;
+        } else if (rest) {
+          rest->push_back(part);
+        }
+        for (const auto& [name, member] : t->members) {
+          if (name == part) {
+            t = &member;
+            break;
+          }
+        }
+      }
+      return j == prefix.size();
+    };
+    Leaf rest;
+    if (!matches(leaf, &rest)) {
+      const std::vector<Leaf> all = leaves(tree);
+      if (std::none_of(all.begin(), all.end(), [&](const Leaf& l) { return matches(l, nullptr); })) {
+        std::string known;
+        for (const Leaf& l : all) known += (known.empty() ? "" : ", ") + dotted(l);
+        fail("E0242 unknown-state", parent_.at(b.at), "graph '" + graph_->definition->name + "' has no state '" + b.name + "'",
+             {"help: it has " + (known.empty() ? "none" : known)});
+      }
+      continue;
+    }
+    const Location where = parent_.at(b.value.at);
+    Meaning v = parent_.evaluate(b.value, path_ + "begin", index);
+    for (const std::string& key : rest) {
+      const bool numbered = std::isdigit(static_cast<unsigned char>(key[0])) != 0;
+      if (v.is_structure()) {
+        v = select(v, key, where);
+      } else if (numbered && v.tensor()) {
+        Scope scope{&parent_, index, path_ + "begin", 0};
+        v = apply_op("index", {v}, {{"axis", Meaning::number(0)}, {"at", Meaning::number(std::stod(key))}}, where, scope);
+      }
+    }
+    return v;
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<Sub> make_sub(Instance& parent, const InstanceDef& def) {
+  switch (def.kind) {
+    case InstanceDef::Kind::kCall: return std::make_unique<Call>(parent, def);
+    case InstanceDef::Kind::kRepeat: return std::make_unique<Repeat>(parent, def);
+    case InstanceDef::Kind::kScan: return make_scan(parent, def);
+  }
+  throw InternalError("make_sub: unknown kind");
+}
+
+}  // namespace graphrun::frontend

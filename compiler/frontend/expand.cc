@@ -1,0 +1,180 @@
+#include "compiler/frontend/expand.h"
+
+#include <filesystem>
+
+#include "compiler/frontend/instance.h"
+
+namespace graphrun::frontend {
+namespace {
+
+class Expander {
+ public:
+  Expander(Library& library, const Definition& root, const GraphRequest& request, std::vector<Diagnostic>& diagnostics)
+      : request_(request),
+        diagnostics_(diagnostics),
+        region_(nullptr),
+        expansion_{library, region_, request.training, {}, nullptr, {}},
+        root_(root) {}
+
+  ir::Graph expand() {
+    const char here = 0;
+    expansion_.stack_begin = &here;
+    region_.graph.name = root_.name;
+    auto value = std::make_shared<GraphValue>();
+    value->definition = &root_;
+    value->at = root_.at;
+    Instance::Setup setup;
+    setup.graph = value;
+    setup.region = &region_;
+    setup.root = true;
+    bind(*value, setup);
+    instance_ = std::make_unique<Instance>(expansion_, std::move(setup));
+    for (const auto& [name, size] : sizes_) instance_->set_symbol(name, size);
+    instance_->set_states([this](const Leaf& leaf) -> std::optional<Meaning> { return Meaning(region_.ref(variable(leaf))); });
+
+    for (const OutputDef& o : root_.outputs) {
+      attempt([&] { emit(instance_->output(o.name, o.at), o.name, o.at); });
+    }
+    attempt([&] { states(); });
+    return std::move(region_.graph);
+  }
+
+ private:
+  template <class F>
+  void attempt(const F& f) {
+    try {
+      f();
+    } catch (const Failure& failure) {
+      for (const auto& d : failure.why) diagnostics_.push_back(*d);
+    }
+  }
+
+  // The request's bindings: args and imports of the root, then sizes.
+  void bind(const GraphValue& value, Instance::Setup& setup) {
+    for (const GraphRequest::Binding& b : request_.bindings) {
+      attempt([&] {
+        ir::SourceText text(b.text);
+        static const std::string* const kCommandLine = intern_file("--set");
+        text.file = b.at.known() ? b.at.file : kCommandLine;
+        text.pieces.push_back({0, b.at.known() ? b.at.line : 1, b.at.known() ? b.at.column : 1});
+        ir::Expression e;
+        try {
+          e = ir::parse_expression(text);
+        } catch (const UserError& error) {
+          Failure failure;
+          for (const Diagnostic& d : error.diagnostics()) failure.why.push_back(std::make_shared<const Diagnostic>(d));
+          throw failure;
+        }
+        if (root_.has_arg(b.name)) {
+          bind_arg(value, setup, b.name, std::move(e));
+        } else if (root_.symbols.count(b.name)) {
+          if (e.kind != ir::Expression::Kind::kNumber || !e.integral || e.number < 0) {
+            fail("E0309 bad-size", e.at, "the size '" + b.name + "' takes a whole number");
+          }
+          sizes_[b.name] = Dim(static_cast<std::int64_t>(e.number));
+        } else {
+          std::vector<std::string> known(root_.symbols.begin(), root_.symbols.end());
+          for (const ArgDef& a : root_.args) known.push_back(a.name);
+          for (const ImportDef& i : root_.imports) known.push_back(i.name);
+          const std::string hint = did_you_mean(b.name, known);
+          fail("E0229 unknown-arg", e.at, "graph '" + root_.name + "' has no arg or size '" + b.name + "'",
+               {"help: " + (hint.empty() ? "" : hint + " ") + root_.signature()});
+        }
+      });
+    }
+  }
+
+  void bind_arg(const GraphValue& value, Instance::Setup& setup, const std::string& name, ir::Expression e) {
+    const Member* m = value.definition->member(name);
+    if (m->kind == Member::Kind::kArg) {
+      setup.args[name] = [this, name, e] { return instance_->evaluate(e, name); };
+      return;
+    }
+    // What the command line names may lie anywhere.
+    std::error_code error;
+    namespace fs = std::filesystem;
+    const bool in_root =
+        e.kind != ir::Expression::Kind::kGraph || fs::exists(fs::path(expansion_.library.root()) / e.text, error);
+    if (!in_root && fs::exists(e.text, error)) {
+      setup.args[name] = [this, e]() -> Meaning {
+        auto g = std::make_shared<GraphValue>();
+        g->definition = expansion_.library.load_file(e.text);
+        if (!g->definition) fail("E0221 no-file", e.at, "graph '" + e.text + "' could not be read");
+        g->at = e.at;
+        std::vector<ir::Binding> args;
+        for (const auto& [key, v] : e.keywords) args.push_back({key, true, v.at, v});
+        for (auto& [key, thunk] : instance_->arg_thunks(*g, args, {})) g->bound[key] = std::move(thunk);
+        return Meaning(std::shared_ptr<const GraphValue>(g));
+      };
+      return;
+    }
+    setup.args[name] = [this, e]() -> Meaning { return instance_->graph_value(e); };
+  }
+
+  // The states of the root live from run to run: variables.
+  ir::ValueId variable(const Leaf& leaf) {
+    const std::string name = dotted(leaf);
+    if (const auto it = variables_.find(name); it != variables_.end()) return it->second;
+    ir::Variable v;
+    v.kind = ir::Variable::Kind::kState;
+    v.at = root_.at;
+    const ir::TensorType type = instance_->leaf_type(leaf);
+    const ir::ValueId id = region_.builder.variable(name, type, v);
+    variables_.emplace(name, id);
+    leaves_.push_back(leaf);
+    return id;
+  }
+
+  void states() {
+    // Reading a next may bring in more states.
+    for (std::size_t k = 0; k < leaves_.size(); ++k) {
+      const Leaf leaf = leaves_[k];
+      const ir::ValueId id = variables_.at(dotted(leaf));
+      attempt([&] {
+        ir::ValueId next =
+            as_value(instance_->next(leaf, root_.at), region_, root_.at, "state '" + dotted(leaf) + "'", region_.type(id).type);
+        if (region_.type(next) != region_.type(id)) {
+          if (region_.type(next).type == region_.type(id).type && region_.type(next).shape.empty()) {
+            next = region_.builder.op("broadcast_to", {next}, {{"shape", region_.type(id).shape}});
+          } else {
+            fail("E0246 state-shape", root_.at,
+                 "state '" + dotted(leaf) + "': next is " + region_.type(next).str() + ", but the state is " +
+                     region_.type(id).str());
+          }
+        }
+        for (ir::Variable& v : region_.graph.variables) {
+          if (v.value == id) v.next = next;
+        }
+      });
+    }
+  }
+
+  void emit(const Meaning& m, const std::string& name, const Location& at) {
+    if (const Members* members = m.bundle()) {
+      for (const auto& [n, member] : *members) emit(member, name + "." + n, at);
+      return;
+    }
+    if (m.stack()) return emit(stacked(m, region_, at), name, at);
+    region_.builder.set_name(name);
+    region_.builder.set_location(at);
+    region_.graph.outputs.push_back({name, as_value(m, region_, at, "output '" + name + "'")});
+  }
+
+  const GraphRequest& request_;
+  std::vector<Diagnostic>& diagnostics_;
+  Region region_;
+  Expansion expansion_;
+  const Definition& root_;
+  std::map<std::string, Dim> sizes_;
+  std::unique_ptr<Instance> instance_;
+  std::map<std::string, ir::ValueId> variables_;
+  std::vector<Leaf> leaves_;
+};
+
+}  // namespace
+
+ir::Graph expand(Library& library, const Definition& root, const GraphRequest& request, std::vector<Diagnostic>& diagnostics) {
+  return Expander(library, root, request, diagnostics).expand();
+}
+
+}  // namespace graphrun::frontend

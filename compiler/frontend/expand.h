@@ -1,0 +1,16 @@
+// From files to one typed graph: calls and repeats are written out in place, scans become nodes with a body, every name gets
+// its meaning and every value its type.
+#pragma once
+
+#include <vector>
+
+#include "compiler/compile.h"
+#include "compiler/frontend/library.h"
+#include "compiler/ir/graph.h"
+
+namespace graphrun::frontend {
+
+// `diagnostics` gets every mistake and warning; the graph is whole only where no error is among them.
+ir::Graph expand(Library& library, const Definition& root, const GraphRequest& request, std::vector<Diagnostic>& diagnostics);
+
+}  // namespace graphrun::frontend

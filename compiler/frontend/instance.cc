@@ -1,0 +1,613 @@
+#include "compiler/frontend/instance.h"
+
+#include <cmath>
+#include <set>
+
+namespace graphrun::frontend {
+
+using ir::Expression;
+
+std::string dotted(const Leaf& leaf) {
+  std::string out;
+  for (const std::string& part : leaf) out += (out.empty() ? "" : ".") + part;
+  return out;
+}
+
+const StateTree& StateTree::at(const Leaf& path, std::size_t from) const {
+  if (from == path.size()) return *this;
+  for (const auto& [name, tree] : members) {
+    if (name == path[from]) return tree.at(path, from + 1);
+  }
+  fail("E0216 no-state", {}, "no state '" + dotted(path) + "'");
+}
+
+std::vector<Leaf> leaves(const StateTree& tree) {
+  if (tree.leaf) return {{}};
+  std::vector<Leaf> out;
+  for (const auto& [name, member] : tree.members) {
+    for (Leaf& rest : leaves(member)) {
+      rest.insert(rest.begin(), name);
+      out.push_back(std::move(rest));
+    }
+  }
+  return out;
+}
+
+Meaning fill(const StateTree& tree, const std::function<Meaning(const Leaf&)>& value, Leaf prefix) {
+  if (tree.leaf) return value(prefix);
+  Members named;
+  std::vector<Meaning> numbered;
+  for (const auto& [name, member] : tree.members) {
+    Leaf path = prefix;
+    path.push_back(name);
+    Meaning m = fill(member, value, std::move(path));
+    if (tree.numbered) {
+      numbered.push_back(std::move(m));
+    } else {
+      named.emplace_back(name, std::move(m));
+    }
+  }
+  return tree.numbered ? Meaning::stack(std::move(numbered)) : Meaning::bundle(std::move(named));
+}
+
+Instance::Instance(Expansion& expansion, Setup setup) : expansion_(expansion), setup_(std::move(setup)) {}
+Instance::~Instance() = default;
+
+Meaning Instance::once(const std::string& key, const Location& where, const std::function<Meaning()>& f) {
+  Memo& memo = memo_[key];
+  if (memo.value) return *memo.value;
+  if (memo.failure) throw *memo.failure;
+  if (memo.busy) {
+    std::string cycle;
+    bool in = false;
+    for (const auto& [instance, name] : expansion_.busy) {
+      in |= instance == this && name == key;
+      if (in) cycle += instance->path() + name + " -> ";
+    }
+    fail("E0225 cycle", at(where), "this depends on itself: " + cycle + path() + key,
+         {"help: a value of the step before is a state: state { name: … next: … }"});
+  }
+  memo.busy = true;
+  expansion_.busy.emplace_back(this, key);
+  try {
+    Meaning m = f();
+    Memo& done = memo_[key];
+    done.value = m;
+    done.busy = false;
+    expansion_.busy.pop_back();
+    return m;
+  } catch (const Failure& failure) {
+    Memo& done = memo_[key];
+    done.failure = failure;
+    done.busy = false;
+    expansion_.busy.pop_back();
+    throw;
+  }
+}
+
+const Thunk* Instance::given_arg(const std::string& name) const {
+  if (const auto it = setup_.args.find(name); it != setup_.args.end()) return &it->second;
+  if (const auto it = setup_.graph->bound.find(name); it != setup_.graph->bound.end()) return &it->second;
+  return nullptr;
+}
+
+std::optional<Meaning> Instance::constant(const std::string& name) {
+  const Definition& d = definition();
+  if (const Member* m = d.member(name)) {
+    if (m->kind == Member::Kind::kArg) {
+      const ArgDef& arg = d.args[m->index];
+      return once("arg " + name, arg.at, [&]() -> Meaning {
+        if (const Thunk* given = given_arg(name)) {
+          Meaning v = (*given)();
+          if (v.graph()) fail("E0226 graph-for-arg", at(arg.at), "arg '" + name + "' is a number, but a graph is given");
+          if (!v.number() && !v.dim()) {
+            fail("E0227 run-time-arg", at(arg.at), "arg '" + name + "' must be known at compile time, found " + v.describe(),
+                 {"help: what is known only at run time is an input"});
+          }
+          return v;
+        }
+        if (!arg.default_value) {
+          fail("E0228 missing-arg", at(arg.at), "graph '" + d.name + "' needs the arg '" + name + "'",
+               {setup_.root ? "help: --set " + name + "=VALUE, or arg: \"" + name + " = …\" in the job"
+                            : "help: arg: \"" + name + " = …\" in the call"});
+        }
+        return evaluate(*arg.default_value, path() + name);
+      });
+    }
+    if (m->kind == Member::Kind::kImport) {
+      const ImportDef& import = d.imports[m->index];
+      return once("import " + name, import.at, [&]() -> Meaning {
+        if (const Thunk* given = given_arg(name)) {
+          Meaning v = (*given)();
+          if (!v.graph())
+            fail("E0203 no-graph", at(import.at), "'" + name + "' takes a graph, but " + v.describe() + " is given");
+          return v;
+        }
+        return graph_value(import.value);
+      });
+    }
+  }
+  if (const Definition* local = d.local_graph(name)) {
+    auto g = std::make_shared<GraphValue>();
+    g->definition = local;
+    g->scope = this;
+    g->at = local->at;
+    return Meaning(std::shared_ptr<const GraphValue>(g));
+  }
+  if (d.outer) return setup_.graph->scope->constant(name);
+  return std::nullopt;
+}
+
+std::shared_ptr<const GraphValue> Instance::graph_value(const Expression& e, std::optional<int> index) {
+  std::shared_ptr<const GraphValue> base;
+  if (e.kind == Expression::Kind::kGraph) {
+    auto g = std::make_shared<GraphValue>();
+    g->definition = expansion_.library.load(e.text, at(e.at));
+    if (!g->definition) fail("E0221 no-file", at(e.at), "graph '" + e.text + "' could not be read");
+    g->at = at(e.at);
+    base = g;
+  } else if ((e.kind == Expression::Kind::kName && e.path.size() == 1) ||
+             (e.kind == Expression::Kind::kCall && e.operands.empty())) {
+    const std::string& name = e.kind == Expression::Kind::kName ? e.path[0] : e.text;
+    const std::optional<Meaning> m = constant(name);
+    if (!m || !m->graph()) fail("E0211 unknown-graph", at(e.at), "'" + name + "' is no graph");
+    base = m->shared_graph();
+  } else {
+    fail("E0203 no-graph", at(e.at), "expected a graph: an import's name or a path such as cells/atr.pbtxt");
+  }
+  if (e.keywords.empty()) return base;
+  auto out = std::make_shared<GraphValue>(*base);
+  std::vector<ir::Binding> args;
+  for (const auto& [name, value] : e.keywords) args.push_back({name, true, value.at, value});
+  for (auto& [name, thunk] : arg_thunks(*base, args, index)) out->bound[name] = std::move(thunk);
+  return out;
+}
+
+std::map<std::string, Thunk> Instance::arg_thunks(const GraphValue& callee, const std::vector<ir::Binding>& args,
+                                                  std::optional<int> index) {
+  std::map<std::string, Thunk> out;
+  for (const ir::Binding& b : args) {
+    if (!callee.definition->has_arg(b.name)) {
+      std::vector<std::string> known;
+      for (const ArgDef& a : callee.definition->args) known.push_back(a.name);
+      for (const ImportDef& i : callee.definition->imports) known.push_back(i.name);
+      const std::string hint = did_you_mean(b.name, known);
+      fail("E0229 unknown-arg", at(b.at), "graph '" + callee.definition->name + "' has no arg '" + b.name + "'",
+           {"help: " + (hint.empty() ? "" : hint + " ") + callee.definition->signature()});
+    }
+    // The binding lives in the definition (or in the graph value), which outlives the expansion's thunks.
+    const Member* m = callee.definition->member(b.name);
+    if (m->kind == Member::Kind::kImport) {
+      out[b.name] = [this, e = b.value, index]() -> Meaning { return graph_value(e, index); };
+    } else {
+      out[b.name] = [this, e = b.value, index, stem = path() + b.name]() { return evaluate(e, stem, index); };
+    }
+  }
+  return out;
+}
+
+Dim Instance::size(const Expression& e) {
+  const Meaning m = evaluate(e, path() + "size");
+  if (const Dim* d = m.dim()) return *d;
+  if (const ir::Number* n = m.number()) {
+    if (n->value != std::floor(n->value) || n->value < 0 || n->value > 9e15) {
+      fail("E0309 bad-size", at(e.at), "a size must be a whole number of at least 0, found " + m.describe());
+    }
+    return Dim(static_cast<std::int64_t>(n->value));
+  }
+  fail("E0309 bad-size", at(e.at),
+       "a size must be known when the batch is: a number or an expression of sizes, found " + m.describe());
+}
+
+Shape Instance::shape(const std::vector<Expression>& sizes) {
+  Shape out;
+  for (const Expression& e : sizes) out.push_back(size(e));
+  return out;
+}
+
+void Instance::fit(const ir::TensorType& type, const std::vector<Expression>& want, const std::string& what,
+                   const Location& where) {
+  const auto wanted = [&] {
+    std::string s;
+    for (const Expression& e : want)
+      s += (s.empty() ? "" : ", ") + (e.kind == Expression::Kind::kName ? e.dotted() : std::string("…"));
+    return "[" + s + "]";
+  };
+  if (type.shape.size() != want.size()) {
+    fail("E0304 wrong-rank", at(where),
+         what + " has " + std::to_string(type.shape.size()) + " axes, " + type.str() + "; expected " +
+             std::to_string(want.size()) + ": " + wanted());
+  }
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const Expression& e = want[i];
+    if (e.kind == Expression::Kind::kName && e.path.size() == 1 && !constant(e.path[0])) {
+      const auto [it, fresh] = symbols_.emplace(e.path[0], type.shape[i]);
+      if (!fresh && it->second != type.shape[i]) {
+        fail("E0301 shape-mismatch", at(where),
+             what + ": " + e.path[0] + " is " + it->second.str() + " and " + type.shape[i].str() + "; found " + type.str() +
+                 ", expected " + wanted());
+      }
+    } else if (const Dim d = size(e); d != type.shape[i]) {
+      fail("E0301 shape-mismatch", at(where),
+           what + ": axis " + std::to_string(i) + " is " + type.shape[i].str() + ", expected " + d.str() + "; found " +
+               type.str() + ", expected " + wanted());
+    }
+  }
+}
+
+Meaning Instance::symbol(const std::string& name, const Location& where) {
+  const auto known = [&] { return symbols_.find(name) != symbols_.end(); };
+  const auto mentions = [&](const std::vector<Expression>& shape) {
+    for (const Expression& e : shape) {
+      if (e.is_name(name)) return true;
+    }
+    return false;
+  };
+  if (!known()) {
+    for (const InputDef& i : definition().inputs) {
+      if (!mentions(i.shape)) continue;
+      if (setup_.root) {
+        symbols_.emplace(name, Dim(Symbol::named(name)));
+      } else if (setup_.inputs.count(i.name)) {
+        input(i.name);
+      }
+      if (known()) break;
+    }
+  }
+  if (!known()) {
+    for (std::size_t k = 0; k < definition().equations.size() && !known(); ++k) {
+      for (const auto& t : definition().equations[k].targets) {
+        if (t.sized && mentions(t.sizes)) equation(k, 0);
+      }
+    }
+  }
+  if (known()) return Meaning::size(symbols_.at(name));
+  fail("E0230 unknown-size", at(where), "nothing says what the size '" + name + "' is in graph '" + definition().name + "'",
+       {"help: a size gets its number from the input or equation whose shape names it; the caller gives none"});
+}
+
+Meaning Instance::name(const Expression& e, const Scope& scope) {
+  const std::string& first = e.path[0];
+  std::size_t rest = 1;
+  Meaning m;
+  if (first == "index" && scope.index && !definition().member(first)) {
+    m = Meaning::number(*scope.index);
+  } else if (const Member* member = definition().member(first)) {
+    switch (member->kind) {
+      case Member::Kind::kInstance:
+        if (e.path.size() < 2)
+          fail("E0213 whole-instance", at(e.at), "'" + first + "' is a call; say " + first + ".NAME or " + first + ".end");
+        m = e.path[1] == "end" ? sub(first).end() : sub(first).output(e.path[1], at(e.at));
+        rest = 2;
+        break;
+      case Member::Kind::kEquation: m = equation(member->index, member->target); break;
+      case Member::Kind::kInput: m = input(first); break;
+      case Member::Kind::kState: m = state(definition().states[member->index]); break;
+      case Member::Kind::kParameter: m = parameter(definition().parameters[member->index]); break;
+      case Member::Kind::kArg:
+      case Member::Kind::kImport: m = *constant(first); break;
+    }
+  } else if (std::optional<Meaning> c = constant(first)) {
+    m = *c;
+  } else {
+    if (!definition().symbols.count(first))
+      fail("E0207 unknown-name", at(e.at), "nothing is called '" + first + "' in graph '" + definition().name + "'");
+    m = symbol(first, e.at);
+  }
+  for (; rest < e.path.size(); ++rest) m = select(m, e.path[rest], at(e.at));
+  return m;
+}
+
+std::string Instance::equation_key(std::size_t index) const {
+  return "equation " + definition().equations[index].targets[0].name;
+}
+
+// First what it reads for sure, then itself: a walk with a stack of its own, because files may be long.
+Meaning Instance::equation(std::size_t index, std::size_t target) {
+  const auto known = [&](std::size_t k) {
+    const auto it = memo_.find(equation_key(k));
+    return it != memo_.end() && (it->second.busy || it->second.value || it->second.failure);
+  };
+  if (!known(index) && !definition().dependencies[index].empty()) {
+    std::set<std::size_t> seen = {index};
+    std::vector<std::pair<std::size_t, std::size_t>> walk = {{index, 0}};
+    while (!walk.empty()) {
+      auto& [k, next] = walk.back();
+      const std::vector<std::size_t>& reads = definition().dependencies[k];
+      if (next < reads.size()) {
+        const std::size_t r = reads[next++];
+        if (!known(r) && seen.insert(r).second) walk.emplace_back(r, 0);
+        continue;
+      }
+      const std::size_t done = k;
+      walk.pop_back();
+      if (done == index) break;
+      try {
+        equation_now(done);
+      } catch (const Failure&) {  // told by whoever reads it
+      }
+    }
+  }
+  const Meaning all = equation_now(index);
+  const ir::Equation& e = definition().equations[index];
+  return e.targets.size() == 1 ? all : (*all.list())[target];
+}
+
+Meaning Instance::equation_now(std::size_t index) {
+  const ir::Equation& e = definition().equations[index];
+  return once(equation_key(index), e.targets[0].at, [&]() -> Meaning {
+    Meaning m = evaluate(e.value, path() + e.targets[0].name);
+    if (e.targets.size() > 1) {
+      if (!m.list() || m.list()->size() != e.targets.size()) {
+        fail("E0310 wrong-results", at(e.targets[0].at),
+             std::to_string(e.targets.size()) + " names for " +
+                 (m.list() ? std::to_string(m.list()->size()) + " results" : m.describe()));
+      }
+      for (std::size_t k = 0; k < e.targets.size(); ++k) {
+        if (const TensorRef* t = (*m.list())[k].tensor()) {
+          ir::Value& v = region().graph.value(region().use(*t));
+          if (k > 0) v.name = region().builder.unique(path() + e.targets[k].name);
+        }
+      }
+    } else if (m.list() && e.value.kind == Expression::Kind::kCall) {
+      fail("E0310 wrong-results", at(e.targets[0].at), "one name for " + std::to_string(m.list()->size()) + " results",
+           {"help: give each a name: \"values, indices = topk(x, k=10)\""});
+    }
+    for (std::size_t k = 0; k < e.targets.size(); ++k) {
+      if (!e.targets[k].sized) continue;
+      const Meaning one = e.targets.size() == 1 ? m : (*m.list())[k];
+      if (!one.tensor())
+        fail("E0301 shape-mismatch", at(e.targets[k].at),
+             "'" + e.targets[k].name + "' is " + one.describe() + ", which has no shape");
+      fit(one.tensor()->region->type(one.tensor()->id), e.targets[k].sizes, "'" + e.targets[k].name + "'", e.targets[k].at);
+    }
+    return m;
+  });
+}
+
+Meaning Instance::input(const std::string& name) {
+  const InputDef& d = definition().inputs[definition().member(name)->index];
+  return once("input " + name, d.at, [&]() -> Meaning {
+    const auto it = setup_.inputs.find(name);
+    if (it == setup_.inputs.end()) {
+      if (setup_.root) return root_input(d);
+      fail("E0231 missing-input", at(d.at),
+           "graph '" + definition().name + "' needs the input '" + name + "' here, and the call gives none",
+           {"help: input: \"" + name + " = …\"", "note: " + definition().signature()});
+    }
+    Meaning v = it->second();
+    if (v.number() || v.dim()) return v;  // a number fits any shape
+    if (v.stack()) v = stacked(v, region(), at(d.at));
+    if (!v.tensor()) fail("E0303 wrong-type", at(d.at), "input '" + name + "' takes a tensor, found " + v.describe());
+    const ir::TensorType type = v.tensor()->region->type(v.tensor()->id);
+    if (type.type != d.type) {
+      fail("E0303 wrong-type", at(d.at), "input '" + name + "' is " + std::string(name_of(d.type)) + ", found " + type.str(),
+           {"help: cast(x, type='" + std::string(name_of(d.type)) + "') changes a type"});
+    }
+    if (type.shape.empty()) return v;
+    fit(type, d.shape, "input '" + name + "'", d.at);
+    return v;
+  });
+}
+
+Meaning Instance::root_input(const InputDef& d) {
+  Region& r = region();
+  const ir::TensorType type{d.type, shape(d.shape)};
+  const ir::ValueId id = r.builder.input(d.name, type);
+  ir::Input& in = r.graph.inputs.back();
+  if (d.below) in.below = size(*d.below);
+  if (!d.lengths_of.empty()) {
+    const Meaning s = symbol(d.lengths_of, d.at);
+    if (s.dim()) in.lengths_of = s.dim()->as_symbol();
+  }
+  return r.ref(id);
+}
+
+Meaning Instance::parameter(const ParameterDef& d) {
+  return once("parameter " + d.name, d.at, [&]() -> Meaning {
+    const std::string full = setup_.parameters_path + d.name;
+    if (d.of.empty()) return plain_parameter(d, full);
+    return fill(tree_of(d.of, d.at), [&](const Leaf& leaf) { return plain_parameter(d, full + "." + dotted(leaf)); });
+  });
+}
+
+Meaning Instance::plain_parameter(const ParameterDef& d, const std::string& full_name) {
+  const ir::TensorType type{Type::kFloat, shape(d.shape)};
+  std::int64_t elements = 1;
+  for (const Dim& dim : type.shape) {
+    if (!dim.is_constant()) {
+      fail("E0232 unknown-parameter-size", at(d.at),
+           "parameter '" + d.name + "' has the shape " + str(type.shape) + ", and " + dim.str() + " is unknown before run time",
+           {setup_.root ? "help: --set " + dim.str() + "=NUMBER" : "help: a parameter's shape needs numbers"});
+    }
+    if (dim.constant() != 0 && elements > (std::int64_t{1} << 40) / std::max<std::int64_t>(1, dim.constant())) {
+      fail("E0309 bad-size", at(d.at), "parameter '" + full_name + "' " + str(type.shape) + " has more than 2^40 elements");
+    }
+    elements *= dim.constant();
+  }
+  Region& root = expansion_.root;
+  if (const auto it = expansion_.parameters.find(full_name); it != expansion_.parameters.end()) {
+    if (root.type(it->second) != type) {
+      fail("E0233 shared-shape", at(d.at),
+           "parameter '" + full_name + "' is shared as " + root.type(it->second).str() + " and as " + type.str());
+    }
+    return root.ref(it->second);
+  }
+  ir::Variable v;
+  v.kind = ir::Variable::Kind::kParameter;
+  v.trainable = d.trainable;
+  v.at = at(d.at);
+  // Glorot and Bengio's for matrices, zero for the rest, where nobody says otherwise.
+  v.init = d.init
+               ? *d.init
+               : ir::Initializer{type.shape.size() >= 2 ? ir::Initializer::Kind::kXavier : ir::Initializer::Kind::kConstant, 0};
+  const ir::ValueId id = root.builder.variable(full_name, type, v);
+  expansion_.parameters.emplace(full_name, id);
+  return root.ref(id);
+}
+
+// --- states
+
+StateTree Instance::tree() {
+  StateTree t;
+  for (const StateDef& s : definition().states) {
+    StateTree member;
+    if (s.of.empty()) {
+      member.leaf = true;
+    } else {
+      member = tree_of(s.of, s.at);
+    }
+    t.members.emplace_back(s.name, std::move(member));
+  }
+  for (const InstanceDef& i : definition().instances) {
+    if (i.kind == InstanceDef::Kind::kScan || !i.begins.empty()) continue;
+    try {
+      StateTree member = sub(i.name).tree();
+      if (!member.members.empty()) t.members.emplace_back(i.name, std::move(member));
+    } catch (const Failure&) {  // told by whoever reads a result of it
+    }
+  }
+  return t;
+}
+
+StateTree Instance::tree_of(const std::string& of, const Location& where) {
+  Leaf path;
+  for (std::size_t b = 0; b <= of.size();) {
+    const std::size_t e = std::min(of.find('.', b), of.size());
+    path.push_back(of.substr(b, e - b));
+    b = e + 1;
+  }
+  const Member* m = definition().member(path[0]);
+  if (!m || (m->kind != Member::Kind::kInstance && m->kind != Member::Kind::kState)) {
+    fail("E0207 unknown-name", at(where), "of: no call is named '" + path[0] + "'");
+  }
+  StateTree t;
+  if (m->kind == Member::Kind::kState) {
+    const StateDef& s = definition().states[m->index];
+    if (s.of.empty()) {
+      t.leaf = true;
+    } else {
+      t = tree_of(s.of, s.at);
+    }
+  } else {
+    t = sub(path[0]).tree();
+  }
+  return t.at(path, 1);
+}
+
+ir::TensorType Instance::leaf_type(const Leaf& leaf) {
+  const Member* m = definition().member(leaf[0]);
+  GRAPHRUN_CHECK(m != nullptr, "leaf_type: " + dotted(leaf));
+  const Leaf rest(leaf.begin() + 1, leaf.end());
+  if (m->kind == Member::Kind::kInstance) return sub(leaf[0]).leaf_type(rest);
+  const StateDef& s = definition().states[m->index];
+  if (s.of.empty()) return {s.type, shape(s.shape)};
+  Leaf other;
+  for (std::size_t b = 0; b <= s.of.size();) {
+    const std::size_t e = std::min(s.of.find('.', b), s.of.size());
+    other.push_back(s.of.substr(b, e - b));
+    b = e + 1;
+  }
+  other.insert(other.end(), rest.begin(), rest.end());
+  return leaf_type(other);
+}
+
+Meaning Instance::zero(const Leaf& leaf) {
+  const Member* m = definition().member(leaf[0]);
+  const Leaf rest(leaf.begin() + 1, leaf.end());
+  if (m && m->kind == Member::Kind::kInstance) return sub(leaf[0]).zero(rest);
+  GRAPHRUN_CHECK(m && m->kind == Member::Kind::kState, "zero: " + dotted(leaf));
+  const StateDef& s = definition().states[m->index];
+  if (s.begin) {
+    Meaning v = once("begin " + s.name, s.at, [&] { return evaluate(*s.begin, path() + s.name + ".begin"); });
+    for (const std::string& key : rest) {
+      if (v.is_structure()) v = select(v, key, at(s.begin->at));
+    }
+    return v;
+  }
+  if (!s.of.empty()) {
+    Leaf other;
+    for (std::size_t b = 0; b <= s.of.size();) {
+      const std::size_t e = std::min(s.of.find('.', b), s.of.size());
+      other.push_back(s.of.substr(b, e - b));
+      b = e + 1;
+    }
+    other.insert(other.end(), rest.begin(), rest.end());
+    return zero(other);
+  }
+  const ir::TensorType type = leaf_type(leaf);
+  region().builder.set_name(path() + dotted(leaf) + ".begin");
+  region().builder.set_location(at(s.at));
+  return region().ref(region().builder.zeros(type));
+}
+
+Meaning Instance::begin(const Leaf& leaf) {
+  return once("state " + dotted(leaf), definition().at, [&]() -> Meaning {
+    if (provider_) {
+      if (std::optional<Meaning> v = provider_(leaf)) return *v;
+    }
+    return zero(leaf);
+  });
+}
+
+Meaning Instance::state(const StateDef& d) {
+  StateTree t;
+  if (d.of.empty()) {
+    t.leaf = true;
+  } else {
+    t = tree_of(d.of, d.at);
+  }
+  return fill(t, [&](const Leaf& leaf) { return begin(leaf); }, {d.name});
+}
+
+Meaning Instance::next(const Leaf& leaf, const Location& where) {
+  const Member* m = definition().member(leaf[0]);
+  Meaning v;
+  if (m && m->kind == Member::Kind::kState) {
+    const StateDef& s = definition().states[m->index];
+    if (!s.next) fail("E0204 missing", at(s.at), "state '" + s.name + "' has no `next`");
+    v = once("next " + s.name, s.at, [&] { return evaluate(*s.next, path() + s.name); });
+  } else if (m && m->kind == Member::Kind::kInstance) {
+    v = sub(leaf[0]).end();
+  } else {
+    fail("E0216 no-state", at(where), "next(" + dotted(leaf) + "): no such state");
+  }
+  for (std::size_t i = 1; i < leaf.size(); ++i) {
+    if (v.is_structure()) v = select(v, leaf[i], at(where));
+  }
+  return v;
+}
+
+Meaning Instance::end() {
+  return once("end", definition().at,
+              [&] { return fill(tree(), [&](const Leaf& leaf) { return next(leaf, definition().at); }); });
+}
+
+Meaning Instance::output(const std::string& name, const Location& where) {
+  const OutputDef* o = definition().output(name);
+  if (!o) {
+    std::vector<std::string> known;
+    for (const OutputDef& k : definition().outputs) known.push_back(k.name);
+    const std::string hint = did_you_mean(name, known);
+    std::vector<std::string> notes = {"help: " + (hint.empty() ? "" : hint + " ") + "graph " + definition().signature()};
+    if (setup_.graph->at.known()) notes.push_back("note: the graph is given at " + setup_.graph->at.str());
+    fail("E0234 no-output", where, "graph '" + definition().name + "' has no output '" + name + "'", std::move(notes));
+  }
+  return once("output " + name, o->at, [&] { return evaluate(o->value, path() + name); });
+}
+
+Sub& Instance::sub(const std::string& name) {
+  auto it = subs_.find(name);
+  if (it == subs_.end()) {
+    const InstanceDef& def = definition().instances[definition().member(name)->index];
+    it = subs_.emplace(name, make_sub(*this, def)).first;
+  }
+  return *it->second;
+}
+
+Meaning Instance::evaluate(const Expression& e, const std::string& stem, std::optional<int> index) {
+  Scope scope{this, index, stem, 0};
+  return evaluate(e, scope);
+}
+
+}  // namespace graphrun::frontend

@@ -1,0 +1,179 @@
+// One graph at one place: a definition whose names get their meanings, each when it is first asked for. Calls and repeats are
+// instances in the same region; a scan's body is an instance in a region of its own.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/frontend/library.h"
+#include "compiler/frontend/meaning.h"
+#include "compiler/frontend/region.h"
+
+namespace graphrun::frontend {
+
+// The path of one state: "layers", "0", "s", "h".
+using Leaf = std::vector<std::string>;
+std::string dotted(const Leaf& leaf);
+
+// The states of an instance: names down to leaves; numbered where a repeat stands.
+struct StateTree {
+  bool leaf = false, numbered = false;
+  std::vector<std::pair<std::string, StateTree>> members;
+  const StateTree& at(const Leaf& path, std::size_t from = 0) const;  // throws Failure
+};
+std::vector<Leaf> leaves(const StateTree& tree);
+// The tree filled: a leaf's meaning by its path.
+Meaning fill(const StateTree& tree, const std::function<Meaning(const Leaf&)>& value, Leaf prefix = {});
+
+class Instance;
+
+// What all instances of one expansion share.
+struct Expansion {
+  Library& library;
+  Region& root;
+  bool training = true;
+  std::map<std::string, ir::ValueId> parameters;              // by full name, in the root
+  const char* stack_begin = nullptr;                          // to bound recursion
+  std::vector<std::pair<const Instance*, std::string>> busy;  // what is being evaluated, outermost first
+};
+
+// Where an expression stands: the instance, the number of the repetition, and the stem of the names of what it builds.
+struct Scope {
+  Instance* instance = nullptr;
+  std::optional<int> index;
+  std::string stem;
+  int draws = 0;  // random ops so far: each has a key of its own
+};
+
+class Sub;
+
+class Instance {
+ public:
+  struct Setup {
+    std::shared_ptr<const GraphValue> graph;
+    std::map<std::string, Thunk> args, inputs;
+    std::string path;             // "encode.forward."
+    std::string parameters_path;  // the same, or a sibling's whose parameters are shared
+    Region* region = nullptr;
+    const Location* via = nullptr;
+    bool root = false;
+  };
+  Instance(Expansion& expansion, Setup setup);
+  ~Instance();
+  Instance(const Instance&) = delete;
+
+  // Gives the value that a state has before the step; nothing where this instance is not told.
+  using StateProvider = std::function<std::optional<Meaning>(const Leaf&)>;
+  void set_states(StateProvider provider) { provider_ = std::move(provider); }
+
+  const Definition& definition() const { return *setup_.graph->definition; }
+  const std::string& path() const { return setup_.path; }
+  const std::string& parameters_path() const { return setup_.parameters_path; }
+  Region& region() const { return *setup_.region; }
+  Expansion& expansion() const { return expansion_; }
+  const Location* via() const { return setup_.via; }
+  Location at(Location l) const {
+    l.via = setup_.via;
+    return l;
+  }
+
+  // An arg, import or local graph of this file.
+  std::optional<Meaning> constant(const std::string& name);
+  void set_symbol(const std::string& name, const Dim& dim) { symbols_[name] = dim; }
+  const std::map<std::string, Dim>& symbols() const { return symbols_; }
+
+  Meaning name(const ir::Expression& e, const Scope& scope);
+  Meaning input(const std::string& name);
+  Meaning output(const std::string& name, const Location& at);
+  Meaning next(const Leaf& leaf, const Location& at);
+  Meaning end();
+
+  StateTree tree();
+  ir::TensorType leaf_type(const Leaf& leaf);
+  Meaning begin(const Leaf& leaf);  // before this step
+  Meaning zero(const Leaf& leaf);   // before the first step, where nobody says otherwise
+  StateTree tree_of(const std::string& of, const Location& at);
+  Shape shape(const std::vector<ir::Expression>& sizes);
+  Dim size(const ir::Expression& e);
+  Sub& sub(const std::string& name);
+
+  Meaning evaluate(const ir::Expression& e, Scope& scope);
+  Meaning evaluate(const ir::Expression& e, const std::string& stem, std::optional<int> index = {});
+  std::shared_ptr<const GraphValue> graph_value(const ir::Expression& e, std::optional<int> index = {});
+  // Args by name; each is a graph where the callee imports that name.
+  std::map<std::string, Thunk> arg_thunks(const GraphValue& callee, const std::vector<ir::Binding>& args,
+                                          std::optional<int> index);
+
+ private:
+  // f's meaning, or its failure, found once. `key`: "equation p".
+  Meaning once(const std::string& key, const Location& at, const std::function<Meaning()>& f);
+  const Thunk* given_arg(const std::string& name) const;
+  Meaning equation(std::size_t index, std::size_t target);
+  Meaning equation_now(std::size_t index);
+  std::string equation_key(std::size_t index) const;
+  Meaning root_input(const InputDef& d);
+  Meaning parameter(const ParameterDef& d);
+  Meaning plain_parameter(const ParameterDef& d, const std::string& full_name);
+  Meaning state(const StateDef& d);
+  Meaning symbol(const std::string& name, const Location& at);
+  void fit(const ir::TensorType& type, const std::vector<ir::Expression>& want, const std::string& what, const Location& at);
+
+  struct Memo {
+    bool busy = false;
+    std::optional<Meaning> value;
+    std::optional<Failure> failure;
+  };
+  Expansion& expansion_;
+  Setup setup_;
+  StateProvider provider_;
+  std::map<std::string, Memo> memo_;
+  std::map<std::string, Dim> symbols_;
+  std::map<std::string, std::unique_ptr<Sub>> subs_;
+};
+
+// A call, scan or repeat of an instance.
+class Sub {
+ public:
+  Sub(Instance& parent, const InstanceDef& def);
+  virtual ~Sub() = default;
+  virtual StateTree tree() = 0;
+  virtual ir::TensorType leaf_type(const Leaf& leaf) = 0;
+  virtual Meaning zero(const Leaf& leaf) = 0;
+  virtual Meaning end() = 0;
+  virtual Meaning output(const std::string& name, const Location& at) = 0;
+
+  Instance& parent() { return parent_; }
+  const InstanceDef& def() const { return def_; }
+  const std::string& path() const { return path_; }
+
+ protected:
+  Location at() const { return parent_.at(def_.at); }
+  // The callee's inputs, each evaluated in the parent when asked for.
+  void bind(std::map<std::string, Thunk>& out, const std::vector<ir::Binding>& bindings, std::optional<int> index,
+            const std::function<Meaning(const Meaning&)>& through = {});
+  void check_inputs(const std::map<std::string, Thunk>& inputs);
+  Instance::Setup setup(std::optional<int> index, const std::string& path, Region& region);
+  // What `begin:` gives for a leaf; nothing where it does not speak of it.
+  std::optional<Meaning> given(const StateTree& tree, const Leaf& leaf, std::optional<int> index);
+
+  Instance& parent_;
+  const InstanceDef& def_;
+  std::shared_ptr<const GraphValue> graph_;
+  std::string path_, parameters_path_;
+  const Location* via_;
+};
+
+std::unique_ptr<Sub> make_sub(Instance& parent, const InstanceDef& def);
+std::unique_ptr<Sub> make_scan(Instance& parent, const InstanceDef& def);
+
+// Operations on meanings that build nodes in the scope's region.
+Meaning stacked(const Meaning& value, Region& region, const Location& at);  // a stack as one tensor, or a bundle of them
+ir::ValueId as_value(const Meaning& value, Region& region, const Location& at, const std::string& what,
+                     std::optional<Type> type = {});  // a tensor, or a number as a constant
+Meaning apply_op(const std::string& op, std::vector<Meaning> operands, std::vector<std::pair<std::string, Meaning>> named,
+                 const Location& at, Scope& scope);
+
+}  // namespace graphrun::frontend

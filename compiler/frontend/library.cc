@@ -1,0 +1,138 @@
+#include "compiler/frontend/library.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "graphs/graph.pb.h"
+
+namespace graphrun::frontend {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostFiles = 1000;
+
+void imports_of(const Definition& d, std::vector<const ir::Expression*>& out) {
+  const auto graphs = [&](const ir::Expression& e, auto& self) -> void {
+    if (e.kind == ir::Expression::Kind::kGraph) out.push_back(&e);
+    for (const auto& [name, value] : e.keywords) self(value, self);
+  };
+  for (const ImportDef& i : d.imports) graphs(i.value, graphs);
+  for (const InstanceDef& i : d.instances) {
+    graphs(i.graph, graphs);
+    for (const ir::Binding& b : i.args) graphs(b.value, graphs);
+  }
+  for (const auto& g : d.graphs) imports_of(*g, out);
+}
+
+}  // namespace
+
+const Definition* Library::load(const std::string& path, const Location& from) {
+  const auto fail = [&](std::string code, std::string text, std::vector<std::string> notes = {}) {
+    diagnostics_.push_back({Severity::kError, std::move(code), from, std::move(text), std::move(notes)});
+    return nullptr;
+  };
+  if (const auto it = entries_.find(path); it != entries_.end()) {
+    if (it->second.loading) {
+      std::string cycle;
+      for (auto c = std::find(chain_.begin(), chain_.end(), path); c != chain_.end(); ++c) cycle += *c + " -> ";
+      return fail("E0218 import-cycle", "imports form a cycle: " + cycle + path);
+    }
+    return it->second.definition.get();
+  }
+  if (entries_.size() >= kMostFiles) return fail("E0219 too-many", "more than " + std::to_string(kMostFiles) + " files");
+  std::error_code error;
+  const fs::path relative(path);
+  const fs::path root = fs::weakly_canonical(root_, error);
+  const fs::path file = fs::weakly_canonical(root / relative, error);
+  const auto inside = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
+  if (relative.is_absolute() || error || inside.first != root.end()) {
+    return fail("E0220 outside", "'" + path + "' leaves the folder " + root_,
+                {"help: paths of graphs start at the folder graphs and stay in it"});
+  }
+  if (!fs::is_regular_file(file, error)) {
+    std::vector<std::string> known;
+    for (fs::recursive_directory_iterator i(root, error), end; !error && i != end && known.size() < 2000; i.increment(error)) {
+      if (i->path().extension() == ".pbtxt") known.push_back(fs::relative(i->path(), root, error).generic_string());
+    }
+    const std::string hint = did_you_mean(path, known);
+    return fail("E0221 no-file", "no graph '" + path + "' in " + root_,
+                hint.empty() ? std::vector<std::string>{} : std::vector<std::string>{"help: " + hint});
+  }
+  chain_.push_back(path);
+  const Definition* d = read(file.string(), path);
+  chain_.pop_back();
+  return d;
+}
+
+const Definition* Library::load_file(const std::string& path) {
+  std::error_code error;
+  const fs::path root = fs::weakly_canonical(root_, error);
+  const fs::path file = fs::weakly_canonical(path, error);
+  const auto inside = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
+  // A file of the folder goes by its path from there, so that importing it again finds it.
+  const bool within = inside.first == root.end() && fs::is_regular_file(file, error);
+  const std::string shown = within ? file.lexically_relative(root).generic_string() : path;
+  if (const auto it = entries_.find(shown); it != entries_.end()) return it->second.definition.get();
+  chain_.push_back(shown);
+  const Definition* d = read(path, shown);
+  chain_.pop_back();
+  return d;
+}
+
+const Definition* Library::read(const std::string& file, const std::string& shown) {
+  entries_[shown].loading = true;
+  try {
+    std::string text = read_source(file);
+    if (const std::string kind = declared_message(text); !kind.empty() && kind != "graphrun.Graph") {
+      throw UserError(ExitCode::kInvalidGraph, "E0222 no-graph",
+                      file + ": says of itself that it is a " + kind + ", not a graphrun.Graph");
+    }
+    // Files of the folder are shown as the user finds them: from where the command line's paths start.
+    const std::string* name =
+        intern_file(file.rfind(root_, 0) == 0 || shown == file ? file : (fs::path(root_) / shown).lexically_normal().string());
+    Graph message;
+    Places places = parse_source(text, name, &message);
+    entries_[shown].text = std::move(text);
+    auto definition = read_definition(message, places, shown, diagnostics_);
+    resolve_names(*definition, diagnostics_);
+    std::vector<const ir::Expression*> imports;
+    imports_of(*definition, imports);
+    for (const ir::Expression* e : imports) load(e->text, e->at);
+    entries_[shown].definition = std::move(definition);
+  } catch (const UserError& e) {
+    diagnostics_.insert(diagnostics_.end(), e.diagnostics().begin(), e.diagnostics().end());
+  }
+  entries_[shown].loading = false;
+  return entries_[shown].definition.get();
+}
+
+std::vector<SourceFile> Library::files() const {
+  std::vector<SourceFile> out;
+  for (const auto& [path, entry] : entries_) {
+    const bool outside = fs::path(path).is_absolute() || path.rfind("..", 0) == 0;
+    out.push_back({outside ? fs::path(path).filename().string() : path, entry.text});
+  }
+  return out;
+}
+
+std::string find_graphs_root(const std::string& file, const std::string& given) {
+  if (!given.empty()) return given;
+  std::error_code error;
+  fs::path at = fs::absolute(file, error).lexically_normal().parent_path();
+  fs::path shown = fs::path(file).parent_path();
+  // Up from the file: a folder called graphs, or one that holds one.
+  while (true) {
+    if (at.filename() == "graphs") return shown.empty() ? "." : shown.string();
+    if (fs::is_directory(at / "graphs" / "cells", error)) return (shown / "graphs").lexically_normal().string();
+    if (!at.has_relative_path()) break;
+    at = at.parent_path();
+    shown /= "..";
+  }
+  for (const char* place : {GRAPHRUN_INSTALL_PREFIX "/share/graphrun/graphs", GRAPHRUN_SOURCE_DIR "/graphs"}) {
+    if (fs::is_directory(place, error)) return place;
+  }
+  return GRAPHRUN_INSTALL_PREFIX "/share/graphrun/graphs";
+}
+
+}  // namespace graphrun::frontend

@@ -1,0 +1,307 @@
+// What can be said about a file's names before any arg is known.
+#include <set>
+
+#include "compiler/frontend/definition.h"
+#include "compiler/ir/op.h"
+
+namespace graphrun::frontend {
+namespace {
+
+using ir::Expression;
+
+// An arg, import or local graph of the definition or of the files around it.
+bool is_static(const Definition& d, std::string_view name) {
+  for (const Definition* at = &d; at; at = at->outer) {
+    if (at->has_arg(name) || at->local_graph(name)) return true;
+  }
+  return false;
+}
+
+void find_symbols(Definition& d) {
+  const auto visit = [&](const std::vector<Expression>& shape) {
+    for (const Expression& size : shape) {
+      if (size.kind == Expression::Kind::kName && size.path.size() == 1 && !is_static(d, size.path[0]) &&
+          !d.member(size.path[0])) {
+        d.symbols.insert(size.path[0]);
+      }
+    }
+  };
+  for (const InputDef& i : d.inputs) visit(i.shape);
+  for (const ir::Equation& e : d.equations) {
+    for (const ir::Equation::Target& t : e.targets) visit(t.sizes);
+  }
+  for (const auto& g : d.graphs) find_symbols(*g);
+}
+
+void find_dependencies(Definition& d) {
+  d.dependencies.resize(d.equations.size());
+  for (std::size_t k = 0; k < d.equations.size(); ++k) {
+    std::set<std::size_t> reads;
+    const auto visit = [&](const Expression& e, auto& self) -> void {
+      if (e.kind == Expression::Kind::kName) {
+        const Member* m = d.member(e.path[0]);
+        if (m && m->kind == Member::Kind::kEquation) reads.insert(m->index);
+      }
+      const std::size_t sure = e.kind == Expression::Kind::kChoice ? 1 : e.operands.size();
+      for (std::size_t i = 0; i < sure; ++i) self(e.operands[i], self);
+      for (const auto& [name, value] : e.keywords) self(value, self);
+    };
+    visit(d.equations[k].value, visit);
+    d.dependencies[k].assign(reads.begin(), reads.end());
+  }
+  for (const auto& g : d.graphs) find_dependencies(*g);
+}
+
+class Checker {
+ public:
+  Checker(const Definition& d, std::vector<Diagnostic>& diagnostics, Checker* outer)
+      : d_(d), diagnostics_(diagnostics), outer_(outer) {}
+
+  void check() {
+    for (const ImportDef& i : d_.imports) keywords(i.value);
+    for (const ArgDef& a : d_.args) {
+      if (a.default_value) expression(*a.default_value);
+    }
+    for (const InputDef& i : d_.inputs) {
+      shape(i.shape);
+      if (i.below) expression(*i.below);
+      if (!i.lengths_of.empty() && !d_.symbols.count(i.lengths_of)) {
+        error("E0207 unknown-name", i.at, "lengths_of: no size is called '" + i.lengths_of + "'",
+              did_you_mean(i.lengths_of, {d_.symbols.begin(), d_.symbols.end()}));
+      }
+    }
+    for (const ParameterDef& p : d_.parameters) {
+      shape(p.shape);
+      of(p.of, p.at);
+    }
+    for (const ir::Equation& e : d_.equations) {
+      for (const ir::Equation::Target& t : e.targets) shape(t.sizes);
+      expression(e.value);
+    }
+    for (const StateDef& s : d_.states) {
+      shape(s.shape);
+      of(s.of, s.at);
+      if (s.begin) expression(*s.begin);
+      if (s.next) expression(*s.next);
+    }
+    for (const InstanceDef& i : d_.instances) instance(i);
+    for (const OutputDef& o : d_.outputs) expression(o.value);
+    for (const auto& g : d_.graphs) Checker(*g, diagnostics_, this).check();
+    unread();
+  }
+
+ private:
+  void error(std::string code, const Location& at, std::string text, const std::string& help = "") {
+    diagnostics_.push_back({Severity::kError, std::move(code), at, std::move(text),
+                            help.empty() ? std::vector<std::string>{} : std::vector<std::string>{"help: " + help}});
+  }
+  void warning(std::string code, const Location& at, std::string text) {
+    diagnostics_.push_back({Severity::kWarning, std::move(code), at, std::move(text), {}});
+  }
+
+  void shape(const std::vector<Expression>& sizes) {
+    for (const Expression& s : sizes) expression(s);
+  }
+
+  void of(const std::string& path, const Location& at) {
+    if (path.empty()) return;
+    const std::string first = path.substr(0, path.find('.'));
+    const Member* m = d_.member(first);
+    if (m && (m->kind == Member::Kind::kInstance || m->kind == Member::Kind::kState)) {
+      used_.insert(first);
+      return;
+    }
+    std::vector<std::string> known;
+    for (const InstanceDef& i : d_.instances) known.push_back(i.name);
+    error("E0207 unknown-name", at, "of: no call, scan or repeat is called '" + first + "'", did_you_mean(first, known));
+  }
+
+  void instance(const InstanceDef& i) {
+    if (i.graph.kind == Expression::Kind::kName) {
+      name_of_graph(i.graph, i.graph.path[0]);
+    } else if (i.graph.kind == Expression::Kind::kCall) {
+      name_of_graph(i.graph, i.graph.text);
+      keywords(i.graph);
+    } else {
+      keywords(i.graph);
+    }
+    in_repeat_ = i.kind == InstanceDef::Kind::kRepeat;
+    for (const auto* list : {&i.args, &i.inputs, &i.begins, &i.each, &i.carry}) {
+      for (const ir::Binding& b : *list) {
+        if (b.name.empty() && list != &i.begins) {
+          error("E0202 no-binding", b.at, "this binding has no name", "write name = expression");
+        }
+        expression(b.value);
+      }
+    }
+    if (i.lengths) expression(*i.lengths);
+    if (i.times) expression(*i.times);
+    in_repeat_ = false;
+    if (!i.parameters.empty()) {
+      const Member* m = d_.member(i.parameters);
+      if (!m || m->kind != Member::Kind::kInstance || i.parameters == i.name) {
+        error("E0207 unknown-name", i.at, "parameters: no other call is named '" + i.parameters + "'");
+      }
+    }
+  }
+
+  void name_of_graph(const Expression& at, const std::string& name) {
+    for (Checker* c = this; c; c = c->outer_) {
+      if (c->d_.local_graph(name)) return;
+      if (c->d_.has_arg(name)) {
+        c->used_.insert(name);
+        return;
+      }
+    }
+    std::vector<std::string> known;
+    for (Checker* c = this; c; c = c->outer_) {
+      for (const ImportDef& i : c->d_.imports) known.push_back(i.name);
+      for (const auto& g : c->d_.graphs) known.push_back(g->name);
+    }
+    std::string help = did_you_mean(name, known);
+    if (help.empty()) help = "import: \"" + name + " = path/of/a/graph.pbtxt\" brings one in";
+    error("E0211 unknown-graph", at.at, "no import or local graph is called '" + name + "'", help);
+  }
+
+  void keywords(const Expression& e) {
+    for (const auto& [name, value] : e.keywords) expression(value);
+    for (const Expression& o : e.operands)
+      error("E0202 no-binding", o.at, "a graph's args are given by name", "write name = expression");
+  }
+
+  void expression(const Expression& e) {
+    switch (e.kind) {
+      case Expression::Kind::kName: name(e); return;
+      case Expression::Kind::kGraph: keywords(e); return;
+      case Expression::Kind::kCall: call(e); break;
+      default: break;
+    }
+    for (const Expression& o : e.operands) expression(o);
+    for (const auto& [key, value] : e.keywords) expression(value);
+    for (const ir::Subscript& s : e.subscripts) {
+      if (s.begin) expression(*s.begin);
+      if (s.end) expression(*s.end);
+    }
+  }
+
+  void call(const Expression& e) {
+    if (e.infix) return;
+    const std::string& op = e.text;
+    if (op == "next") {
+      const bool named = e.operands.size() == 1 && e.keywords.empty() && e.operands[0].kind == Expression::Kind::kName;
+      const Member* m = named ? d_.member(e.operands[0].path[0]) : nullptr;
+      if (!m || m->kind != Member::Kind::kState) {
+        std::vector<std::string> known;
+        for (const StateDef& s : d_.states) known.push_back(s.name);
+        error("E0216 no-state", e.at, "next(…) takes the name of a state of this graph",
+              named ? did_you_mean(e.operands[0].path[0], known) : "");
+      }
+      return;
+    }
+    if (op == "step") {
+      if (!e.operands.empty() || !e.keywords.empty()) error("E0305 wrong-operands", e.at, "step() takes nothing");
+      return;
+    }
+    if (op == "history") {
+      if (e.operands.size() != 1 || !e.keywords.empty()) error("E0305 wrong-operands", e.at, "history(x) takes one value");
+      return;
+    }
+    const ir::OpSchema* schema = ir::OpRegistry::instance().find(op);
+    if (schema && !schema->internal) return;
+    for (Checker* c = this; c; c = c->outer_) {
+      if (c->d_.has_arg(op) || c->d_.local_graph(op)) {
+        c->used_.insert(op);
+        return;
+      }
+    }
+    std::vector<std::string> known = {"next", "step", "history"};
+    for (const ir::OpSchema* o : ir::OpRegistry::instance().all()) {
+      if (!o->internal) known.push_back(o->name);
+    }
+    std::string help = did_you_mean(op, known);
+    error("E0212 unknown-op", e.at, "no op is called '" + op + "'",
+          (help.empty() ? "" : help + " ") + "`graphrun help` lists them");
+  }
+
+  void name(const Expression& e) {
+    const std::string& first = e.path[0];
+    if (const Member* m = d_.member(first)) {
+      used_.insert(first);
+      if (m->kind == Member::Kind::kInstance && e.path.size() == 1) {
+        error("E0213 whole-instance", e.at, "'" + first + "' is a call; an expression takes one of its results",
+              "say " + first + ".NAME, an output of its graph, or " + first + ".end, its states");
+      }
+      return;
+    }
+    if (d_.symbols.count(first) || (first == "index" && in_repeat_)) return;
+    for (Checker* c = this; c; c = c->outer_) {
+      if (c->d_.local_graph(first)) return;
+      if (c->d_.has_arg(first)) {
+        c->used_.insert(first);
+        return;
+      }
+    }
+    unknown(e);
+  }
+
+  void unknown(const Expression& e) {
+    const std::string& first = e.path[0];
+    if (outer_) {
+      for (Checker* c = outer_; c; c = c->outer_) {
+        if (c->d_.member(first)) {
+          return error(
+              "E0217 outer-value", e.at,
+              "'" + first + "' is a value of the file around this graph; a local graph sees its args and imports alone",
+              "hand it in: input { name: \"" + first + "\" … } here and input: \"" + first + "\" in the call");
+        }
+      }
+    }
+    std::vector<std::string> known(d_.symbols.begin(), d_.symbols.end());
+    for (const auto& [name, member] : d_.members) known.push_back(name);
+    for (Checker* c = outer_; c; c = c->outer_) {
+      for (const ArgDef& a : c->d_.args) known.push_back(a.name);
+    }
+    std::string help = did_you_mean(first, known);
+    if (ir::OpRegistry::instance().find(first)) help = "'" + first + "' is an op: call it, " + first + "(…)";
+    error("E0207 unknown-name", e.at, "nothing is called '" + first + "' in graph '" + d_.name + "'", help);
+  }
+
+  void unread() {
+    for (const InputDef& i : d_.inputs) {
+      if (!used_.count(i.name)) {
+        error("E0208 never-read", i.at, "no expression reads the input '" + i.name + "'", "remove it, or read it");
+      }
+    }
+    for (const ParameterDef& p : d_.parameters) {
+      if (!used_.count(p.name))
+        error("E0208 never-read", p.at, "no expression reads the parameter '" + p.name + "'", "remove it, or read it");
+    }
+    for (const ir::Equation& e : d_.equations) {
+      bool any = false;
+      for (const ir::Equation::Target& t : e.targets) any |= used_.count(t.name) != 0;
+      if (!any) warning("E0209 never-read", e.targets[0].at, "nothing reads '" + e.targets[0].name + "'");
+    }
+    for (const ArgDef& a : d_.args) {
+      if (!used_.count(a.name)) warning("E0209 never-read", a.at, "nothing reads the arg '" + a.name + "'");
+    }
+    for (const InstanceDef& i : d_.instances) {
+      if (!used_.count(i.name)) warning("E0209 never-read", i.at, "nothing reads a result of '" + i.name + "'");
+    }
+  }
+
+  const Definition& d_;
+  std::vector<Diagnostic>& diagnostics_;
+  Checker* outer_;
+  std::set<std::string, std::less<>> used_;
+  bool in_repeat_ = false;
+};
+
+}  // namespace
+
+void resolve_names(Definition& definition, std::vector<Diagnostic>& diagnostics) {
+  find_symbols(definition);
+  find_dependencies(definition);
+  Checker(definition, diagnostics, nullptr).check();
+}
+
+}  // namespace graphrun::frontend

@@ -1,0 +1,379 @@
+// Scans: an instance in a region of its own, closed into a node. Padding is written into the body here, as selections.
+#include <algorithm>
+
+#include "compiler/frontend/instance.h"
+
+namespace graphrun::frontend {
+namespace {
+
+class Scan : public Sub {
+ public:
+  using Sub::Sub;
+
+  StateTree tree() override { return body().tree(); }
+  ir::TensorType leaf_type(const Leaf& leaf) override { return body().leaf_type(leaf); }
+  // A scan is no part of its caller's states; its own begin where its graph says so.
+  Meaning zero(const Leaf& leaf) override { return first().zero(leaf); }
+
+  Meaning end() override {
+    run();
+    return fill(tree(), [this](const Leaf& leaf) -> Meaning {
+      const auto it = ends_.find(dotted(leaf));
+      if (it == ends_.end()) throw state_failures_.at(dotted(leaf));
+      return it->second;
+    });
+  }
+
+  Meaning output(const std::string& name, const Location& at) override {
+    if (!graph_->definition->output(name)) body().output(name, at);  // fails, and says so
+    run();
+    if (const auto it = output_failures_.find(name); it != output_failures_.end()) throw it->second;
+    return outputs_.at(name);
+  }
+
+ private:
+  Region& inner() {
+    body();
+    return *region_;
+  }
+
+  // The body's instance; its inputs are slices and what is the same at every step.
+  Instance& body() {
+    if (body_) return *body_;
+    region_ = std::make_unique<Region>(&parent_.region());
+    region_->graph.name = path_.substr(0, path_.size() - 1);
+    region_->reverse = def_.reverse;
+    region_->step = region_->builder.input("step", {Type::kInt32, {}});
+    Instance::Setup s = setup({}, path_, *region_);
+    bind(s.inputs, def_.inputs, {});
+    bind(s.inputs, def_.each, {}, [this](const Meaning& all) { return slice(all); });
+    check_inputs(s.inputs);
+    body_ = std::make_unique<Instance>(parent_.expansion(), std::move(s));
+    body_->set_states([this](const Leaf& leaf) -> std::optional<Meaning> { return Meaning(region_->ref(before(leaf))); });
+    return *body_;
+  }
+
+  // The graph as it stands before the first step, around the loop: what states begin with may need it.
+  Instance& first() {
+    if (first_) return *first_;
+    Instance::Setup s = setup({}, path_, parent_.region());
+    bind(s.inputs, def_.inputs, {});
+    bind(s.inputs, def_.each, {}, [this](const Meaning& all) {
+      Scope scope{&parent_, {}, path_ + "first", 0};
+      return apply_op("index", {all}, {{"axis", Meaning::number(0)}, {"at", Meaning::number(0)}}, at(), scope);
+    });
+    first_ = std::make_unique<Instance>(parent_.expansion(), std::move(s));
+    return *first_;
+  }
+
+  Dim steps() {
+    if (steps_) return *steps_;
+    for (const ir::Binding& b : def_.each) {
+      const Meaning all = stacked(parent_.evaluate(b.value, path_ + b.name), parent_.region(), at());
+      const TensorRef* t = all.tensor();
+      const Location where = parent_.at(b.value.at);
+      if (!t) fail("E0243 no-sequence", where, "each: '" + b.name + "' must be a sequence [time, …], found " + all.describe());
+      const ir::TensorType& type = t->region->type(t->id);
+      if (type.shape.empty())
+        fail("E0243 no-sequence", where, "each: '" + b.name + "' must be a sequence [time, …], found " + type.str());
+      if (steps_ && *steps_ != type.shape[0]) {
+        fail("E0244 steps-differ", where,
+             "the sequences of scan '" + def_.name + "' have different lengths: " + steps_->str() + " and " +
+                 type.shape[0].str());
+      }
+      steps_ = type.shape[0];
+    }
+    if (!steps_) fail("E0214 no-sequence", at(), "scan '" + def_.name + "' has no `each`");
+    region_->steps = *steps_;
+    return *steps_;
+  }
+
+  Meaning slice(const Meaning& all) {
+    steps();
+    Region& outside = parent_.region();
+    const ir::ValueId sequence = as_value(all, outside, at(), "each");
+    for (std::size_t k = 0; k < region_->each_operands.size(); ++k) {
+      if (region_->each_operands[k] == sequence) return region_->ref(slices_[k]);
+    }
+    ir::TensorType type = outside.type(sequence);
+    const std::string name = outside.graph.value(sequence).name;
+    type.shape.erase(type.shape.begin());
+    const ir::ValueId id = region_->builder.input(name, type);
+    region_->each.push_back(id);
+    region_->each_operands.push_back(sequence);
+    // What stands at a padded step may be anything, and 0 * infinity would leak into gradients.
+    ir::ValueId clean = id;
+    if (type.type == Type::kFloat && def_.lengths && row_axis(type.shape)) clean = selected(id, ir::kNone, "each");
+    slices_.push_back(clean);
+    return region_->ref(clean);
+  }
+
+  // The rows that are not padded at this step: BOOL, shaped like lengths; absent where the scan has no lengths.
+  ir::ValueId live() {
+    if (live_ == ir::kNone) {
+      Region& outside = parent_.region();
+      const Meaning m = parent_.evaluate(*def_.lengths, path_ + "lengths");
+      const Location where = parent_.at(def_.lengths->at);
+      const ir::ValueId lengths = as_value(m, outside, where, "lengths");
+      const ir::TensorType type = outside.type(lengths);
+      if (type.type != Type::kInt32) fail("E0303 wrong-type", where, "lengths must be INT32, found " + type.str());
+      lengths_shape_ = type.shape;
+      region_->builder.set_name(path_ + "live");
+      region_->builder.set_location(at());
+      live_ = region_->builder.op("lt", {region_->step, region_->use(outside.ref(lengths))});
+    }
+    return live_;
+  }
+
+  // Where the rows are among the axes of a value of one step: where the shape of lengths stands.
+  std::optional<std::size_t> row_axis(const Shape& shape) {
+    live();
+    const std::size_t n = lengths_shape_.size();
+    for (std::size_t k = 0; k + n <= shape.size(); ++k) {
+      if (std::equal(lengths_shape_.begin(), lengths_shape_.end(), shape.begin() + static_cast<std::ptrdiff_t>(k))) return k;
+    }
+    return std::nullopt;
+  }
+
+  // `value` where the row is live, else `other` (kNone: zeros).
+  ir::ValueId selected(ir::ValueId value, ir::ValueId other, const std::string& what) {
+    if (!def_.lengths) return value;
+    const ir::TensorType type = region_->type(value);
+    const auto row = row_axis(type.shape);
+    if (!row) {
+      fail("E0245 no-rows", at(),
+           "scan '" + def_.name + "' has lengths " + str(lengths_shape_) + ", but " + what + " " + type.str() +
+               " has no such axis, so that a padded row can't be told from a real one");
+    }
+    ir::Builder& b = region_->builder;
+    b.set_name(path_ + "masked");
+    const auto found = lives_.find(type.shape.size() - *row);
+    ir::ValueId mask = found == lives_.end() ? live() : found->second;
+    if (found == lives_.end()) {
+      for (std::size_t k = *row + lengths_shape_.size(); k < type.shape.size(); ++k)
+        mask = b.op("expand", {mask}, {{"axis", std::int64_t{-1}}});
+      lives_.emplace(type.shape.size() - *row, mask);
+    }
+    if (other == ir::kNone) other = b.constant(0, type.type);
+    return b.op("where", {mask, value, other});
+  }
+
+  // The value of a state before the step: made when first asked for.
+  ir::ValueId before(const Leaf& leaf) {
+    const std::string name = dotted(leaf);
+    for (const Region::State& s : region_->states) {
+      if (s.name == name) return s.before;
+    }
+    const ir::TensorType type = body().leaf_type(leaf);
+    Region::State s;
+    s.name = name;
+    s.before = region_->builder.input(path_ + name + ".before", type);
+    region_->states.push_back(s);
+    return s.before;
+  }
+
+  Region::State* made(const std::string& name) {
+    for (Region::State& s : region_->states) {
+      if (s.name == name) return &s;
+    }
+    return nullptr;
+  }
+
+  // The value after the step, as what the state is: of its type and shape, kept where the row is padded.
+  ir::ValueId after(const Leaf& leaf, const Location& where) {
+    const Meaning next = body().next(leaf, where);
+    const ir::ValueId state = before(leaf);
+    const ir::ValueId value = fitted(next, region_->type(state), *region_, where, "state '" + dotted(leaf) + "': next");
+    return selected(value, state, "state '" + dotted(leaf) + "'");
+  }
+
+  ir::ValueId fitted(const Meaning& m, const ir::TensorType& type, Region& r, const Location& where, const std::string& what) {
+    r.builder.set_location(where);
+    ir::ValueId v = as_value(m, r, where, what, type.type);
+    if (m.number() || m.dim()) v = r.builder.cast(v, type.type);
+    const ir::TensorType found = r.type(v);
+    if (found == type) return v;
+    if (found.type == type.type && found.shape.empty()) return r.builder.op("broadcast_to", {v}, {{"shape", type.shape}});
+    fail("E0246 state-shape", where, what + " is " + found.str() + ", but the state is " + type.str());
+  }
+
+  Location state_at(const Leaf& leaf) {
+    const Member* m = graph_->definition->member(leaf[0]);
+    if (m && m->kind == Member::Kind::kState) {
+      const StateDef& s = graph_->definition->states[m->index];
+      return body().at(s.next ? s.next->at : s.at);
+    }
+    return at();
+  }
+
+  void run() {
+    if (failure_) throw *failure_;
+    if (ran_) return;
+    if (running_) fail("E0225 cycle", at(), "scan '" + def_.name + "' depends on its own result");
+    running_ = true;
+    try {
+      build();
+      ran_ = true;
+    } catch (const Failure& f) {
+      failure_ = f;
+      throw;
+    }
+  }
+
+  struct Wanted {
+    std::string name;
+    Meaning value;
+  };
+
+  void build() {
+    Instance& b = body();
+    steps();
+    // Outputs first: what no output and no read state needs may be missing.
+    std::vector<Wanted> wanted;
+    Failure failure;
+    for (const OutputDef& o : graph_->definition->outputs) {
+      try {
+        wanted.push_back({o.name, masked(b.output(o.name, at()), o.name)});
+      } catch (const Failure& f) {
+        output_failures_.emplace(o.name, f);
+      }
+    }
+    const std::vector<Leaf> all = leaves(b.tree());
+    std::map<std::string, ir::ValueId> nexts;
+    for (const Leaf& leaf : all) {
+      try {
+        nexts[dotted(leaf)] = after(leaf, state_at(leaf));
+      } catch (const Failure& f) {
+        state_failures_.emplace(dotted(leaf), f);
+      }
+    }
+    // A state that something reads must have a next and a begin; others may fail in silence.
+    for (const Leaf& leaf : all) {
+      Region::State* s = made(dotted(leaf));
+      if (!s) continue;
+      const auto n = nexts.find(dotted(leaf));
+      if (n == nexts.end()) {
+        failure.add(state_failures_.at(dotted(leaf)));
+        continue;
+      }
+      try {
+        const ir::ValueId begin = begin_of(leaf, s->before);
+        s = made(dotted(leaf));
+        s->after = n->second;
+        s->begin = begin;
+      } catch (const Failure& f) {
+        failure.add(f);
+      }
+    }
+    if (!failure.why.empty()) throw failure;
+    close(wanted);
+  }
+
+  ir::ValueId begin_of(const Leaf& leaf, ir::ValueId state) {
+    std::optional<Meaning> v = given(body().tree(), leaf, {});
+    const Location where = def_.begins.empty() ? at() : parent_.at(def_.begins[0].value.at);
+    if (!v) v = first().zero(leaf);
+    parent_.region().builder.set_name(path_ + dotted(leaf) + ".begin");
+    return fitted(*v, region_->type(state), parent_.region(), where, "state '" + dotted(leaf) + "': begin");
+  }
+
+  // An output of one step as tensors with zeros in padded rows.
+  Meaning masked(const Meaning& m, const std::string& what) {
+    if (const Members* members = m.bundle()) {
+      Members out;
+      for (const auto& [name, member] : *members) out.emplace_back(name, masked(member, what));
+      return Meaning::bundle(std::move(out));
+    }
+    if (const std::vector<Meaning>* members = m.stack()) {
+      std::vector<Meaning> out;
+      for (const Meaning& member : *members) out.push_back(masked(member, what));
+      return Meaning::stack(std::move(out));
+    }
+    const ir::ValueId v = as_value(m, *region_, at(), "output '" + what + "'");
+    if (region_->history) {
+      for (const Dim& d : region_->type(v).shape) {
+        if (d.as_symbol() == region_->history) {
+          fail("E0247 history-leaves", at(),
+               "output '" + what + "' " + region_->type(v).str() +
+                   " has an axis of all steps so far, which differs from step to step");
+        }
+      }
+    }
+    region_->builder.set_location(at());
+    return region_->ref(selected(v, ir::kNone, "output '" + what + "'"));
+  }
+
+  void close(const std::vector<Wanted>& wanted) {
+    Region& r = *region_;
+    Region& outside = parent_.region();
+    std::vector<ir::ValueId> operands;
+    std::vector<ir::Input> inputs;
+    const auto feed = [&](ir::ValueId here, ir::ValueId there) {
+      inputs.push_back({here, std::nullopt, std::nullopt});
+      operands.push_back(there);
+    };
+    for (const Region::State& s : r.states) feed(s.before, s.begin);
+    for (std::size_t k = 0; k < r.each.size(); ++k) feed(r.each[k], r.each_operands[k]);
+    for (std::size_t k = 0; k < r.captured.size(); ++k) feed(r.captured[k], r.captured_operands[k]);
+    inputs.push_back({r.step, std::nullopt, std::nullopt});
+    r.graph.inputs = std::move(inputs);
+    for (const Region::State& s : r.states) r.graph.outputs.push_back({s.name, s.after});
+    const std::size_t states = r.states.size(), each = r.each.size();
+    std::vector<std::string> names;
+    const auto collect = [&](const Meaning& m, const std::string& name, auto& self) -> void {
+      if (const Members* members = m.bundle()) {
+        for (const auto& [n, member] : *members) self(member, name + "." + n, self);
+      } else if (const std::vector<Meaning>* stack = m.stack()) {
+        for (std::size_t k = 0; k < stack->size(); ++k) self((*stack)[k], name + "." + std::to_string(k), self);
+      } else {
+        r.graph.outputs.push_back({name, m.tensor()->id});
+      }
+    };
+    for (const Wanted& w : wanted) collect(w.value, w.name, collect);
+
+    std::vector<std::string> ends;
+    for (const Region::State& s : r.states) ends.push_back(s.name);
+    outside.builder.set_location(at());
+    outside.builder.set_name(path_.substr(0, path_.size() - 1));
+    const std::vector<ir::ValueId> results =
+        outside.builder.scan(std::move(operands), r.graph, states, each, *steps_, def_.reverse);
+    for (std::size_t k = 0; k < states; ++k) {
+      ir::Value& v = outside.graph.value(results[k]);
+      v.name = outside.builder.unique(path_ + "end." + ends[k]);
+      ends_.emplace(ends[k], outside.ref(results[k]));
+    }
+    std::size_t next = states;
+    const auto give = [&](const Meaning& m, auto& self) -> Meaning {
+      if (const Members* members = m.bundle()) {
+        Members out;
+        for (const auto& [n, member] : *members) out.emplace_back(n, self(member, self));
+        return Meaning::bundle(std::move(out));
+      }
+      if (const std::vector<Meaning>* stack = m.stack()) {
+        std::vector<Meaning> out;
+        for (const Meaning& member : *stack) out.push_back(self(member, self));
+        return Meaning::stack(std::move(out));
+      }
+      return outside.ref(results[next++]);
+    };
+    for (const Wanted& w : wanted) outputs_.emplace(w.name, give(w.value, give));
+  }
+
+  std::unique_ptr<Region> region_;
+  std::unique_ptr<Instance> body_, first_;
+  std::optional<Dim> steps_;
+  std::vector<ir::ValueId> slices_;
+  Shape lengths_shape_;
+  ir::ValueId live_ = ir::kNone;
+  std::map<std::size_t, ir::ValueId> lives_;  // by the axes after it
+  bool running_ = false, ran_ = false;
+  std::optional<Failure> failure_;
+  std::map<std::string, Meaning> ends_, outputs_;
+  std::map<std::string, Failure> state_failures_, output_failures_;
+};
+
+}  // namespace
+
+std::unique_ptr<Sub> make_scan(Instance& parent, const InstanceDef& def) { return std::make_unique<Scan>(parent, def); }
+
+}  // namespace graphrun::frontend

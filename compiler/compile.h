@@ -55,6 +55,11 @@ struct SourceFile {
 ir::Graph load_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings = nullptr,
                      std::vector<SourceFile>* files = nullptr);
 
+// The two stages of load_graph: files to one typed graph (throws as it does), then verified and without what nothing needs.
+ir::Graph expand_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings = nullptr,
+                       std::vector<SourceFile>* files = nullptr);
+ir::Graph check_graph(ir::Graph expanded);
+
 // differentiate (with `train`), passes, schedule, plan memory.
 Program compile(const ir::Graph& checked, const CompileOptions& options = {}, const TrainOptions* train = nullptr);
 

@@ -1,0 +1,106 @@
+// The compiler, top to bottom, in the order in which data flows.
+#include "compiler/compile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "compiler/fetch.h"
+#include "compiler/frontend/expand.h"
+#include "compiler/frontend/library.h"
+#include "compiler/ir/verifier.h"
+#include "compiler/lower.h"
+#include "compiler/memory.h"
+#include "compiler/passes/dead_code.h"
+#include "compiler/passes/pass.h"
+#include "compiler/schedule.h"
+#include "compiler/training.h"
+
+namespace graphrun {
+namespace {
+
+bool has_errors(const std::vector<Diagnostic>& diagnostics) {
+  return std::any_of(diagnostics.begin(), diagnostics.end(),
+                     [](const Diagnostic& d) { return d.severity == Severity::kError; });
+}
+
+// One mistake may be found when a file is read and again when it is expanded.
+std::vector<Diagnostic> without_repetition(const std::vector<Diagnostic>& diagnostics) {
+  std::vector<Diagnostic> out;
+  std::set<std::string> seen;
+  for (const Diagnostic& d : diagnostics) {
+    if (seen.insert(d.code.substr(0, 5) + d.at.str() + (d.at.known() ? "" : d.text)).second) out.push_back(d);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    if (a.severity != b.severity) return a.severity == Severity::kError;
+    if (!a.at.known() || !b.at.known() || *a.at.file != *b.at.file) return false;
+    return std::pair(a.at.line, a.at.column) < std::pair(b.at.line, b.at.column);
+  });
+  return out;
+}
+
+class Stages {
+ public:
+  explicit Stages(const CompileOptions& options) : options_(options) {}
+  ir::Graph done(const char* stage, ir::Graph graph) {
+    const auto now = std::chrono::steady_clock::now();
+    if (options_.observe) options_.observe(stage, graph, std::chrono::duration<double>(now - begin_).count());
+    begin_ = std::chrono::steady_clock::now();
+    return graph;
+  }
+
+  void restart() { begin_ = std::chrono::steady_clock::now(); }
+
+ private:
+  const CompileOptions& options_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+ir::Graph expand_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings, std::vector<SourceFile>* files) {
+  std::vector<Diagnostic> diagnostics;
+  frontend::Library library(frontend::find_graphs_root(request.path, request.graphs_root), diagnostics);
+  const frontend::Definition* root = request.from_graphs ? library.load(request.path, {}) : library.load_file(request.path);
+  ir::Graph graph;
+  // Beyond syntax, everything is looked for before anything is told.
+  const auto syntax = [](const Diagnostic& d) { return d.code.rfind("E01", 0) == 0; };
+  if (root && std::none_of(diagnostics.begin(), diagnostics.end(), syntax)) {
+    graph = frontend::expand(library, *root, request, diagnostics);
+  }
+  diagnostics = without_repetition(diagnostics);
+  if (has_errors(diagnostics)) throw UserError(ExitCode::kInvalidGraph, std::move(diagnostics));
+  if (warnings) *warnings = std::move(diagnostics);
+  if (files) *files = library.files();
+  return graph;
+}
+
+ir::Graph check_graph(ir::Graph expanded) {
+  ir::verify(expanded, "expand");
+  ir::Graph graph = drop_unneeded(std::move(expanded));
+  ir::verify(graph, "drop_unneeded");
+  return graph;
+}
+
+ir::Graph load_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings, std::vector<SourceFile>* files) {
+  return check_graph(expand_graph(request, warnings, files));
+}
+
+Program compile(const ir::Graph& checked, const CompileOptions& options, const TrainOptions* train) {
+  Stages stages(options);
+  ir::Graph graph = checked;
+  if (train) {
+    graph = stages.done("differentiated", add_training(std::move(graph), *train));
+    ir::verify(graph, "differentiate");
+  }
+  if (!options.fetches.empty()) graph = with_fetches(std::move(graph), options.fetches);
+  graph = stages.done("pruned", drop_unneeded(std::move(graph)));
+  graph = run_passes(std::move(graph), options.disabled_passes, options.observe);
+  stages.restart();
+  graph = stages.done("scheduled", schedule(std::move(graph)));
+  const MemoryPlan plan = plan_memory(graph);
+  stages.done("planned", graph);
+  return lower(graph, plan, options.precision);
+}
+
+}  // namespace graphrun

@@ -1,0 +1,64 @@
+#include "compiler/fetch.h"
+
+namespace graphrun {
+namespace {
+
+using ir::kNone;
+using ir::ValueId;
+
+// The value of that name in the graph, brought out of the scans that hold it; kNone where there is none.
+ValueId expose(ir::Graph& graph, const std::string& name) {
+  for (std::size_t v = 0; v < graph.values.size(); ++v) {
+    if (graph.values[v].name == name) return static_cast<ValueId>(v);
+  }
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (!ir::is_scan(graph.nodes[n])) continue;
+    ir::Graph& body = graph.nodes[n].regions[0];
+    const ValueId inner = expose(body, name);
+    if (inner == kNone) continue;
+    const std::size_t states = ir::scan_layout(graph.nodes[n]).states;
+    for (std::size_t o = states; o < body.outputs.size(); ++o) {
+      if (body.outputs[o].value == inner) return graph.nodes[n].outputs[o];
+    }
+    ir::TensorType type = body.type(inner);
+    type.shape.insert(type.shape.begin(), graph.nodes[n].attributes.dim("steps"));
+    body.outputs.push_back({name, inner});
+    const auto id = static_cast<ValueId>(graph.values.size());
+    graph.values.push_back(
+        {name, type, static_cast<std::int32_t>(n), static_cast<std::int32_t>(graph.nodes[n].outputs.size())});
+    graph.nodes[n].outputs.push_back(id);
+    return id;
+  }
+  return kNone;
+}
+
+void all_names(const ir::Graph& graph, std::vector<std::string>& out) {
+  for (const ir::Value& v : graph.values) out.push_back(v.name);
+  for (const ir::Node& n : graph.nodes) {
+    for (const ir::Graph& r : n.regions) all_names(r, out);
+  }
+}
+
+}  // namespace
+
+ir::Graph with_fetches(ir::Graph graph, const std::vector<std::string>& names) {
+  std::vector<ir::Output> outputs;
+  for (const std::string& name : names) {
+    const ir::Output* o = graph.output(name);
+    const ValueId v = o ? o->value : expose(graph, name);
+    if (v == kNone) {
+      std::vector<std::string> known;
+      for (const ir::Output& k : graph.outputs) known.push_back(k.name);
+      all_names(graph, known);
+      const std::string hint = did_you_mean(name, known);
+      throw UserError(ExitCode::kUsage, "E0403 unknown-fetch",
+                      "graph '" + graph.name + "' has no output or value '" + name + "'",
+                      {"help: " + (hint.empty() ? std::string("`graph-dump FILE --stage=checked` prints them all") : hint)});
+    }
+    outputs.push_back({name, v});
+  }
+  graph.outputs = std::move(outputs);
+  return graph;
+}
+
+}  // namespace graphrun

@@ -1,0 +1,16 @@
+// What a program gives back, chosen by name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace graphrun {
+
+// `graph` with just these outputs, in this order: outputs by name, or any other value by its path, "read.forward.i". A value
+// inside of scans comes out stacked, an axis of steps for each scan around it. Throws UserError (kUsage, E0403) naming near
+// ones.
+ir::Graph with_fetches(ir::Graph graph, const std::vector<std::string>& names);
+
+}  // namespace graphrun

@@ -114,6 +114,10 @@ class OpDefinition {
     schema_.identity = std::move(when);
     return *this;
   }
+  OpDefinition& Commutative() {
+    schema_.commutative = true;
+    return *this;
+  }
   OpDefinition& Pointwise() {
     schema_.pointwise = true;
     return *this;

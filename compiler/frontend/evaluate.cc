@@ -350,7 +350,8 @@ Meaning subscript(Instance& i, Meaning value, const Expression& e, std::size_t f
     if (from + 1 == e.subscripts.size()) {
       const auto bound = [&](const std::optional<Expression>& b, std::size_t otherwise) {
         if (!b) return otherwise;
-        const Number* n = i.evaluate(*b, scope).number();
+        const Meaning m = i.evaluate(*b, scope);
+        const Number* n = m.number();
         const double k = n ? (n->value < 0 ? n->value + static_cast<double>(members->size()) : n->value) : -1;
         if (k < 0 || k > static_cast<double>(members->size()))
           fail("E0312 bad-index", at, "a bound outside of the repetitions");

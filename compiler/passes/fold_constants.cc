@@ -1,0 +1,153 @@
+#include "compiler/passes/fold_constants.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+
+#include "compiler/ir/op.h"
+#include "runtime/kernel.h"
+
+namespace graphrun {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::OpSchema;
+using ir::TensorType;
+using ir::ValueId;
+
+struct Scalar {
+  Type type;
+  double value;
+};
+
+// Room for one element of any dtype.
+struct alignas(kAlignment) Cell {
+  std::array<std::byte, kAlignment> bytes{};
+};
+
+TensorView view(Type type, void* data) { return {data, concrete(type, Precision::kFloat64), {}}; }
+
+void store(const Scalar& s, Cell& cell) {
+  switch (s.type) {
+    case Type::kFloat: std::memcpy(cell.bytes.data(), &s.value, sizeof s.value); return;
+    case Type::kInt32: {
+      const auto i = static_cast<std::int32_t>(s.value);
+      std::memcpy(cell.bytes.data(), &i, sizeof i);
+      return;
+    }
+    case Type::kBool: cell.bytes[0] = std::byte{s.value != 0}; return;
+  }
+}
+
+double load(Type type, const Cell& cell) {
+  double real = 0;
+  std::int32_t integer = 0;
+  switch (type) {
+    case Type::kFloat: std::memcpy(&real, cell.bytes.data(), sizeof real); return real;
+    case Type::kInt32: std::memcpy(&integer, cell.bytes.data(), sizeof integer); return integer;
+    case Type::kBool: return cell.bytes[0] != std::byte{0};
+  }
+  return real;
+}
+
+// The value of an op on scalars; nothing where it has no kernel or the kernel refuses.
+std::optional<Scalar> evaluate(const Node& node, const std::vector<Scalar>& operands, Type type) {
+  const KernelFactory* factory = KernelRegistry::instance().find(node.op->name, Device::kCpu);
+  if (!factory) return std::nullopt;
+  static const SymbolValues no_symbols;
+  KernelRequest request;
+  request.attributes = &node.attributes;
+  request.symbols = &no_symbols;
+  request.absent_inputs.assign(operands.size(), false);
+  request.outputs = {view(type, nullptr)};
+  std::vector<Cell> cells(operands.size() + 1);
+  std::vector<TensorView> inputs, outputs = {view(type, cells.back().bytes.data())};
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    store(operands[i], cells[i]);
+    request.inputs.push_back(view(operands[i].type, nullptr));
+    inputs.push_back(view(operands[i].type, cells[i].bytes.data()));
+  }
+  try {
+    const Kernel kernel = (*factory)(request);
+    std::vector<Cell> workspace(kernel.workspace / sizeof(Cell) + 1);
+    KernelContext context;
+    context.attributes = &node.attributes;
+    context.inputs = inputs;
+    context.outputs = outputs;
+    context.workspace = workspace.data();
+    kernel.run(context);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+  return Scalar{type, load(type, cells.back())};
+}
+
+class Folder {
+ public:
+  explicit Folder(Graph& g) : g_(g) {}
+
+  bool run() {
+    bool changed = false;
+    for (Node& node : g_.nodes) {
+      for (Graph& region : node.regions) changed = Folder(region).run() || changed;
+      if (!node.regions.empty() || node.outputs.size() != 1 || node.op->random || node.op->update) continue;
+      const ValueId result = node.outputs[0];
+      if (node.op == &constant_) {
+        remember(result, {g_.type(result).type, node.attributes.number("value")});
+        continue;
+      }
+      const std::optional<Scalar> scalar = fold(node);
+      if (!scalar) continue;
+      remember(result, *scalar);
+      node.op = &constant_;
+      node.inputs.clear();
+      node.attributes = {};
+      node.attributes.set("value", scalar->value);
+      node.attributes.set("type", std::string(name_of(scalar->type)));
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  void remember(ValueId v, const Scalar& s) {
+    if (s.type == Type::kInt32 && !(std::abs(s.value) <= std::numeric_limits<std::int32_t>::max())) return;
+    known_[v] = s;
+  }
+
+  std::optional<Scalar> fold(const Node& node) const {
+    const TensorType& type = g_.type(node.outputs[0]);
+    if (!type.shape.empty()) return std::nullopt;
+    if (node.op->name == "dim") {
+      const Dim& size = node.attributes.dim("size");
+      const bool fits =
+          size.is_constant() && size.constant() >= 0 && size.constant() <= std::numeric_limits<std::int32_t>::max();
+      return fits ? std::optional(Scalar{Type::kInt32, static_cast<double>(size.constant())}) : std::nullopt;
+    }
+    if (!node.op->pointwise && node.op->name != "cast") return std::nullopt;
+    std::vector<Scalar> operands;
+    for (ValueId v : node.inputs) {
+      const auto it = known_.find(v);
+      if (it == known_.end()) return std::nullopt;
+      operands.push_back(it->second);
+    }
+    return evaluate(node, operands, type.type);
+  }
+
+  Graph& g_;
+  const OpSchema& constant_ = ir::OpRegistry::instance().get("constant");
+  std::unordered_map<ValueId, Scalar> known_;
+};
+
+}  // namespace
+
+PassResult fold_constants(Graph graph) {
+  const bool changed = Folder(graph).run();
+  return {std::move(graph), changed};
+}
+
+}  // namespace graphrun

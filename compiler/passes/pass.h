@@ -1,0 +1,36 @@
+// What a pass is: a function from a graph to a graph that computes the same outputs and next values. Adding one adds a header,
+// a source, a test case under tests/passes/ and one line in the list in compiler/passes/passes.cc, whose order is the order in
+// which they run. Each pass is linear in the size of the graph and keeps its inputs, outputs and variables; it works on regions
+// as on the graph itself.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace graphrun {
+
+struct PassResult {
+  ir::Graph graph;
+  bool changed = false;
+};
+
+struct Pass {
+  std::string name;
+  std::string doc;  // one line
+  PassResult (*run)(ir::Graph graph);
+};
+
+// In the order in which they run.
+const std::vector<Pass>& all_passes();
+
+// Called after each pass with its name, what it made, and the seconds that it took.
+using PassObserver = std::function<void(const std::string& pass, const ir::Graph& graph, double seconds)>;
+
+// Runs every pass whose name is not in `disabled`, and verifies what each changed; the verifier's error names the pass. Throws
+// UserError (kUsage, E0409 unknown-pass) where `disabled` holds a name that no pass has.
+ir::Graph run_passes(ir::Graph graph, const std::vector<std::string>& disabled = {}, const PassObserver& observer = nullptr);
+
+}  // namespace graphrun

@@ -1,0 +1,56 @@
+#include <algorithm>
+#include <chrono>
+
+#include "compiler/ir/verifier.h"
+#include "compiler/passes/common_subexpressions.h"
+#include "compiler/passes/dead_code.h"
+#include "compiler/passes/fold_constants.h"
+#include "compiler/passes/pass.h"
+#include "compiler/passes/simplify.h"
+
+namespace graphrun {
+
+const std::vector<Pass>& all_passes() {
+  static const std::vector<Pass> passes = {
+      {"fold_constants", "computes what depends on constants alone", fold_constants},
+      {"simplify", "drops identities, joins chains of shape changes, folds transposes into products", simplify},
+      {"common_subexpressions", "computes equal expressions once", common_subexpressions},
+      {"dead_code", "drops what no output and no variable needs", dead_code},
+  };
+  return passes;
+}
+
+namespace {
+
+void check_names(const std::vector<std::string>& disabled) {
+  std::vector<std::string> names;
+  for (const Pass& pass : all_passes()) names.push_back(pass.name);
+  for (const std::string& name : disabled) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    std::string known;
+    for (const std::string& n : names) known += (known.empty() ? "" : ", ") + n;
+    std::vector<std::string> notes;
+    if (std::string hint = did_you_mean(name, names); !hint.empty()) notes.push_back("help: " + hint);
+    notes.push_back("note: the passes are " + known);
+    throw UserError(ExitCode::kUsage, "E0409 unknown-pass", "there is no pass '" + name + "'", std::move(notes));
+  }
+}
+
+}  // namespace
+
+ir::Graph run_passes(ir::Graph graph, const std::vector<std::string>& disabled, const PassObserver& observer) {
+  using Clock = std::chrono::steady_clock;
+  check_names(disabled);
+  for (const Pass& pass : all_passes()) {
+    if (std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
+    const auto begin = Clock::now();
+    PassResult result = pass.run(std::move(graph));
+    const std::chrono::duration<double> seconds = Clock::now() - begin;
+    graph = std::move(result.graph);
+    if (result.changed) ir::verify(graph, pass.name);
+    if (observer) observer(pass.name, graph, seconds.count());
+  }
+  return graph;
+}
+
+}  // namespace graphrun

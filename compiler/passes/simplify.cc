@@ -1,0 +1,153 @@
+#include "compiler/passes/simplify.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "compiler/passes/rewrite.h"
+#include "compiler/passes/simplify_rules.h"
+
+namespace graphrun {
+namespace {
+
+using ir::Graph;
+using ir::kNone;
+using ir::Node;
+using ir::OpSchema;
+using ir::ScanLayout;
+using ir::ValueId;
+
+// A node that rules rewrite into each other without end would be a bug; no chain of real ones is as long.
+constexpr int kMostRewrites = 32;
+
+const std::vector<Rule>& rules_of(const OpSchema* op) {
+  static const auto* const table = [] {
+    auto* by_op = new std::unordered_map<const OpSchema*, std::vector<Rule>>;
+    for (const RuleTable* rules : {&arithmetic_rules(), &shape_rules()}) {
+      for (const auto& [name, rule] : *rules) {
+        if (const OpSchema* known = ir::OpRegistry::instance().find(name)) (*by_op)[known].push_back(rule);
+      }
+    }
+    return by_op;
+  }();
+  static const std::vector<Rule> none;
+  const auto it = table->find(op);
+  return it == table->end() ? none : it->second;
+}
+
+// Tries the rules of the node's op until none fires; the op may change on the way. Returns whether any did.
+bool rewrite(Graph& g, std::size_t n, Replacements& replaced) {
+  for (int round = 0; round < kMostRewrites; ++round) {
+    Match match(g, n);
+    const std::vector<Rule>& rules = rules_of(g.nodes[n].op);
+    const bool fired = std::any_of(rules.begin(), rules.end(), [&](Rule rule) { return rule(match); });
+    if (!fired) return round > 0;
+    if (match.replacement != kNone) {
+      replaced.replace(g.nodes[n].outputs[0], match.replacement);
+      return true;
+    }
+  }
+  return true;
+}
+
+// Results of a scan that its operands already are. They may keep the scan alive for a reader of another result, so that only
+// those that still have readers count as a change.
+void shorten(const Node& scan, const std::vector<bool>& read, Replacements& replaced) {
+  const ScanLayout l = ir::scan_layout(scan);
+  const Graph& body = scan.regions[0];
+  for (std::size_t k = 0; k < scan.outputs.size(); ++k) {
+    if (!read[static_cast<std::size_t>(scan.outputs[k])]) continue;
+    const ValueId inner = body.outputs[k].value;
+    const std::size_t first = k < l.states ? k : l.each_begin(), last = k < l.states ? k + 1 : l.invariant_begin();
+    for (std::size_t i = first; i < last; ++i) {
+      if (body.inputs[i].value == inner) {
+        replaced.replace(scan.outputs[k], scan.inputs[i]);
+        break;
+      }
+    }
+  }
+}
+
+std::vector<bool> values_read(const Graph& g) {
+  std::vector<bool> read(g.values.size());
+  const auto mark = [&](ValueId v) {
+    if (v != kNone) read[static_cast<std::size_t>(v)] = true;
+  };
+  for (const Node& n : g.nodes) std::for_each(n.inputs.begin(), n.inputs.end(), mark);
+  for (const ir::Output& o : g.outputs) mark(o.value);
+  for (const ir::Variable& v : g.variables) mark(v.next);
+  return read;
+}
+
+bool simplify_graph(Graph& g) {
+  bool changed = false;
+  Replacements replaced(g);
+  const bool has_scan = std::any_of(g.nodes.begin(), g.nodes.end(), ir::is_scan);
+  const std::vector<bool> read = has_scan ? values_read(g) : std::vector<bool>();
+  for (std::size_t n = 0; n < g.nodes.size(); ++n) {
+    Node& node = g.nodes[n];
+    replaced.rewire(node);
+    for (Graph& region : node.regions) changed = simplify_graph(region) || changed;
+    if (ir::is_scan(node)) {
+      shorten(node, read, replaced);
+    } else {
+      changed = rewrite(g, n, replaced) || changed;
+    }
+  }
+  changed = changed || replaced.any();
+  replaced.finish(g);
+  return changed;
+}
+
+}  // namespace
+
+const Node* Match::made_by(ValueId v, std::string_view op) const {
+  const std::int32_t node = v == kNone ? -1 : g_.value(v).node;
+  if (node < 0) return nullptr;
+  const Node& n = g_.nodes[static_cast<std::size_t>(node)];
+  return n.op->name == op ? &n : nullptr;
+}
+
+bool Match::is_constant(ValueId v, double value) const {
+  const Node* n = made_by(v, "constant");
+  return n && n->attributes.number("value") == value;
+}
+
+bool Match::is_zeros(ValueId v) const { return is_constant(v, 0) || made_by(v, "zeros"); }
+
+bool Match::become(ValueId v) {
+  if (type(v) != result()) return false;
+  replacement = v;
+  return true;
+}
+
+bool Match::become(std::string_view op, std::vector<ValueId> inputs, const ir::NamedAttributes& attributes) {
+  const OpSchema* schema = ir::OpRegistry::instance().find(op);
+  if (!schema) return false;
+  Attributes complete;
+  for (const ir::AttributeSpec& spec : schema->attributes) {
+    if (spec.default_value) complete.set(spec.name, *spec.default_value);
+  }
+  for (const auto& [name, value] : attributes) complete.set(name, value);
+  ir::InferContext c;
+  c.op = schema;
+  c.attributes = &complete;
+  for (ValueId v : inputs) c.inputs.push_back(v == kNone ? nullptr : &type(v));
+  try {
+    schema->infer(c);
+  } catch (const ir::OpError&) {
+    return false;
+  }
+  if (c.outputs.size() != 1 || c.outputs[0] != result()) return false;
+  Node& n = g_.nodes[n_];
+  n.op = schema;
+  n.inputs = std::move(inputs);
+  n.attributes = std::move(complete);
+  return true;
+}
+
+PassResult simplify(Graph graph) {
+  const bool changed = simplify_graph(graph);
+  return {std::move(graph), changed};
+}
+
+}  // namespace graphrun

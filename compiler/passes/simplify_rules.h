@@ -1,0 +1,51 @@
+// The rules of compiler/passes/simplify.h: functions from one node to another node or to a value that is already there.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/builder.h"
+#include "compiler/ir/op.h"
+
+namespace graphrun {
+
+// One node and what stands above it. A rule ends with one of the two `become`s, which check the type: where they return false
+// nothing has happened, and the rule does not fire.
+class Match {
+ public:
+  Match(ir::Graph& graph, std::size_t node) : g_(graph), n_(node) {}
+
+  const ir::Node& node() const { return g_.nodes[n_]; }
+  ir::ValueId in(std::size_t i) const { return node().inputs[i]; }
+  const ir::TensorType& type(ir::ValueId v) const { return g_.type(v); }
+  const ir::TensorType& result() const { return type(node().outputs[0]); }
+
+  // The node that made v, where its op is `op`; null otherwise.
+  const ir::Node* made_by(ir::ValueId v, std::string_view op) const;
+  // The result of which v is one.
+  int result_index(ir::ValueId v) const { return g_.value(v).result; }
+  bool is_constant(ir::ValueId v, double value) const;
+  bool is_zeros(ir::ValueId v) const;  // the constant 0, or a tensor of zeros
+
+  // The node's only result is v.
+  bool become(ir::ValueId v);
+  // The node is op(inputs; attributes) from now on; attributes that are not named have their defaults.
+  bool become(std::string_view op, std::vector<ir::ValueId> inputs, const ir::NamedAttributes& attributes = {});
+
+  // What the rule decided.
+  ir::ValueId replacement = ir::kNone;
+
+ private:
+  ir::Graph& g_;
+  std::size_t n_;
+};
+
+using Rule = bool (*)(Match&);
+using RuleTable = std::vector<std::pair<std::string_view, Rule>>;  // an op's name, a rule; in the order in which they are tried
+
+const RuleTable& arithmetic_rules();
+const RuleTable& shape_rules();
+
+}  // namespace graphrun

@@ -1,0 +1,123 @@
+// pick, one element of each row, and scatter_last, which puts elements back into rows.
+#include <algorithm>
+#include <cstdint>
+
+#include "ops/dispatch.h"
+#include "ops/indices.h"
+#include "ops/parallel.h"
+#include "ops/schema.h"
+
+namespace graphrun {
+namespace {
+
+REGISTER_OP("pick", "index")
+    .Doc(
+        "y[...] = x[..., i[...]]: one element of each row.\n"
+        "  x [..., n], i [...] in [0, n) -> y [...]\n"
+        "  let: \"score = pick(emissions, label)\"")
+    .Input("x", "[..., n]")
+    .Input("i", "[...] INT32: which element of each row")
+    .Output("y")
+    .Shape([](ir::InferContext& c) {
+      ir::require_rank_at_least(c, 0, 1);
+      ir::require_type(c, 1, Type::kInt32);
+      Shape rows = c.input(0).shape;
+      rows.pop_back();
+      if (c.input(1).shape != rows) {
+        throw ir::OpError("E0301 shape-mismatch",
+                          "pick: i " + str(c.input(1).shape) + " does not fit x " + str(c.input(0).shape),
+                          "help: there is one index for each row of x: " + str(rows));
+      }
+      c.outputs = {{c.input(0).type, std::move(rows)}};
+    })
+    .Gradient([](ir::GradientContext& c) {
+      if (!c.needs()) return;
+      const ir::ValueId i = c.b.op("expand", {c.x(1)}, {{"axis", std::int64_t{-1}}});
+      const ir::ValueId g = c.b.op("expand", {c.g()}, {{"axis", std::int64_t{-1}}});
+      c.set(0, c.b.op("scatter_last", {i, g}, {{"size", c.shape(c.x()).back()}}));
+    });
+REGISTER_KERNEL("pick", kCpu, [](const KernelRequest& request) {
+  const std::int64_t n = request.inputs[0].sizes.back(), rows = request.outputs[0].count();
+  return with_bits(request.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return Kernel{[=](const KernelContext& c) {
+      check_indices(c.inputs[1], n, "pick: index");
+      const T* x = c.inputs[0].as<T>();
+      const auto* i = c.inputs[1].as<std::int32_t>();
+      T* out = c.outputs[0].as<T>();
+      for (std::int64_t r = 0; r < rows; ++r) out[r] = x[r * n + i[r]];
+    }};
+  });
+});
+
+REGISTER_OP("scatter_last", "index")
+    .Doc(
+        "y[..., i[..., j]] = values[..., j], 0 elsewhere; the indices of a row differ from each other. The gradient of pick "
+        "and\n"
+        "topk.\n"
+        "  i, values [..., k] -> y [..., size]")
+    .Input("i", "[..., k] INT32, in [0, size)")
+    .Input("values", "[..., k] FLOAT")
+    .Required("size", AttributeKind::kDim, "of the last axis of the result")
+    .Output("y")
+    .Internal()
+    .Shape([](ir::InferContext& c) {
+      Shape out = c.input(1).shape;
+      out.back() = c.attributes->dim("size");
+      c.outputs = {{c.input(1).type, std::move(out)}};
+    })
+    .NoGradient("made by differentiation, which is done once");
+REGISTER_KERNEL("scatter_last", kCpu, [](const KernelRequest& request) {
+  const std::int64_t size = request.outputs[0].sizes.back(), k = request.inputs[0].sizes.back();
+  const std::int64_t rows = k == 0 ? 0 : request.inputs[0].count() / k, count = request.outputs[0].count();
+  return with_float(request.inputs[1].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return Kernel{[=](const KernelContext& c) {
+      check_indices(c.inputs[0], size, "scatter_last: index");
+      const auto* i = c.inputs[0].as<std::int32_t>();
+      const T* values = c.inputs[1].as<T>();
+      T* out = c.outputs[0].as<T>();
+      if (rows == 0) std::fill_n(out, count, T{0});
+      parallel_for(rows, count, [&](std::int64_t begin, std::int64_t end) {
+        std::fill(out + begin * size, out + end * size, T{0});
+        for (std::int64_t r = begin; r < end; ++r) {
+          for (std::int64_t j = 0; j < k; ++j) out[r * size + i[r * k + j]] = values[r * k + j];
+        }
+      });
+    }};
+  });
+});
+
+REGISTER_OP("one_hot", "index")
+    .Doc(
+        "y[..., k] = 1 where k = i[...], 0 elsewhere, FLOAT.\n"
+        "  i [...] in [0, depth) -> y [..., depth]\n"
+        "  let: \"target = one_hot(label, depth=labels)\"")
+    .Input("i", "[...] INT32")
+    .Required("depth", AttributeKind::kDim, "the number of classes: the size of the last axis of the result")
+    .Output("y")
+    .Shape([](ir::InferContext& c) {
+      ir::require_type(c, 0, Type::kInt32);
+      Shape out = c.input(0).shape;
+      out.push_back(c.attributes->dim("depth"));
+      c.outputs = {{Type::kFloat, std::move(out)}};
+    })
+    .NoGradient("the operand is an integer");
+REGISTER_KERNEL("one_hot", kCpu, [](const KernelRequest& request) {
+  const std::int64_t depth = request.outputs[0].sizes.back(), rows = request.inputs[0].count();
+  return with_float(request.outputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return Kernel{[=](const KernelContext& c) {
+      check_indices(c.inputs[0], depth, "one_hot: index");
+      const auto* i = c.inputs[0].as<std::int32_t>();
+      T* out = c.outputs[0].as<T>();
+      parallel_for(rows, rows * depth, [&](std::int64_t begin, std::int64_t end) {
+        std::fill(out + begin * depth, out + end * depth, T{0});
+        for (std::int64_t r = begin; r < end; ++r) out[r * depth + i[r]] = T{1};
+      });
+    }};
+  });
+});
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,191 @@
+// slice and index, which take a part of an axis, and pad, which puts it back among zeros.
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "ops/axis.h"
+#include "ops/parallel.h"
+#include "ops/schema.h"
+
+namespace graphrun {
+namespace {
+
+// A position that the user may have counted from the end: -1 is the last (of an index) or leaves the last out (of a slice).
+Dim from_start(const Dim& position, const Dim& size) {
+  return position.is_constant() && position.constant() < 0 ? size + position : position;
+}
+
+// What is known to be less than another whatever the symbols: sizes are never negative.
+bool surely_less(const Dim& a, const Dim& b) {
+  const Dim difference = a - b;
+  return difference.is_constant() && difference.constant() < 0;
+}
+
+[[noreturn]] void refuse_at_run(const std::string& text) {
+  throw UserError(ExitCode::kBadData, "E0611 slice-out-of-range", text);
+}
+
+// Copies n positions of x around an axis, from `begin` on, to out.
+void copy_part(const char* x, char* out, const AxisView& x_view, std::int64_t begin, std::int64_t n, std::size_t element) {
+  const auto inner = static_cast<std::size_t>(x_view.inner) * element;
+  const std::size_t bytes = static_cast<std::size_t>(n) * inner;
+  if (bytes == 0) return;
+  parallel_for(x_view.outer, x_view.outer * n * x_view.inner, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t o = first; o < last; ++o) {
+      std::memcpy(out + static_cast<std::size_t>(o) * bytes, x + static_cast<std::size_t>(o * x_view.n + begin) * inner, bytes);
+    }
+  });
+}
+
+REGISTER_OP("slice", "index")
+    .Doc(
+        "y = x at positions begin, …, end-1 of axis. In equations x[:n], x[1:], x[:, 2:5].\n"
+        "  x [..., n, ...] -> y [..., end - begin, ...]\n"
+        "  let: \"first = slice(x, axis=-1, begin=0, end=hidden)\"")
+    .Input("x", "[...]")
+    .Required("axis", AttributeKind::kInt, "the axis of which a part is taken")
+    .Required("begin", AttributeKind::kDim, "the first position taken; a negative number counts from the end")
+    .Required("end", AttributeKind::kDim, "the first position not taken; a negative number counts from the end")
+    .Output("y")
+    .Shape([](ir::InferContext& c) {
+      Shape out = c.input(0).shape;
+      const int axis = ir::resolve_axis(c.attributes->integer("axis"), out.size(), "slice");
+      Dim& size = out[static_cast<std::size_t>(axis)];
+      const Dim begin = from_start(c.attributes->dim("begin"), size), end = from_start(c.attributes->dim("end"), size);
+      if (surely_less(begin, 0) || surely_less(size, end) || surely_less(end, begin)) {
+        throw ir::OpError("E0306 wrong-attribute",
+                          "slice: " + c.attributes->dim("begin").str() + ":" + c.attributes->dim("end").str() + " of axis " +
+                              std::to_string(axis) + " of " + str(c.input(0).shape),
+                          "help: 0 <= begin <= end <= " + size.str());
+      }
+      size = end - begin;
+      c.outputs = {{c.input(0).type, std::move(out)}};
+    })
+    .Gradient([](ir::GradientContext& c) {
+      if (!c.needs()) return;
+      const Shape& x = c.shape(c.x());
+      const int axis = ir::resolve_axis(c.attributes.integer("axis"), x.size(), "slice");
+      const Dim size = x[static_cast<std::size_t>(axis)];
+      c.set(0, c.b.op("pad", {c.g()},
+                      {{"axis", static_cast<std::int64_t>(axis)},
+                       {"begin", from_start(c.attributes.dim("begin"), size)},
+                       {"size", size}}));
+    });
+REGISTER_KERNEL("slice", kCpu, [](const KernelRequest& request) {
+  const TensorView& x = request.inputs[0];
+  const int axis = ir::resolve_axis(request.attributes->integer("axis"), x.sizes.size(), "slice");
+  const AxisView view = view_axis(x.sizes, axis);
+  const std::int64_t begin = evaluate(from_start(request.attributes->dim("begin"), view.n), request);
+  const std::int64_t end = evaluate(from_start(request.attributes->dim("end"), view.n), request);
+  if (begin < 0 || end < begin || end > view.n) {
+    refuse_at_run("slice: " + std::to_string(begin) + ":" + std::to_string(end) + " of an axis of size " +
+                  std::to_string(view.n));
+  }
+  return Kernel{[=, element = size_of(x.dtype)](const KernelContext& c) {
+    copy_part(c.inputs[0].as<char>(), c.outputs[0].as<char>(), view, begin, end - begin, element);
+  }};
+});
+
+REGISTER_OP("index", "index")
+    .Doc(
+        "y = x at one position of axis, which goes. In equations x[0], x[-1], x[:, k].\n"
+        "  x [..., n, ...] -> y [..., ...]\n"
+        "  let: \"top = index(layers.h, axis=0, at=-1)\"")
+    .Input("x", "[...]")
+    .Required("axis", AttributeKind::kInt, "the axis that goes")
+    .Required("at", AttributeKind::kDim, "the position; a negative number counts from the end")
+    .Output("y")
+    .Shape([](ir::InferContext& c) {
+      Shape out = c.input(0).shape;
+      const int axis = ir::resolve_axis(c.attributes->integer("axis"), out.size(), "index");
+      const Dim& size = out[static_cast<std::size_t>(axis)];
+      const Dim at = from_start(c.attributes->dim("at"), size);
+      if (surely_less(at, 0) || surely_less(size, at + 1)) {
+        throw ir::OpError(
+            "E0306 wrong-attribute",
+            "index: position " + c.attributes->dim("at").str() + " of axis " + std::to_string(axis) + " of " + str(out),
+            "help: 0 <= at < " + size.str() + ", or from the end");
+      }
+      out.erase(out.begin() + axis);
+      c.outputs = {{c.input(0).type, std::move(out)}};
+    })
+    .Gradient([](ir::GradientContext& c) {
+      if (!c.needs()) return;
+      const Shape& x = c.shape(c.x());
+      const auto axis = static_cast<std::int64_t>(ir::resolve_axis(c.attributes.integer("axis"), x.size(), "index"));
+      const Dim size = x[static_cast<std::size_t>(axis)];
+      const ir::ValueId g = c.b.op("expand", {c.g()}, {{"axis", axis}});
+      c.set(0, c.b.op("pad", {g}, {{"axis", axis}, {"begin", from_start(c.attributes.dim("at"), size)}, {"size", size}}));
+    });
+REGISTER_KERNEL("index", kCpu, [](const KernelRequest& request) {
+  const TensorView& x = request.inputs[0];
+  const int axis = ir::resolve_axis(request.attributes->integer("axis"), x.sizes.size(), "index");
+  const AxisView view = view_axis(x.sizes, axis);
+  const std::int64_t at = evaluate(from_start(request.attributes->dim("at"), view.n), request);
+  if (at < 0 || at >= view.n) {
+    refuse_at_run("index: position " + std::to_string(at) + " of an axis of size " + std::to_string(view.n));
+  }
+  return Kernel{[=, element = size_of(x.dtype)](const KernelContext& c) {
+    copy_part(c.inputs[0].as<char>(), c.outputs[0].as<char>(), view, at, 1, element);
+  }};
+});
+
+REGISTER_OP("pad", "index")
+    .Doc(
+        "y = x at positions begin, begin+1, … of axis, 0 elsewhere. The gradient of slice and index.\n"
+        "  x [..., k, ...] -> y [..., size, ...]\n"
+        "  let: \"shifted = pad(x, axis=0, begin=1, size=time + 1)\"")
+    .Input("x", "[...]")
+    .Required("axis", AttributeKind::kInt, "the axis that grows")
+    .Required("begin", AttributeKind::kDim, "where x begins in the result")
+    .Required("size", AttributeKind::kDim, "of the axis in the result")
+    .Output("y")
+    .Shape([](ir::InferContext& c) {
+      Shape out = c.input(0).shape;
+      const int axis = ir::resolve_axis(c.attributes->integer("axis"), out.size(), "pad");
+      const Dim &begin = c.attributes->dim("begin"), &size = c.attributes->dim("size");
+      Dim& n = out[static_cast<std::size_t>(axis)];
+      if (surely_less(begin, 0) || surely_less(size, begin + n)) {
+        throw ir::OpError("E0306 wrong-attribute",
+                          "pad: " + n.str() + " positions from " + begin.str() + " on do not fit into " + size.str());
+      }
+      n = size;
+      c.outputs = {{c.input(0).type, std::move(out)}};
+    })
+    .Gradient([](ir::GradientContext& c) {
+      if (!c.needs()) return;
+      const Shape& x = c.shape(c.x());
+      const auto axis = static_cast<std::int64_t>(ir::resolve_axis(c.attributes.integer("axis"), x.size(), "pad"));
+      const Dim begin = c.attributes.dim("begin");
+      c.set(0,
+            c.b.op("slice", {c.g()}, {{"axis", axis}, {"begin", begin}, {"end", begin + x[static_cast<std::size_t>(axis)]}}));
+    });
+REGISTER_KERNEL("pad", kCpu, [](const KernelRequest& request) {
+  const TensorView& x = request.inputs[0];
+  const int axis = ir::resolve_axis(request.attributes->integer("axis"), x.sizes.size(), "pad");
+  const AxisView from = view_axis(x.sizes, axis), to = view_axis(request.outputs[0].sizes, axis);
+  const std::int64_t begin = evaluate(request.attributes->dim("begin"), request);
+  if (begin < 0 || begin + from.n > to.n) {
+    refuse_at_run("pad: " + std::to_string(from.n) + " positions from " + std::to_string(begin) + " on do not fit into " +
+                  std::to_string(to.n));
+  }
+  const std::size_t inner = static_cast<std::size_t>(from.inner) * size_of(x.dtype);
+  return Kernel{[=](const KernelContext& c) {
+    const char* in = c.inputs[0].as<char>();
+    char* out = c.outputs[0].as<char>();
+    const std::size_t before = static_cast<std::size_t>(begin) * inner, bytes = static_cast<std::size_t>(from.n) * inner;
+    const std::size_t row = static_cast<std::size_t>(to.n) * inner;
+    if (row == 0) return;
+    parallel_for(to.outer, to.count(), [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t o = first; o < last; ++o) {
+        char* target = out + static_cast<std::size_t>(o) * row;
+        std::memset(target, 0, before);
+        if (bytes > 0) std::memcpy(target + before, in + static_cast<std::size_t>(o) * bytes, bytes);
+        std::memset(target + before + bytes, 0, row - before - bytes);
+      }
+    });
+  }};
+});
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,76 @@
+// topk: the greatest elements of each row.
+#include <cstdint>
+#include <string>
+
+#include "ops/dispatch.h"
+#include "ops/parallel.h"
+#include "ops/schema.h"
+
+namespace graphrun {
+namespace {
+
+// Keeps the k best seen so far in order, in the result itself; most elements of a long row are turned away by one comparison
+// with the least of them.
+template <class T>
+void topk_row(const T* x, std::int64_t n, T* values, std::int32_t* indices, std::int64_t k) {
+  std::int64_t kept = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (kept == k && !(x[i] > values[k - 1])) continue;
+    std::int64_t place = kept < k ? kept++ : k - 1;
+    for (; place > 0 && x[i] > values[place - 1]; --place) {
+      values[place] = values[place - 1];
+      indices[place] = indices[place - 1];
+    }
+    values[place] = x[i];
+    indices[place] = static_cast<std::int32_t>(i);
+  }
+}
+
+REGISTER_OP("topk", "index")
+    .Doc(
+        "The k greatest elements of the last axis, greatest first, and where they stand; of equals the first comes first.\n"
+        "  x [..., n] -> values [..., k], indices [..., k] INT32\n"
+        "  let: \"values, indices = topk(logits, k=10)\"")
+    .Input("x", "[..., n] FLOAT or INT32")
+    .Required("k", AttributeKind::kInt, "how many; at most n")
+    .Output("values")
+    .Output("indices")
+    .Shape([](ir::InferContext& c) {
+      ir::require_rank_at_least(c, 0, 1);
+      if (c.input(0).type == Type::kBool) ir::require_type(c, 0, Type::kInt32);
+      const std::int64_t k = c.attributes->integer("k");
+      Shape out = c.input(0).shape;
+      if (k < 1 || (out.back().is_constant() && k > out.back().constant())) {
+        throw ir::OpError("E0306 wrong-attribute", "topk: k = " + std::to_string(k) + " of " + c.input(0).str(),
+                          "help: 1 <= k <= " + out.back().str());
+      }
+      out.back() = k;
+      c.outputs = {{c.input(0).type, out}, {Type::kInt32, out}};
+    })
+    .Gradient([](ir::GradientContext& c) {
+      if (c.needs() && c.g() != ir::kNone) {
+        c.set(0, c.b.op("scatter_last", {c.y(1), c.g()}, {{"size", c.shape(c.x()).back()}}));
+      }
+    });
+REGISTER_KERNEL("topk", kCpu, [](const KernelRequest& request) {
+  const std::int64_t n = request.inputs[0].sizes.back(), k = request.attributes->integer("k");
+  const std::int64_t rows = request.outputs[0].count() / k;
+  if (k > n) {
+    throw UserError(ExitCode::kBadData, "E0611 slice-out-of-range",
+                    "topk: k = " + std::to_string(k) + " of rows with " + std::to_string(n) + " elements");
+  }
+  return with_number(request.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return Kernel{[=](const KernelContext& c) {
+      const T* x = c.inputs[0].as<T>();
+      T* values = c.outputs[0].as<T>();
+      auto* indices = c.outputs[1].as<std::int32_t>();
+      parallel_for(rows, rows * n, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t r = begin; r < end; ++r) topk_row(x + r * n, n, values + r * k, indices + r * k, k);
+      });
+    }};
+  });
+});
+
+}  // namespace
+}  // namespace graphrun

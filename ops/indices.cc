@@ -1,0 +1,36 @@
+#include "ops/indices.h"
+
+#include <string>
+
+#include "runtime/status.h"
+
+namespace graphrun {
+namespace {
+
+[[noreturn]] void refuse(const TensorView& indices, std::int64_t position, std::int64_t bound, std::string_view what) {
+  Sizes place(indices.sizes.size());
+  std::int64_t rest = position;
+  for (std::size_t i = place.size(); i-- > 0;) {
+    place[i] = rest % indices.sizes[i];
+    rest /= indices.sizes[i];
+  }
+  std::string text = std::string(what) + " " + std::to_string(indices.as<std::int32_t>()[position]);
+  if (!place.empty()) text += " at " + str(place);
+  text += bound == 0 ? ": there is nothing to choose from" : " is not in 0 … " + std::to_string(bound - 1);
+  throw UserError(ExitCode::kBadData, "E0610 index-out-of-range", text);
+}
+
+}  // namespace
+
+void check_indices(const TensorView& indices, std::int64_t bound, std::string_view what) {
+  const auto* data = indices.as<std::int32_t>();
+  const std::int64_t count = indices.count();
+  bool good = true;
+  for (std::int64_t i = 0; i < count; ++i) good &= data[i] >= 0 && data[i] < bound;
+  if (good) return;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (data[i] < 0 || data[i] >= bound) refuse(indices, i, bound, what);
+  }
+}
+
+}  // namespace graphrun

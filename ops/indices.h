@@ -1,0 +1,15 @@
+// Checks of indices that come with the data.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "runtime/tensor.h"
+
+namespace graphrun {
+
+// Throws UserError (kBadData) naming the first index outside [0, bound), its position and the bound. `what` begins the message:
+// "gather: index". Run it before anything is written, on one thread.
+void check_indices(const TensorView& indices, std::int64_t bound, std::string_view what);
+
+}  // namespace graphrun

@@ -1,0 +1,71 @@
+// How the kernels of this folder split a reduction along one axis: tensors are [outer, n, inner]. Where inner is 1 the unit of
+// work is a row, else a strip of neighbouring columns of one outer index; a unit is always done by one thread, in one order.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "ops/axis.h"
+#include "ops/parallel.h"
+
+namespace graphrun {
+
+inline constexpr std::int64_t kStrip = 256;  // columns: accumulators stay in the first-level cache
+
+inline std::int64_t strips(const AxisView& view) { return (view.inner + kStrip - 1) / kStrip; }
+inline std::int64_t units(const AxisView& view) { return view.inner == 1 ? view.outer : view.outer * strips(view); }
+
+// The columns of one unit.
+struct Strip {
+  std::int64_t outer, begin, width;
+  std::int64_t result;  // index of the first column's element in the result
+
+  Strip(const AxisView& view, std::int64_t unit)
+      : outer(unit / strips(view)),
+        begin(unit % strips(view) * kStrip),
+        width(std::min(kStrip, view.inner - begin)),
+        result(outer * view.inner + begin) {}
+  // Index in x of the first column at position `a` of the axis.
+  std::int64_t at(const AxisView& view, std::int64_t a) const { return (outer * view.n + a) * view.inner + begin; }
+};
+
+// The lengths of a strip's columns as floats, so that vectors of them compare with a position; exact below 2^24 positions.
+template <class T>
+struct StripLimits {
+  alignas(64) T limit[kStrip];
+  std::int64_t most = 0;  // the greatest
+
+  StripLimits(const Strip& strip, const Lengths& lengths) {
+    for (std::int64_t i = 0; i < strip.width; ++i) {
+      const std::int64_t n = lengths.at(strip.result + i);
+      limit[i] = static_cast<T>(n);
+      most = std::max(most, n);
+    }
+  }
+};
+
+// One pass of a kernel over units [begin, end); what the arrays are, each kernel says.
+template <class T>
+struct ReduceTask {
+  const T* x = nullptr;
+  const T* y = nullptr;
+  const T* g = nullptr;
+  T* out = nullptr;
+  AxisView view;
+  Lengths lengths;
+  std::int64_t begin = 0, end = 0;
+};
+
+// Runs a kernel over all units of `task`, on threads where there is much to do.
+template <class T, class Run>
+void run_units(ReduceTask<T> task, const Run& run) {
+  if (task.view.results() == 0) return;
+  parallel_for(units(task.view), task.view.count(), [&](std::int64_t begin, std::int64_t end) {
+    ReduceTask<T> part = task;
+    part.begin = begin, part.end = end;
+    run(part);
+  });
+}
+
+}  // namespace graphrun

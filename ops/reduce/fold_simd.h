@@ -1,0 +1,19 @@
+// Sums, maxima and minima along one axis of float tensors, vectorised.
+#pragma once
+
+#include "ops/reduce/columns.h"
+
+namespace graphrun {
+
+// out [outer, inner] from x [outer, n, inner]; positions from their length on do not count; over nothing 0.
+void sum_along(const ReduceTask<float>& task);
+void sum_along(const ReduceTask<double>& task);
+void max_along(const ReduceTask<float>& task);
+void max_along(const ReduceTask<double>& task);
+void min_along(const ReduceTask<float>& task);
+void min_along(const ReduceTask<double>& task);
+// log(sum(exp(x))).
+void logsumexp_along(const ReduceTask<float>& task);
+void logsumexp_along(const ReduceTask<double>& task);
+
+}  // namespace graphrun

@@ -1,0 +1,107 @@
+// max and min, and where their gradient goes.
+#include <cstdint>
+
+#include "ops/dispatch.h"
+#include "ops/reduce/extreme.h"
+#include "ops/reduce/fold_simd.h"
+#include "ops/reduce/reduction.h"
+
+namespace graphrun {
+namespace {
+
+template <bool kMax, class T>
+void extreme(const T* x, T* out, const AxisView& view, const Lengths& lengths) {
+  ReduceTask<T> task;
+  task.x = x, task.out = out, task.view = view, task.lengths = lengths;
+  run_units(task, [](const ReduceTask<T>& part) { kMax ? max_along(part) : min_along(part); });
+}
+
+template <bool kMax>
+void extreme(const std::int32_t* x, std::int32_t* out, const AxisView& view, const Lengths& lengths) {
+  parallel_for(view.results(), view.count(), [&](std::int64_t begin, std::int64_t end) {
+    std::fill(out + begin, out + end, 0);
+    first_extremes<kMax>(x, view, lengths, begin, end, [&](std::int64_t r, std::int64_t a) {
+      out[r] = x[(r / view.inner * view.n + a) * view.inner + r % view.inner];
+    });
+  });
+}
+
+template <bool kMax>
+Kernel bind_extreme(const KernelRequest& request) {
+  const AxisView view = reduced_view(*request.attributes, request.inputs[0].sizes);
+  return with_number(request.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return Kernel{[view](const KernelContext& c) {
+      extreme<kMax>(c.inputs[0].as<T>(), c.outputs[0].as<T>(), view, lengths_of(c, 1, view));
+    }};
+  });
+}
+
+// Inputs x, lengths, g.
+template <bool kMax>
+Kernel bind_extreme_gradient(const KernelRequest& request) {
+  const AxisView view = reduced_view(*request.attributes, request.inputs[0].sizes);
+  return with_float(request.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return Kernel{[view](const KernelContext& c) {
+      const T *x = c.inputs[0].as<T>(), *g = c.inputs[2].as<T>();
+      T* out = c.outputs[0].as<T>();
+      const Lengths lengths = lengths_of(c, 1, view);
+      std::fill_n(out, view.count(), T{0});
+      parallel_for(view.results(), view.count(), [&](std::int64_t begin, std::int64_t end) {
+        first_extremes<kMax>(x, view, lengths, begin, end, [&](std::int64_t r, std::int64_t a) {
+          out[(r / view.inner * view.n + a) * view.inner + r % view.inner] = g[r];
+        });
+      });
+    }};
+  });
+}
+
+OpDefinition extreme_op(const std::string& name, const std::string& what) {
+  OpDefinition op = reduction(name,
+                              "y = the " + what +
+                                  " of x over axis, or over all axes. Positions along axis from `lengths` on do\n"
+                                  "not count; over nothing it is 0. The gradient goes to the first of equals.\n"
+                                  "  x [..., n, ...] -> y [..., ...]\n"
+                                  "  let: \"best = " +
+                                  name + "(scores, axis=1)\"",
+                              "[...] FLOAT or INT32");
+  op.Shape([](ir::InferContext& c) {
+      if (c.input(0).type == Type::kBool) ir::require_type(c, 0, Type::kInt32);
+      infer_reduction(c, c.input(0).type);
+    }).Gradient([gradient = name + "_gradient"](ir::GradientContext& c) {
+    if (!c.needs()) return;
+    c.set(0, c.b.op(gradient, {c.x(), c.x(1), c.g()},
+                    {{"axis", c.attributes.integers("axis")}, {"keep", c.attributes.boolean("keep")}}));
+  });
+  return op;
+}
+
+OpDefinition extreme_gradient_op(const std::string& name, const std::string& what) {
+  OpDefinition op(name + "_gradient", "reduce");
+  op.Doc("The gradient of " + name + ": g at the first " + what +
+         " along axis, 0 elsewhere.\n"
+         "  x [..., n, ...], g [..., ...] -> d_x [..., n, ...]")
+      .Input("x", "[...] FLOAT: what was reduced")
+      .OptionalInput("lengths", "INT32: as " + name + " had them")
+      .Input("g", "FLOAT: the gradient of the result, of its shape")
+      .Default("axis", AttributeKind::kInts, std::vector<std::int64_t>{}, "as " + name + " had it")
+      .Bool("keep", false, "as " + name + " had it")
+      .Output("d_x")
+      .Internal()
+      .Shape([](ir::InferContext& c) { c.outputs = {c.input(0)}; })
+      .NoGradient("made by differentiation, which is done once");
+  return op;
+}
+
+const OpRegistration max_op = extreme_op("max", "maximum");
+const OpRegistration min_op = extreme_op("min", "minimum");
+const OpRegistration max_gradient_op = extreme_gradient_op("max", "maximum");
+const OpRegistration min_gradient_op = extreme_gradient_op("min", "minimum");
+REGISTER_KERNEL("max", kCpu, bind_extreme<true>);
+REGISTER_KERNEL("min", kCpu, bind_extreme<false>);
+REGISTER_KERNEL("max_gradient", kCpu, bind_extreme_gradient<true>);
+REGISTER_KERNEL("min_gradient", kCpu, bind_extreme_gradient<false>);
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,83 @@
+#include "ops/reduce/reduction.h"
+
+#include <algorithm>
+#include <string>
+
+namespace graphrun {
+
+AxisRange reduced_axes(const ir::OpSchema& op, const Attributes& attributes, std::size_t rank) {
+  const std::vector<std::int64_t>& given = attributes.integers("axis");
+  if (given.empty()) return {0, static_cast<int>(rank)};
+  std::vector<int> axes;
+  for (std::int64_t axis : given) axes.push_back(ir::resolve_axis(axis, rank, op.name));
+  std::sort(axes.begin(), axes.end());
+  for (std::size_t i = 1; i < axes.size(); ++i) {
+    if (axes[i] != axes[i - 1] + 1) {
+      throw ir::OpError(
+          "E0302 bad-axis",
+          op.name + ": axes " + std::to_string(axes[i - 1]) + " and " + std::to_string(axes[i]) + " are not neighbours",
+          "help: reduce over one of them, then over the other");
+    }
+  }
+  return {axes.front(), axes.back() + 1};
+}
+
+void infer_reduction(ir::InferContext& c, Type result) {
+  const Shape& x = c.input(0).shape;
+  const AxisRange axes = reduced_axes(*c.op, *c.attributes, x.size());
+  if (c.has(1)) {
+    if (c.attributes->integers("axis").size() != 1) {
+      throw ir::OpError("E0306 wrong-attribute", c.op->name + ": lengths count along one axis, and none is named",
+                        "help: say which: axis=0, for example");
+    }
+    ir::check_lengths(c, 0, 1, axes.first);
+  }
+  Shape out = x;
+  out.erase(out.begin() + axes.first, out.begin() + axes.last);
+  if (c.attributes->boolean("keep"))
+    out.insert(out.begin() + axes.first, static_cast<std::size_t>(axes.last - axes.first), Dim(1));
+  c.outputs = {{result, std::move(out)}};
+}
+
+AxisView reduced_view(const Attributes& attributes, const Sizes& sizes) {
+  const auto rank = static_cast<int>(sizes.size());
+  const std::vector<std::int64_t>& given = attributes.integers("axis");
+  if (given.empty()) return view_axes(sizes, 0, rank);
+  int first = rank, last = 0;
+  for (std::int64_t axis : given) {
+    const int a = static_cast<int>(axis < 0 ? axis + rank : axis);
+    first = std::min(first, a), last = std::max(last, a + 1);
+  }
+  return view_axes(sizes, first, last);
+}
+
+ir::ValueId spread(ir::GradientContext& c, ir::ValueId value) {
+  const Shape& x = c.shape(c.x());
+  const AxisRange axes = reduced_axes(c.op, c.attributes, x.size());
+  // Leading axes come back by broadcasting alone.
+  if (!c.attributes.boolean("keep") && axes.first > 0) {
+    for (int axis = axes.first; axis < axes.last; ++axis) {
+      value = c.b.op("expand", {value}, {{"axis", static_cast<std::int64_t>(axis)}});
+    }
+  }
+  if (c.shape(value) != x) value = c.b.op("broadcast_to", {value}, {{"shape", Shape(c.shape(c.x()))}});
+  if (c.inputs.size() > 1 && c.x(1) != ir::kNone) {
+    value = c.b.op("mask", {value, c.x(1)}, {{"axis", static_cast<std::int64_t>(axes.first)}});
+  }
+  return value;
+}
+
+OpDefinition reduction(std::string name, std::string doc, std::string x) {
+  OpDefinition op(std::move(name), "reduce");
+  op.Doc(std::move(doc))
+      .Input("x", std::move(x))
+      .OptionalInput("lengths",
+                     "INT32: the number of positions along axis that count; its shape is that of x without axis, or leads it")
+      .Default("axis", AttributeKind::kInts, std::vector<std::int64_t>{},
+               "the axis that goes, or a list of neighbouring ones; absent: all")
+      .Bool("keep", false, "true: what goes stays as axes of size 1")
+      .Output("y");
+  return op;
+}
+
+}  // namespace graphrun

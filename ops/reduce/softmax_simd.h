@@ -1,0 +1,25 @@
+// Softmax along one axis of float tensors and the gradients of it and its kin, vectorised. Positions from their length on are
+// neither read nor counted; results there are 0.
+#pragma once
+
+#include "ops/reduce/columns.h"
+
+namespace graphrun {
+
+// out = exp(x) / sum(exp(x)).
+void softmax_along(const ReduceTask<float>& task);
+void softmax_along(const ReduceTask<double>& task);
+// out = x - log(sum(exp(x))).
+void log_softmax_along(const ReduceTask<float>& task);
+void log_softmax_along(const ReduceTask<double>& task);
+// out = y * (g - sum(g * y)), with y the softmax.
+void softmax_gradient_along(const ReduceTask<float>& task);
+void softmax_gradient_along(const ReduceTask<double>& task);
+// out = g - exp(y) * sum(g), with y the log_softmax.
+void log_softmax_gradient_along(const ReduceTask<float>& task);
+void log_softmax_gradient_along(const ReduceTask<double>& task);
+// out = g * exp(x - y), with y and g of the result's shape.
+void logsumexp_gradient_along(const ReduceTask<float>& task);
+void logsumexp_gradient_along(const ReduceTask<double>& task);
+
+}  // namespace graphrun

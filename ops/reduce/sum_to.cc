@@ -1,0 +1,96 @@
+// sum_to: broadcasting undone.
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ops/dispatch.h"
+#include "ops/reduce/fold_simd.h"
+#include "ops/schema.h"
+
+namespace graphrun {
+namespace {
+
+// The sums to make, one after the other: each removes one run of neighbouring axes, the last run first.
+std::vector<AxisView> steps_to(const Sizes& from, const Sizes& to) {
+  Sizes sizes = from;
+  std::vector<AxisView> steps;
+  const auto added = static_cast<int>(from.size() - to.size());
+  // Size 1 to size 1 belongs to either kind: it goes with what stands before it.
+  const auto summed = [&](int i) {
+    const auto at = static_cast<std::size_t>(i);
+    return i < added || to[at - static_cast<std::size_t>(added)] != from[at];
+  };
+  for (int last = static_cast<int>(from.size()); last > 0;) {
+    if (!summed(last - 1)) {
+      --last;
+      continue;
+    }
+    int first = last - 1;
+    while (first > 0 && (summed(first - 1) || sizes[static_cast<std::size_t>(first - 1)] == 1)) --first;
+    const AxisView view = view_axes(sizes, first, last);
+    if (view.n != 1) steps.push_back(view);
+    for (int i = first; i < last; ++i) sizes[static_cast<std::size_t>(i)] = 1;
+    last = first;
+  }
+  return steps;
+}
+
+template <class T>
+void sum_step(const T* x, T* out, const AxisView& view) {
+  ReduceTask<T> task;
+  task.x = x, task.out = out, task.view = view, task.lengths = {nullptr, 1, view.n};
+  run_units(task, [](const ReduceTask<T>& part) { sum_along(part); });
+}
+
+Kernel bind_sum_to(const KernelRequest& request) {
+  const std::vector<AxisView> steps = steps_to(request.inputs[0].sizes, request.outputs[0].sizes);
+  return with_float(request.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    // What stands between two steps lives in the workspace, in two halves used by turns.
+    const std::size_t half = steps.size() < 2 ? 0 : static_cast<std::size_t>(steps.front().results()) * sizeof(T);
+    const std::size_t aligned = (half + kAlignment - 1) / kAlignment * kAlignment;
+    Kernel kernel;
+    kernel.workspace = steps.size() < 2 ? 0 : steps.size() == 2 ? aligned : 2 * aligned;
+    kernel.run = [steps, aligned](const KernelContext& c) {
+      const T* x = c.inputs[0].as<T>();
+      T* out = c.outputs[0].as<T>();
+      if (steps.empty()) {
+        std::copy_n(x, c.outputs[0].count(), out);
+        return;
+      }
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        T* to = i + 1 == steps.size() ? out : reinterpret_cast<T*>(static_cast<char*>(c.workspace) + i % 2 * aligned);
+        sum_step(x, to, steps[i]);
+        x = to;
+      }
+    };
+    return kernel;
+  });
+}
+
+REGISTER_OP("sum_to", "reduce")
+    .Doc(
+        "y = x summed over the axes that broadcasting a value of this shape to that of x would add or stretch. The inverse of\n"
+        "broadcast_to, and its gradient.\n"
+        "  x [time, batch, n] -> y [n], [batch, 1], …\n"
+        "  let: \"db = sum_to(g, shape=[hidden])\"")
+    .Input("x", "[...] FLOAT")
+    .Required("shape", AttributeKind::kShape, "the result's: its axes, from the last, are those of x or 1")
+    .Output("y")
+    .Shape([](ir::InferContext& c) {
+      ir::require_type(c, 0, Type::kFloat);
+      const Shape &x = c.input(0).shape, &shape = c.attributes->shape("shape");
+      if (broadcast(x, shape) != x) {
+        throw ir::OpError("E0301 shape-mismatch", "sum_to: " + str(shape) + " does not broadcast to " + str(x),
+                          "help: counted from the last, each axis of the result is the same as in x, or 1");
+      }
+      c.outputs = {{Type::kFloat, shape}};
+    })
+    .Gradient([](ir::GradientContext& c) {
+      if (c.needs()) c.set(0, c.b.op("broadcast_to", {c.g()}, {{"shape", Shape(c.shape(c.x()))}}));
+    });
+REGISTER_KERNEL("sum_to", kCpu, bind_sum_to);
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,36 @@
+// Copies between a whole tensor and its parts along an axis.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "ops/parallel.h"
+
+namespace graphrun {
+
+// Where one part stands in each of the `outer` rows of the whole, in bytes.
+struct Part {
+  std::size_t offset = 0, bytes = 0;
+};
+
+// A tensor [outer, parts…] in bytes: `row` bytes for each outer index.
+struct PartLayout {
+  std::int64_t outer = 1;
+  std::size_t row = 0;
+  std::vector<Part> parts;
+};
+
+// copy(whole, part, bytes) for every outer index of part i, whose memory begins at `part`.
+template <class Copy>
+void over_part(const PartLayout& layout, std::size_t i, char* whole, char* part, const Copy& copy) {
+  const Part& p = layout.parts[i];
+  if (p.bytes == 0) return;
+  parallel_for(layout.outer, layout.outer * static_cast<std::int64_t>(p.bytes / 4), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t o = begin; o < end; ++o) {
+      copy(whole + static_cast<std::size_t>(o) * layout.row + p.offset, part + static_cast<std::size_t>(o) * p.bytes, p.bytes);
+    }
+  });
+}
+
+}  // namespace graphrun

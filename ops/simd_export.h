@@ -1,0 +1,25 @@
+// From a kernel written once as a template to functions that choose, at run time, the best instruction set that the machine
+// has (the ones compiled for are listed in CMakeLists.txt). Files with such kernels follow this pattern:
+//
+//   #undef HWY_TARGET_INCLUDE
+//   #define HWY_TARGET_INCLUDE "ops/<family>/<file>.cc"
+//   #include "hwy/foreach_target.h"
+//   #include "ops/simd-inl.h"
+//   #include "ops/simd_export.h"
+//   HWY_BEFORE_NAMESPACE();
+//   namespace graphrun::HWY_NAMESPACE { template <class T> void work(const Task<T>& task) {…}  GRAPHRUN_SIMD_OP(work, Task) }
+//   HWY_AFTER_NAMESPACE();
+//   #if HWY_ONCE
+//   namespace graphrun { GRAPHRUN_SIMD_EXPORT(work, Task) }       // defines work(const Task<float>&), work(const
+//   Task<double>&) #endif
+#pragma once
+
+#define GRAPHRUN_SIMD_OP(name, Task)                         \
+  void name##_float(const Task<float>& task) { name(task); } \
+  void name##_double(const Task<double>& task) { name(task); }
+
+#define GRAPHRUN_SIMD_EXPORT(name, Task)                                           \
+  HWY_EXPORT(name##_float);                                                        \
+  HWY_EXPORT(name##_double);                                                       \
+  void name(const Task<float>& task) { HWY_DYNAMIC_DISPATCH(name##_float)(task); } \
+  void name(const Task<double>& task) { HWY_DYNAMIC_DISPATCH(name##_double)(task); }

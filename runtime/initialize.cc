@@ -166,4 +166,11 @@ Tensor initial_value(const VariableSpec& variable, std::uint64_t seed) {
   return tensor;
 }
 
+void initialize(const Program& program, Variables& variables, std::uint64_t seed) {
+  for (const VariableSpec& variable : program.variables) {
+    if (variable.kind == VariableSpec::Kind::kState || variables.has(variable.name)) continue;
+    variables.set(variable.name, initial_value(variable, seed));
+  }
+}
+
 }  // namespace graphrun

@@ -133,5 +133,20 @@ TEST(InitialValue, HangsOnSeedAndNameAlone) {
   }
 }
 
+TEST(Initialize, FillsWhatIsMissing) {
+  Program program;
+  program.variables = {variable("W", {2, 2}, Init::kUniform, 1), variable("m", {2, 2}, Init::kConstant),
+                       variable("kept", {1}, Init::kConstant, 5), variable("s", {Symbol::named("batch"), 2}, Init::kConstant)};
+  program.variables[1].kind = VariableSpec::Kind::kSlot;
+  program.variables[3].kind = VariableSpec::Kind::kState;
+  Variables variables;
+  variables.set("kept", Tensor::of<double>({1}, {3}));
+  initialize(program, variables, 9);
+  EXPECT_EQ(variables.all().size(), 3u);
+  EXPECT_TRUE(same_bits(variables.at("W"), initial_value(program.variables[0], 9)));
+  EXPECT_EQ(variables.at("m").at(3), 0);
+  EXPECT_EQ(variables.at("kept").at(0), 3);
+}
+
 }  // namespace
 }  // namespace graphrun

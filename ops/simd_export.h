@@ -14,9 +14,10 @@
 //   Task<double>&) #endif
 #pragma once
 
-#define GRAPHRUN_SIMD_OP(name, Task)                         \
-  void name##_float(const Task<float>& task) { name(task); } \
-  void name##_double(const Task<double>& task) { name(task); }
+// Qualified: an unqualified call would find the exported function too, which would be itself.
+#define GRAPHRUN_SIMD_OP(name, Task)                                                    \
+  void name##_float(const Task<float>& task) { ::graphrun::HWY_NAMESPACE::name(task); } \
+  void name##_double(const Task<double>& task) { ::graphrun::HWY_NAMESPACE::name(task); }
 
 #define GRAPHRUN_SIMD_EXPORT(name, Task)                                           \
   HWY_EXPORT(name##_float);                                                        \

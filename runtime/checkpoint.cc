@@ -43,7 +43,7 @@ bool ends_with(std::string_view text, std::string_view end) {
 }
 
 [[noreturn]] void bad_checkpoint(const std::string& folder, const std::string& what) {
-  throw UserError(ExitCode::kBadData, "E0620 bad-checkpoint", "'" + folder + "' is no sound checkpoint: " + what);
+  throw UserError(ExitCode::kBadData, "E0685 bad-checkpoint", "'" + folder + "' is no sound checkpoint: " + what);
 }
 
 std::string manifest_text(const std::map<std::string, FileDigest>& files) {
@@ -85,7 +85,7 @@ std::map<std::string, FileDigest> read_manifest(const std::string& folder) {
     bad_checkpoint(folder, "its manifest.json is no checkpoint's");
   }
   if (const auto version = manifest["version"].get<std::uint64_t>(); version > kCheckpointVersion) {
-    throw UserError(ExitCode::kBadData, "E0621 newer-checkpoint",
+    throw UserError(ExitCode::kBadData, "E0686 newer-checkpoint",
                     "'" + folder + "' has version " + std::to_string(version) + "; this program reads up to version " +
                         std::to_string(kCheckpointVersion),
                     {"help: use the version of graphrun that wrote it, or a newer one"});
@@ -142,7 +142,7 @@ bool is_complete(const std::string& folder) {
     const CheckpointReader reader(folder);
     return true;
   } catch (const UserError& error) {
-    return error.diagnostics().front().code == "E0621 newer-checkpoint";
+    return error.diagnostics().front().code == "E0686 newer-checkpoint";
   }
 }
 

@@ -4,7 +4,7 @@
 //
 // A run folder has them by step: RUN/checkpoints/step-000123, RUN/best/step-000100.
 //
-// Errors are UserErrors: file.h's and safetensors.h's; E0620 bad-checkpoint, E0621 newer-checkpoint (kBadData).
+// Errors are UserErrors: file.h's and safetensors.h's; E0685 bad-checkpoint, E0686 newer-checkpoint (kBadData).
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class CheckpointReader {
   std::vector<std::string> groups() const;
   std::vector<std::string> texts() const;
 
-  // Each checks the file's hash and throws E0620 where there is none of that name.
+  // Each checks the file's hash and throws E0685 where there is none of that name.
   NamedTensors group(const std::string& group) const;
   std::string text(const std::string& name) const;
 

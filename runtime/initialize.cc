@@ -95,7 +95,7 @@ void orthonormalize(double* vectors, std::int64_t count, std::int64_t n) {
 // Each matrix of the last two axes gets orthonormal columns, or rows where it has fewer of them.
 Tensor orthogonal(const VariableSpec& variable, const Sizes& sizes, std::uint64_t key) {
   if (sizes.size() < 2) {
-    throw UserError(ExitCode::kInvalidGraph, "E0309 bad-initializer",
+    throw UserError(ExitCode::kInvalidGraph, "E0313 bad-initializer",
                     "'" + variable.name + "' of shape " + str(sizes) + " cannot start orthogonal; expected a matrix",
                     {"help: initialize it otherwise, or name matrices alone"});
   }

@@ -35,7 +35,7 @@ const char* format_name(DType dtype) {
 }
 
 [[noreturn]] void bad_file(const std::string& path, const std::string& what) {
-  throw UserError(ExitCode::kBadData, "E0610 bad-safetensors", "'" + path + "' is no sound safetensors file: " + what);
+  throw UserError(ExitCode::kBadData, "E0680 bad-safetensors", "'" + path + "' is no sound safetensors file: " + what);
 }
 
 // Text of a stranger's, fit to be quoted in a message.
@@ -63,7 +63,7 @@ DType read_dtype(const Json& value, const std::string& path, const std::string& 
   for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kBool}) {
     if (text == format_name(dtype)) return dtype;
   }
-  throw UserError(ExitCode::kBadData, "E0611 unsupported-dtype",
+  throw UserError(ExitCode::kBadData, "E0681 unsupported-dtype",
                   "'" + path + "': tensor " + name + " has dtype " + quoted(text) + "; expected F32, F64, I32 or BOOL");
 }
 
@@ -193,11 +193,11 @@ FileDigest write_safetensors(const std::string& path, const NamedTensors& tensor
   try {
     text = header.dump();
   } catch (const Json::exception&) {
-    throw UserError(ExitCode::kBadData, "E0612 bad-tensor-name", "cannot write '" + path + "': a tensor's name is not UTF-8");
+    throw UserError(ExitCode::kBadData, "E0682 bad-tensor-name", "cannot write '" + path + "': a tensor's name is not UTF-8");
   }
   if (tensors.count(kMetadata) != 0) {
     throw UserError(
-        ExitCode::kBadData, "E0612 bad-tensor-name",
+        ExitCode::kBadData, "E0682 bad-tensor-name",
         "cannot write '" + path + "': no tensor can have the name '__metadata__', which the format keeps for itself");
   }
   text.append((8 - text.size() % 8) % 8, ' ');

@@ -13,12 +13,12 @@ namespace graphrun {
 
 using NamedTensors = std::map<std::string, Tensor>;
 
-// Writes atomically (AtomicFile). The bytes are a function of the tensors alone. Throws UserError: AtomicFile's, and E0612
+// Writes atomically (AtomicFile). The bytes are a function of the tensors alone. Throws UserError: AtomicFile's, and E0682
 // bad-tensor-name where a name is not UTF-8 or "__metadata__".
 FileDigest write_safetensors(const std::string& path, const NamedTensors& tensors);
 
 // Reads a file from strangers: nothing in it is believed before it is checked. F32, F64, I32 and BOOL are read; a BOOL byte
-// that is not 0 is true. Metadata is passed over. Throws UserError naming the file: InputFile's, E0610 bad-safetensors, E0611
+// that is not 0 is true. Metadata is passed over. Throws UserError naming the file: InputFile's, E0680 bad-safetensors, E0681
 // unsupported-dtype (kBadData), E0503 (kNoRoom).
 NamedTensors read_safetensors(const std::string& path);
 

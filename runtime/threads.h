@@ -13,11 +13,11 @@ namespace graphrun {
 int core_count();
 
 // Threads for the work that the calling thread starts from here on, from 1 to core_count(). A program calls it once, with
-// core_count() unless told otherwise, before executables are made: a library primitive keeps the number under which it was
+// threads() unless told otherwise, before executables are made: a library primitive keeps the number under which it was
 // made, and without the call OpenMP's own default, which knows no control group, holds for libraries.
 // Throws UserError (kUsage, E0506) where the number is out of range.
 void set_threads(int threads);
-// How many that are; core_count() unless set.
+// How many that are; unless set core_count(), or fewer where OMP_NUM_THREADS says so.
 int threads();
 
 // Calls fn(begin, end) for ranges that make up [0, n), side by side. Every range begins at a multiple of `grain`, so that where

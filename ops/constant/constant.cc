@@ -84,7 +84,7 @@ REGISTER_KERNEL("full", kCpu, bind_filled);
 
 std::int32_t size_as_int32(std::int64_t size) {
   if (size < std::numeric_limits<std::int32_t>::min() || size > std::numeric_limits<std::int32_t>::max()) {
-    throw UserError(ExitCode::kBadData, "E0602 size-out-of-range",
+    throw UserError(ExitCode::kBadData, "E0603 size-out-of-range",
                     "the size " + std::to_string(size) + " is used as a number and does not fit INT32");
   }
   return static_cast<std::int32_t>(size);

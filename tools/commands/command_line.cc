@@ -57,7 +57,7 @@ std::optional<po::variables_map> parse(const CommandLine& line, const Arguments&
   for (const CommandLine::Word& word : line.words) {
     if (word.needed && options.count(word.name) == 0) throw UsageError(fmt::format("{} is missing: {}", word.name, line.usage));
   }
-  if (options.count("threads") != 0) set_threads(options["threads"].as<int>());
+  set_threads(options.count("threads") != 0 ? options["threads"].as<int>() : threads());
   return options;
 }
 

@@ -158,10 +158,16 @@ class Reader {
       error("E0206 bad-name", at, "'" + name + "' is a word of the language and can't be a name");
       return;
     }
+    const bool is_static = member.kind == Member::Kind::kArg || member.kind == Member::Kind::kImport;
     const auto [it, fresh] = d.members.emplace(name, member);
-    if (!fresh)
-      error("E0205 named-twice", at, "'" + name + "' is declared twice in graph '" + d.name + "'",
-            {"help: args, inputs, parameters, states, equations, calls and imports share one namespace"});
+    if (is_static) d.statics.emplace(name, member);
+    if (fresh) return;
+    if (it->second.kind == Member::Kind::kImport && member.kind == Member::Kind::kInstance) {
+      it->second = member;
+      return;
+    }
+    error("E0205 named-twice", at, "'" + name + "' is declared twice in graph '" + d.name + "'",
+          {"help: args, inputs, parameters, states, equations, calls and imports share one namespace"});
   }
 
   void arg(Definition& d, const Arg& m, const Places& p) {
@@ -327,10 +333,12 @@ const OutputDef* Definition::output(std::string_view n) const {
   return nullptr;
 }
 
-bool Definition::has_arg(std::string_view n) const {
-  const Member* m = member(n);
-  return m && (m->kind == Member::Kind::kArg || m->kind == Member::Kind::kImport);
+const Member* Definition::static_member(std::string_view n) const {
+  const auto it = statics.find(n);
+  return it == statics.end() ? nullptr : &it->second;
 }
+
+bool Definition::has_arg(std::string_view n) const { return static_member(n) != nullptr; }
 
 bool Definition::has_input(std::string_view n) const {
   const Member* m = member(n);

@@ -98,12 +98,15 @@ struct Definition {
   std::vector<OutputDef> outputs;
   std::vector<InstanceDef> instances;
   std::vector<std::unique_ptr<Definition>> graphs;
+  // A call may go by the name of the graph that it calls: `members` then has the call, `statics` the import.
   std::map<std::string, Member, std::less<>> members;
+  std::map<std::string, Member, std::less<>> statics;  // args and imports
   std::set<std::string, std::less<>> symbols;  // names of sizes that are no members
   // For each equation those that it reads whatever the args are: evaluated first, so that a long chain needs no deep stack.
   std::vector<std::vector<std::size_t>> dependencies;
 
   const Member* member(std::string_view name) const;
+  const Member* static_member(std::string_view name) const;  // an arg or an import
   const Definition* local_graph(std::string_view name) const;
   const OutputDef* output(std::string_view name) const;
   bool has_arg(std::string_view name) const;  // an arg or an import

@@ -85,7 +85,7 @@ class Expander {
   }
 
   void bind_arg(const GraphValue& value, Instance::Setup& setup, const std::string& name, ir::Expression e) {
-    const Member* m = value.definition->member(name);
+    const Member* m = value.definition->static_member(name);
     if (m->kind == Member::Kind::kArg) {
       setup.args[name] = [this, name, e] { return instance_->evaluate(e, name); };
       return;

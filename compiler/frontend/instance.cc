@@ -93,7 +93,7 @@ const Thunk* Instance::given_arg(const std::string& name) const {
 
 std::optional<Meaning> Instance::constant(const std::string& name) {
   const Definition& d = definition();
-  if (const Member* m = d.member(name)) {
+  if (const Member* m = d.static_member(name)) {
     if (m->kind == Member::Kind::kArg) {
       const ArgDef& arg = d.args[m->index];
       return once("arg " + name, arg.at, [&]() -> Meaning {
@@ -176,7 +176,7 @@ std::map<std::string, Thunk> Instance::arg_thunks(const GraphValue& callee, cons
            {"help: " + (hint.empty() ? "" : hint + " ") + callee.definition->signature()});
     }
     // The binding lives in the definition (or in the graph value), which outlives the expansion's thunks.
-    const Member* m = callee.definition->member(b.name);
+    const Member* m = callee.definition->static_member(b.name);
     if (m->kind == Member::Kind::kImport) {
       out[b.name] = [this, e = b.value, index]() -> Meaning { return graph_value(e, index); };
     } else {
@@ -275,8 +275,11 @@ Meaning Instance::name(const Expression& e, const Scope& scope) {
   } else if (const Member* member = definition().member(first)) {
     switch (member->kind) {
       case Member::Kind::kInstance:
-        if (e.path.size() < 2)
-          fail("E0213 whole-instance", at(e.at), "'" + first + "' is a call; say " + first + ".NAME or " + first + ".end");
+        if (e.path.size() < 2 && definition().static_member(first)) {
+          m = *constant(first);
+          break;
+        }
+        if (e.path.size() < 2) fail("E0213 whole-instance", at(e.at), "'" + first + "' is a call; say " + first + ".NAME or " + first + ".end");
         m = e.path[1] == "end" ? sub(first).end() : sub(first).output(e.path[1], at(e.at));
         rest = 2;
         break;

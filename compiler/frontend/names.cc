@@ -227,7 +227,7 @@ class Checker {
     const std::string& first = e.path[0];
     if (const Member* m = d_.member(first)) {
       used_.insert(first);
-      if (m->kind == Member::Kind::kInstance && e.path.size() == 1) {
+      if (m->kind == Member::Kind::kInstance && e.path.size() == 1 && !d_.static_member(first)) {
         error("E0213 whole-instance", e.at, "'" + first + "' is a call; an expression takes one of its results",
               "say " + first + ".NAME, an output of its graph, or " + first + ".end, its states");
       }

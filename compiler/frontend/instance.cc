@@ -279,7 +279,8 @@ Meaning Instance::name(const Expression& e, const Scope& scope) {
           m = *constant(first);
           break;
         }
-        if (e.path.size() < 2) fail("E0213 whole-instance", at(e.at), "'" + first + "' is a call; say " + first + ".NAME or " + first + ".end");
+        if (e.path.size() < 2)
+          fail("E0213 whole-instance", at(e.at), "'" + first + "' is a call; say " + first + ".NAME or " + first + ".end");
         m = e.path[1] == "end" ? sub(first).end() : sub(first).output(e.path[1], at(e.at));
         rest = 2;
         break;

@@ -52,6 +52,7 @@ REGISTER_OP("cross_entropy", "reduce")
     .Input("logits", "[..., n] FLOAT: not normalised")
     .Input("target", "[...] INT32: the right class of each row, in [0, n), padding too")
     .Float("label_smoothing", 0, "how much of the weight is spread over all classes")
+    .TrainingOnly()
     .Output("y")
     .Shape(infer_cross_entropy)
     .Gradient([](ir::GradientContext& c) {

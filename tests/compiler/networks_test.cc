@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/compile.h"
+#include "compiler/differentiate.h"
+#include "compiler/ir/builder.h"
 #include "runtime/executable.h"
 #include "runtime/safetensors.h"
 
@@ -25,20 +27,22 @@ nlohmann::json index() {
   return nlohmann::json::parse(in);
 }
 
+GraphRequest request_of(const nlohmann::json& entry, bool training) {
+  GraphRequest request;
+  request.path = entry.at("graph");
+  request.from_graphs = true;
+  request.graphs_root = (kRoot / "graphs").string();
+  request.training = training;
+  for (const auto& [name, value] : entry.at("args").items()) request.bindings.push_back({name, value.get<std::string>(), {}});
+  return request;
+}
+
 class Network : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Network, ComputesWhatTheReferenceComputes) {
   const NamedTensors tensors = read_safetensors((kFixtures / (GetParam() + ".safetensors")).string());
   const nlohmann::json entry = index().at(GetParam());
-  GraphRequest request;
-  request.path = entry.at("graph");
-  request.from_graphs = true;
-  request.graphs_root = (kRoot / "graphs").string();
-  request.training = entry.at("training");
-  for (const auto& [name, value] : entry.at("args").items()) {
-    request.bindings.push_back({name, value.get<std::string>(), {}});
-  }
-  const ir::Graph graph = load_graph(request);
+  const ir::Graph graph = load_graph(request_of(entry, entry.at("training")));
 
   CompileOptions options;
   options.precision = Precision::kFloat64;
@@ -67,6 +71,67 @@ TEST_P(Network, ComputesWhatTheReferenceComputes) {
           << options.fetches[k] << " at " << i;
     }
   }
+}
+
+// The derived gradient of a scalar made of every FLOAT output against central differences, dropout included: its draws hang on
+// seed, step and place alone.
+TEST_P(Network, DerivesTheGradientThatDifferencesShow) {
+  const NamedTensors tensors = read_safetensors((kFixtures / (GetParam() + ".safetensors")).string());
+  ir::Graph graph = load_graph(request_of(index().at(GetParam()), true));
+  ir::Builder b(graph);
+  ir::ValueId scalar = ir::kNone;
+  for (const ir::Output& o : std::vector<ir::Output>(graph.outputs)) {
+    if (graph.type(o.value).type != Type::kFloat) continue;
+    const ir::ValueId part = b.op("sum", {b.equation("y * y + y", {{"y", o.value}})});
+    scalar = scalar == ir::kNone ? part : b.op("add", {scalar, part});
+  }
+  std::vector<ir::ValueId> parameters;
+  for (const ir::Variable& v : graph.variables) {
+    if (v.kind == ir::Variable::Kind::kParameter) parameters.push_back(v.value);
+  }
+  const std::vector<ir::ValueId> gradients = differentiate(graph, scalar, parameters);
+  graph.outputs = {{"scalar", scalar}};
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < gradients.size(); ++k) {
+    ASSERT_NE(gradients[k], ir::kNone) << graph.value(parameters[k]).name;
+    names.push_back(graph.value(parameters[k]).name);
+    graph.outputs.push_back({"d." + names[k], gradients[k]});
+  }
+  CompileOptions options;
+  options.precision = Precision::kFloat64;
+  auto variables = std::make_shared<Variables>();
+  Executable all(compile(graph, options), variables);
+  options.fetches = {"scalar"};
+  Executable value(compile(graph, options), variables);
+  Feeds feeds;
+  for (const FeedSpec& f : all.program().feeds) feeds[f.name] = tensors.at("feed/" + f.name);
+  for (const std::string& name : names) variables->set(name, tensors.at("parameter/" + name).clone());
+
+  // Every run from the stream's start.
+  const auto run = [&](Executable& executable) {
+    for (const ir::Variable& v : graph.variables) {
+      if (v.kind == ir::Variable::Kind::kState) variables->erase(graph.value(v.value).name);
+    }
+    return executable.run(feeds);
+  };
+  const std::vector<Tensor> found = run(all);
+  double largest = 0;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    double* x = variables->at(names[k]).data<double>();
+    const std::int64_t n = found[k + 1].count(), stride = std::max<std::int64_t>(1, n / 5);
+    for (std::int64_t i = k % stride; i < n; i += stride) {
+      const double before = x[i], h = 1e-5;
+      x[i] = before + h;
+      const double above = run(value)[0].at(0);
+      x[i] = before - h;
+      const double below = run(value)[0].at(0);
+      x[i] = before;
+      const double expected = (above - below) / (2 * h);
+      largest = std::max(largest, std::abs(expected));
+      EXPECT_NEAR(found[k + 1].at(i), expected, 1e-6 * (1 + std::abs(expected))) << names[k] << " at " << i;
+    }
+  }
+  EXPECT_GT(largest, 1e-3);
 }
 
 std::vector<std::string> fixtures() {

@@ -125,6 +125,14 @@ class Expander {
     return id;
   }
 
+  // Where the file says what the state is after the step.
+  Location place(const Leaf& leaf) const {
+    const Member* m = root_.member(leaf[0]);
+    if (!m || m->kind != Member::Kind::kState) return root_.at;
+    const StateDef& s = root_.states[m->index];
+    return s.next ? s.next->at : s.at;
+  }
+
   void states() {
     // Reading a next may bring in more states.
     for (std::size_t k = 0; k < leaves_.size(); ++k) {
@@ -132,12 +140,12 @@ class Expander {
       const ir::ValueId id = variables_.at(dotted(leaf));
       attempt([&] {
         ir::ValueId next =
-            as_value(instance_->next(leaf, root_.at), region_, root_.at, "state '" + dotted(leaf) + "'", region_.type(id).type);
+            as_value(instance_->next(leaf, place(leaf)), region_, place(leaf), "state '" + dotted(leaf) + "'", region_.type(id).type);
         if (region_.type(next) != region_.type(id)) {
           if (region_.type(next).type == region_.type(id).type && region_.type(next).shape.empty()) {
             next = region_.builder.op("broadcast_to", {next}, {{"shape", region_.type(id).shape}});
           } else {
-            fail("E0246 state-shape", root_.at,
+            fail("E0246 state-shape", place(leaf),
                  "state '" + dotted(leaf) + "': next is " + region_.type(next).str() + ", but the state is " +
                      region_.type(id).str());
           }

@@ -82,6 +82,7 @@ const Definition* Library::load_file(const std::string& path) {
 
 const Definition* Library::read(const std::string& file, const std::string& shown) {
   entries_[shown].loading = true;
+  const std::size_t before = diagnostics_.size();
   try {
     std::string text = read_source(file);
     if (const std::string kind = declared_message(text); !kind.empty() && kind != "graphrun.Graph") {
@@ -95,7 +96,10 @@ const Definition* Library::read(const std::string& file, const std::string& show
     Places places = parse_source(text, name, &message);
     entries_[shown].text = std::move(text);
     auto definition = read_definition(message, places, shown, diagnostics_);
-    resolve_names(*definition, diagnostics_);
+    // A line that can't be read leaves names undeclared: what would be said of those is no mistake of the user's.
+    const bool readable = std::none_of(diagnostics_.begin() + static_cast<std::ptrdiff_t>(before), diagnostics_.end(),
+                                       [](const Diagnostic& d) { return d.code.rfind("E01", 0) == 0; });
+    if (readable) resolve_names(*definition, diagnostics_);
     std::vector<const ir::Expression*> imports;
     imports_of(*definition, imports);
     for (const ir::Expression* e : imports) load(e->text, e->at);

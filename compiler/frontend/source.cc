@@ -72,6 +72,10 @@ class Collector : public pb::io::ErrorCollector {
     d.code = message.find("has no field named") != std::string::npos ? "E0111 unknown-field" : "E0110 bad-text";
     d.text = message;
     d.notes = hints(message);
+    if (message.ends_with("got: ")) {
+      d.text += "the end of the file";
+      d.notes.push_back("help: a { or [ further up has no partner");
+    }
     d.at.file = file_;
     d.at.line = std::max(line, 0) + 1;
     d.at.column = columns_.byte_column(std::max(line, 0), std::max(column, 0));

@@ -17,15 +17,26 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int64_t kDepth = 128;  // of k packed at once
+constexpr std::int64_t kRows = 64;    // of the result for which a panel is packed
 constexpr std::size_t kVectors = 4;   // of a packed row: with kDepth 32 KiB at most
 
 template <class T>
 using Tag = hn::ScalableTag<T>;
 
-// Adds to (or begins) R rows of the result, `width` columns from one packed block of B. a(r, p) = a[r * row_step + p * k_step].
+// C [rows, columns] = A B with every element's place given by steps, so that any factor may lie transposed.
+template <class T>
+struct Strided {
+  const T* a;
+  const T* b;
+  T* c;
+  std::int64_t rows, columns, k;
+  std::int64_t a_row, a_k, b_k, b_column, c_row;
+};
+
+// Adds to (or begins) R rows of the result from row i on, `width` columns from column j on, with one packed block of B.
 template <class T, int R>
-HWY_INLINE void rows_of_block(const T* a, std::int64_t row_step, std::int64_t k_step, const T* packed, std::int64_t depth, T* c,
-                              std::int64_t c_row, std::int64_t width, bool first) {
+HWY_INLINE void rows_of_block(const Strided<T>& s, std::int64_t i, std::int64_t j, std::int64_t width, std::int64_t k,
+                              const T* packed, std::int64_t depth) {
   const Tag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   using V = hn::Vec<Tag<T>>;
@@ -33,56 +44,80 @@ HWY_INLINE void rows_of_block(const T* a, std::int64_t row_step, std::int64_t k_
   for (int r = 0; r < R; ++r) {
     for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
   }
+  const T* a = s.a + i * s.a_row + k * s.a_k;
   for (std::int64_t p = 0; p < depth; ++p) {
     const T* row = packed + static_cast<std::size_t>(p) * kVectors * lanes;
     for (int r = 0; r < R; ++r) {
-      const V x = hn::Set(d, a[r * row_step + p * k_step]);
+      const V x = hn::Set(d, a[r * s.a_row + p * s.a_k]);
       for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(x, hn::Load(d, row + v * lanes), sum[r][v]);
     }
   }
+  const bool whole = width == static_cast<std::int64_t>(kVectors * lanes);
   for (int r = 0; r < R; ++r) {
+    T* out = s.c + (i + r) * s.c_row + j;
+    if (whole) {
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        hn::StoreU(k == 0 ? sum[r][v] : hn::Add(hn::LoadU(d, out + v * lanes), sum[r][v]), d, out + v * lanes);
+      }
+      continue;
+    }
     HWY_ALIGN T result[kVectors * HWY_MAX_BYTES / sizeof(T)];
     for (std::size_t v = 0; v < kVectors; ++v) hn::Store(sum[r][v], d, result + v * lanes);
-    T* out = c + r * c_row;
-    if (first) {
-      std::copy_n(result, width, out);
+    for (std::int64_t x = 0; x < width; ++x) {
+      out[x] = k == 0 ? result[x] : out[x] + result[x];
+    }
+  }
+}
+
+// Packs rows [k, k + depth) of columns [j, j + width) of B side by side, with zeros up to the panel's width.
+template <class T>
+void pack(const Strided<T>& s, std::int64_t k, std::int64_t depth, std::int64_t j, std::int64_t width, std::int64_t panel,
+          T* packed) {
+  for (std::int64_t q = 0; q < depth; ++q) {
+    T* row = packed + q * panel;
+    const T* from = s.b + (k + q) * s.b_k + j * s.b_column;
+    if (s.b_column == 1) {
+      std::copy_n(from, width, row);
     } else {
-      for (std::int64_t j = 0; j < width; ++j) out[j] += result[j];
+      for (std::int64_t x = 0; x < width; ++x) row[x] = from[x * s.b_column];
+    }
+    std::fill(row + width, row + panel, T{0});
+  }
+}
+
+// Rows and k in groups, so that what the panels touch between them stays in the second-level cache and few pages.
+template <class T>
+void multiply_strided(const Strided<T>& s) {
+  const auto panel = static_cast<std::int64_t>(kVectors * hn::Lanes(Tag<T>()));
+  HWY_ALIGN T packed[kDepth * kVectors * HWY_MAX_BYTES / sizeof(T)];
+  for (std::int64_t group = 0; group < s.rows; group += kRows) {
+    const std::int64_t last = std::min(group + kRows, s.rows);
+    for (std::int64_t k = 0; k < s.k; k += kDepth) {
+      const std::int64_t depth = std::min(kDepth, s.k - k);
+      for (std::int64_t j = 0; j < s.columns; j += panel) {
+        const std::int64_t width = std::min(panel, s.columns - j);
+        pack(s, k, depth, j, width, panel, packed);
+        std::int64_t i = group;
+        for (; i + 4 <= last; i += 4) rows_of_block<T, 4>(s, i, j, width, k, packed, depth);
+        for (; i < last; ++i) rows_of_block<T, 1>(s, i, j, width, k, packed, depth);
+      }
     }
   }
 }
 
 template <class T>
 void multiply_block(const Product& p, const ProductBlock& at, const T* a, const T* b, T* c) {
-  const std::int64_t panel = static_cast<std::int64_t>(kVectors * hn::Lanes(Tag<T>()));
-  const std::int64_t a_row_step = p.transpose_a ? 1 : p.k, a_k_step = p.transpose_a ? p.m : 1;
-  const std::int64_t b_k_step = p.transpose_b ? 1 : p.n, b_column_step = p.transpose_b ? p.k : 1;
+  Strided<T> s;
+  s.rows = at.rows, s.columns = at.columns, s.k = p.k;
+  s.a_row = p.transpose_a ? 1 : p.k, s.a_k = p.transpose_a ? p.m : 1;
+  s.b_k = p.transpose_b ? 1 : p.n, s.b_column = p.transpose_b ? p.k : 1;
+  s.c_row = p.n;
+  s.a = a + at.row * s.a_row, s.b = b + at.column * s.b_column, s.c = c + at.row * s.c_row + at.column;
   if (p.k == 0) {
-    for (std::int64_t i = at.row; i < at.row + at.rows; ++i) std::fill_n(c + i * p.n + at.column, at.columns, T{0});
+    for (std::int64_t i = 0; i < s.rows; ++i) std::fill_n(s.c + i * s.c_row, s.columns, T{0});
     return;
   }
-  HWY_ALIGN T packed[kDepth * kVectors * HWY_MAX_BYTES / sizeof(T)];
-  for (std::int64_t j = at.column, end = at.column + at.columns; j < end; j += panel) {
-    const std::int64_t width = std::min(panel, end - j);
-    for (std::int64_t k = 0; k < p.k; k += kDepth) {
-      const std::int64_t depth = std::min(kDepth, p.k - k);
-      for (std::int64_t q = 0; q < depth; ++q) {
-        T* row = packed + q * panel;
-        const T* from = b + (k + q) * b_k_step + j * b_column_step;
-        for (std::int64_t x = 0; x < width; ++x) row[x] = from[x * b_column_step];
-        std::fill(row + width, row + panel, T{0});
-      }
-      std::int64_t i = at.row;
-      const std::int64_t last = at.row + at.rows;
-      const auto rows = [&](auto count) HWY_ATTR {
-        rows_of_block<T, count()>(a + i * a_row_step + k * a_k_step, a_row_step, a_k_step, packed, depth, c + i * p.n + j, p.n,
-                                  width, k == 0);
-        i += count();
-      };
-      while (i + 4 <= last) rows(std::integral_constant<int, 4>());
-      while (i < last) rows(std::integral_constant<int, 1>());
-    }
-  }
+  multiply_strided(s);
 }
 
 }  // namespace

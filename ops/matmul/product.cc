@@ -24,8 +24,9 @@ class OneThread {
   int before_;
 };
 
-// Operations up to which preparing a call of oneDNN costs more than the plain kernel takes.
-constexpr double kTiny = 16384;
+// Where oneDNN is slower than the plain kernel: products too small to be worth its preparations, and outer products of few
+// terms.
+bool plain_is_faster(const Product& p) { return p.operations() <= 16384 || p.k <= 16; }
 
 std::int64_t blocks_for(double operations) {
   if (operations < 2e6) return 1;
@@ -66,7 +67,7 @@ ProductBlock ProductGrid::block(const Product& product, std::int64_t index) cons
 }
 
 void multiply(const Product& p, const ProductBlock& at, const float* a, const float* b, float* c) {
-  if (p.k == 0 || p.operations() <= kTiny) return multiply_plainly(p, at, a, b, c);
+  if (plain_is_faster(p)) return multiply_plainly(p, at, a, b, c);
   const OneThread guard;
   const float* a_block = a + (p.transpose_a ? at.row : at.row * p.a_row());
   const float* b_block = b + (p.transpose_b ? at.column * p.b_row() : at.column);

@@ -1,7 +1,6 @@
 #include "ops/pointwise/broadcast.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace graphrun {
 namespace {
@@ -10,26 +9,6 @@ namespace {
 constexpr std::int64_t kShortRow = 32;
 // Elements gathered at once: a few operands of them fit the first-level cache.
 constexpr std::int64_t kGathered = 512;
-
-// Copies or repeats `n` elements of type T.
-template <class T>
-void copy_run(const char* from, bool repeat, char* to, std::int64_t n) {
-  if (!repeat) {
-    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
-    return;
-  }
-  T value;
-  std::memcpy(&value, from, sizeof(T));
-  for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + static_cast<std::size_t>(i) * sizeof(T), &value, sizeof(T));
-}
-
-void copy_run(std::size_t bytes, const char* from, bool repeat, char* to, std::int64_t n) {
-  switch (bytes) {
-    case 1: return copy_run<std::uint8_t>(from, repeat, to, n);
-    case 4: return copy_run<std::uint32_t>(from, repeat, to, n);
-    default: return copy_run<std::uint64_t>(from, repeat, to, n);
-  }
-}
 
 }  // namespace
 
@@ -76,21 +55,40 @@ BroadcastPlan::BroadcastPlan(const Sizes& result, std::span<const TensorView> op
 }
 
 void BroadcastPlan::gather(int k, const void* in, void* to, std::int64_t begin, std::int64_t n) const {
+  switch (bytes_[static_cast<std::size_t>(k)]) {
+    case 1: return gather_elements(k, static_cast<const std::uint8_t*>(in), static_cast<std::uint8_t*>(to), begin, n);
+    case 4: return gather_elements(k, static_cast<const std::uint32_t*>(in), static_cast<std::uint32_t*>(to), begin, n);
+    default: return gather_elements(k, static_cast<const std::uint64_t*>(in), static_cast<std::uint64_t*>(to), begin, n);
+  }
+}
+
+template <class T>
+void BroadcastPlan::gather_elements(int k, const T* in, T* out, std::int64_t begin, std::int64_t n) const {
   const auto u = static_cast<std::size_t>(k);
-  const std::size_t axes = sizes_.size(), bytes = bytes_[u];
-  const std::int64_t inner = sizes_.back(), inner_stride = strides_.back()[u];
-  auto* out = static_cast<char*>(to);
-  for (std::int64_t position = begin, end = begin + n; position < end;) {
-    const std::int64_t column = position % inner, run = std::min(inner - column, end - position);
-    std::int64_t offset = column * inner_stride;
-    for (std::int64_t axis = static_cast<std::int64_t>(axes) - 2, rest = position / inner; axis >= 0; --axis) {
-      const auto a = static_cast<std::size_t>(axis);
-      offset += rest % sizes_[a] * strides_[a][u];
-      rest /= sizes_[a];
+  const std::size_t axes = sizes_.size();
+  // The coordinates of `begin`, then counted on like an odometer: a division for each row would cost more than the row.
+  constexpr std::size_t kMostAxes = 16;
+  GRAPHRUN_CHECK(axes <= kMostAxes, "BroadcastPlan: too many axes");
+  std::array<std::int64_t, kMostAxes> at{};
+  std::int64_t offset = 0, rest = begin;
+  for (std::size_t axis = axes; axis-- > 0;) {
+    at[axis] = rest % sizes_[axis];
+    rest /= sizes_[axis];
+    offset += at[axis] * strides_[axis][u];
+  }
+  const std::size_t last = axes - 1;
+  const std::int64_t stride = strides_[last][u];
+  for (const T* const end = out + n; out < end;) {
+    const std::int64_t run = std::min<std::int64_t>(sizes_[last] - at[last], end - out);
+    for (std::int64_t i = 0; i < run; ++i) out[i] = in[offset + i * stride];
+    out += run;
+    at[last] += run;
+    offset += run * stride;
+    for (std::size_t axis = last; axis > 0 && at[axis] == sizes_[axis]; --axis) {
+      offset += strides_[axis - 1][u] - at[axis] * strides_[axis][u];
+      at[axis] = 0;
+      ++at[axis - 1];
     }
-    copy_run(bytes, static_cast<const char*>(in) + static_cast<std::size_t>(offset) * bytes, inner_stride == 0, out, run);
-    out += static_cast<std::size_t>(run) * bytes;
-    position += run;
   }
 }
 

@@ -33,6 +33,8 @@ class BroadcastPlan {
  private:
   using Strides = std::array<std::int64_t, kMostOperands>;
 
+  template <class T>
+  void gather_elements(int k, const T* in, T* out, std::int64_t begin, std::int64_t n) const;
   void run_rows(PointwiseTile tile, const void* const* in, char* out, std::size_t out_bytes, std::int64_t begin,
                 std::int64_t end) const;
   void run_gathered(PointwiseTile tile, const void* const* in, char* out, std::size_t out_bytes, std::int64_t begin,

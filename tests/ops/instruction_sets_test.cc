@@ -1,0 +1,119 @@
+// The kernels of every instruction set in the binary that this machine has, against those that it would choose by itself.
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "ops/pointwise/table.h"
+#include "ops/pointwise/tiles.h"
+#include "tests/ops/run_kernel.h"
+
+namespace graphrun {
+namespace {
+
+using testing::KernelCall;
+using testing::run_kernel;
+
+// While it lives, kernels run on one instruction set.
+class OnlyTarget {
+ public:
+  explicit OnlyTarget(std::int64_t target) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().DeInit();
+  }
+  ~OnlyTarget() {
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().DeInit();
+  }
+  OnlyTarget(const OnlyTarget&) = delete;
+  OnlyTarget& operator=(const OnlyTarget&) = delete;
+};
+
+Tensor sample(DType dtype, const Sizes& sizes, std::uint32_t state) {
+  Tensor t(DType::kFloat64, sizes);
+  for (double& x : t.span<double>()) {
+    state = state * 1664525u + 1013904223u;
+    x = dtype == DType::kBool ? static_cast<double>(state >> 31) : static_cast<double>(state >> 20) / 512;  // 0 … 8
+  }
+  return t.converted(dtype);
+}
+
+struct NamedCall {
+  KernelCall call;
+  DType dtype;
+  Sizes sizes;
+};
+
+// One call of every kernel that is written on vectors.
+std::vector<NamedCall> calls() {
+  std::vector<NamedCall> out;
+  const Sizes sizes = {3, 77};
+  for (std::size_t l = 0; l < pointwise_table().size(); ++l) {
+    const PointwiseLine& line = pointwise_table()[l];
+    for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kBool}) {
+      if (!pointwise_tile(l, dtype)) continue;
+      std::vector<Tensor> in;
+      for (int k = 0; k < line.arity; ++k) {
+        const bool condition = line.arity == 3 && k == 0;
+        in.push_back(sample(condition ? DType::kBool : dtype, k == 1 ? Sizes{77} : sizes, static_cast<std::uint32_t>(k) + 7));
+      }
+      const bool truth = line.promotion == ir::Promotion::kCompare || line.promotion == ir::Promotion::kLogical;
+      out.push_back({{std::string(line.name), in, {}, {}, {}}, truth ? DType::kBool : dtype, sizes});
+    }
+  }
+  for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    out.push_back({{"matmul", {sample(dtype, {7, 9}, 1), sample(dtype, {9, 21}, 2)}, {}, {}, {}}, dtype, {7, 21}});
+    out.push_back({{"sgd_update", {sample(dtype, {99}, 1), sample(dtype, {99}, 2), sample(dtype, {}, 3), Tensor()}, {}, {}, {}},
+                   dtype,
+                   {99}});
+    out.push_back({{"global_norm", {sample(dtype, {99}, 1)}, {}, {}, {}}, dtype, {}});
+    KernelCall dropout{"dropout", {sample(dtype, {5, 1101}, 1)}, {}, {3, 4, {}}, {}};
+    dropout.attributes.set("rate", 0.4);
+    out.push_back({dropout, dtype, {5, 1101}});
+  }
+  return out;
+}
+
+TEST(InstructionSets, AgreeWithinRounding) {
+  const std::int64_t supported = hwy::SupportedTargets();
+  std::vector<Tensor> chosen;
+  for (const NamedCall& c : calls()) chosen.push_back(run_kernel(c.call, c.dtype, c.sizes));
+  for (std::int64_t target : {HWY_AVX3, HWY_AVX2, HWY_SCALAR}) {
+    if (target != HWY_SCALAR && (supported & target) == 0) continue;
+    const OnlyTarget only(target);
+    std::size_t i = 0;
+    for (const NamedCall& c : calls()) {
+      const Tensor y = run_kernel(c.call, c.dtype, c.sizes);
+      const Tensor& expected = chosen[i++];
+      const double tolerance = c.dtype == DType::kFloat32 ? 1e-6 : c.dtype == DType::kFloat64 ? 1e-14 : 0;
+      for (std::int64_t k = 0; k < y.count(); ++k) {
+        if (std::isnan(expected.at(k)) || std::isinf(expected.at(k))) {
+          ASSERT_EQ(std::isnan(y.at(k)), std::isnan(expected.at(k))) << c.call.op;
+          continue;
+        }
+        ASSERT_NEAR(y.at(k), expected.at(k), tolerance * (1 + std::fabs(expected.at(k))))
+            << c.call.op << " " << name_of(c.dtype) << " at " << k << " on " << hwy::TargetName(target);
+      }
+    }
+  }
+}
+
+TEST(InstructionSets, DrawAlike) {
+  const std::int64_t supported = hwy::SupportedTargets();
+  const auto draw = [] {
+    KernelCall mask{"dropout_mask", {Tensor(DType::kFloat32, {5, 1101})}, {}, {3, 4, {}}, {}};
+    mask.attributes.set("rate", 0.4);
+    return run_kernel(mask, DType::kFloat32, {5, 1101});
+  };
+  const Tensor chosen = draw();
+  for (std::int64_t target : {HWY_AVX3, HWY_AVX2, HWY_SCALAR}) {
+    if (target != HWY_SCALAR && (supported & target) == 0) continue;
+    const OnlyTarget only(target);
+    const Tensor y = draw();
+    EXPECT_EQ(std::memcmp(y.raw(), chosen.raw(), y.bytes()), 0) << hwy::TargetName(target);
+  }
+}
+
+}  // namespace
+}  // namespace graphrun

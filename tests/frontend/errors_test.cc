@@ -1,6 +1,7 @@
-// One file for each mistake that a user makes, NAME.pbtxt under tests/errors/, and the message that it must get, NAME.txt. A line
-// "# set: a=1 b=2" in the file gives args. GRAPHRUN_UPDATE=1 in the environment writes the messages anew, to be read before they
-// are committed.
+// One file for each mistake that a user makes, NAME.pbtxt under tests/errors/, and the message that it must get, NAME.txt. A
+// line
+// "# set: a=1 b=2" in the file gives args. GRAPHRUN_UPDATE=1 in the environment writes the messages anew, to be read before
+// they are committed.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -64,20 +64,20 @@ class RegionSchedule {
 
 // A node's key is its place, with two exceptions. An update's is that of the last of its operands: it runs as soon as it can,
 // and its gradient's memory is free. A node that costs nothing to run late has that of its first reader: all its operands are
-// in memory for the whole run, or are made by such a node for it alone.
+// in memory for the whole run, or it is the only reader, by a view, of such a node.
 void RegionSchedule::find_keys() {
   std::vector<char> late(nodes_, 0);
   for (std::size_t n = 0; n < nodes_; ++n) {
     const Node& made = graph_.nodes[n];
-    bool all_late = true;
+    bool made_late = true;
     NodeIndex last_operand = -1;
     for (ValueId v : made.inputs) {
       if (v == kNone || producer(v) < 0) continue;
       const auto p = static_cast<std::size_t>(producer(v));
-      all_late = all_late && late[p] && readers_.of(v).size() == 1;
+      made_late = made_late && made.op->view && late[p] && readers_.of(v).size() == 1;
       if (!late[p]) last_operand = std::max(last_operand, key_[p]);
     }
-    late[n] = all_late && !ir::is_scan(made) && !made.op->update;
+    late[n] = made_late && !ir::is_scan(made) && !made.op->update;
     key_[n] = made.op->update && last_operand >= 0 ? last_operand : static_cast<NodeIndex>(n);
   }
   for (std::size_t n = nodes_; n-- > 0;) {

@@ -10,10 +10,11 @@ namespace graphrun {
 //  - definitions precede uses;
 //  - what gives a variable or a scan's state its next value runs after everything else that reads the old value, wherever
 //    the graph allows it, so that it may be written over the old one;
-//  - what is made of nothing but inputs and variables (constants, zeros, views of weights) runs just before its first user: that
-//    keeps nothing alive for longer, and the result for less;
+//  - what is made of nothing but inputs and variables (constants, zeros) runs just before its first user: that keeps nothing
+//    alive for longer, and the result for less;
+//  - an optimizer's update runs as soon as its gradient is there, which is then over;
 //  - all else in the order in which it stands.
-// n log n; scheduling a scheduled graph changes nothing.
+// n log n, without recursion over nodes.
 ir::Graph schedule(ir::Graph graph);
 
 }  // namespace graphrun

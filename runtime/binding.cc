@@ -31,18 +31,21 @@ class Binder {
   std::size_t deepest_ = 0;
 };
 
+// Sizes that come out negative or too large are reported with the node that would have made them.
 std::vector<TensorView> Binder::sized_values(const Region& region) const {
   std::vector<TensorView> values;
   values.reserve(region.values.size());
   for (const ValueSpec& value : region.values) {
-    values.push_back({nullptr, value.dtype, evaluate(value.shape, symbols_)});
-    const Sizes& sizes = values.back().sizes;
-    if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t n) { return n < 0; })) {
-      throw UserError(ExitCode::kBadData, "E0602 bad-size",
-                      "'" + value.name + "' " + str(value.shape) + " would have the sizes " + str(sizes),
-                      {"help: feed sizes for which none of these is negative"});
+    try {
+      values.push_back({nullptr, value.dtype, evaluate(value.shape, symbols_)});
+      element_count(values.back().sizes);
+    } catch (const UserError&) {
+      const auto v = static_cast<std::int32_t>(&value - region.values.data());
+      for (const Instruction& instruction : region.instructions) {
+        if (std::count(instruction.outputs.begin(), instruction.outputs.end(), v) != 0) rethrow_from(instruction);
+      }
+      throw;
     }
-    element_count(sizes);  // throws where it does not fit
   }
   return values;
 }

@@ -32,7 +32,7 @@ struct KernelRequest {
   const SymbolValues* symbols = nullptr;  // for attributes that are Dims
 };
 
-// The operands at run time. An in-place output may share memory with its input where the schema allows it, none else does.
+// The operands at run time, aligned to their elements alone. An in-place output may share its input's memory; none else does.
 struct KernelContext {
   const Attributes* attributes = nullptr;
   std::span<const TensorView> inputs;  // absent optional ones have no data

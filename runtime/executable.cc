@@ -183,7 +183,7 @@ std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& 
   give_variables(binding.root, values);
   give_feeds(binding.root, feeds);
   std::vector<Tensor> fetched = give_fetches(binding.root, values);
-  run_region(binding.root, {options.seed, options.step, binding.scan_steps.data()});
+  run_region(binding.root, {options.seed, options.step, options.profiler, binding.scan_steps.data()});
   converted.clear();
   return fetched;
 }

@@ -30,9 +30,12 @@ class Variables {
   std::map<std::string, Tensor> tensors_;
 };
 
+class Profiler;
+
 struct RunOptions {
   std::uint64_t seed = 0;
-  std::uint64_t step = 0;  // of training: keys random numbers
+  std::uint64_t step = 0;        // of training: keys random numbers
+  Profiler* profiler = nullptr;  // takes note of every node's time, a scan's with its body's; null costs nothing
 };
 
 class Executable {

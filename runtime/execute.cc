@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "runtime/profiler.h"
+
 namespace graphrun {
 namespace {
 
@@ -123,7 +125,9 @@ void run_region(BoundRegion& region, const RunContext& context) {
   try {
     for (BoundInstruction& bound : region.instructions) {
       current = &bound;
+      const std::int64_t start = context.profiler == nullptr ? 0 : Profiler::now();
       run_instruction(bound, region.depth, context);
+      if (context.profiler != nullptr) context.profiler->record(bound.source->name, bound.source->op, start, Profiler::now());
     }
   } catch (...) {
     // A scan's error has its place already, from within the body.

@@ -5,9 +5,12 @@
 
 namespace graphrun {
 
+class Profiler;
+
 struct RunContext {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
+  Profiler* profiler = nullptr;        // null: nobody asked
   std::int64_t* scan_steps = nullptr;  // of the scans around the region that runs
 };
 

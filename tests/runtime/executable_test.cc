@@ -12,6 +12,7 @@
 #include "compiler/lower.h"
 #include "compiler/memory.h"
 #include "compiler/schedule.h"
+#include "runtime/profiler.h"
 #include "tests/compiler/interpreter.h"
 #include "tests/compiler/random_graph.h"
 
@@ -317,6 +318,25 @@ TEST_F(Runs, BeginAStreamsStateAsZeros) {
   e.run({{"x", floats({3}, 4)}});  // another batch: from the beginning
   EXPECT_EQ(variables_->at("h").sizes(), Sizes{3});
   EXPECT_EQ(variables_->at("h").at(2), 2);
+}
+
+TEST_F(Runs, TellAProfilerWhereTheTimeGoes) {
+  Graph body;
+  Builder inner(body);
+  const ValueId x = inner.input("x", {Type::kFloat, {Dim(2)}});
+  inner.input("step", {Type::kInt32, {}});
+  inner.set_name("inside");
+  body.outputs = {{"y", inner.op("t_twist", {x})}};
+  b_.set_name("loop");
+  output(b_.scan({input("x", {Dim(kTime), Dim(2)})}, std::move(body), 0, 1, kTime, false)[0]);
+  Profiler profiler;
+  RunOptions options;
+  options.profiler = &profiler;
+  executable().run({{"x", floats({3, 2})}}, options);
+  std::map<std::string, std::int64_t> runs;
+  for (const Profiler::Total& total : profiler.totals()) runs[total.name + " " + total.op] = total.runs;
+  EXPECT_EQ(runs.at("inside t_twist"), 3);
+  EXPECT_EQ(runs.at("loop.y scan"), 1);
 }
 
 TEST_F(Runs, GiveTensorsThatTheNextRunLeavesAlone) {

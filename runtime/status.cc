@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <tuple>
 
 namespace graphrun {
@@ -20,6 +23,7 @@ constexpr std::size_t kLongestLine = 1 << 20;
 struct InternTables {
   std::mutex mutex;
   std::set<std::string, std::less<>> files;
+  std::map<std::string, std::string, std::less<>> texts;  // by the name that stands for a file's
   // By content; a set never moves its elements.
   struct Less {
     bool operator()(const Location& a, const Location& b) const {
@@ -34,14 +38,29 @@ InternTables& intern_tables() {
   return *tables;
 }
 
-// One line of a regular file, without its end; nothing where there is none. Reads no pipe: that could wait for ever.
+// What the name stands for where it is none of a file.
+std::optional<std::string> interned_text(const std::string& name) {
+  InternTables& tables = intern_tables();
+  const std::lock_guard lock(tables.mutex);
+  const auto found = tables.texts.find(name);
+  return found == tables.texts.end() ? std::nullopt : std::optional(found->second);
+}
+
+// One line of a regular file of text, without its end; nothing where there is none. Reads no pipe: that could wait for ever.
 std::optional<std::string> read_line(const std::string& path, int line) {
+  std::unique_ptr<std::istream> file;
   struct stat info {};
-  if (line < 1 || stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
+  if (const std::optional<std::string> text = interned_text(path)) {
+    file = std::make_unique<std::istringstream>(*text);
+  } else if (stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
+    file = std::make_unique<std::ifstream>(path, std::ios::binary);
+  }
+  if (!file || line < 1) return std::nullopt;
   std::string text;
   for (int i = 0; i < line; ++i) {
-    if (!std::getline(file, text)) return std::nullopt;
+    if (!std::getline(*file, text)) return std::nullopt;
+    const bool compressed = i == 0 && text.rfind("\x1F\x8B", 0) == 0;  // gzip's first bytes
+    if (compressed) return std::nullopt;
   }
   if (!text.empty() && text.back() == '\r') text.pop_back();
   if (text.size() > kLongestLine) return std::nullopt;
@@ -191,6 +210,15 @@ const std::string* intern_file(std::string_view path) {
   auto it = tables.files.find(path);
   if (it == tables.files.end()) it = tables.files.emplace(path).first;
   return &*it;
+}
+
+const std::string* intern_text(std::string_view name, std::string text) {
+  InternTables& tables = intern_tables();
+  {
+    const std::lock_guard lock(tables.mutex);
+    tables.texts[std::string(name)] = std::move(text);
+  }
+  return intern_file(name);
 }
 
 const Location* intern(const Location& location) {

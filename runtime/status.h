@@ -35,6 +35,9 @@ struct Location {
 };
 
 const std::string* intern_file(std::string_view path);
+// Text that stands for a file in messages, under a name that is no path: what a command line holds ("--set"). A later text of
+// that name replaces an earlier one.
+const std::string* intern_text(std::string_view name, std::string text);
 const Location* intern(const Location& location);  // for `via`
 
 enum class Severity { kError, kWarning };

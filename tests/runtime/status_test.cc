@@ -81,6 +81,16 @@ TEST(Render, ShowsAWindowOfALongLine) {
   EXPECT_EQ(text.find('X') - source - 2, text.find('^') - caret);
 }
 
+TEST(Render, ShowsTextThatStandsForAFile) {
+  const Location at{intern_text("--test", "first\nsecond=1"), 2, 8, 1, nullptr};
+  EXPECT_EQ(render(Diagnostic{Severity::kError, "E1", at, "x", {}}), "--test:2:8: error[E1]: x\n  2 | second=1\n    |        ^");
+}
+
+TEST(Render, ShowsNoBytesOfACompressedFile) {
+  const SourceFile file("\x1F\x8B\x08 bytes\nmore");
+  EXPECT_THAT(render(Diagnostic{Severity::kError, "E1", file.at(2, 1), "x", {}}), testing::EndsWith("x"));
+}
+
 TEST(Render, ListsTheWay) {
   const Location* outer = intern({intern_file("outer.pbtxt"), 7, 1, 1, nullptr});
   const Location at{intern_file("inner.pbtxt"), 2, 3, 1, outer};

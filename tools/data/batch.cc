@@ -52,9 +52,10 @@ Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, c
     batch.feeds[spec.name] = pad(values, spec.depth);
     if (counted || spec.depth == 0) continue;
     counted = true;
-    for (const Nested& value : values) batch.tokens += value.steps();
+    for (const Nested& value : values) batch.steps.push_back(value.steps());
   }
-  if (!counted) batch.tokens = batch.rows;
+  if (!counted) batch.steps.assign(fields.size(), 1);
+  for (const std::int64_t steps : batch.steps) batch.tokens += steps;
   return batch;
 }
 

@@ -21,7 +21,8 @@ struct BatchPosition {
 struct Batch {
   Feeds feeds;  // by the names of the job's feeds
   std::int64_t rows = 0;
-  std::int64_t tokens = 0;             // real steps of the first feed that is a sequence, padding not counted
+  std::vector<std::int64_t> steps;     // of each row: real steps of the first feed that is a sequence; 1 where none is
+  std::int64_t tokens = 0;             // their sum
   BatchPosition position;              // this batch's own
   bool last = false;                   // of its epoch
   bool fresh = false;                  // STREAM: its first batch, before which the states are zero

@@ -68,6 +68,7 @@ Batch BatchSource::stream_batch(const BatchPosition& at) const {
   const std::int64_t begin = at.batch * data_.window, steps = std::min(data_.window, stream_steps_ - begin);
   Batch batch;
   batch.rows = rows_;
+  batch.steps.assign(static_cast<std::size_t>(rows_), steps);
   batch.tokens = steps * rows_;
   batch.fresh = at.batch == 0;
   for (std::size_t i = 0; i < chosen_.size(); ++i) {

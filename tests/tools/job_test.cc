@@ -1,0 +1,258 @@
+#include "tools/job/job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/tools/scratch.h"
+
+namespace graphrun {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kJob = R"job(# proto-message: graphrun.Job
+graph: "tagger.pbtxt"
+arg: "cell = cells/atr.pbtxt, hidden = 300, labels = vocabulary( tags ) + 1"
+arg: "encoder = encoders/gnmt.pbtxt(depth = 8, width = vocabulary(characters))"
+data {
+  train: "data/train.seg" valid: ["/abs/dev.seg", "b.seg"]
+  format: SEGMENTED
+  field { name: "characters" split: CHARACTER vocabulary { min_count: 1 } }
+  field { name: "tags" derive: BMES vocabulary { closed: true } }
+  feed: "words = characters, tags, lengths = length(characters)"
+  batch { rows: 128 bucket_by: "characters" }
+}
+train {
+  minimize: "loss"
+  initialize { match: "*" uniform: 0.08 }
+  optimizer { adam { learning_rate: 5e-4 } } clip { global_norm: 1 }
+  schedule { per_epoch { factor: 0.5 from: 40 } }
+  validate { every_epochs: 1 keep_highest: "f1" } epochs: 50
+}
+report: "loss = sum(margin) / count(rows), f1 = segmentation(tags, path, lengths=lengths)"
+infer { name: "segment" read: LINES write: SEGMENTED from: "path" }
+)job";
+
+LoadedJob job_with(const std::vector<std::string>& sets) { return parse_job(kJob, "jobs/segment.pbtxt", sets); }
+
+std::string mistakes(const std::string& text, const std::vector<std::string>& sets = {}) {
+  return message_of([&] { parse_job(text, "job.pbtxt", sets); });
+}
+
+// kJob with a part replaced.
+std::string changed(const std::string& part, const std::string& by) {
+  std::string text = kJob;
+  const std::size_t at = text.find(part);
+  if (at == std::string::npos) throw std::runtime_error("no '" + part + "' in the job");
+  return text.replace(at, part.size(), by);
+}
+
+TEST(Job, BecomesPlainStructs) {
+  const LoadedJob job = job_with({});
+  EXPECT_EQ(job.folder, "jobs");
+  EXPECT_THAT(job.data.train, ElementsAre("jobs/data/train.seg"));
+  EXPECT_THAT(job.data.valid, ElementsAre("/abs/dev.seg", "jobs/b.seg"));
+  EXPECT_EQ(job.data.rows, 128);
+  ASSERT_EQ(job.data.fields.size(), 2u);
+  EXPECT_EQ(job.data.fields[1].derive, Derive::kBmes);
+  EXPECT_TRUE(job.data.fields[1].vocabulary.closed);
+  EXPECT_EQ(job.plan->feeds().size(), 3u);
+  EXPECT_EQ(job.plan->feed("lengths")->depth, 0);
+  ASSERT_EQ(job.infer.size(), 1u);
+  EXPECT_EQ(job.infer[0].write, WriteAs::kSegmented);
+  EXPECT_EQ(job.infer[0].field, "tags");
+  EXPECT_EQ(job.infer_named("")->name, "segment");
+  EXPECT_EQ(job.infer_named("other"), nullptr);
+  EXPECT_TRUE(job.warnings.empty());
+  require_training(job);
+}
+
+TEST(Job, ArgumentsKnowTheSizesOfVocabularies) {
+  Vocabularies vocabularies;
+  vocabularies.emplace("tags", Vocabulary({"B", "M", "E", "S"}, true, "tags"));
+  vocabularies.emplace("characters", Vocabulary({"<unk>", "a"}, false, "characters"));
+  const auto bindings = job_with({"hidden=7"}).arguments(vocabularies);
+  ASSERT_EQ(bindings.size(), 4u);
+  EXPECT_EQ(bindings[0].name, "cell");
+  EXPECT_EQ(bindings[0].text, "cells/atr.pbtxt");
+  EXPECT_EQ(bindings[0].at.str(), "jobs/segment.pbtxt:3:14");
+  EXPECT_EQ(bindings[1].text, "7");
+  EXPECT_EQ(bindings[1].at.str(), "--set:1:8");
+  EXPECT_EQ(bindings[2].text, "4 + 1");
+  EXPECT_EQ(bindings[3].text, "encoders/gnmt.pbtxt(depth = 8, width = 2)");
+}
+
+TEST(Set, ReachesEveryKindOfField) {
+  const LoadedJob job =
+      job_with({"train.epochs=3", "train.optimizer.sgd.learning_rate=0.5", "data.format=SEGMENTED",
+                "data.field.tags.vocabulary.closed=false", "data.field.characters.vocabulary.special=<s>,</s>",
+                "train.seed=18446744073709551615", "data.batch.bucket_by=", "train.initialize.0.normal=0.01",
+                "train.checkpoint.every_steps=100", "report=loss = sum(margin) / count(rows), f1 = mean(nll, lengths=lengths)",
+                "cell=cells/lstm.pbtxt", "embed=64", "train.clip.global_norm=1e1"});
+  const Job& m = job.message;
+  EXPECT_EQ(m.train().epochs(), 3);
+  EXPECT_TRUE(m.train().optimizer().has_sgd());
+  EXPECT_DOUBLE_EQ(m.train().optimizer().sgd().learning_rate(), 0.5);
+  EXPECT_FALSE(m.data().field(1).vocabulary().closed());
+  EXPECT_THAT(job.data.fields[0].vocabulary.special, ElementsAre("<s>", "</s>"));
+  EXPECT_EQ(m.train().seed(), 18446744073709551615u);
+  EXPECT_EQ(job.data.bucket_by, "");
+  EXPECT_DOUBLE_EQ(m.train().initialize(0).normal(), 0.01);
+  EXPECT_EQ(m.train().checkpoint().every_steps(), 100);
+  EXPECT_EQ(job.report.size(), 2u);
+  EXPECT_DOUBLE_EQ(m.train().clip().global_norm(), 10);
+  const std::vector<std::string> args(m.arg().begin(), m.arg().end());
+  EXPECT_THAT(args, ElementsAre("cell = cells/lstm.pbtxt", "hidden = 300", "labels = vocabulary( tags ) + 1",
+                                "encoder = encoders/gnmt.pbtxt(depth = 8, width = vocabulary(characters))", "embed = 64"));
+}
+
+TEST(Set, FilesStartWhereTheProgramRuns) {
+  const LoadedJob job = job_with({"data.train=a.seg, b.seg", "data.test="});
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_THAT(job.data.train, ElementsAre(here + "/a.seg", here + "/b.seg"));
+  EXPECT_TRUE(job.data.test.empty());
+}
+
+TEST(Set, MistakesAreShownInTheArgument) {
+  const std::string all =
+      mistakes(kJob, {"train.epoch=3", "train.epochs=three", "data.field.tag.column=1", "data.format=SEGMENT", "trian.epochs=3",
+                      "train=3", "train.epochs.x=3", "data.field=1", "nonsense", "data.field.tags.vocabulary.closed=yes",
+                      "train.seed=-1", "train.clip.global_norm=inf"});
+  EXPECT_THAT(all, HasSubstr("--set:1:7: error[E0401 unknown-field]: Train has no field 'epoch'"));
+  EXPECT_THAT(all, HasSubstr("did you mean 'epochs'?"));
+  EXPECT_THAT(all, HasSubstr("  1 | train.epoch=3\n    |       ^~~~~\n"));
+  EXPECT_THAT(all, HasSubstr("--set:2:14: error[E0402 wrong-value]: epochs is 'three'; expected a whole number"));
+  EXPECT_THAT(all, HasSubstr("--set:3:12: error[E0401 unknown-field]: no field 'tag'"));
+  EXPECT_THAT(all, HasSubstr("did you mean 'tags'?"));
+  EXPECT_THAT(all, HasSubstr("format is 'SEGMENT'; expected LINES, CONLL"));
+  EXPECT_THAT(all, HasSubstr("Job has no field 'trian'"));
+  EXPECT_THAT(all, HasSubstr("'train' is a message"));
+  EXPECT_THAT(all, HasSubstr("--set:7:14: error[E0401 unknown-field]: 'epochs' is a value of its own"));
+  EXPECT_THAT(all, HasSubstr("'field' stands 2 times"));
+  EXPECT_THAT(all, HasSubstr("expected PATH=VALUE"));
+  EXPECT_THAT(all, HasSubstr("closed is 'yes'; expected true or false"));
+  EXPECT_THAT(all, HasSubstr("seed is '-1'; expected a whole number, not negative"));
+  EXPECT_THAT(all, HasSubstr("global_norm is 'inf'; expected a number"));
+}
+
+TEST(Set, WhatItSaysIsCheckedLikeTheFile) {
+  const std::string all = mistakes(kJob, {"data.batch.rows=0", "report=f1 = mean(nll", "train.validate.keep_highest=f2"});
+  EXPECT_THAT(all, HasSubstr("--set:1:17: error[E0411 bad-setting]: batches of 0 rows"));
+  EXPECT_THAT(all, HasSubstr("--set:2:"));
+  EXPECT_THAT(all, HasSubstr("--set:3:29: error[E0412 unknown-name]: no report 'f2'"));
+}
+
+TEST(Job, TextOfTheMergedJobReadsBack) {
+  const LoadedJob job = job_with({"train.epochs=3", "cell=cells/lstm.pbtxt"});
+  const std::string text = dump_job(job);
+  const LoadedJob again = parse_job(text, "jobs/other.pbtxt");
+  EXPECT_EQ(again.message.SerializeAsString(), job.message.SerializeAsString());
+  const LoadedJob moved = parse_job(dump_job(job, true), "/elsewhere/job.pbtxt");
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_THAT(moved.data.train, ElementsAre(here + "/jobs/data/train.seg"));
+  EXPECT_EQ(moved.message.train().epochs(), 3);
+}
+
+TEST(Job, AllMistakesAtOnceWithTheirPlaces) {
+  const std::string all = mistakes(R"job(
+arg: "hidden = vocabulary(word)"
+data {
+  format: CONLL
+  field { name: "words" column: -1 }
+  field { name: "words" derive: BMES }
+  field { name: "two words" }
+  feed: "words = wrds"
+  batch { rows: 0 bucket_by: "tags" window: 3 }
+}
+train {
+  epochs: -1
+  initialize { uniform: 1 }
+  initialize { match: "*" }
+  optimizer { }
+  clip { }
+  schedule { no_improvement { factor: 4 } }
+  validate { keep_highest: "f1" keep_lowest: "loss" }
+}
+report: "loss = nll"
+infer { write: CONLL }
+)job");
+  for (const char* part : {"names no graph",
+                           "job.pbtxt:2:27: error[E0412 unknown-name]: no field 'word'",
+                           "column -1",
+                           "a second field 'words'",
+                           "BMES is derived from SEGMENTED data alone",
+                           "field named 'two words'",
+                           "no field 'wrds'",
+                           "batches of 0 rows",
+                           "no field 'tags'",
+                           "only a STREAM has a window",
+                           "-1 epochs",
+                           "initialize without match",
+                           "initialize without a kind",
+                           "an optimizer of no kind",
+                           "global_norm is 0",
+                           "factor is 4",
+                           "validate needs data",
+                           "one checkpoint is kept",
+                           "no report 'f1'",
+                           "'nll' stands outside",
+                           "infer without a name",
+                           "does not say what it writes",
+                           "CONLL adds a column",
+                           "does not say whose entries"})
+    EXPECT_THAT(all, HasSubstr(part));
+}
+
+TEST(Job, RulesOfFormats) {
+  EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: STREAM")), HasSubstr("a STREAM needs a window"));
+  EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: STREAM")), HasSubstr("it has no examples to group"));
+  EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: PARALLEL")), HasSubstr("format PARALLEL is not available yet"));
+  EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: LINES end_of_line: \"x\"")),
+              HasSubstr("only a STREAM has an end_of_line"));
+  EXPECT_THAT(mistakes(changed("split: CHARACTER", "")), HasSubstr("field 'characters' needs a split"));
+  EXPECT_THAT(mistakes(changed("split: CHARACTER", "split: BPE")), HasSubstr("split BPE is not available yet"));
+  EXPECT_THAT(mistakes(changed("split: CHARACTER", "split: CHARACTER column: 1")),
+              HasSubstr("only CONLL and TSV have columns"));
+  EXPECT_THAT(mistakes(changed("min_count: 1", "min_count: 1 file: \"v.txt\"")),
+              HasSubstr("a vocabulary of a file is as it stands"));
+  EXPECT_THAT(mistakes(changed("read: LINES", "read: TSV")), HasSubstr("inference reads LINES or CONLL"));
+  EXPECT_THAT(mistakes(changed("read: LINES", "read: CONLL")), HasSubstr("only the fields of CONLL data"));
+  EXPECT_THAT(mistakes(changed("uniform: 0.08", "vectors: \"glove.txt\"")), HasSubstr("word vectors are not available yet"));
+}
+
+TEST(Job, WhatTrainingNeeds) {
+  LoadedJob job = parse_job(changed("minimize: \"loss\"", ""), "job.pbtxt", {"train.epochs=0", "data.train="});
+  const std::string all = message_of([&] { require_training(job); });
+  EXPECT_THAT(all, HasSubstr("what to minimize"));
+  EXPECT_THAT(all, HasSubstr("how many epochs"));
+  EXPECT_THAT(all, HasSubstr("no files to train on"));
+  EXPECT_THAT(all, Not(HasSubstr("no optimizer")));
+}
+
+TEST(Job, AFieldThatNothingReadsIsAWarning) {
+  const LoadedJob job = parse_job(changed("tags, lengths", "lengths"), "job.pbtxt", {"infer.segment.field=characters"});
+  ASSERT_EQ(job.warnings.size(), 1u);
+  EXPECT_THAT(render(job.warnings[0]), HasSubstr("warning[E0421 unused-field]: no feed reads field 'tags'"));
+}
+
+TEST(Job, ShippedJobsLoad) {
+  int jobs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(GRAPHRUN_SOURCE_DIR) + "/graphs/jobs")) {
+    if (entry.path().extension() != ".pbtxt") continue;
+    ++jobs;
+    EXPECT_EQ(message_of([&] {
+                const LoadedJob job = load_job(entry.path().string());
+                require_training(job);
+                EXPECT_TRUE(job.warnings.empty()) << entry.path();
+              }),
+              "");
+  }
+  EXPECT_GE(jobs, 8);
+}
+
+}  // namespace
+}  // namespace graphrun

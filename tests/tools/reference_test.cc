@@ -1,0 +1,36 @@
+// The reference programs say of the fixtures what is committed beside them.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace graphrun {
+namespace {
+
+const std::string kReference = std::string(GRAPHRUN_SOURCE_DIR) + "/tests/reference/";
+
+std::string output_of(const std::string& command) {
+  std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  std::string text;
+  char block[4096];
+  while (pipe && std::fgets(block, sizeof block, pipe.get())) text += block;
+  return text;
+}
+
+TEST(Reference, ProgramsGiveTheCommittedFigures) {
+  if (output_of("command -v python3").empty()) GTEST_SKIP() << "no python3";
+  std::ifstream in(kReference + "expected.json");
+  const auto expected = nlohmann::json::parse(in);
+  for (const auto& [name, figures] : expected.items()) {
+    const std::string program = name == "segmented" ? "sighan_score.py" : "conlleval.py";
+    const std::string files = name == "segmented" ? "segmented_gold.txt segmented_predicted.txt" : name + ".txt";
+    const std::string text = output_of("cd '" + kReference + "' && python3 -B " + program + " " + files);
+    EXPECT_EQ(nlohmann::json::parse(text, nullptr, false), figures) << name << ": " << text;
+  }
+}
+
+}  // namespace
+}  // namespace graphrun

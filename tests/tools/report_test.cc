@@ -1,0 +1,292 @@
+#include "tools/report/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "tests/tools/scratch.h"
+#include "tools/data/lines.h"
+#include "tools/report/spans.h"
+
+namespace graphrun {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kReference = std::string(GRAPHRUN_SOURCE_DIR) + "/tests/reference/";
+
+Report make_report(const std::string& text) {
+  std::vector<Diagnostic> problems;
+  Report report(ir::parse_bindings(ir::SourceText(text)), problems);
+  if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, problems);
+  return report;
+}
+
+BatchValues values(std::map<std::string, Tensor> tensors, std::int64_t rows) { return {std::move(tensors), rows}; }
+
+TEST(Report, FormulasAreOverTheWholeSet) {
+  Report report = make_report("perplexity = exp(mean(nll)), loss = sum(margin) / count(rows), two = exp(sum(nll) / sum(n))");
+  report.add(values(
+      {{"nll", Tensor::of<float>({2, 1}, {1, 2})}, {"margin", Tensor::of<float>({1}, {3})}, {"n", Tensor::of<int>({1}, {2})}},
+      1));
+  report.add(values({{"nll", Tensor::of<float>({1, 2}, {3, 6})},
+                     {"margin", Tensor::of<float>({2}, {4, 5})},
+                     {"n", Tensor::of<int>({2}, {1, 3})}},
+                    2));
+  EXPECT_THAT(report.result_names(), ElementsAre("perplexity", "loss", "two"));
+  EXPECT_DOUBLE_EQ(report.result("perplexity"), std::exp(3.0));
+  EXPECT_DOUBLE_EQ(report.result("loss"), 4.0);
+  EXPECT_DOUBLE_EQ(report.result("two"), std::exp(2.0));
+  report.clear();
+  report.add(values(
+      {{"nll", Tensor::of<float>({1, 1}, {0})}, {"margin", Tensor::of<float>({1}, {3})}, {"n", Tensor::of<int>({1}, {2})}}, 1));
+  EXPECT_DOUBLE_EQ(report.result("perplexity"), 1.0);
+}
+
+TEST(Report, LengthsMaskPadding) {
+  Report report = make_report(
+      "a = mean(x, lengths=n), b = sum(x), c = count(x, lengths=n), d = mean(x == y, lengths=n), e = sum(v, lengths=n)");
+  const auto x = Tensor::of<float>({2, 2}, {1, 2, 3, 100});
+  report.add(values({{"x", x},
+                     {"y", Tensor::of<float>({2, 2}, {1, 0, 0, 100})},
+                     {"v", Tensor::of<float>({2, 2, 2}, {1, 1, 2, 2, 3, 3, 100, 100})},
+                     {"n", Tensor::of<int>({2}, {2, 1})}},
+                    2));
+  EXPECT_DOUBLE_EQ(report.result("a"), 2.0);
+  EXPECT_DOUBLE_EQ(report.result("b"), 106.0);
+  EXPECT_DOUBLE_EQ(report.result("c"), 3.0);
+  EXPECT_DOUBLE_EQ(report.result("d"), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(report.result("e"), 12.0);
+}
+
+TEST(Report, InnerLengthsMaskInnerTime) {
+  Report report = make_report("a = sum(x, lengths=n)");
+  // [time 2, letters 2, batch 1], word 0 has 2 letters, word 1 has 1
+  report.add(values({{"x", Tensor::of<float>({2, 2, 1}, {1, 2, 4, 8})}, {"n", Tensor::of<int>({2, 1}, {2, 1})}}, 1));
+  EXPECT_DOUBLE_EQ(report.result("a"), 7.0);
+}
+
+TEST(Report, SumsAreGatheredInDouble) {
+  Report report = make_report("a = sum(x)");
+  for (int i = 0; i < 1000; ++i) report.add(values({{"x", Tensor::of<float>({2}, {16777216.0f, 1.0f})}}, 2));
+  EXPECT_DOUBLE_EQ(report.result("a"), 1000.0 * 16777217.0);
+}
+
+TEST(Report, MistakesAreFoundTogether) {
+  std::vector<Diagnostic> problems;
+  Report report(
+      ir::parse_bindings(ir::SourceText("a = nll, b = sum(x, lenghts=n), c = bleu(x, y), sum(x), d = accuracy(x), "
+                                        "e = spans(x, y + 1), f = mean(1), f2 = mean(x), f2 = mean(y), g = exp(sum(x), 2)")),
+      problems);
+  std::string all;
+  for (const Diagnostic& d : problems) all += render(d) + "\n";
+  EXPECT_EQ(problems.size(), 9u) << all;
+  EXPECT_THAT(all, HasSubstr("'nll' stands outside of sum, mean and count"));
+  EXPECT_THAT(all, HasSubstr("sum has no 'lenghts'"));
+  EXPECT_THAT(all, HasSubstr("'bleu' is not known to reports"));
+  EXPECT_THAT(all, HasSubstr("a second report 'f2'"));
+}
+
+TEST(Report, UnknownNamesAndShapesThatDoNotFit) {
+  Report report = make_report("a = mean(nil), b = sum(x + y), c = count(rows)");
+  std::vector<Diagnostic> problems;
+  report.check_names({"nll", "x", "y"}, problems);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_THAT(render(problems[0]), HasSubstr("did you mean 'nll'?"));
+  EXPECT_THAT(message_of([&] {
+                make_report("a = mean(loss)").add(values({{"loss", Tensor::of<float>({}, {1})}}, 1));
+              }),
+              HasSubstr("mean of means"));
+  EXPECT_THAT(message_of([&] {
+                make_report("a = sum(x + y)")
+                    .add(values({{"x", Tensor::of<float>({2}, {1, 2})}, {"y", Tensor::of<float>({1}, {1})}}, 1));
+              }),
+              HasSubstr("expected equal sizes"));
+  EXPECT_THAT(message_of([&] {
+                make_report("a = sum(x, lengths=n)")
+                    .add(values({{"x", Tensor::of<float>({2, 2}, {1, 2, 3, 4})}, {"n", Tensor::of<int>({3}, {1, 1, 1})}}, 2));
+              }),
+              HasSubstr("do not fit"));
+}
+
+TEST(Report, AccuracyLeavesPaddingOut) {
+  Report report =
+      make_report("accuracy = accuracy(gold, path, lengths=n), all = accuracy(gold, path), each = accuracy(label, guess)");
+  report.add(values({{"gold", Tensor::of<int>({2, 2}, {1, 2, 3, 0})},
+                     {"path", Tensor::of<int>({2, 2}, {1, 0, 3, 0})},
+                     {"n", Tensor::of<int>({2}, {2, 1})},
+                     {"label", Tensor::of<int>({2}, {1, 2})},
+                     {"guess", Tensor::of<int>({2}, {1, 1})}},
+                    2));
+  EXPECT_DOUBLE_EQ(report.result("accuracy"), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(report.result("all"), 0.75);
+  EXPECT_DOUBLE_EQ(report.result("each"), 0.5);
+}
+
+nlohmann::json expected() {
+  std::ifstream in(kReference + "expected.json");
+  return nlohmann::json::parse(in);
+}
+
+// Sentences of tags as one padded batch, with the vocabulary of their tags.
+struct Tagged {
+  std::vector<std::vector<std::string>> gold, predicted;
+  Vocabulary vocabulary;
+
+  BatchValues batch(std::size_t begin, std::size_t end) const {
+    std::int64_t time = 0, rows = static_cast<std::int64_t>(end - begin);
+    for (std::size_t i = begin; i < end; ++i) time = std::max<std::int64_t>(time, static_cast<std::int64_t>(gold[i].size()));
+    time += 2;  // more padding than needed
+    Tensor g(DType::kInt32, {time, rows}), p(DType::kInt32, {time, rows}), n(DType::kInt32, {rows});
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::int64_t row = static_cast<std::int64_t>(i - begin);
+      n.data<std::int32_t>()[row] = static_cast<std::int32_t>(gold[i].size());
+      for (std::size_t t = 0; t < gold[i].size(); ++t) {
+        g.data<std::int32_t>()[static_cast<std::int64_t>(t) * rows + row] = vocabulary.number(gold[i][t]);
+        p.data<std::int32_t>()[static_cast<std::int64_t>(t) * rows + row] = vocabulary.number(predicted[i][t]);
+      }
+    }
+    return values({{"tags", g}, {"path", p}, {"lengths", n}}, rows);
+  }
+};
+
+Tagged tagged(const std::string& name) {
+  Tagged all;
+  VocabularyCounter counter;
+  std::vector<std::string> gold, predicted;
+  auto lines = read_lines(kReference + name + ".txt");
+  lines.emplace_back();
+  for (const std::string& line : lines) {
+    if (line.empty()) {
+      if (!gold.empty()) all.gold.push_back(std::exchange(gold, {})), all.predicted.push_back(std::exchange(predicted, {}));
+      continue;
+    }
+    std::istringstream in(line);
+    std::string word, g, p;
+    in >> word >> g >> p;
+    gold.push_back(g), predicted.push_back(p);
+    counter.add(g), counter.add(p);
+  }
+  VocabularyRules rules;
+  rules.closed = true;
+  all.vocabulary = counter.build(rules, "tags");
+  return all;
+}
+
+TEST(Report, SpansAsTheReferenceCountsThem) {
+  for (const std::string name : {"spans_by_hand", "spans_iob", "spans_bioes", "spans_ioe"}) {
+    const Tagged all = tagged(name);
+    Report report = make_report("f1 = spans(tags, path, lengths=lengths), accuracy = accuracy(tags, path, lengths=lengths)");
+    report.bind([&](const std::string& feed) { return feed == "tags" ? &all.vocabulary : nullptr; });
+    for (std::size_t begin = 0; begin < all.gold.size(); begin += 7)
+      report.add(all.batch(begin, std::min(begin + 7, all.gold.size())));
+    const auto want = expected().at(name);
+    const double correct = want["correct"], gold = want["gold"], predicted = want["predicted"];
+    EXPECT_THAT(report.result_names(), ElementsAre("f1", "f1.precision", "f1.recall", "accuracy")) << name;
+    EXPECT_DOUBLE_EQ(report.result("f1.precision"), correct / predicted) << name;
+    EXPECT_DOUBLE_EQ(report.result("f1.recall"), correct / gold) << name;
+    EXPECT_DOUBLE_EQ(report.result("f1"), 2 * correct / (gold + predicted)) << name;
+    EXPECT_DOUBLE_EQ(report.result("accuracy"), want["equal"].get<double>() / want["tokens"].get<double>()) << name;
+  }
+}
+
+// A tag for every character of each line, and the characters as numbers.
+struct Segmented {
+  std::vector<std::string> places;
+  std::vector<std::vector<std::int32_t>> characters;
+};
+Segmented segmented(const std::string& name) {
+  Segmented all;
+  for (const std::string& line : read_lines(kReference + name)) {
+    std::istringstream in(line);
+    std::string places;
+    std::vector<std::int32_t> characters;
+    for (std::string word; in >> word;) {
+      const std::size_t n = word.size() / 3;  // every character of the fixture has three bytes
+      places += n == 1 ? "S" : "B" + std::string(n - 2, 'M') + "E";
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto byte = [&](std::size_t k) { return static_cast<std::int32_t>(static_cast<unsigned char>(word[3 * i + k])); };
+        characters.push_back((byte(0) << 16) | (byte(1) << 8) | byte(2));
+      }
+    }
+    all.places.push_back(places);
+    all.characters.push_back(characters);
+  }
+  return all;
+}
+
+TEST(Report, SegmentationAsTheReferenceCountsIt) {
+  const Segmented gold = segmented("segmented_gold.txt"), predicted = segmented("segmented_predicted.txt");
+  const auto want = expected().at("segmented");
+  Matches by_diff, by_place;
+  for (std::size_t i = 0; i < gold.places.size(); ++i) {
+    const auto a = word_ends(gold.places[i]), b = word_ends(predicted.places[i]);
+    by_diff.correct += common_words(a, b, gold.characters[i]);
+    by_place.correct += common_words(a, b, {});
+    by_diff.gold += static_cast<std::int64_t>(a.size());
+    by_diff.predicted += static_cast<std::int64_t>(b.size());
+  }
+  EXPECT_EQ(by_diff.gold, want["gold"].get<std::int64_t>());
+  EXPECT_EQ(by_diff.predicted, want["predicted"].get<std::int64_t>());
+  EXPECT_EQ(by_diff.correct, want["correct"].get<std::int64_t>());
+  EXPECT_EQ(by_place.correct, want["by_place"].get<std::int64_t>());
+}
+
+TEST(Report, SegmentationReport) {
+  const Vocabulary places({"E", "B", "S", "M"}, true, "tags");
+  Report report = make_report(
+      "f1 = segmentation(tags, path, lengths=lengths), d = segmentation(tags, path, lengths=lengths, characters=words)");
+  report.bind([&](const std::string&) { return &places; });
+  // 甲|甲甲 against 甲甲|甲, and a padded step
+  report.add(values({{"tags", Tensor::of<int>({4, 1}, {2, 1, 0, 3})},
+                     {"path", Tensor::of<int>({4, 1}, {1, 0, 2, 3})},
+                     {"words", Tensor::of<int>({4, 1}, {5, 5, 5, 0})},
+                     {"lengths", Tensor::of<int>({1}, {3})}},
+                    1));
+  EXPECT_DOUBLE_EQ(report.result("f1"), 0.0);
+  EXPECT_DOUBLE_EQ(report.result("d"), 0.5);
+  EXPECT_DOUBLE_EQ(report.result("d.recall"), 0.5);
+}
+
+TEST(Spans, AnyPlacesCutTheTextIntoWords) {
+  EXPECT_THAT(word_ends("BMESBES"), ElementsAre(3, 4, 6, 7));
+  EXPECT_THAT(word_ends("MMBB"), ElementsAre(2, 3, 4));
+  EXPECT_THAT(word_ends("EEM"), ElementsAre(1, 2, 3));
+  EXPECT_THAT(word_ends(""), ElementsAre());
+}
+
+TEST(Spans, TagsThatAreNone) {
+  EXPECT_FALSE(parse_tag("NOUN"));
+  EXPECT_FALSE(parse_tag("Bxy"));
+  EXPECT_FALSE(parse_tag(""));
+  EXPECT_EQ(parse_tag("I-A-B")->kind, "A-B");
+  const Vocabulary labels({"NOUN"}, true, "tags");
+  Report report = make_report("f1 = spans(tags, path, lengths=lengths)");
+  EXPECT_THAT(message_of([&] { report.bind([&](const std::string&) { return &labels; }); }),
+              HasSubstr("'NOUN' of 'tags' is no span's tag"));
+  EXPECT_THAT(message_of([&] { report.bind([](const std::string&) { return nullptr; }); }), HasSubstr("has no labels"));
+}
+
+TEST(Report, SumsGoOnFromTheirState) {
+  const Tagged all = tagged("spans_iob");
+  const std::string text =
+      "f1 = spans(tags, path, lengths=lengths), a = accuracy(tags, path, lengths=lengths), m = mean(path, lengths=lengths), x "
+      "= exp(mean(path / 7))";
+  const auto bind = [&](Report& report) { report.bind([&](const std::string&) { return &all.vocabulary; }); };
+  Report whole = make_report(text), first = make_report(text), second = make_report(text);
+  bind(whole), bind(first), bind(second);
+  whole.add(all.batch(0, 20)), whole.add(all.batch(20, 60));
+  first.add(all.batch(0, 20));
+  second.restore(nlohmann::json::parse(first.state().dump()));
+  second.add(all.batch(20, 60));
+  EXPECT_EQ(whole.results(), second.results());
+  EXPECT_EQ(whole.state(), second.state());
+  EXPECT_THAT(message_of([&] { second.restore(nlohmann::json::parse("{\"f1\": 3}")); }), HasSubstr("E0651"));
+}
+
+}  // namespace
+}  // namespace graphrun

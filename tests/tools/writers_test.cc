@@ -1,0 +1,86 @@
+#include "tools/infer/writers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/tools/scratch.h"
+
+namespace graphrun {
+namespace {
+
+using testing::HasSubstr;
+
+const Vocabulary& labels() {
+  static const Vocabulary kLabels({"B", "M", "E", "S"}, true, "tags");
+  return kLabels;
+}
+
+Record line(const std::string& text) {
+  Record record;
+  record.lines = {text};
+  record.empty = text.empty();
+  return record;
+}
+
+TEST(Writers, Text) {
+  EXPECT_EQ(text_line(std::vector<std::int32_t>{0, 2}, labels()), "B E\n");
+  EXPECT_EQ(text_line({}, labels()), "\n");
+}
+
+TEST(Writers, SegmentedKeepsEveryCharacterAndSpace) {
+  EXPECT_EQ(segmented_line("我们是中国人", "BESBME"), "我们 是 中国人\n");
+  EXPECT_EQ(segmented_line(" 甲 乙\u3000丙 ", "BME"), "甲 乙 丙\n");
+  EXPECT_EQ(segmented_line("甲乙丙", "EMB"), "甲 乙 丙\n");
+}
+
+TEST(Writers, NumbersReadBack) { EXPECT_EQ(numbers_line(std::vector<double>{0.1f, -2, 1e30f}), "0.1 -2 1e+30\n"); }
+
+TEST(Writers, ConllAddsAColumn) {
+  Record sentence;
+  sentence.lines = {"a\tx", "b\ty"};
+  EXPECT_EQ(conll_lines(sentence, std::vector<std::int32_t>{3, 0}, labels()), "a\tx\tS\nb\ty\tB\n");
+  sentence.closed = true;
+  EXPECT_EQ(conll_lines(sentence, std::vector<std::int32_t>{3, 0}, labels()), "a\tx\tS\nb\ty\tB\n\n");
+}
+
+InferenceBatch two_rows() {
+  InferenceBatch batch;
+  batch.records = {line("甲乙"), line(""), line("丙")};
+  batch.rows = {0, -1, 1};
+  batch.batch.rows = 2;
+  batch.batch.steps = {2, 1};
+  return batch;
+}
+
+TEST(Writers, ABatchInOrderWithoutPadding) {
+  const Tensor path = Tensor::of<int>({2, 2}, {0, 3, 2, 9});
+  EXPECT_EQ(write_batch(two_rows(), path, WriteAs::kSegmented, &labels()), "甲乙\n\n丙\n");
+  EXPECT_EQ(write_batch(two_rows(), path, WriteAs::kText, &labels()), "B E\n\nS\n");
+  EXPECT_EQ(write_batch(two_rows(), Tensor::of<float>({2}, {1.5f, 2}), WriteAs::kNumbers, nullptr), "1.5\n\n2\n");
+  EXPECT_EQ(write_batch(two_rows(), Tensor::of<float>({2, 2}, {1, 2, 3, 4}), WriteAs::kNumbers, nullptr), "1 3\n\n2\n");
+}
+
+TEST(Writers, OnlyEmptyLines) {
+  InferenceBatch batch;
+  batch.records = {line("")};
+  batch.rows = {-1};
+  EXPECT_EQ(write_batch(batch, Tensor(), WriteAs::kSegmented, &labels()), "\n");
+}
+
+TEST(Writers, WhatDoesNotFit) {
+  EXPECT_THAT(message_of([] {
+                write_batch(two_rows(), Tensor::of<int>({2}, {0, 1}), WriteAs::kSegmented, &labels());
+              }),
+              HasSubstr("E0417"));
+  EXPECT_THAT(message_of([] {
+                write_batch(two_rows(), Tensor::of<float>({2, 2}, {0, 1, 0, 0}), WriteAs::kText, &labels());
+              }),
+              HasSubstr("float32[2, 2]"));
+  EXPECT_THAT(message_of([] {
+                write_batch(two_rows(), Tensor::of<int>({1, 2}, {0, 1}), WriteAs::kText, &labels());
+              }),
+              HasSubstr("E0417"));
+}
+
+}  // namespace
+}  // namespace graphrun

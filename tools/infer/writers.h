@@ -1,0 +1,37 @@
+// What inference writes: text out of a model's numbers. Pure functions; every line ends with LF.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/tensor.h"
+#include "tools/data/inference_reader.h"
+#include "tools/data/records.h"
+#include "tools/data/vocabulary.h"
+
+namespace graphrun {
+
+// The entries, separated by spaces.
+std::string text_line(std::span<const std::int32_t> numbers, const Vocabulary& vocabulary);
+
+// The sentence's lines as read, each with one column more, and the blank line where one ended it.
+std::string conll_lines(const Record& sentence, std::span<const std::int32_t> numbers, const Vocabulary& vocabulary);
+
+// The line with one space between its words, whose characters (white space left out) have the places B, M, E, S. White space
+// that stood in the line separates words too.
+std::string segmented_line(std::string_view line, std::string_view places);
+
+// The numbers, separated by spaces, each as the shortest text that reads back to the same float.
+std::string numbers_line(std::span<const double> numbers);
+
+enum class WriteAs : std::uint8_t { kText, kConll, kSegmented, kNumbers };
+
+// Everything for a batch, in the order of its records. `from`: [time, batch] or, for kText and kNumbers, [batch]; INT32 but for
+// kNumbers. An empty record gives an empty line. `vocabulary`: of the numbers; unused for kNumbers.
+// Throws UserError (kInvalidGraph, E0417) where `from` does not fit.
+std::string write_batch(const InferenceBatch& batch, const Tensor& from, WriteAs write, const Vocabulary* vocabulary);
+
+}  // namespace graphrun

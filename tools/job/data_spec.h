@@ -1,0 +1,20 @@
+// A job's `data` as a plain struct.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/frontend/source.h"
+#include "graphs/job.pb.h"
+#include "tools/data/spec.h"
+
+namespace graphrun {
+
+// What is wrong goes to `problems`: E0410 missing-setting, E0411 bad-setting, E0412 unknown-name, E0415 not-available, E0416
+// named-twice. Relative paths start in `folder`.
+DataSpec make_data_spec(const Job& job, const Places& places, const std::string& folder, std::vector<Diagnostic>& problems);
+
+// A file's path as the program opens it.
+std::string path_in(const std::string& folder, const std::string& path);
+
+}  // namespace graphrun

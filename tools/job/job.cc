@@ -1,0 +1,116 @@
+#include "tools/job/job.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/text_format.h>
+
+#include <cctype>
+#include <filesystem>
+#include <optional>
+
+#include "tools/job/bindings.h"
+#include "tools/job/data_spec.h"
+#include "tools/job/job_check.h"
+#include "tools/job/set.h"
+
+namespace graphrun {
+namespace {
+
+// Where the call of a name begins and ends in a text: "vocabulary (words)".
+struct CallPlace {
+  std::size_t begin = 0, end = 0;
+  std::string field;
+};
+
+std::optional<CallPlace> find_call(const std::string& text, std::size_t from) {
+  constexpr std::string_view kName = "vocabulary";
+  const auto word = [&](std::size_t i) {
+    return std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_' || text[i] == '.';
+  };
+  const auto skip = [&](std::size_t i) {
+    while (i < text.size() && std::isspace(static_cast<unsigned char>(text[i]))) ++i;
+    return i;
+  };
+  for (std::size_t at = text.find(kName, from); at != std::string::npos; at = text.find(kName, at + 1)) {
+    std::size_t i = skip(at + kName.size());
+    if ((at > 0 && word(at - 1)) || i >= text.size() || text[i] != '(') continue;
+    const std::size_t begin = i = skip(i + 1);
+    while (i < text.size() && word(i)) ++i;
+    const std::string field = text.substr(begin, i - begin);
+    i = skip(i);
+    if (i < text.size() && text[i] == ')') return CallPlace{at, i + 1, field};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const InferSpec* LoadedJob::infer_named(std::string_view name) const {
+  for (const InferSpec& spec : infer)
+    if (name.empty() || spec.name == name) return &spec;
+  return nullptr;
+}
+
+std::vector<GraphRequest::Binding> LoadedJob::arguments(const Vocabularies& vocabularies) const {
+  std::vector<GraphRequest::Binding> bindings;
+  for (int i = 0; i < message.arg_size(); ++i)
+    for (const BindingText& binding : split_bindings(places.text("arg", static_cast<std::size_t>(i)))) {
+      std::string text = binding.value.text;
+      for (std::size_t from = 0; const auto call = find_call(text, from);) {
+        const auto vocabulary = vocabularies.find(call->field);
+        GRAPHRUN_CHECK(vocabulary != vocabularies.end(), "arguments: no vocabulary of field " + call->field);
+        const std::string size = std::to_string(vocabulary->second.size());
+        text.replace(call->begin, call->end - call->begin, size);
+        from = call->begin + size.size();
+      }
+      bindings.push_back({binding.name, text, binding.value.at(0, std::max<std::size_t>(binding.value.text.size(), 1))});
+    }
+  return bindings;
+}
+
+LoadedJob parse_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets) {
+  LoadedJob job;
+  job.path = path;
+  job.folder = std::filesystem::path(path).parent_path().string();
+  job.places = parse_source(text, intern_file(path), &job.message);
+  std::vector<Diagnostic> problems;
+  split_arguments(job.message, job.places);
+  apply_sets(sets, job.message, job.places, problems);
+  job.data = make_data_spec(job.message, job.places, job.folder, problems);
+  job.plan = std::make_unique<FeedPlan>(job.data, problems);
+  check_job(job, problems);
+  if (!problems.empty()) {
+    problems.insert(problems.end(), job.warnings.begin(), job.warnings.end());
+    throw UserError(ExitCode::kInvalidGraph, std::move(problems));
+  }
+  return job;
+}
+
+LoadedJob load_job(const std::string& path, const std::vector<std::string>& sets) {
+  return parse_job(read_source(path), path, sets);
+}
+
+void require_training(const LoadedJob& job) {
+  std::vector<Diagnostic> problems;
+  check_training(job, problems);
+  if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
+}
+
+std::string dump_job(const LoadedJob& job, bool absolute) {
+  namespace fs = std::filesystem;
+  Job message = job.message;
+  if (absolute) {
+    const auto whole = [&](std::string* path) { *path = fs::absolute(path_in(job.folder, *path)).lexically_normal().string(); };
+    Job::Data& data = *message.mutable_data();
+    for (auto* files : {data.mutable_train(), data.mutable_valid(), data.mutable_test()})
+      for (std::string& path : *files) whole(&path);
+    for (Job::Field& field : *data.mutable_field())
+      if (!field.vocabulary().file().empty()) whole(field.mutable_vocabulary()->mutable_file());
+  }
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetUseUtf8StringEscaping(true);
+  std::string text;
+  GRAPHRUN_CHECK(printer.PrintToString(message, &text), "dump_job");
+  return "# proto-file: graphs/job.proto\n# proto-message: graphrun.Job\n" + text;
+}
+
+}  // namespace graphrun

@@ -1,0 +1,56 @@
+// A job: how a network meets data. A `.pbtxt` file (graphs/job.proto) with what --set says, checked, and as plain structs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "compiler/frontend/source.h"
+#include "graphs/job.pb.h"
+#include "tools/data/feed_plan.h"
+#include "tools/data/spec.h"
+#include "tools/infer/writers.h"
+#include "tools/report/report.h"
+
+namespace graphrun {
+
+// One way to run the trained model on text.
+struct InferSpec {
+  std::string name;
+  Location at;
+  WriteAs write = WriteAs::kText;
+  bool conll = false;   // reads sentences of columns, else lines
+  ir::SourceText from;  // an expression over outputs: what is written
+  std::string field;    // whose vocabulary turns numbers into text; empty for kNumbers
+};
+
+struct LoadedJob {
+  std::string path;    // as it was named
+  std::string folder;  // in which relative paths of files start
+  Job message;         // the file's and --set's
+  Places places;
+  DataSpec data;
+  std::unique_ptr<FeedPlan> plan;   // to bind to vocabularies
+  std::vector<ir::Binding> report;  // Report(report, …) makes one; it is without mistakes
+  std::vector<InferSpec> infer;
+  std::vector<Diagnostic> warnings;
+
+  const InferSpec* infer_named(std::string_view name) const;  // null: none; "" is the first
+  // The arguments of its graph; vocabulary(field) is its size.
+  std::vector<GraphRequest::Binding> arguments(const Vocabularies& vocabularies) const;
+};
+
+// Throws UserError (kInvalidGraph): what parse_source throws; E04xx for what does not fit, all mistakes together.
+LoadedJob load_job(const std::string& path, const std::vector<std::string>& sets = {});
+// The same from text; `path` names it and its folder.
+LoadedJob parse_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets = {});
+
+// Throws UserError (kInvalidGraph, E0410) naming everything that training needs and the job does not say.
+void require_training(const LoadedJob& job);
+
+// The job as text with every --set in it: a file that means the same. `absolute`: files by paths from the root, so that the
+// text can lie elsewhere.
+std::string dump_job(const LoadedJob& job, bool absolute = false);
+
+}  // namespace graphrun

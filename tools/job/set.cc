@@ -1,0 +1,308 @@
+#include "tools/job/set.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#include "tools/job/bindings.h"
+
+namespace graphrun {
+namespace {
+
+namespace pb = google::protobuf;
+using Type = pb::FieldDescriptor::CppType;
+
+std::vector<std::string> field_names(const pb::Descriptor& message) {
+  std::vector<std::string> names;
+  for (int i = 0; i < message.field_count(); ++i) names.push_back(message.field(i)->name());
+  return names;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+template <class Number>
+bool parse_number(const std::string& text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// What a value of this type looks like.
+std::string expected_of(const pb::FieldDescriptor& field) {
+  switch (field.cpp_type()) {
+    case Type::CPPTYPE_INT32:
+    case Type::CPPTYPE_INT64: return "a whole number";
+    case Type::CPPTYPE_UINT32:
+    case Type::CPPTYPE_UINT64: return "a whole number, not negative";
+    case Type::CPPTYPE_FLOAT:
+    case Type::CPPTYPE_DOUBLE: return "a number";
+    case Type::CPPTYPE_BOOL: return "true or false";
+    case Type::CPPTYPE_ENUM: {
+      std::vector<std::string> names;
+      for (int i = 0; i < field.enum_type()->value_count(); ++i) names.push_back(field.enum_type()->value(i)->name());
+      return listed(names);
+    }
+    default: return "text";
+  }
+}
+
+// Applies one argument.
+class Setter {
+ public:
+  Setter(const ir::SourceText& argument, Job& job, Places& places, std::vector<Diagnostic>& problems)
+      : argument_(argument), job_(job), places_(places), problems_(problems) {}
+
+  void apply() {
+    const std::size_t sign = argument_.text.find('=');
+    if (sign == std::string::npos || sign == 0)
+      return problem("E0402 wrong-value", 0, argument_.text.size(), "expected PATH=VALUE", "for instance train.epochs=3");
+    for (std::size_t begin = 0; begin <= sign;) {
+      const std::size_t end = std::min(argument_.text.find('.', begin), sign);
+      parts_.push_back({argument_.text.substr(begin, end - begin), begin});
+      begin = end + 1;
+    }
+    value_ = argument_.part(sign + 1, argument_.text.size());
+    if (job_.GetDescriptor()->FindFieldByName(parts_[0].name)) return walk(job_, places_, 0);
+    if (parts_.size() > 1) return unknown_field(*job_.GetDescriptor(), parts_[0]);
+    set_argument();
+  }
+
+ private:
+  struct Part {
+    std::string name;
+    std::size_t offset;
+  };
+
+  // `hidden=128`: in the place of the graph's argument of that name, or as one more.
+  void set_argument() {
+    const std::string& name = parts_[0].name;
+    const std::string text = name + " = " + value_.text;
+    Places::Value value{value_.at(0, value_.text.size()), argument_, nullptr};
+    auto& all = places_.fields["arg"];
+    for (int i = 0; i < job_.arg_size(); ++i) {
+      const auto bindings = split_bindings(all[static_cast<std::size_t>(i)].text);
+      if (bindings.empty() || bindings[0].name != name) continue;
+      job_.set_arg(i, text);
+      all[static_cast<std::size_t>(i)] = std::move(value);
+      return;
+    }
+    job_.add_arg(text);
+    all.push_back(std::move(value));
+  }
+
+  void walk(pb::Message& message, Places& places, std::size_t at) {
+    const pb::FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(parts_[at].name);
+    if (!field) return unknown_field(*message.GetDescriptor(), parts_[at]);
+    const bool last = at + 1 == parts_.size();
+    if (field->cpp_type() != Type::CPPTYPE_MESSAGE) {
+      if (!last)
+        return problem("E0401 unknown-field", parts_[at + 1],
+                       fmt::format("'{}' is a value of its own: it has no field '{}'", field->name(), parts_[at + 1].name));
+      return field->is_repeated() ? set_list(message, places, *field) : set_scalar(message, places, *field);
+    }
+    if (field->is_repeated()) return walk_repeated(message, places, *field, at);
+    if (last)
+      return problem("E0402 wrong-value", parts_[at], fmt::format("'{}' is a message", field->name()),
+                     fmt::format("set one of its fields: {}", listed(field_names(*field->message_type()))));
+    forget_others(message, places, *field);
+    pb::Message* inner = message.GetReflection()->MutableMessage(&message, field);
+    walk(*inner, place_of(places, field->name()), at + 1);
+  }
+
+  // One of several messages: by the field `name`, or by number.
+  void walk_repeated(pb::Message& message, Places& places, const pb::FieldDescriptor& field, std::size_t at) {
+    const pb::Reflection& reflection = *message.GetReflection();
+    const pb::FieldDescriptor* name = field.message_type()->FindFieldByName("name");
+    const int count = reflection.FieldSize(message, &field);
+    std::vector<std::string> known;
+    for (int i = 0; i < count; ++i)
+      known.push_back(name ? reflection.GetRepeatedMessage(message, &field, i)
+                                 .GetReflection()
+                                 ->GetString(reflection.GetRepeatedMessage(message, &field, i), name)
+                           : std::to_string(i));
+    const std::string which = fmt::format("'{}' stands {} times", field.name(), count);
+    if (at + 2 >= parts_.size())
+      return problem(
+          "E0402 wrong-value", parts_[at], which,
+          fmt::format("say which and what of it: {}.{}.FIELD=VALUE", field.name(), known.empty() ? "NAME" : known[0]));
+    const Part& part = parts_[at + 1];
+    int index = -1, number = -1;
+    if (parse_number(part.name, number) && number >= 0 && number < count) index = number;
+    for (int i = 0; i < count; ++i)
+      if (known[static_cast<std::size_t>(i)] == part.name) index = i;
+    if (index < 0) {
+      const std::string near = did_you_mean(part.name, known);
+      return problem("E0401 unknown-field", part, fmt::format("no {} '{}'", field.name(), part.name),
+                     near.empty() ? fmt::format("there are: {}", listed(known)) : near);
+    }
+    walk(*reflection.MutableRepeatedMessage(&message, &field, index),
+         place_of(places, field.name(), static_cast<std::size_t>(index)), at + 2);
+  }
+
+  void set_scalar(pb::Message& message, Places& places, const pb::FieldDescriptor& field) {
+    if (!store(message, field, value_, false)) return;
+    forget_others(message, places, field);
+    auto& values = places.fields[field.name()];
+    values.clear();
+    values.push_back(place_of_value(value_));
+  }
+
+  void set_list(pb::Message& message, Places& places, const pb::FieldDescriptor& field) {
+    message.GetReflection()->ClearField(&message, &field);
+    auto& values = places.fields[field.name()];
+    values.clear();
+    for (const ir::SourceText& part : split_list(value_))
+      if (store(message, field, part, true)) values.push_back(place_of_value(part));
+  }
+
+  Places::Value place_of_value(const ir::SourceText& text) const {
+    return {text.at(0, std::max<std::size_t>(text.text.size(), 1)), text, nullptr};
+  }
+
+  // Another choice of a oneof is gone with its places.
+  static void forget_others(const pb::Message&, Places& places, const pb::FieldDescriptor& field) {
+    const pb::OneofDescriptor* choice = field.real_containing_oneof();
+    for (int i = 0; choice && i < choice->field_count(); ++i)
+      if (choice->field(i) != &field) places.fields.erase(choice->field(i)->name());
+  }
+
+  Places& place_of(Places& places, const std::string& field, std::size_t index = 0) const {
+    auto& values = places.fields[field];
+    if (values.size() <= index) values.resize(index + 1);
+    Places::Value& value = values[index];
+    if (!value.message) {
+      value.message = std::make_unique<Places>();
+      value.message->at = value.at = argument_.at(0, argument_.text.size());
+    }
+    return *value.message;
+  }
+
+  bool store(pb::Message& message, const pb::FieldDescriptor& field, const ir::SourceText& source, bool add) {
+    const pb::Reflection& r = *message.GetReflection();
+    const std::string& text = source.text;
+    const auto wrong = [&] {
+      problem("E0402 wrong-value", source, fmt::format("{} is '{}'; expected {}", field.name(), text, expected_of(field)));
+      return false;
+    };
+    switch (field.cpp_type()) {
+      case Type::CPPTYPE_INT32: {
+        std::int32_t number = 0;
+        if (!parse_number(text, number)) return wrong();
+        add ? r.AddInt32(&message, &field, number) : r.SetInt32(&message, &field, number);
+        return true;
+      }
+      case Type::CPPTYPE_UINT64: {
+        std::uint64_t number = 0;
+        if (!parse_number(text, number)) return wrong();
+        add ? r.AddUInt64(&message, &field, number) : r.SetUInt64(&message, &field, number);
+        return true;
+      }
+      case Type::CPPTYPE_DOUBLE: {
+        double number = 0;
+        if (!parse_number(text, number) || !std::isfinite(number)) return wrong();
+        add ? r.AddDouble(&message, &field, number) : r.SetDouble(&message, &field, number);
+        return true;
+      }
+      case Type::CPPTYPE_BOOL: {
+        if (text != "true" && text != "false") return wrong();
+        add ? r.AddBool(&message, &field, text == "true") : r.SetBool(&message, &field, text == "true");
+        return true;
+      }
+      case Type::CPPTYPE_ENUM: {
+        const pb::EnumValueDescriptor* value = field.enum_type()->FindValueByName(text);
+        if (!value) return wrong();
+        add ? r.AddEnum(&message, &field, value) : r.SetEnum(&message, &field, value);
+        return true;
+      }
+      case Type::CPPTYPE_STRING: {
+        const std::string kept =
+            holds_path(field) && !text.empty() ? std::filesystem::absolute(text).lexically_normal().string() : text;
+        add ? r.AddString(&message, &field, kept) : r.SetString(&message, &field, kept);
+        return true;
+      }
+      default: throw InternalError("--set: no way to set a field of type " + std::string(field.cpp_type_name()));
+    }
+  }
+
+  void unknown_field(const pb::Descriptor& message, const Part& part) {
+    const auto names = field_names(message);
+    const std::string near = did_you_mean(part.name, names);
+    problem("E0401 unknown-field", part, fmt::format("{} has no field '{}'", message.name(), part.name),
+            fmt::format("{}{}its fields are {}", near, near.empty() ? "" : " ", listed(names)));
+  }
+
+  void problem(std::string code, const Part& part, std::string text, const std::string& help = "") {
+    problem(std::move(code), part.offset, part.name.size(), std::move(text), help);
+  }
+  void problem(std::string code, std::size_t offset, std::size_t length, std::string text, const std::string& help = "") {
+    report(std::move(code), argument_.at(offset, std::max<std::size_t>(length, 1)), std::move(text), help);
+  }
+  void problem(std::string code, const ir::SourceText& source, std::string text) {
+    report(std::move(code), source.at(0, std::max<std::size_t>(source.text.size(), 1)), std::move(text), "");
+  }
+  void report(std::string code, const Location& at, std::string text, const std::string& help) {
+    Diagnostic d{Severity::kError, std::move(code), at, std::move(text), {}};
+    if (!help.empty()) d.notes.push_back("help: " + help);
+    problems_.push_back(std::move(d));
+  }
+
+  const ir::SourceText& argument_;
+  Job& job_;
+  Places& places_;
+  std::vector<Diagnostic>& problems_;
+  std::vector<Part> parts_;
+  ir::SourceText value_;
+};
+
+}  // namespace
+
+bool holds_path(const pb::FieldDescriptor& field) {
+  static const char* const kPaths[] = {"graphrun.Job.Data.train", "graphrun.Job.Data.valid", "graphrun.Job.Data.test",
+                                       "graphrun.Job.Vocabulary.file", "graphrun.Job.Initialize.vectors"};
+  for (const char* path : kPaths)
+    if (field.full_name() == path) return true;
+  return false;
+}
+
+std::vector<ir::SourceText> set_sources(const std::vector<std::string>& arguments) {
+  std::string all;
+  for (const std::string& argument : arguments) {
+    std::string line = argument;
+    for (char& c : line) c = c == '\n' ? ' ' : c;
+    all += line + "\n";
+  }
+  const std::string* file = intern_text("--set", std::move(all));
+  std::vector<ir::SourceText> sources;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    ir::SourceText source(arguments[i]);
+    source.file = file;
+    source.pieces.push_back({0, static_cast<int>(i) + 1, 1});
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+void apply_sets(const std::vector<std::string>& arguments, Job& job, Places& places, std::vector<Diagnostic>& problems) {
+  for (const ir::SourceText& source : set_sources(arguments)) Setter(source, job, places, problems).apply();
+}
+
+void split_arguments(Job& job, Places& places) {
+  std::vector<Places::Value> values;
+  Job single;
+  for (int i = 0; i < job.arg_size(); ++i)
+    for (BindingText& binding : split_bindings(places.text("arg", static_cast<std::size_t>(i)))) {
+      single.add_arg(binding.whole.text);
+      values.push_back({binding.whole.at(0, binding.whole.text.size()), std::move(binding.whole), nullptr});
+    }
+  *job.mutable_arg() = single.arg();
+  if (!values.empty()) places.fields["arg"] = std::move(values);
+}
+
+}  // namespace graphrun

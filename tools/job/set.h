@@ -1,0 +1,32 @@
+// --set: fields of a job from the command line, by path, through reflection.
+//
+//   train.epochs=3                               a scalar, an enum by its name; messages on the way come into being
+//   train.optimizer.sgd.learning_rate=0.6        one of several: takes the place of the other
+//   data.field.tags.vocabulary.min_count=2       a repeated message by its `name`, or by its number from 0
+//   data.train=a.txt,b.txt                       a repeated scalar: replaced; files start where the program runs
+//   cell=cells/lstm.pbtxt  hidden=128            what is no field of a job: an argument of its graph
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/frontend/source.h"
+#include "graphs/job.pb.h"
+#include "runtime/status.h"
+
+namespace graphrun {
+
+// The arguments as a pseudo file "--set", a line each, so that mistakes are shown in them.
+std::vector<ir::SourceText> set_sources(const std::vector<std::string>& arguments);
+
+// Each in turn, in `job` and in its places; mistakes go to `problems` (E0401 unknown-field, E0402 wrong-value).
+// `job`'s args must have been cut into single bindings (split_arguments).
+void apply_sets(const std::vector<std::string>& arguments, Job& job, Places& places, std::vector<Diagnostic>& problems);
+
+// Rewrites `arg` so that every string is one binding.
+void split_arguments(Job& job, Places& places);
+
+// The names of fields of a job that hold paths of files, relative to the job: "graphrun.Job.Data.train".
+bool holds_path(const google::protobuf::FieldDescriptor& field);
+
+}  // namespace graphrun

@@ -1,0 +1,20 @@
+// A report's formula: arithmetic over sums, means and counts of outputs and feeds.
+//
+//   exp(mean(nll))                    sum(nll) / sum(target_lengths)
+//   sum(margin) / count(rows)         mean(path == tags, lengths=lengths)
+//
+// sum, mean and count take an expression element by element over equally shaped values (or numbers), and `lengths=`; mean(x) is
+// sum(x) / count(x). `rows` has one element for each example. Outside: + - * /, unary -, exp, log, sqrt, numbers.
+#pragma once
+
+#include <memory>
+
+#include "compiler/ir/expression.h"
+#include "tools/report/measure.h"
+
+namespace graphrun {
+
+// Throws UserError (kInvalidGraph, E0414) for what is no such formula.
+std::unique_ptr<Measure> make_formula(const ir::Expression& formula);
+
+}  // namespace graphrun

@@ -1,0 +1,67 @@
+// What a report gathers over a set: a measure sees every batch and says numbers at the end. Numerators and denominators are
+// summed in double over the whole set, so no number is a mean of means and none depends on how examples share batches.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/tensor.h"
+#include "tools/data/vocabulary.h"
+
+namespace graphrun {
+
+// In formulas: one element for each example of a batch.
+inline constexpr const char* kRowsName = "rows";
+
+// The outputs and feeds of one batch, by name.
+struct BatchValues {
+  std::map<std::string, Tensor> tensors;
+  std::int64_t rows = 0;
+
+  const Tensor& at(const std::string& name) const;  // throws InternalError where it is missing
+};
+
+// A name in a formula, with its place in the job.
+struct NameUse {
+  std::string name;
+  Location at;
+};
+
+class Measure {
+ public:
+  virtual ~Measure() = default;
+  virtual const std::vector<NameUse>& names() const = 0;
+  // Throws UserError (kInvalidGraph, E0414) where a tensor does not fit the formula.
+  virtual void add(const BatchValues& values) = 0;
+  // Suffixes and numbers: {"", f1}, {".precision", p}, …
+  virtual std::vector<std::pair<std::string, double>> results() const = 0;
+  virtual void clear() = 0;
+  // The sums so far, exactly.
+  virtual nlohmann::json state() const = 0;
+  virtual void restore(const nlohmann::json& state) = 0;
+};
+
+// Throws UserError (kInvalidGraph, E0414 bad-report).
+[[noreturn]] void report_error(const Location& at, std::string text, std::string help = "");
+
+// Which elements of x count: x [.., time, batch, ..] is real where its index along time is below lengths [.., batch], lengths'
+// axes but the last being the leading ones of x. Without lengths all count.
+class Mask {
+ public:
+  Mask(const Sizes& x, const Tensor* lengths, const NameUse& use);
+  bool operator[](std::int64_t element) const {
+    if (!lengths_) return true;
+    const std::int64_t outer = element / inner_, batch = outer % batch_, position = outer / batch_ % time_;
+    return position < lengths_[outer / (batch_ * time_) * batch_ + batch];
+  }
+
+ private:
+  const std::int32_t* lengths_ = nullptr;
+  std::int64_t time_ = 1, batch_ = 1, inner_ = 1;
+};
+
+}  // namespace graphrun

@@ -1,0 +1,114 @@
+#include "tools/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/report/formula.h"
+
+namespace graphrun {
+
+Report::Report(const std::vector<ir::Binding>& entries, std::vector<Diagnostic>& problems) {
+  const auto problem = [&](std::string code, const Location& at, std::string text) {
+    problems.push_back({Severity::kError, std::move(code), at, std::move(text), {}});
+  };
+  for (const ir::Binding& binding : entries) {
+    const auto same = [&](const Entry& e) { return e.name == binding.name; };
+    if (!binding.named || binding.name.empty()) {
+      problem("E0414 bad-report", binding.at, "a report without a name; expected NAME = FORMULA");
+      continue;
+    }
+    if (std::any_of(entries_.begin(), entries_.end(), same)) {
+      problem("E0416 named-twice", binding.at, fmt::format("a second report '{}'", binding.name));
+      continue;
+    }
+    Entry entry{binding.name, binding.at, nullptr, nullptr};
+    try {
+      if (is_named_measure(binding.value)) {
+        auto named = make_named_measure(binding.value);
+        entry.named = named.get();
+        entry.measure = std::move(named);
+      } else {
+        entry.measure = make_formula(binding.value);
+      }
+    } catch (const UserError& error) {
+      problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
+      continue;
+    }
+    entries_.push_back(std::move(entry));
+  }
+}
+
+std::vector<NameUse> Report::names() const {
+  std::vector<NameUse> names;
+  for (const Entry& entry : entries_) {
+    const auto& used = entry.measure->names();
+    names.insert(names.end(), used.begin(), used.end());
+  }
+  return names;
+}
+
+void Report::check_names(const std::vector<std::string>& available, std::vector<Diagnostic>& problems) const {
+  for (const NameUse& use : names()) {
+    if (use.name == kRowsName || std::find(available.begin(), available.end(), use.name) != available.end()) continue;
+    Diagnostic d{Severity::kError, "E0412 unknown-name", use.at, fmt::format("no output or feed '{}'", use.name), {}};
+    if (const std::string near = did_you_mean(use.name, available); !near.empty()) d.notes.push_back("help: " + near);
+    problems.push_back(std::move(d));
+  }
+}
+
+void Report::bind(const std::function<const Vocabulary*(const std::string& feed)>& vocabulary) {
+  for (Entry& entry : entries_) {
+    if (!entry.named || entry.named->labels().empty()) continue;
+    const Vocabulary* labels = vocabulary(entry.named->labels());
+    if (!labels)
+      report_error(entry.at, fmt::format("'{}' has no labels: it is no feed of a field's entries", entry.named->labels()),
+                   "the first argument is the gold: a feed");
+    entry.named->bind(*labels);
+  }
+}
+
+void Report::add(const BatchValues& values) {
+  for (Entry& entry : entries_) entry.measure->add(values);
+}
+
+std::vector<std::pair<std::string, double>> Report::results() const {
+  std::vector<std::pair<std::string, double>> all;
+  for (const Entry& entry : entries_)
+    for (const auto& [suffix, value] : entry.measure->results()) all.emplace_back(entry.name + suffix, value);
+  return all;
+}
+
+double Report::result(const std::string& name) const {
+  for (const auto& [known, value] : results())
+    if (known == name) return value;
+  throw InternalError("no report '" + name + "'");
+}
+
+std::vector<std::string> Report::result_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : results()) names.push_back(name);
+  return names;
+}
+
+void Report::clear() {
+  for (Entry& entry : entries_) entry.measure->clear();
+}
+
+nlohmann::json Report::state() const {
+  nlohmann::json all = nlohmann::json::object();
+  for (const Entry& entry : entries_) all[entry.name] = entry.measure->state();
+  return all;
+}
+
+void Report::restore(const nlohmann::json& state) {
+  for (Entry& entry : entries_) {
+    try {
+      entry.measure->restore(state.at(entry.name));
+    } catch (const nlohmann::json::exception&) {
+      throw UserError(ExitCode::kBadData, "E0651 bad-report-state", fmt::format("no sums of the report '{}'", entry.name));
+    }
+  }
+}
+
+}  // namespace graphrun

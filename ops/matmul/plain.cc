@@ -18,7 +18,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int64_t kDepth = 128;  // of k packed at once
 constexpr std::int64_t kRows = 64;    // of the result for which a panel is packed
-constexpr std::size_t kVectors = 4;   // of a packed row: with kDepth 32 KiB at most
+// Loops over rows and vectors are unrolled by pragma: without it -O2 keeps their sums in memory.
+constexpr std::size_t kVectors = 4;  // of a packed row: with kDepth 32 KiB at most
 
 template <class T>
 using Tag = hn::ScalableTag<T>;
@@ -41,27 +42,34 @@ HWY_INLINE void rows_of_block(const Strided<T>& s, std::int64_t i, std::int64_t 
   const std::size_t lanes = hn::Lanes(d);
   using V = hn::Vec<Tag<T>>;
   V sum[R][kVectors];
+#pragma GCC unroll 4
   for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
     for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
   }
   const T* a = s.a + i * s.a_row + k * s.a_k;
   for (std::int64_t p = 0; p < depth; ++p) {
     const T* row = packed + static_cast<std::size_t>(p) * kVectors * lanes;
+#pragma GCC unroll 4
     for (int r = 0; r < R; ++r) {
       const V x = hn::Set(d, a[r * s.a_row + p * s.a_k]);
+#pragma GCC unroll 4
       for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(x, hn::Load(d, row + v * lanes), sum[r][v]);
     }
   }
   const bool whole = width == static_cast<std::int64_t>(kVectors * lanes);
+#pragma GCC unroll 4
   for (int r = 0; r < R; ++r) {
     T* out = s.c + (i + r) * s.c_row + j;
     if (whole) {
+#pragma GCC unroll 4
       for (std::size_t v = 0; v < kVectors; ++v) {
         hn::StoreU(k == 0 ? sum[r][v] : hn::Add(hn::LoadU(d, out + v * lanes), sum[r][v]), d, out + v * lanes);
       }
       continue;
     }
     HWY_ALIGN T result[kVectors * HWY_MAX_BYTES / sizeof(T)];
+#pragma GCC unroll 4
     for (std::size_t v = 0; v < kVectors; ++v) hn::Store(sum[r][v], d, result + v * lanes);
     for (std::int64_t x = 0; x < width; ++x) {
       out[x] = k == 0 ? result[x] : out[x] + result[x];

@@ -26,7 +26,7 @@ class OneThread {
 
 // Where oneDNN is slower than the plain kernel: products too small to be worth its preparations, and outer products of few
 // terms.
-bool plain_is_faster(const Product& p) { return p.operations() <= 16384 || p.k <= 16; }
+bool plain_is_faster(const Product& p) { return p.operations() <= 16384 || p.k <= 32; }
 
 std::int64_t blocks_for(double operations) {
   if (operations < 2e6) return 1;

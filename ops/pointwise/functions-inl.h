@@ -104,6 +104,7 @@ HWY_INLINE F32 multiply_add(F32 a, F32 b, F32 c) { return hn::MulAdd(a.v, b.v, c
 template <std::size_t N>
 HWY_INLINE F32 polynomial(F32 x, const float (&c)[N]) {
   F32 y = c[0];
+#pragma GCC unroll 16
   for (std::size_t i = 1; i < N; ++i) y = multiply_add(y, x, c[i]);
   return y;
 }

@@ -70,9 +70,8 @@ void scatter_add(const std::int32_t* indices, const T* values, T* out, std::int6
 
 REGISTER_OP("scatter_add", "index")
     .Doc(
-        "y[r] = sum of values[i…] over all i… with indices[i…] = r, in that order; rows that no index names are 0. The "
-        "gradient\n"
-        "of gather.\n"
+        "y[r] = sum of values[i…] over all i… with indices[i…] = r, in that order; rows that no index names are 0.\n"
+        "The gradient of gather.\n"
         "  indices [...] in [0, rows), values [..., …rest] -> y [rows, …rest]\n"
         "  let: \"counts = scatter_add(words, weights, rows=vocabulary)\"")
     .Input("indices", "[...] INT32: where each value goes")

@@ -47,8 +47,8 @@ void mask(const T* x, T* out, const AxisView& view, const Lengths& lengths) {
 
 REGISTER_OP("mask", "index")
     .Doc(
-        "y = x at positions below `lengths` along axis, 0 (or false) from there on, by selection: what padding holds does not\n"
-        "matter.\n"
+        "y = x at positions below `lengths` along axis, 0 (or false) from there on, by selection: what padding holds\n"
+        "does not matter.\n"
         "  x [..., n, ...] -> y of x's shape\n"
         "  let: \"nll = mask(cross_entropy(logits, target), lengths=lengths, axis=0)\"")
     .Input("x", "[...]")

@@ -52,9 +52,8 @@ REGISTER_KERNEL("pick", kCpu, [](const KernelRequest& request) {
 
 REGISTER_OP("scatter_last", "index")
     .Doc(
-        "y[..., i[..., j]] = values[..., j], 0 elsewhere; the indices of a row differ from each other. The gradient of pick "
-        "and\n"
-        "topk.\n"
+        "y[..., i[..., j]] = values[..., j], 0 elsewhere; the indices of a row differ from each other. The gradient\n"
+        "of pick and topk.\n"
         "  i, values [..., k] -> y [..., size]")
     .Input("i", "[..., k] INT32, in [0, size)")
     .Input("values", "[..., k] FLOAT")

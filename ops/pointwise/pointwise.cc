@@ -129,6 +129,14 @@ std::string example(const PointwiseLine& line) {
   return infix == "-" ? "-x" : infix + " x";
 }
 
+// Whether both orders of the operands give the same bits: not of minimum and maximum, which take the first of 0 and -0.
+bool commutes(std::string_view expression) {
+  for (std::string_view symmetric : {"a + b", "a * b", "a == b", "a != b", "a & b", "a | b"}) {
+    if (expression == symmetric) return true;
+  }
+  return false;
+}
+
 OpDefinition definition(const PointwiseLine& line) {
   OpDefinition op{std::string(line.name), "pointwise"};
   std::string doc = std::string(line.doc) + ".\n";
@@ -144,6 +152,7 @@ OpDefinition definition(const PointwiseLine& line) {
     op.Input(std::string(line.operand(i)), "[...] " + std::string(condition ? "BOOL" : types_of(line.promotion)));
   }
   op.Output("y").Shape(infer).Promote(line.promotion).Pointwise();
+  if (commutes(line.expression)) op.Commutative();
   if (!line.infix.empty()) op.Infix(std::string(line.infix));
   const bool gives_bool = line.promotion == ir::Promotion::kCompare || line.promotion == ir::Promotion::kLogical;
   bool differentiable = false;

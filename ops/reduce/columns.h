@@ -8,6 +8,7 @@
 
 #include "ops/axis.h"
 #include "ops/parallel.h"
+#include "runtime/status.h"
 
 namespace graphrun {
 
@@ -61,6 +62,8 @@ struct ReduceTask {
 template <class T, class Run>
 void run_units(ReduceTask<T> task, const Run& run) {
   if (task.view.results() == 0) return;
+  // StripLimits holds positions as floats.
+  GRAPHRUN_CHECK(task.view.inner == 1 || sizeof(T) > 4 || task.view.n <= 1 << 24, "a reduction over too long an axis");
   parallel_for(units(task.view), task.view.count(), [&](std::int64_t begin, std::int64_t end) {
     ReduceTask<T> part = task;
     part.begin = begin, part.end = end;

@@ -44,9 +44,9 @@ CrossEntropyTask<T> task_of(const KernelContext& c, std::int64_t classes, double
 
 REGISTER_OP("cross_entropy", "reduce")
     .Doc(
-        "y = -log(softmax(logits)[target]); with label smoothing e, -(1 - e) * log p[target] - e * mean(log p), which is\n"
-        "cross entropy against 1 - e + e/n for the target and e/n elsewhere (Szegedy et al. 2016). Smoothing belongs to\n"
-        "training: in inference there is none.\n"
+        "y = -log(softmax(logits)[target]); with label smoothing e, -(1 - e) * log p[target] - e * mean(log p), which\n"
+        "is cross entropy against 1 - e + e/n for the target and e/n elsewhere (Szegedy et al. 2016). Smoothing\n"
+        "belongs to training: in inference there is none.\n"
         "  logits [..., n], target [...] -> y [...]\n"
         "  let: \"nll = mask(cross_entropy(logits, target), lengths=lengths, axis=0)\"")
     .Input("logits", "[..., n] FLOAT: not normalised")
@@ -79,10 +79,9 @@ REGISTER_KERNEL("cross_entropy", kCpu, [](const KernelRequest& request) {
 
 REGISTER_OP("cross_entropy_gradient", "reduce")
     .Doc(
-        "The gradient of cross_entropy: d_logits = g * (softmax(logits) - e/n - (1 - e) * one_hot(target)), with e the label\n"
-        "smoothing. The logarithm of the sum of exponentials comes from y, so the row is read once. Rows whose g is 0, such "
-        "as\n"
-        "padding, give 0 by selection.\n"
+        "The gradient of cross_entropy: d_logits = g * (softmax(logits) - e/n - (1 - e) * one_hot(target)), with e\n"
+        "the label smoothing. The logarithm of the sum of exponentials comes from y, so the row is read once. Rows\n"
+        "whose g is 0, such as padding, give 0 by selection.\n"
         "  logits [..., n], target, y, g [...] -> d_logits [..., n]")
     .Input("logits", "[..., n] FLOAT")
     .Input("target", "[...] INT32")

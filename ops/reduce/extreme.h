@@ -7,8 +7,32 @@
 
 namespace graphrun {
 
-// Calls found(result, position) for each of the results [begin, end) that has positions at all: the first of equals; a NaN, as
-// the first of its kind, wins over every number.
+// The first of the greatest (or least) of n >= 1 elements; a NaN, as the first of its kind, wins over every number. Eight
+// candidates side by side find the value, a second look its place: neither has a branch that depends on the data.
+template <bool kMax, class T>
+std::int64_t first_extreme(const T* row, std::int64_t n) {
+  constexpr std::int64_t kSide = 8;
+  T best[kSide];
+  std::fill_n(best, kSide, row[0]);
+  bool ordered = true;
+  std::int64_t a = 0;
+  for (; a + kSide <= n; a += kSide) {
+    for (std::int64_t k = 0; k < kSide; ++k) {
+      const T x = row[a + k];
+      best[k] = (kMax ? x > best[k] : x < best[k]) ? x : best[k];
+      ordered &= x == x;
+    }
+  }
+  for (; a < n; ++a) {
+    best[0] = (kMax ? row[a] > best[0] : row[a] < best[0]) ? row[a] : best[0];
+    ordered &= row[a] == row[a];
+  }
+  if (!ordered) return std::find_if(row, row + n, [](T x) { return x != x; }) - row;
+  const T value = kMax ? *std::max_element(best, best + kSide) : *std::min_element(best, best + kSide);
+  return std::find(row, row + n, value) - row;
+}
+
+// Calls found(result, position) for each of the results [begin, end) that has positions at all.
 template <bool kMax, class T, class Found>
 void first_extremes(const T* x, const AxisView& view, const Lengths& lengths, std::int64_t begin, std::int64_t end,
                     const Found& found) {
@@ -19,11 +43,7 @@ void first_extremes(const T* x, const AxisView& view, const Lengths& lengths, st
     for (std::int64_t r = begin; r < end; ++r) {
       const T* row = x + r * view.n;
       const std::int64_t n = lengths.at(r);
-      std::int64_t best = 0;
-      for (std::int64_t a = 1; a < n; ++a) {
-        if (better(row[a], row[best])) best = a;
-      }
-      if (n > 0) found(r, best);
+      if (n > 0) found(r, first_extreme<kMax>(row, n));
     }
     return;
   }

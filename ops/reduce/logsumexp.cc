@@ -9,9 +9,8 @@ namespace {
 
 REGISTER_OP("logsumexp", "reduce")
     .Doc(
-        "y = log(sum(exp(x))) along axis, computed without overflow. Positions from `lengths` on do not count; over nothing "
-        "it\n"
-        "is 0.\n"
+        "y = log(sum(exp(x))) along axis, computed without overflow. Positions from `lengths` on do not count; over\n"
+        "nothing it is 0.\n"
         "  x [..., n, ...] -> y [..., ...]\n"
         "  let: \"arrive = logsumexp(step_to, axis=1)\"")
     .Input("x", "[...] FLOAT")

@@ -41,9 +41,8 @@ NormalizeTask<T> task_of(const KernelContext& c, double epsilon) {
 
 REGISTER_OP("normalize", "reduce")
     .Doc(
-        "y = (x - mean(x)) / sqrt(variance(x) + epsilon) over the last axis, the variance that of the whole row (divided by "
-        "n):\n"
-        "layer normalisation (Ba et al. 2016) without gain and bias.\n"
+        "y = (x - mean(x)) / sqrt(variance(x) + epsilon) over the last axis, the variance that of the whole row\n"
+        "(divided by n): layer normalisation (Ba et al. 2016) without gain and bias.\n"
         "  x [..., n] -> y of x's shape\n"
         "  let: \"p = normalize(x @ W) * gain + bias\"")
     .Input("x", "[..., n] FLOAT")
@@ -111,8 +110,8 @@ REGISTER_KERNEL("layer_norm", kCpu, [](const KernelRequest& request) {
 
 REGISTER_OP("normalize_gradient", "reduce")
     .Doc(
-        "The gradient of normalize, and of layer_norm to its x. With n = (x - mean) * r, r = 1 / sqrt(variance + epsilon) and\n"
-        "h = g * gain: d_x = r * (h - mean(h) - n * mean(h * n)).\n"
+        "The gradient of normalize, and of layer_norm to its x. With n = (x - mean) * r, r = 1 / sqrt(variance +\n"
+        "epsilon) and h = g * gain: d_x = r * (h - mean(h) - n * mean(h * n)).\n"
         "  x, g [..., n], gain [n] -> d_x [..., n]")
     .Input("x", "[..., n] FLOAT")
     .OptionalInput("gain", "[n] FLOAT: of layer_norm")

@@ -114,9 +114,8 @@ void transpose(const T* x, T* out, const Walk& walk) {
 
 REGISTER_OP("transpose", "shape")
     .Doc(
-        "x with its axes in another order: axis k of the result is axis permutation[k] of x; without a permutation the last "
-        "two\n"
-        "are swapped.\n"
+        "x with its axes in another order: axis k of the result is axis permutation[k] of x; without a permutation\n"
+        "the last two are swapped.\n"
         "  x [..., n, k] -> y [..., k, n]\n"
         "  let: \"logits = h @ transpose(E)\"    let: \"by_row = transpose(x, permutation=[1, 0, 2])\"")
     .Input("x", "[...]")

@@ -1,0 +1,93 @@
+// Matrix products, draws and what an optimizer needs.
+#include <limits>
+#include <string>
+
+#include "tests/ops/case.h"
+
+namespace graphrun::testing {
+namespace {
+
+void add_products(std::vector<Case>& cases) {
+  const auto make = [&](const std::string& name, const Sizes& a, const Sizes& b) {
+    return CaseBuilder("matmul", name).in(uniform(a)).in(uniform(b, -1, 1, 2));
+  };
+  cases.push_back(make("matrices", {3, 4}, {4, 5}));
+  cases.push_back(make("one matrix for all rows", {2, 3, 4}, {4, 5}).shapes({"[time, batch, 4]", "[4, 5]"}));
+  cases.push_back(make("batched", {2, 3, 4}, {2, 4, 5}).shapes({"[batch, 3, 4]", "[batch, 4, 5]"}));
+  cases.push_back(make("broadcast over the batch", {1, 3, 4}, {2, 4, 5}));
+  cases.push_back(make("two batch axes", {2, 1, 3, 4}, {2, 2, 4, 3}));
+  cases.push_back(make("row by matrix", {4}, {4, 5}));
+  cases.push_back(make("matrix by column", {3, 4}, {4}));
+  cases.push_back(make("row by column", {4}, {4}));
+  cases.push_back(make("row by batch", {4}, {2, 4, 3}));
+  cases.push_back(make("batch by column", {2, 3, 4}, {4}));
+  cases.push_back(make("transposed a", {4, 3}, {4, 5}).with("transpose_a", true));
+  cases.push_back(make("transposed b", {3, 4}, {5, 4}).with("transpose_b", true));
+  cases.push_back(make("both transposed", {4, 3}, {5, 4}).with("transpose_a", true).with("transpose_b", true));
+  cases.push_back(make("rows by a transposed matrix", {2, 3, 4}, {5, 4}).with("transpose_b", true));
+  cases.push_back(make("batched, both transposed", {2, 4, 3}, {2, 5, 4}).with("transpose_a", true).with("transpose_b", true));
+  cases.push_back(make("transposed a by one matrix", {2, 4, 3}, {4, 5}).with("transpose_a", true));
+  cases.push_back(make("large", {80, 70}, {70, 60}).large());
+  cases.push_back(CaseBuilder("matmul_reduce", "two leading axes").in(uniform({2, 3, 4})).in(uniform({2, 3, 5}, -1, 1, 2)));
+  cases.push_back(CaseBuilder("matmul_reduce", "symbols")
+                      .in(uniform({3, 2}))
+                      .in(uniform({3, 4}, -1, 1, 2))
+                      .shapes({"[batch, 2]", "[batch, 4]"}));
+  cases.push_back(CaseBuilder("matmul_reduce", "large").in(uniform({20, 5, 60})).in(uniform({20, 5, 70}, -1, 1, 2)).large());
+}
+
+void add_draws(std::vector<Case>& cases) {
+  for (const std::string op : {"dropout", "dropout_mask"}) {
+    const auto make = [&](const std::string& name, const Sizes& sizes) {
+      CaseBuilder c(op, name);
+      c.in(uniform(sizes, 0.5, 1.5)).with("key", std::string("encode.forward.x"));
+      if (op == "dropout_mask") c.zero_gradient(0);
+      return c;
+    };
+    cases.push_back(make("rows", {2, 3, 7}).with("rate", 0.5));
+    cases.push_back(make("symbols", {2, 3}).with("rate", 0.25).shapes({"[batch, 3]"}));
+    cases.push_back(make("nothing dropped", {5}).with("rate", 0.0));
+    cases.push_back(make("large", {100, 401}).with("rate", 0.2).large());
+  }
+}
+
+void add_updates(std::vector<Case>& cases) {
+  const auto sgd = [&](const std::string& name, const Sizes& sizes) {
+    return CaseBuilder("sgd_update", name).in(uniform(sizes)).in(uniform(sizes, -1, 1, 2)).in(floats({}, {0.1}));
+  };
+  cases.push_back(sgd("elements", {3, 7}));
+  cases.push_back(sgd("scaled", {3, 7}).in(floats({}, {0.5})));
+  cases.push_back(sgd("large", {300, 201}).large());
+  const auto adam = [&](const std::string& name, const Sizes& sizes, double t) {
+    return CaseBuilder("adam_update", name)
+        .in(uniform(sizes))
+        .in(uniform(sizes, -1, 1, 2))
+        .in(uniform(sizes, -0.1, 0.1, 3))
+        .in(uniform(sizes, 0.01, 0.1, 4))
+        .in(floats({}, {0.1}))
+        .in(floats({}, {t}));
+  };
+  cases.push_back(adam("the first update", {3, 7}, 1));
+  cases.push_back(
+      adam("a later one, scaled", {3, 7}, 5).in(floats({}, {0.5})).with("beta1", 0.8).with("beta2", 0.9).with("epsilon", 1e-3));
+  cases.push_back(adam("large", {300, 201}, 7).large());
+  cases.push_back(
+      CaseBuilder("global_norm", "several").in(uniform({3, 4})).in(uniform({5}, -1, 1, 2)).in(uniform({}, -1, 1, 3)));
+  cases.push_back(CaseBuilder("global_norm", "large").in(uniform({300, 201})).in(uniform({70000}, -1, 1, 2)).large());
+  cases.push_back(CaseBuilder("all_finite", "sound").in(uniform({3, 4})).in(uniform({5})));
+  cases.push_back(
+      CaseBuilder("all_finite", "infinite").in(uniform({3})).in(floats({2}, {1, std::numeric_limits<double>::infinity()})));
+  cases.push_back(CaseBuilder("all_finite", "large").in(uniform({300, 201})).large());
+  cases.push_back(CaseBuilder("clip_scale", "within").in(floats({}, {2})).with("limit", 5.0));
+  cases.push_back(CaseBuilder("clip_scale", "beyond").in(floats({}, {20})).with("limit", 5.0));
+}
+
+}  // namespace
+
+void add_algebra_cases(std::vector<Case>& cases) {
+  add_products(cases);
+  add_draws(cases);
+  add_updates(cases);
+}
+
+}  // namespace graphrun::testing

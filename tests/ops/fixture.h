@@ -1,0 +1,38 @@
+// A case as a graph: the op alone, or the op with its gradient.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "tests/ops/case.h"
+#include "tests/ops/interpreter.h"
+
+namespace graphrun::testing {
+
+struct CaseGraph {
+  ir::Graph graph;
+  const ir::OpSchema* op = nullptr;
+  std::vector<ir::ValueId> inputs;  // kNone where absent
+  std::vector<ir::ValueId> outputs;
+  std::vector<ir::ValueId> d_outputs;  // fed; kNone for results that are not FLOAT
+  std::vector<ir::ValueId> d_inputs;   // kNone: no gradient
+  SymbolValues symbols;
+};
+
+// Types of the inputs as the case gives them.
+std::vector<ir::TensorType> input_types(const Case& c, SymbolValues* symbols = nullptr);
+
+// The op applied to inputs of the graph.
+CaseGraph forward_graph(const Case& c);
+// The same with the op's gradient rule applied, for all FLOAT inputs or, where `only` is one, for that one.
+CaseGraph gradient_graph(const Case& c, int only = -1);
+
+std::map<ir::ValueId, Tensor> feeds_of(const CaseGraph& g, const std::vector<Tensor>& inputs);
+std::vector<Tensor> run_forward(const Case& c, Precision precision, bool in_place = false);
+
+// Weights for the results, which make a scalar of them: fixed numbers, none of them small.
+std::vector<Tensor> result_weights(const CaseGraph& g);
+
+}  // namespace graphrun::testing

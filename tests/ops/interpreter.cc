@@ -1,0 +1,114 @@
+#include "tests/ops/interpreter.h"
+
+#include <cstring>
+#include <set>
+#include <string>
+
+#include "compiler/ir/op.h"
+
+namespace graphrun::testing {
+namespace {
+
+constexpr std::int64_t kStep = 3;  // of an imagined scan around the graph
+
+Tensor poisoned(DType dtype, const Sizes& sizes) {
+  Tensor t(dtype, sizes);
+  if (t.bytes() > 0) std::memset(t.raw(), 0xA5, t.bytes());  // a kernel that leaves an element unwritten is found out
+  return t;
+}
+
+class Interpreter {
+ public:
+  Interpreter(const ir::Graph& graph, const InterpretOptions& options) : graph_(graph), options_(options) {}
+
+  void feed(ir::ValueId value, const Tensor& tensor) {
+    const DType dtype = concrete(graph_.type(value).type, options_.precision);
+    values_[value] = tensor.dtype() == dtype ? tensor : tensor.converted(dtype);
+  }
+  const Tensor& at(ir::ValueId value) const { return values_.at(value); }
+
+  void run(const ir::Node& node) {
+    if (node.op->view) {
+      const Tensor source = at(node.inputs[0]).clone();
+      Tensor result(source.dtype(), evaluate(graph_.type(node.outputs[0]).shape, options_.symbols));
+      GRAPHRUN_CHECK(result.count() == source.count(), node.op->name + ": a view of another size");
+      if (source.bytes() > 0) std::memcpy(result.raw(), source.raw(), source.bytes());
+      values_[node.outputs[0]] = result;
+      return;
+    }
+    const KernelFactory* factory = KernelRegistry::instance().find(node.op->name, Device::kCpu);
+    GRAPHRUN_CHECK(factory != nullptr, "no kernel for " + node.op->name);
+    std::vector<Tensor> inputs, outputs;
+    for (ir::ValueId v : node.inputs) inputs.push_back(v == ir::kNone ? Tensor() : options_.in_place ? at(v).clone() : at(v));
+    for (ir::ValueId v : node.outputs) {
+      outputs.push_back(
+          poisoned(concrete(graph_.type(v).type, options_.precision), evaluate(graph_.type(v).shape, options_.symbols)));
+    }
+    if (options_.in_place) share(node, inputs, outputs);
+    launch(*factory, node, inputs, outputs);
+    for (std::size_t i = 0; i < outputs.size(); ++i) values_[node.outputs[i]] = outputs[i];
+  }
+
+ private:
+  static void share(const ir::Node& node, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
+    std::set<std::size_t> taken;
+    for (const auto& [output, input] : node.op->in_place) {
+      const auto o = static_cast<std::size_t>(output), i = static_cast<std::size_t>(input);
+      if (o >= outputs.size() || i >= inputs.size() || inputs[i].empty() || taken.count(o) || taken.count(100 + i)) continue;
+      if (inputs[i].dtype() != outputs[o].dtype() || inputs[i].sizes() != outputs[o].sizes()) continue;
+      outputs[o] = inputs[i];
+      taken.insert({o, 100 + i});
+    }
+  }
+
+  void launch(const KernelFactory& factory, const ir::Node& node, const std::vector<Tensor>& inputs,
+              const std::vector<Tensor>& outputs) {
+    KernelRequest request;
+    request.attributes = &node.attributes;
+    request.symbols = &options_.symbols;
+    std::vector<TensorView> in, out;
+    for (const Tensor& t : inputs) {
+      in.push_back(t.empty() ? TensorView() : t.view());
+      request.inputs.push_back(in.back());
+      request.inputs.back().data = nullptr;
+      request.absent_inputs.push_back(t.empty());
+    }
+    for (const Tensor& t : outputs) {
+      out.push_back(t.view());
+      request.outputs.push_back(out.back());
+      request.outputs.back().data = nullptr;
+    }
+    const Kernel kernel = factory(request);
+    const Tensor workspace = poisoned(DType::kBool, {static_cast<std::int64_t>(kernel.workspace)});
+    KernelContext context;
+    context.attributes = &node.attributes;
+    context.inputs = in;
+    context.outputs = out;
+    context.workspace = workspace.raw();
+    context.random = {7, 11, std::span(&kStep, 1)};
+    kernel.run(context);
+  }
+
+  const ir::Graph& graph_;
+  const InterpretOptions& options_;
+  std::map<ir::ValueId, Tensor> values_;
+};
+
+}  // namespace
+
+std::vector<Tensor> interpret(const ir::Graph& graph, const std::map<ir::ValueId, Tensor>& feeds,
+                              const std::vector<ir::ValueId>& wanted, const InterpretOptions& options) {
+  Interpreter interpreter(graph, options);
+  for (const auto& [value, tensor] : feeds) interpreter.feed(value, tensor);
+  for (const ir::Node& node : graph.nodes) interpreter.run(node);
+  std::vector<Tensor> out;
+  for (ir::ValueId v : wanted) out.push_back(interpreter.at(v));
+  return out;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.sizes() != b.sizes()) return false;
+  return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
+}
+
+}  // namespace graphrun::testing

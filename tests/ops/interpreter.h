@@ -1,0 +1,26 @@
+// Runs a graph node by node, each in buffers of its own: what the executor must agree with, in the fewest lines.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "runtime/kernel.h"
+#include "runtime/tensor.h"
+
+namespace graphrun::testing {
+
+struct InterpretOptions {
+  Precision precision = Precision::kFloat64;
+  SymbolValues symbols;
+  bool in_place = false;  // a result takes the memory of its operand wherever the schema allows it (operands are copied first)
+};
+
+// The values `wanted` of a graph without regions. Feeds by value: graph inputs and variables; FLOAT ones are converted.
+std::vector<Tensor> interpret(const ir::Graph& graph, const std::map<ir::ValueId, Tensor>& feeds,
+                              const std::vector<ir::ValueId>& wanted, const InterpretOptions& options);
+
+// Whether two tensors have the same dtype, sizes and bits.
+bool same_bits(const Tensor& a, const Tensor& b);
+
+}  // namespace graphrun::testing

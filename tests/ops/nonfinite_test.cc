@@ -1,0 +1,96 @@
+// Infinities and what is not a number, where they are real elements and no padding: they must show, not vanish.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tests/ops/fixture.h"
+
+namespace graphrun::testing {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<double> results(const Case& c, Precision precision) {
+  const Tensor y = run_forward(c, precision)[0];
+  std::vector<double> out;
+  for (std::int64_t i = 0; i < y.count(); ++i) out.push_back(y.at(i));
+  return out;
+}
+
+// The same three numbers as a row and as columns beside rows of ones, in vectors and in what is left over.
+class NonFinite : public ::testing::TestWithParam<Precision> {
+ protected:
+  std::vector<double> row(const std::string& op, const std::vector<double>& x, bool takes_list) {
+    CaseBuilder c(op, "");
+    c.in(floats({1, static_cast<std::int64_t>(x.size())}, x));
+    takes_list ? c.axes({1}) : c.axis(1);
+    return results(c, GetParam());
+  }
+  // The middle one of 21 columns.
+  std::vector<double> column(const std::string& op, const std::vector<double>& x, bool takes_list) {
+    const auto n = static_cast<std::int64_t>(x.size());
+    std::vector<double> all(static_cast<std::size_t>(n * 21), 1.0);
+    for (std::size_t a = 0; a < x.size(); ++a) all[a * 21 + 17] = x[a];
+    CaseBuilder c(op, "");
+    c.in(floats({n, 21}, all));
+    takes_list ? c.axes({0}) : c.axis(0);
+    const std::vector<double> y = results(c, GetParam());
+    std::vector<double> out;
+    for (std::size_t i = 17; i < y.size(); i += 21) out.push_back(y[i]);
+    return out;
+  }
+};
+
+TEST_P(NonFinite, ANaNReachesTheResult) {
+  std::vector<double> x(21, 0.5);
+  x[3] = kNaN;
+  for (const char* op : {"sum", "mean", "max", "min", "logsumexp"}) {
+    EXPECT_TRUE(std::isnan(row(op, x, true)[0])) << op;
+    EXPECT_TRUE(std::isnan(column(op, x, true)[0])) << op;
+  }
+  for (const char* op : {"softmax", "log_softmax"}) {
+    for (double y : row(op, x, false)) EXPECT_TRUE(std::isnan(y)) << op;
+    for (double y : column(op, x, false)) EXPECT_TRUE(std::isnan(y)) << op;
+  }
+  for (const char* op : {"argmax", "argmin"}) {
+    EXPECT_EQ(row(op, x, false)[0], 3) << op;
+    EXPECT_EQ(column(op, x, false)[0], 3) << op;
+  }
+}
+
+TEST_P(NonFinite, AnImpossibleElementHasNoWeight) {
+  for (const std::vector<double>& y :
+       {row("softmax", {0, -kInfinity, 0}, false), column("softmax", {0, -kInfinity, 0}, false)}) {
+    EXPECT_DOUBLE_EQ(y[0], 0.5);
+    EXPECT_EQ(y[1], 0);
+  }
+  EXPECT_NEAR(row("logsumexp", {0, -kInfinity, 0}, true)[0], std::log(2.0), 1e-6);
+}
+
+TEST_P(NonFinite, WhereEverythingIsImpossible) {
+  const std::vector<double> x(3, -kInfinity);
+  for (double y : row("softmax", x, false)) EXPECT_EQ(y, 0);
+  for (double y : column("softmax", x, false)) EXPECT_EQ(y, 0);
+  EXPECT_EQ(row("logsumexp", x, true)[0], -kInfinity);
+  EXPECT_EQ(column("logsumexp", x, true)[0], -kInfinity);
+  EXPECT_EQ(row("max", x, true)[0], -kInfinity);
+}
+
+TEST_P(NonFinite, RowsWithoutGradientTakeNoneFromLogitsThatAreNaN) {
+  const Case c = CaseBuilder("cross_entropy_gradient", "")
+                     .in(floats({2, 3}, {kNaN, kNaN, kNaN, 0, 1, 2}))
+                     .in(integers({2}, {0, 1}))
+                     .in(floats({2}, {kNaN, 1.4076059644443806}))
+                     .in(floats({2}, {0, 1}));
+  const std::vector<double> d = results(c, GetParam());
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(d[i], 0);
+  EXPECT_NEAR(d[5], 0.6652409557748219, 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, NonFinite, ::testing::Values(Precision::kFloat32, Precision::kFloat64),
+                         [](const auto& info) { return info.param == Precision::kFloat32 ? "Float32" : "Float64"; });
+
+}  // namespace
+}  // namespace graphrun::testing

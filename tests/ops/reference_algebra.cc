@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "runtime/random.h"
+#include "tests/ops/reference.h"
+
+namespace graphrun::testing {
+namespace {
+
+// Element [lead…, i, j] of a factor that may have fewer or stretched leading axes, and be transposed.
+double factor(const Array& x, const Sizes& lead, std::int64_t i, std::int64_t j, bool transposed) {
+  const std::size_t own = x.rank() - 2;
+  Sizes at(lead.end() - static_cast<std::ptrdiff_t>(own), lead.end());
+  for (std::size_t k = 0; k < own; ++k) at[k] = x.sizes[k] == 1 ? 0 : at[k];
+  at.push_back(transposed ? j : i);
+  at.push_back(transposed ? i : j);
+  return x[at];
+}
+
+std::vector<Array> matmul(const Call& c) {
+  Array a = c.x(0), b = c.x(1);
+  const bool row = a.rank() == 1, column = b.rank() == 1;
+  if (row) a.sizes.insert(a.sizes.begin(), 1);
+  if (column) b.sizes.push_back(1);
+  const bool ta = c.attributes.boolean("transpose_a"), tb = c.attributes.boolean("transpose_b");
+  const std::int64_t n = a.sizes[a.rank() - (ta ? 1 : 2)], inner = a.sizes[a.rank() - (ta ? 2 : 1)];
+  const std::int64_t m = b.sizes[b.rank() - (tb ? 2 : 1)];
+  Sizes lead = c.output_sizes[0];
+  lead.resize(lead.size() - (row ? 0 : 1) - (column ? 0 : 1));
+  Array y(c.output_sizes[0]);
+  std::size_t at = 0;
+  for (const Sizes& l : indices_of(lead)) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < m; ++j, ++at) {
+        for (std::int64_t k = 0; k < inner; ++k) y.data[at] += factor(a, l, i, k, ta) * factor(b, l, k, j, tb);
+      }
+    }
+  }
+  return {y};
+}
+
+std::vector<Array> matmul_reduce(const Call& c) {
+  Array y(c.output_sizes[0]);
+  const Sizes lead(c.x(0).sizes.begin(), c.x(0).sizes.end() - 1);
+  for (const Sizes& l : indices_of(lead)) {
+    for (std::int64_t i = 0; i < y.sizes[0]; ++i) {
+      for (std::int64_t j = 0; j < y.sizes[1]; ++j) y[{i, j}] += c.x(0)[with(l, l.size(), i)] * c.x(1)[with(l, l.size(), j)];
+    }
+  }
+  return {y};
+}
+
+// The draw of one element as ops/random documents it, under the seed 7, the step 11 and the scan step 3 of the interpreter.
+bool dropped(const std::string& key, const Sizes& index, double rate) {
+  const std::uint64_t stream = fold_coordinate(fold_coordinate(7, hash_name(key.data(), key.size())), 0);
+  std::uint64_t row = fold_coordinate(0, 3);
+  for (std::size_t k = 0; k + 1 < index.size(); ++k) row = fold_coordinate(row, static_cast<std::uint64_t>(index[k]));
+  const auto feature = static_cast<std::uint32_t>(index.empty() ? 0 : index.back());
+  const Philox four = philox(stream, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row >> 32), feature / 4, 11);
+  return unit_float(four.v[feature % 4]) < rate;
+}
+
+std::vector<Array> dropout(const Call& c, bool mask) {
+  const double rate = c.attributes.number("rate");
+  Array y(c.output_sizes[0]);
+  for (const Sizes& i : indices_of(y.sizes)) {
+    y[i] = dropped(c.attributes.string("key"), i, rate) ? 0 : (mask ? 1 : c.x()[i]) / (1 - rate);
+  }
+  return {y};
+}
+
+std::vector<Array> sgd(const Call& c) {
+  Array p = c.x(0);
+  for (std::size_t i = 0; i < p.data.size(); ++i) {
+    p.data[i] -= c.x(2).data[0] * (c.has(3) ? c.x(3).data[0] : 1) * c.x(1).data[i];
+  }
+  return {p};
+}
+
+std::vector<Array> adam(const Call& c) {
+  Array p = c.x(0), m = c.x(2), v = c.x(3);
+  const double beta1 = c.attributes.number("beta1"), beta2 = c.attributes.number("beta2"), t = c.x(5).data[0];
+  for (std::size_t i = 0; i < p.data.size(); ++i) {
+    const double g = c.x(1).data[i] * (c.has(6) ? c.x(6).data[0] : 1);
+    m.data[i] = beta1 * m.data[i] + (1 - beta1) * g;
+    v.data[i] = beta2 * v.data[i] + (1 - beta2) * g * g;
+    const double mean = m.data[i] / (1 - std::pow(beta1, t)), square = v.data[i] / (1 - std::pow(beta2, t));
+    p.data[i] -= c.x(4).data[0] * mean / (std::sqrt(square) + c.attributes.number("epsilon"));
+  }
+  return {p, m, v};
+}
+
+std::vector<Array> global_norm(const Call& c) {
+  double squares = 0;
+  for (const Array* x : c.inputs) {
+    for (double e : x->data) squares += e * e;
+  }
+  return {Array({}, std::sqrt(squares))};
+}
+
+std::vector<Array> all_finite(const Call& c) {
+  bool finite = true;
+  for (const Array* x : c.inputs) {
+    for (double e : x->data) finite = finite && std::isfinite(e);
+  }
+  return {Array({}, finite ? 1 : 0)};
+}
+
+}  // namespace
+
+void add_algebra_references(References& r) {
+  r["matmul"] = matmul;
+  r["matmul_reduce"] = matmul_reduce;
+  r["dropout"] = [](const Call& c) { return dropout(c, false); };
+  r["dropout_mask"] = [](const Call& c) { return dropout(c, true); };
+  r["sgd_update"] = sgd;
+  r["adam_update"] = adam;
+  r["global_norm"] = global_norm;
+  r["all_finite"] = all_finite;
+  r["clip_scale"] = [](const Call& c) {
+    return std::vector<Array>{Array({}, std::min(1.0, c.attributes.number("limit") / c.x().data[0]))};
+  };
+}
+
+}  // namespace graphrun::testing

@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "tests/ops/reference.h"
+
+namespace graphrun::testing {
+namespace {
+
+// The element of a broadcast operand that goes with an index of the result.
+double element(const Array& x, const Sizes& index) {
+  Sizes at(index.end() - static_cast<std::ptrdiff_t>(x.rank()), index.end());
+  for (std::size_t k = 0; k < at.size(); ++k) at[k] = x.sizes[k] == 1 ? 0 : at[k];
+  return x[at];
+}
+
+Reference unary(double (*f)(double)) {
+  return [f](const Call& c) {
+    Array y(c.output_sizes[0]);
+    for (std::size_t i = 0; i < y.data.size(); ++i) y.data[i] = f(c.x().data[i]);
+    return std::vector<Array>{y};
+  };
+}
+
+Reference binary(double (*f)(double, double)) {
+  return [f](const Call& c) {
+    Array y(c.output_sizes[0]);
+    for (const Sizes& i : indices_of(y.sizes)) y[i] = f(element(c.x(0), i), element(c.x(1), i));
+    return std::vector<Array>{y};
+  };
+}
+
+std::vector<Array> where(const Call& c) {
+  Array y(c.output_sizes[0]);
+  for (const Sizes& i : indices_of(y.sizes)) y[i] = element(c.x(0), i) != 0 ? element(c.x(1), i) : element(c.x(2), i);
+  return {y};
+}
+
+std::vector<Array> cast(const Call& c) {
+  Array y = c.x();
+  const std::string& type = c.attributes.string("type");
+  for (double& e : y.data) e = type == "INT32" ? std::trunc(e) : type == "BOOL" ? static_cast<double>(e != 0) : e;
+  return {y};
+}
+
+std::vector<Array> filled(const Call& c, double value) { return {Array(c.output_sizes[0], value)}; }
+
+}  // namespace
+
+void add_pointwise_references(References& r) {
+  r["neg"] = unary([](double x) { return -x; });
+  r["abs"] = unary([](double x) { return std::abs(x); });
+  r["sign"] = unary([](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0; });
+  r["square"] = unary([](double x) { return x * x; });
+  r["floor"] = unary([](double x) { return std::floor(x); });
+  r["exp"] = unary([](double x) { return std::exp(x); });
+  r["log"] = unary([](double x) { return std::log(x); });
+  r["log1p"] = unary([](double x) { return std::log1p(x); });
+  r["sqrt"] = unary([](double x) { return std::sqrt(x); });
+  r["rsqrt"] = unary([](double x) { return 1 / std::sqrt(x); });
+  r["sin"] = unary([](double x) { return std::sin(x); });
+  r["cos"] = unary([](double x) { return std::cos(x); });
+  r["erf"] = unary([](double x) { return std::erf(x); });
+  r["sigmoid"] = unary([](double x) { return 1 / (1 + std::exp(-x)); });
+  r["tanh"] = unary([](double x) { return std::tanh(x); });
+  r["relu"] = unary([](double x) { return x > 0 ? x : 0; });
+  r["softplus"] = unary([](double x) { return std::log(1 + std::exp(x)); });
+  r["gelu"] = unary([](double x) { return x * 0.5 * std::erfc(-x / std::sqrt(2.0)); });
+  r["not"] = unary([](double x) { return x == 0 ? 1.0 : 0.0; });
+  r["add"] = binary([](double a, double b) { return a + b; });
+  r["sub"] = binary([](double a, double b) { return a - b; });
+  r["mul"] = binary([](double a, double b) { return a * b; });
+  r["div"] = binary([](double a, double b) { return a / b; });
+  r["pow"] = binary([](double a, double b) { return std::pow(a, b); });
+  r["minimum"] = binary([](double a, double b) { return std::min(a, b); });
+  r["maximum"] = binary([](double a, double b) { return std::max(a, b); });
+  r["eq"] = binary([](double a, double b) { return a == b ? 1.0 : 0.0; });
+  r["ne"] = binary([](double a, double b) { return a != b ? 1.0 : 0.0; });
+  r["lt"] = binary([](double a, double b) { return a < b ? 1.0 : 0.0; });
+  r["le"] = binary([](double a, double b) { return a <= b ? 1.0 : 0.0; });
+  r["gt"] = binary([](double a, double b) { return a > b ? 1.0 : 0.0; });
+  r["ge"] = binary([](double a, double b) { return a >= b ? 1.0 : 0.0; });
+  r["and"] = binary([](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; });
+  r["or"] = binary([](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; });
+  r["where"] = where;
+  r["cast"] = cast;
+}
+
+void add_constant_references(References& r) {
+  r["constant"] = [](const Call& c) { return filled(c, c.attributes.number("value")); };
+  r["full"] = [](const Call& c) { return filled(c, c.attributes.number("value")); };
+  r["zeros"] = [](const Call& c) { return filled(c, 0); };
+  r["dim"] = [](const Call& c) { return filled(c, static_cast<double>(c.size("size"))); };
+  r["range"] = [](const Call& c) {
+    Array y(c.output_sizes[0]);
+    for (std::size_t i = 0; i < y.data.size(); ++i) y.data[i] = static_cast<double>(i);
+    return std::vector<Array>{y};
+  };
+}
+
+}  // namespace graphrun::testing

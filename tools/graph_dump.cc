@@ -1,1 +1,214 @@
-int main() { return 0; }
+// graph-dump: what the compiler made of a graph, at any stage, as text or as a picture.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "compiler/compile.h"
+#include "compiler/dump/dump.h"
+#include "compiler/memory.h"
+#include "compiler/passes/pass.h"
+#include "compiler/schedule.h"
+#include "tools/cli/program.h"
+#include "tools/commands/command_line.h"
+
+namespace graphrun {
+namespace {
+
+constexpr unsigned kColumns = 100;  // of help
+
+struct Request {
+  GraphRequest graph;
+  std::optional<TrainOptions> train;
+  CompileOptions compile;
+  std::string stage;
+  DumpFormat format = DumpFormat::kText;
+  std::string output;
+  SymbolValues sizes;  // for the picture of the arena
+  bool time_passes = false;
+};
+
+// ---- the command line
+
+std::vector<std::string> stage_names() {
+  std::vector<std::string> names = {"loaded", "expanded", "checked", "differentiated", "pruned"};
+  for (const Pass& pass : all_passes()) names.push_back(pass.name);
+  names.insert(names.end(), {"scheduled", "planned", "memory"});
+  return names;
+}
+
+std::string listed(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
+
+CommandLine command_line() {
+  po::options_description what("what to print", kColumns);
+  what.add_options()("stage", po::value<std::string>()->value_name("STAGE")->default_value("checked"),
+                     ("how far to go: " + listed(stage_names())).c_str())(
+      "format", po::value<std::string>()->value_name("FORMAT"),
+      "text, pbtxt, dot, svg or json; that of the output's ending unless given, else text")(
+      "output,o", po::value<std::string>()->value_name("FILE")->default_value("-"), "where to; - is stdout")(
+      "size", po::value<std::vector<std::string>>()->value_name("NAME=N"),
+      "a size of the batch, for --stage=memory --format=svg; may be repeated");
+  po::options_description how("how to compile", kColumns);
+  how.add_options()("training", "with dropout and label smoothing (as --minimize does)")("inference", "without them")(
+      "minimize", po::value<std::string>()->value_name("OUTPUT"), "differentiate this output and update the parameters")(
+      "optimizer", po::value<std::string>()->value_name("NAME")->default_value("sgd"), "sgd or adam")(
+      "fetch", po::value<std::vector<std::string>>()->value_name("NAME"),
+      "what to compute instead of every output; may be repeated")(
+      "precision", po::value<std::string>()->value_name("FLOAT")->default_value("float32"), "float32 or float64")(
+      "disable-pass", po::value<std::vector<std::string>>()->value_name("NAME"), "a pass to leave out; may be repeated")(
+      "time-passes", "print on stderr how long each stage took and how many nodes it left");
+  CommandLine line;
+  line.usage = "graph-dump FILE [option ...]";
+  line.about =
+      "Prints a graph of the model language as the compiler sees it after any of its stages. Text reads back to the same "
+      "graph;\n"
+      "pbtxt loads again; svg is a picture.";
+  line.words = {{"FILE", true, false}};
+  for (const po::options_description& group : {what, set_option(), how}) line.groups.push_back(group);
+  return line;
+}
+
+[[noreturn]] void unknown(const std::string& what, const std::string& name, const std::vector<std::string>& known) {
+  const std::string near = did_you_mean(name, known);
+  throw UsageError(
+      fmt::format("there is no {} '{}'{}; there are {}", what, name, near.empty() ? "" : "; " + near, listed(known)));
+}
+
+DumpFormat parse_format(const po::variables_map& options, const std::string& output) {
+  const std::string given = option<std::string>(options, "format");
+  if (const auto format = dump_format(given)) return *format;
+  if (!given.empty()) unknown("format", given, {"text", "pbtxt", "dot", "svg", "json"});
+  const std::string ending = std::filesystem::path(output).extension().string();
+  return dump_format(ending.empty() ? "" : ending.substr(1)).value_or(DumpFormat::kText);
+}
+
+SymbolValues parse_sizes(const std::vector<std::string>& texts) {
+  SymbolValues sizes;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    const auto number = Dim::parse(equals == std::string::npos ? "" : std::string_view(text).substr(equals + 1));
+    if (equals == 0 || !number || !number->is_constant() || number->constant() < 0) {
+      throw UsageError(fmt::format("--size takes NAME=N, found '{}'", text));
+    }
+    sizes[Symbol::named(text.substr(0, equals))] = number->constant();
+  }
+  return sizes;
+}
+
+std::optional<TrainOptions> parse_training(const po::variables_map& options) {
+  if (options.count("minimize") == 0) return std::nullopt;
+  if (options.count("inference") != 0) throw UsageError("--minimize trains: it does not go with --inference");
+  TrainOptions train;
+  train.minimize = options["minimize"].as<std::string>();
+  const std::string optimizer = options["optimizer"].as<std::string>();
+  if (optimizer != "sgd" && optimizer != "adam") unknown("optimizer", optimizer, {"sgd", "adam"});
+  train.optimizer = optimizer == "adam" ? TrainOptions::Optimizer::kAdam : TrainOptions::Optimizer::kSgd;
+  return train;
+}
+
+Request parse_request(const po::variables_map& options) {
+  Request r;
+  if (options.count("training") != 0 && options.count("inference") != 0)
+    throw UsageError("--training or --inference, not both");
+  r.graph.path = options["FILE"].as<std::string>();
+  r.graph.bindings = set_bindings(options);
+  r.graph.training = options.count("inference") == 0;
+  r.train = parse_training(options);
+  r.stage = options["stage"].as<std::string>();
+  const std::vector<std::string> stages = stage_names();
+  if (std::find(stages.begin(), stages.end(), r.stage) == stages.end()) unknown("stage", r.stage, stages);
+  if (r.stage == "differentiated" && !r.train) throw UsageError("--stage=differentiated needs --minimize OUTPUT");
+  r.output = options["output"].as<std::string>();
+  r.format = parse_format(options, r.output);
+  r.sizes = parse_sizes(option<std::vector<std::string>>(options, "size"));
+  r.compile.fetches = option<std::vector<std::string>>(options, "fetch");
+  r.compile.disabled_passes = option<std::vector<std::string>>(options, "disable-pass");
+  const std::string precision = options["precision"].as<std::string>();
+  if (precision != "float32" && precision != "float64") unknown("precision", precision, {"float32", "float64"});
+  r.compile.precision = precision == "float64" ? Precision::kFloat64 : Precision::kFloat32;
+  r.time_passes = options.count("time-passes") != 0;
+  return r;
+}
+
+// ---- the stages
+
+// Thrown by the observer once it has what was asked for: what lies behind need not run, and may be what is being looked into.
+struct Reached {};
+
+void print_time(const std::string& stage, const ir::Graph& graph, double seconds) {
+  fmt::print(stderr, "{:<24} {:>10.3f} ms {:>9} nodes\n", stage, 1e3 * seconds, graph.nodes.size());
+}
+
+// What the stage left, from `checked` on.
+ir::Graph compiled_until(const Request& r, const ir::Graph& checked) {
+  std::optional<ir::Graph> found;
+  const std::string stage = r.stage == "memory" ? "planned" : r.stage;
+  CompileOptions options = r.compile;
+  options.observe = [&](const std::string& name, const ir::Graph& graph, double seconds) {
+    if (r.time_passes) print_time(name, graph, seconds);
+    if (name != stage) return;
+    found = graph;
+    if (!r.time_passes) throw Reached{};
+  };
+  try {
+    compile(checked, options, r.train ? &*r.train : nullptr);
+  } catch (const Reached&) {
+  }
+  if (!found) throw UsageError(fmt::format("the stage '{}' did not run", r.stage));
+  return std::move(*found);
+}
+
+std::string loaded_files(const GraphRequest& request) {
+  std::vector<SourceFile> files;
+  load_graph(request, nullptr, &files);
+  std::string text;
+  for (const SourceFile& file : files) {
+    text += fmt::format("# ---- {}\n{}", file.path, file.text);
+    if (!text.ends_with("\n")) text += "\n";
+  }
+  return text;
+}
+
+std::string memory(const Request& r, const ir::Graph& checked) {
+  if (r.format == DumpFormat::kSvg) {
+    return arena_svg(compile(checked, r.compile, r.train ? &*r.train : nullptr), r.sizes);
+  }
+  if (r.format != DumpFormat::kText) throw UsageError("--stage=memory prints text or svg");
+  const ir::Graph graph = compiled_until(r, checked);
+  return describe(plan_memory(graph), graph, r.compile.precision);
+}
+
+std::string dump_of(const Request& r, std::vector<Diagnostic>& warnings) {
+  if (r.stage == "loaded") return loaded_files(r.graph);
+  const ir::Graph expanded = expand_graph(r.graph, &warnings);
+  if (r.stage == "expanded") return dump(expanded, r.format);
+  const ir::Graph checked = check_graph(expanded);
+  if (r.stage == "checked" && !r.time_passes) return dump(checked, r.format);
+  if (r.stage == "memory") return memory(r, checked);
+  return dump(compiled_until(r, checked), r.format);
+}
+
+ExitCode run(const Arguments& arguments) {
+  if (std::find(arguments.begin(), arguments.end(), "--version") != arguments.end()) {
+    fmt::print("graph-dump {}\n", version());
+    return ExitCode::kDone;
+  }
+  const auto options = parse(command_line(), arguments);
+  if (!options) return ExitCode::kDone;
+  const Request request = parse_request(*options);
+  std::vector<Diagnostic> warnings;
+  const std::string text = dump_of(request, warnings);
+  if (!warnings.empty() && options->count("quiet") == 0) {
+    const std::string rendered = render(warnings, color_on_stderr());
+    std::fputs(rendered.c_str(), stderr);
+  }
+  write_output(request.output, text);
+  return ExitCode::kDone;
+}
+
+}  // namespace
+}  // namespace graphrun
+
+int main(int count, char** words) {
+  return graphrun::guarded("graph-dump", [&] { return graphrun::run({words + 1, words + count}); });
+}

@@ -194,9 +194,10 @@ class Parser {
 
   void input(Scope& scope) {
     Input input;
+    const std::size_t begin = (s_.skip(), s_.position());
     const std::string name = value_name();
     s_.need(':');
-    input.value = define(scope, name, type());
+    input.value = define(scope, name, type(), begin);
     if (s_.accept_word("below")) input.below = angle_dim();
     if (s_.accept_word("lengths_of")) input.lengths_of = angle_symbol();
     scope.graph.inputs.push_back(std::move(input));
@@ -205,9 +206,10 @@ class Parser {
   void variable(Scope& scope, Variable::Kind kind) {
     Variable v;
     v.kind = kind;
+    const std::size_t begin = (s_.skip(), s_.position());
     const std::string name = value_name();
     s_.need(':');
-    v.value = define(scope, name, type());
+    v.value = define(scope, name, type(), begin);
     s_.need('=');
     v.init.kind = initializer();
     s_.need('(');
@@ -294,6 +296,8 @@ class Parser {
       } while (s_.accept(','));
     }
     s_.need(')');
+    const std::size_t fixed = n.op->inputs.size() - (n.op->variadic() ? 1 : 0);
+    if (n.inputs.size() < fixed) n.inputs.resize(fixed, kNone);
     for (const AttributeSpec& spec : n.op->attributes) {
       if (spec.default_value && !n.attributes.has(spec.name)) n.attributes.set(spec.name, *spec.default_value);
     }
@@ -335,10 +339,10 @@ class Parser {
     return bare.empty() ? s_.string() : std::string(bare);
   }
 
-  ValueId define(Scope& scope, const std::string& name, TensorType type, std::optional<std::size_t> position = std::nullopt) {
+  ValueId define(Scope& scope, const std::string& name, TensorType type, std::size_t position) {
     const auto id = static_cast<ValueId>(scope.graph.values.size());
     if (!scope.names.emplace(name, id).second) {
-      s_.fail(kName, "the value " + quoted(name) + " is defined twice", position.value_or(s_.position()));
+      s_.fail(kName, "the value " + quoted(name) + " is defined twice", position);
     }
     Value v;
     v.name = name;

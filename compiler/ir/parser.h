@@ -12,9 +12,9 @@ struct ParseOptions {
 };
 
 // The text may be anybody's: whatever it holds, the result is a graph or a UserError (kInvalidGraph) with the line and column
-// of the first mistake. `file` names the text in messages. Besides what the printer writes, and for texts written by hand: an
-// attribute with a default may be left out, an integer may stand for a float or a size, and a result without a type gets the
-// one of the op's shape rule (a scan's results need theirs).
+// of the first mistake. `file` names the text in messages. Besides what the printer writes, and for texts written by hand:
+// attributes with a default and absent operands at the end may be left out, an integer may stand for a float or a size, and a
+// result without a type gets the one of the op's shape rule (a scan's results need theirs).
 //
 // E0190 graph-text-syntax, E0191 graph-text-name, E0192 graph-text-depth, E0193 graph-text-invalid.
 Graph parse(std::string_view text, std::string_view file, const ParseOptions& options = {});

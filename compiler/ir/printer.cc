@@ -36,7 +36,11 @@ class Printer {
     text += n.outputs.empty() ? "= " : " = ";
     text += n.op ? n.op->name : "?";
     text += "(";
-    for (std::size_t i = 0; i < n.inputs.size(); ++i) text += (i ? ", " : "") + name(g, n.inputs[i]);
+    std::size_t operands = n.inputs.size();  // without the absent ones at the end, which the reader puts back
+    if (n.op && !n.op->variadic()) {
+      while (operands > 0 && n.inputs[operands - 1] == kNone) --operands;
+    }
+    for (std::size_t i = 0; i < operands; ++i) text += (i ? ", " : "") + name(g, n.inputs[i]);
     bool first = true;
     for (const auto& [key, value] : n.attributes.all()) {
       if (is_default(n, key, value)) continue;

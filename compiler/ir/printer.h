@@ -11,9 +11,10 @@
 //     output "y" = %y
 //   }
 //
-// Values: %name, or %"any text"; an absent operand is _. Sizes stand in <>. Attributes tell their kind by their look: true, 3,
-// 0.5, "text", <time+1> (a size), [time, 4] (a shape), (1, 0) (integers); those that have the value of the schema's default are
-// left out. A location is file, line, column and, where it is not 1, the number of bytes. `#` begins a comment.
+// Values: %name, or %"any text"; an absent operand is _ (at the end: left out). Sizes stand in <>. Attributes tell their kind
+// by their look: true, 3, 0.5, "text", <time+1> (a size), [time, 4] (a shape), (1, 0) (integers); those that have the value of
+// the schema's default are left out. A location is file, line, column and, where it is not 1, the number of bytes. `#` begins a
+// comment.
 #pragma once
 
 #include <string>

@@ -71,15 +71,11 @@ ir::Graph add_training(ir::Graph graph, const TrainOptions& options) {
   for (const Trained& t : trained) {
     if (t.gradient == kNone) continue;
     const std::string name = graph.value(t.value).name;
-    ValueId g = t.gradient;
+    const ValueId g = t.gradient;
     b.set_location(graph.variables[t.variable].at);
-    if (scale != kNone) {
-      b.set_name("clipped." + name);
-      g = b.op("mul", {g, scale});
-    }
     b.set_name("next." + name);
     if (!adam) {
-      graph.variables[t.variable].next = b.op("sgd_update", {t.value, g, rate});
+      graph.variables[t.variable].next = b.op("sgd_update", {t.value, g, rate, scale});
       continue;
     }
     ir::Variable slot;
@@ -89,7 +85,7 @@ ir::Graph add_training(ir::Graph graph, const TrainOptions& options) {
     const std::size_t m_at = graph.variables.size();
     const ValueId m = b.variable(name + ".adam_m", type, slot);
     const ValueId v = b.variable(name + ".adam_v", type, slot);
-    const std::vector<ValueId> next = b.ops("adam_update", {t.value, g, m, v, rate, count},
+    const std::vector<ValueId> next = b.ops("adam_update", {t.value, g, m, v, rate, count, scale},
                                             {{"beta1", options.beta1}, {"beta2", options.beta2}, {"epsilon", options.epsilon}});
     graph.variables[t.variable].next = next.at(0);
     graph.variables[m_at].next = next.at(1);

@@ -198,14 +198,7 @@ void Sub::check_inputs(const std::map<std::string, Thunk>& inputs) {
 
 std::optional<Meaning> Sub::given(const StateTree& tree, const Leaf& leaf, std::optional<int> index) {
   for (const ir::Binding& b : def_.begins) {
-    Leaf prefix;
-    if (b.named) {
-      for (std::size_t p = 0; p <= b.name.size();) {
-        const std::size_t e = std::min(b.name.find('.', p), b.name.size());
-        prefix.push_back(b.name.substr(p, e - p));
-        p = e + 1;
-      }
-    }
+    const Leaf prefix = b.named ? split_path(b.name) : Leaf{};
     // A path may leave out the numbers of repetitions: it then speaks of all of them.
     const auto matches = [&](const Leaf& l, Leaf* rest) {
       const StateTree* t = &tree;

@@ -54,8 +54,7 @@ class Expander {
     for (const GraphRequest::Binding& b : request_.bindings) {
       attempt([&] {
         ir::SourceText text(b.text);
-        static const std::string* const kCommandLine = intern_file("--set");
-        text.file = b.at.known() ? b.at.file : kCommandLine;
+        text.file = b.at.known() ? b.at.file : intern_file("--set " + b.name);
         text.pieces.push_back({0, b.at.known() ? b.at.line : 1, b.at.known() ? b.at.column : 1});
         ir::Expression e;
         try {
@@ -139,8 +138,8 @@ class Expander {
       const Leaf leaf = leaves_[k];
       const ir::ValueId id = variables_.at(dotted(leaf));
       attempt([&] {
-        ir::ValueId next =
-            as_value(instance_->next(leaf, place(leaf)), region_, place(leaf), "state '" + dotted(leaf) + "'", region_.type(id).type);
+        ir::ValueId next = as_value(instance_->next(leaf, place(leaf)), region_, place(leaf), "state '" + dotted(leaf) + "'",
+                                    region_.type(id).type);
         if (region_.type(next) != region_.type(id)) {
           if (region_.type(next).type == region_.type(id).type && region_.type(next).shape.empty()) {
             next = region_.builder.op("broadcast_to", {next}, {{"shape", region_.type(id).shape}});

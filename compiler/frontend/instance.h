@@ -17,6 +17,7 @@ namespace graphrun::frontend {
 // The path of one state: "layers", "0", "s", "h".
 using Leaf = std::vector<std::string>;
 std::string dotted(const Leaf& leaf);
+Leaf split_path(const std::string& path);
 
 // The states of an instance: names down to leaves; numbered where a repeat stands.
 struct StateTree {

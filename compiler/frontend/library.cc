@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "compiler/frontend/installation.h"
 #include "graphs/graph.pb.h"
 
 namespace graphrun::frontend {
@@ -133,10 +134,7 @@ std::string find_graphs_root(const std::string& file, const std::string& given) 
     at = at.parent_path();
     shown /= "..";
   }
-  for (const char* place : {GRAPHRUN_INSTALL_PREFIX "/share/graphrun/graphs", GRAPHRUN_SOURCE_DIR "/graphs"}) {
-    if (fs::is_directory(place, error)) return place;
-  }
-  return GRAPHRUN_INSTALL_PREFIX "/share/graphrun/graphs";
+  return installed_graphs();
 }
 
 }  // namespace graphrun::frontend

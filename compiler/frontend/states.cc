@@ -1,0 +1,181 @@
+// The states of an instance: which there are, of what type, what they begin as and what they become.
+#include <algorithm>
+
+#include "compiler/frontend/instance.h"
+
+namespace graphrun::frontend {
+
+std::string dotted(const Leaf& leaf) {
+  std::string out;
+  for (const std::string& part : leaf) out += (out.empty() ? "" : ".") + part;
+  return out;
+}
+
+Leaf split_path(const std::string& path) {
+  Leaf out;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    out.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+const StateTree& StateTree::at(const Leaf& path, std::size_t from) const {
+  if (from == path.size()) return *this;
+  for (const auto& [name, tree] : members) {
+    if (name == path[from]) return tree.at(path, from + 1);
+  }
+  fail("E0216 no-state", {}, "no state '" + dotted(path) + "'");
+}
+
+std::vector<Leaf> leaves(const StateTree& tree) {
+  if (tree.leaf) return {{}};
+  std::vector<Leaf> out;
+  for (const auto& [name, member] : tree.members) {
+    for (Leaf& rest : leaves(member)) {
+      rest.insert(rest.begin(), name);
+      out.push_back(std::move(rest));
+    }
+  }
+  return out;
+}
+
+Meaning fill(const StateTree& tree, const std::function<Meaning(const Leaf&)>& value, Leaf prefix) {
+  if (tree.leaf) return value(prefix);
+  Members named;
+  std::vector<Meaning> numbered;
+  for (const auto& [name, member] : tree.members) {
+    Leaf path = prefix;
+    path.push_back(name);
+    Meaning m = fill(member, value, std::move(path));
+    if (tree.numbered) {
+      numbered.push_back(std::move(m));
+    } else {
+      named.emplace_back(name, std::move(m));
+    }
+  }
+  return tree.numbered ? Meaning::stack(std::move(numbered)) : Meaning::bundle(std::move(named));
+}
+
+StateTree Instance::tree() {
+  StateTree t;
+  for (const StateDef& s : definition().states) {
+    StateTree member;
+    if (s.of.empty()) {
+      member.leaf = true;
+    } else {
+      member = tree_of(s.of, s.at);
+    }
+    t.members.emplace_back(s.name, std::move(member));
+  }
+  for (const InstanceDef& i : definition().instances) {
+    if (i.kind == InstanceDef::Kind::kScan || !i.begins.empty()) continue;
+    try {
+      StateTree member = sub(i.name).tree();
+      if (!member.members.empty()) t.members.emplace_back(i.name, std::move(member));
+    } catch (const Failure&) {  // told by whoever reads a result of it
+    }
+  }
+  return t;
+}
+
+StateTree Instance::tree_of(const std::string& of, const Location& where) {
+  const Leaf path = split_path(of);
+  const Member* m = definition().member(path[0]);
+  if (!m || (m->kind != Member::Kind::kInstance && m->kind != Member::Kind::kState)) {
+    fail("E0207 unknown-name", at(where), "of: no call is named '" + path[0] + "'");
+  }
+  StateTree t;
+  if (m->kind == Member::Kind::kState) {
+    const StateDef& s = definition().states[m->index];
+    if (s.of.empty()) {
+      t.leaf = true;
+    } else {
+      t = tree_of(s.of, s.at);
+    }
+  } else {
+    t = sub(path[0]).tree();
+  }
+  return t.at(path, 1);
+}
+
+ir::TensorType Instance::leaf_type(const Leaf& leaf) {
+  const Member* m = definition().member(leaf[0]);
+  GRAPHRUN_CHECK(m != nullptr, "leaf_type: " + dotted(leaf));
+  const Leaf rest(leaf.begin() + 1, leaf.end());
+  if (m->kind == Member::Kind::kInstance) return sub(leaf[0]).leaf_type(rest);
+  const StateDef& s = definition().states[m->index];
+  if (s.of.empty()) return {s.type, shape(s.shape)};
+  Leaf other = split_path(s.of);
+  other.insert(other.end(), rest.begin(), rest.end());
+  return leaf_type(other);
+}
+
+Meaning Instance::zero(const Leaf& leaf) {
+  const Member* m = definition().member(leaf[0]);
+  const Leaf rest(leaf.begin() + 1, leaf.end());
+  if (m && m->kind == Member::Kind::kInstance) return sub(leaf[0]).zero(rest);
+  GRAPHRUN_CHECK(m && m->kind == Member::Kind::kState, "zero: " + dotted(leaf));
+  const StateDef& s = definition().states[m->index];
+  if (s.begin) {
+    Meaning v = once("begin " + s.name, s.at, [&] { return evaluate(*s.begin, path() + s.name + ".begin"); });
+    for (const std::string& key : rest) {
+      if (v.is_structure()) v = select(v, key, at(s.begin->at));
+    }
+    return v;
+  }
+  if (!s.of.empty()) {
+    Leaf other = split_path(s.of);
+    other.insert(other.end(), rest.begin(), rest.end());
+    return zero(other);
+  }
+  const ir::TensorType type = leaf_type(leaf);
+  region().builder.set_name(path() + dotted(leaf) + ".begin");
+  region().builder.set_location(at(s.at));
+  return region().ref(region().builder.zeros(type));
+}
+
+Meaning Instance::begin(const Leaf& leaf) {
+  return once("state " + dotted(leaf), definition().at, [&]() -> Meaning {
+    if (provider_) {
+      if (std::optional<Meaning> v = provider_(leaf)) return *v;
+    }
+    return zero(leaf);
+  });
+}
+
+Meaning Instance::state(const StateDef& d) {
+  StateTree t;
+  if (d.of.empty()) {
+    t.leaf = true;
+  } else {
+    t = tree_of(d.of, d.at);
+  }
+  return fill(t, [&](const Leaf& leaf) { return begin(leaf); }, {d.name});
+}
+
+Meaning Instance::next(const Leaf& leaf, const Location& where) {
+  const Member* m = definition().member(leaf[0]);
+  Meaning v;
+  if (m && m->kind == Member::Kind::kState) {
+    const StateDef& s = definition().states[m->index];
+    if (!s.next) fail("E0204 missing", at(s.at), "state '" + s.name + "' has no `next`");
+    v = once("next " + s.name, s.at, [&] { return evaluate(*s.next, path() + s.name); });
+  } else if (m && m->kind == Member::Kind::kInstance) {
+    v = sub(leaf[0]).end();
+  } else {
+    fail("E0216 no-state", at(where), "next(" + dotted(leaf) + "): no such state");
+  }
+  for (std::size_t i = 1; i < leaf.size(); ++i) {
+    if (v.is_structure()) v = select(v, leaf[i], at(where));
+  }
+  return v;
+}
+
+Meaning Instance::end() {
+  return once("end", definition().at,
+              [&] { return fill(tree(), [&](const Leaf& leaf) { return next(leaf, definition().at); }); });
+}
+
+}  // namespace graphrun::frontend

@@ -173,7 +173,7 @@ train {
   initialize { uniform: 1 }
   initialize { match: "*" }
   optimizer { }
-  clip { }
+  clip { global_norm: -1 }
   schedule { no_improvement { factor: 4 } }
   validate { keep_highest: "f1" keep_lowest: "loss" }
 }
@@ -194,7 +194,7 @@ infer { write: CONLL }
                            "initialize without match",
                            "initialize without a kind",
                            "an optimizer of no kind",
-                           "global_norm is 0",
+                           "global_norm is -1",
                            "factor is 4",
                            "validate needs data",
                            "one checkpoint is kept",

@@ -8,6 +8,11 @@ namespace graphrun {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> kCommands = {
+      {"train", "trains the network of a job", run_train},
+      {"infer", "runs a trained model on lines of text", run_infer},
+      {"evaluate", "a trained model's reports on data", run_evaluate},
+      {"check", "tells every mistake of a graph or a job", run_check},
+      {"gradcheck", "holds the derived gradient to finite differences", run_gradcheck},
       {"help", "what a command or an operator does", run_help},
   };
   return kCommands;

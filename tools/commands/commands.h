@@ -12,6 +12,11 @@ namespace graphrun {
 
 using Arguments = std::vector<std::string>;
 
+ExitCode run_train(const Arguments& arguments);
+ExitCode run_infer(const Arguments& arguments);
+ExitCode run_evaluate(const Arguments& arguments);
+ExitCode run_check(const Arguments& arguments);
+ExitCode run_gradcheck(const Arguments& arguments);
 ExitCode run_help(const Arguments& arguments);
 
 struct Command {

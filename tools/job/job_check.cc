@@ -94,7 +94,7 @@ class JobChecker {
     for (int i = 0; i < train.initialize_size(); ++i)
       check_initialize(train.initialize(i), inside(places, "initialize", static_cast<std::size_t>(i)));
     if (train.has_optimizer()) check_optimizer(train.optimizer(), inside(places, "optimizer"));
-    if (train.has_clip() && !(train.clip().global_norm() > 0))
+    if (train.has_clip() && !(train.clip().global_norm() >= 0))  // 0: none
       positive(inside(places, "clip"), "global_norm", train.clip().global_norm());
     if (train.has_schedule()) check_schedule(train, inside(places, "schedule"));
     if (train.has_validate()) check_validate(train.validate(), inside(places, "validate"));

@@ -59,6 +59,13 @@ RunFolder::RunFolder(const std::string& path, Begin begin) : layout_{path} {
   }
 }
 
-RunFolder::~RunFolder() { close(lock_); }
+RunFolder::~RunFolder() {
+  if (!holds_run(layout_)) {
+    // Nothing came of it: no trace is left. Where there are other files, rmdir leaves the folder.
+    unlink(layout_.lock().c_str());
+    rmdir(layout_.root.c_str());
+  }
+  close(lock_);
+}
 
 }  // namespace graphrun

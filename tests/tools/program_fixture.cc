@@ -1,0 +1,150 @@
+#include "tests/tools/program_fixture.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+namespace graphrun {
+namespace fs = std::filesystem;
+
+void ProgramTest::SetUp() {
+  std::string name = (fs::temp_directory_path() / "graphrun-test-XXXXXX").string();
+  ASSERT_NE(mkdtemp(name.data()), nullptr);
+  root_ = name;
+  fs::copy(fs::path(GRAPHRUN_SOURCE_DIR) / "graphs", root_ / "graphs", fs::copy_options::recursive);
+}
+
+void ProgramTest::TearDown() { fs::remove_all(root_); }
+
+void ProgramTest::write(const std::string& name, const std::string& text) {
+  fs::create_directories((root_ / name).parent_path());
+  std::ofstream(root_ / name, std::ios::binary) << text;
+}
+
+std::string ProgramTest::read(const std::string& name) const {
+  std::ifstream file(root_ / name, std::ios::binary);
+  EXPECT_TRUE(file.good()) << name;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string ProgramTest::read_below(const std::string& folder, const std::string& name) const {
+  std::string found;
+  for (const auto& entry : fs::recursive_directory_iterator(root_ / folder)) {
+    if (entry.path().filename() != name) continue;
+    EXPECT_TRUE(found.empty()) << "two files " << name;
+    found = entry.path().string();
+  }
+  std::ifstream file(found, std::ios::binary);
+  EXPECT_TRUE(file.good()) << folder << "/…/" << name;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Ran ProgramTest::graphrun(const std::vector<std::string>& arguments, const std::string& input, int kill_after,
+                          int signal) const {
+  const fs::path in = root_ / "stdin", out = root_ / "stdout", err = root_ / "stderr";
+  std::ofstream(in, std::ios::binary) << input;
+  const std::string program = std::string(GRAPHRUN_BINARY_DIR) + "/graphrun";
+  std::vector<char*> words = {const_cast<char*>(program.c_str())};
+  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  words.push_back(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto redirect = [](const fs::path& file, int flags, int descriptor) {
+      const int opened = open(file.c_str(), flags, 0666);
+      if (opened < 0 || dup2(opened, descriptor) < 0) _exit(126);
+    };
+    redirect(in, O_RDONLY, STDIN_FILENO);
+    redirect(out, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
+    redirect(err, O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
+    if (chdir(root_.c_str()) != 0) _exit(126);
+    execv(program.c_str(), words.data());
+    _exit(127);
+  }
+  if (kill_after > 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(kill_after));
+    kill(child, signal);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  Ran ran;
+  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  ran.out = read("stdout");
+  ran.err = read("stderr");
+  return ran;
+}
+
+void ProgramTest::write_segmenter() {
+  // Words of one to three characters; the first character tells how long a word is.
+  const std::vector<std::string> words = {"我", "你", "天上", "天下", "中国人", "中间人", "大家"};
+  std::string text;
+  unsigned state = 1;
+  for (int line = 0; line < 40; ++line) {
+    const unsigned count = 1 + line % 5;
+    for (unsigned i = 0; i < count; ++i) {
+      state = state * 1664525u + 1013904223u;
+      text += (i == 0 ? "" : " ") + words[(state >> 16) % words.size()];
+    }
+    text += "\n";
+  }
+  write("data/train.seg", text);
+  write("data/dev.seg", text.substr(0, text.find('\n', text.size() / 3) + 1));
+  write("graphs/jobs/segment.pbtxt",
+        "# proto-message: graphrun.Job\n"
+        "graph: \"tagger.pbtxt\"\n"
+        "arg: \"cell = cells/atr.pbtxt, embed = 16, hidden = 16, dropout = 0.1\"\n"
+        "arg: \"vocabulary = vocabulary(characters), labels = vocabulary(tags)\"\n"
+        "data {\n"
+        "  train: \"../../data/train.seg\" valid: \"../../data/dev.seg\" test: \"../../data/dev.seg\" format: SEGMENTED\n"
+        "  field { name: \"characters\" split: CHARACTER vocabulary { min_count: 1 } }\n"
+        "  field { name: \"tags\" derive: BMES vocabulary { closed: true } }\n"
+        "  feed: \"words = characters, tags, lengths = length(characters)\"\n"
+        "  batch { rows: 8 bucket_by: \"characters\" }\n"
+        "}\n"
+        "train {\n"
+        "  minimize: \"loss\" initialize { match: \"*\" uniform: 0.2 }\n"
+        "  optimizer { adam { learning_rate: 0.02 } } clip { global_norm: 1 }\n"
+        "  schedule { per_epoch { factor: 0.9 from: 3 } }\n"
+        "  validate { every_epochs: 1 keep_highest: \"f1\" } epochs: 8\n"
+        "}\n"
+        "report: \"loss = sum(margin) / count(rows), f1 = segmentation(tags, path, lengths=lengths)\"\n"
+        "infer { name: \"segment\" read: LINES write: SEGMENTED from: \"path\" }\n");
+}
+
+void ProgramTest::write_language_model() {
+  const std::vector<std::string> lines = {"the cat sat on the mat", "a dog lay on the rug", "the dog saw a cat",
+                                          "a cat saw the rug"};
+  std::string text;
+  unsigned state = 7;
+  for (int line = 0; line < 120; ++line) {
+    state = state * 1664525u + 1013904223u;
+    text += lines[(state >> 16) % lines.size()] + "\n";
+  }
+  write("data/text.txt", text);
+  write("graphs/jobs/words.pbtxt",
+        "# proto-message: graphrun.Job\n"
+        "graph: \"language_model.pbtxt\"\n"
+        "arg: \"cell = cells/atr.pbtxt, embed = 16, hidden = 16, depth = 1, dropout = 0.1, vocabulary = vocabulary(text)\"\n"
+        "data {\n"
+        "  train: \"../../data/text.txt\" valid: \"../../data/text.txt\" format: STREAM\n"
+        "  field { name: \"text\" split: SPACE vocabulary { size: 100 } }\n"
+        "  feed: \"words = text[:-1], target = text[1:]\"\n"
+        "  batch { rows: 4 window: 5 }\n"
+        "}\n"
+        "train {\n"
+        "  minimize: \"loss\" initialize { match: \"*\" uniform: 0.3 }\n"
+        "  optimizer { sgd { learning_rate: 0.2 } } clip { global_norm: 5 }\n"
+        "  schedule { no_improvement { factor: 0.25 } }\n"
+        "  validate { keep_lowest: \"perplexity\" } epochs: 4\n"
+        "}\n"
+        "report: \"perplexity = exp(mean(nll))\"\n"
+        "infer { name: \"score\" read: LINES write: NUMBERS from: \"sum(nll, axis=0)\" }\n");
+}
+
+}  // namespace graphrun

@@ -1,0 +1,40 @@
+// A folder of its own with the shipped graphs, small data and jobs, and the program run in it as a user would.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace graphrun {
+
+struct Ran {
+  int code = 0;  // exit code, or 128 + the signal that ended it
+  std::string out, err;
+};
+
+class ProgramTest : public testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  std::string path(const std::string& name) const { return (root_ / name).string(); }
+  void write(const std::string& name, const std::string& text);
+  std::string read(const std::string& name) const;
+  bool exists(const std::string& name) const { return std::filesystem::exists(root_ / name); }
+  // The one file in a folder of that name below `folder`, at any depth, as bytes.
+  std::string read_below(const std::string& folder, const std::string& name) const;
+
+  // Runs graphrun in the folder with `input` as stdin. With `kill_after` (ms, 0: never) it gets `signal` then.
+  Ran graphrun(const std::vector<std::string>& arguments, const std::string& input = "", int kill_after = 0,
+               int signal = 0) const;
+
+  // graphs/jobs/segment.pbtxt and graphs/jobs/words.pbtxt: a segmenter and a language model on a few made-up lines.
+  void write_segmenter();
+  void write_language_model();
+
+  std::filesystem::path root_;
+};
+
+}  // namespace graphrun

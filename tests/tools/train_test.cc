@@ -1,0 +1,211 @@
+// The way from a job to a model and from a model to text, by the program itself.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runtime/safetensors.h"
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<nlohmann::json> json_lines(const std::string& text) {
+  std::vector<nlohmann::json> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+std::string without_spaces(std::string text) {
+  std::erase(text, ' ');
+  return text;
+}
+
+// The loss of each epoch.
+std::vector<double> losses(const std::string& metrics) {
+  std::vector<double> all;
+  for (const nlohmann::json& line : json_lines(metrics)) {
+    if (line.contains("valid")) all.push_back(line["loss"]);
+  }
+  return all;
+}
+
+class TrainSegmenter : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write_segmenter();
+  }
+};
+
+TEST_F(TrainSegmenter, LearnsAndSegments) {
+  const Ran trained = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--threads", "1"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_THAT(trained.out, HasSubstr("f1.precision"));
+  EXPECT_THAT(trained.err, HasSubstr("vocabularies: characters 12, tags 4"));
+  const std::vector<double> loss = losses(read("model/metrics.jsonl"));
+  ASSERT_EQ(loss.size(), 8u);
+  EXPECT_LT(loss.back(), 0.2 * loss.front());
+
+  // The folder is all that is needed.
+  std::filesystem::remove_all(root_ / "graphs");
+  std::filesystem::remove_all(root_ / "data");
+  const std::string lines = "我天上大家\n\n中国人你\n大家大家\n";
+  const Ran segmented = graphrun({"infer", "model", "--rows", "2"}, lines);
+  ASSERT_EQ(segmented.code, 0) << segmented.err;
+  EXPECT_EQ(segmented.out, "我 天上 大家\n\n中国人 你\n大家 大家\n");
+
+  // Unknown characters, a line of spaces, no newline at the end: still a line for each.
+  const Ran odd = graphrun({"infer", "model"}, "火星\n  \n我");
+  ASSERT_EQ(odd.code, 0) << odd.err;
+  EXPECT_EQ(std::count(odd.out.begin(), odd.out.end(), '\n'), 3);
+  EXPECT_THAT(without_spaces(odd.out), HasSubstr("火星\n\n我\n"));
+
+  const Ran broken = graphrun({"infer", "model", "--rows", "1"}, "我\n\xFF\n你\n");
+  EXPECT_EQ(broken.code, 4);
+  EXPECT_EQ(broken.out, "我\n");
+  EXPECT_THAT(broken.err, HasSubstr("stdin:2"));
+}
+
+TEST_F(TrainSegmenter, EvaluatesAndFetches) {
+  const Ran trained = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=2", "--quiet"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(trained.err, "");
+  const Ran given = graphrun({"evaluate", "model", "--data", "data/dev.seg"});
+  ASSERT_EQ(given.code, 0) << given.err;
+  EXPECT_THAT(given.out, HasSubstr("f1"));
+  const Ran own = graphrun({"evaluate", "model", "--json"});
+  ASSERT_EQ(own.code, 0) << own.err;
+  // The validation set of the run is this one, so the best epoch's numbers come again.
+  double best = 0;
+  for (const nlohmann::json& line : json_lines(read("model/metrics.jsonl"))) {
+    if (line.contains("valid")) best = std::max(best, line["valid"]["f1"].get<double>());
+  }
+  EXPECT_EQ(nlohmann::json::parse(own.out)["f1"].get<double>(), best);
+
+  const Ran fetched = graphrun({"infer", "model", "--fetch", "path", "--fetch-out", "path.safetensors", "--rows", "2"},
+                               "我天上\n大家\n中国人\n");
+  ASSERT_EQ(fetched.code, 0) << fetched.err;
+  EXPECT_EQ(std::count(fetched.out.begin(), fetched.out.end(), '\n'), 3);
+  const NamedTensors tensors = read_safetensors(path("path.safetensors"));
+  ASSERT_EQ(tensors.size(), 2u);
+  EXPECT_EQ(tensors.at("0/path").sizes(), (Sizes{3, 2}));
+  EXPECT_EQ(tensors.at("1/path").sizes(), (Sizes{3, 1}));
+}
+
+TEST_F(TrainSegmenter, SettingsReachJobAndGraph) {
+  const Ran trained = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1", "--set",
+                                "cell=cells/gru.pbtxt", "--set", "hidden=8", "--seed", "5"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_THAT(trained.err, HasSubstr("seed 5"));
+  EXPECT_TRUE(exists("model/graphs/cells/gru.pbtxt"));
+  EXPECT_EQ(graphrun({"infer", "model"}, "我\n").code, 0);
+}
+
+TEST_F(TrainSegmenter, ARunIsNeverOverwritten) {
+  const std::vector<std::string> train = {"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"};
+  ASSERT_EQ(graphrun(train).code, 0);
+  const std::string metrics = read("model/metrics.jsonl");
+  const Ran again = graphrun(train);
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.err, HasSubstr("E0520"));
+  std::vector<std::string> resumed = train;
+  resumed.push_back("--resume");
+  const Ran finished = graphrun(resumed);
+  EXPECT_EQ(finished.code, 0);
+  EXPECT_THAT(finished.err, HasSubstr("finished"));
+  EXPECT_EQ(read("model/metrics.jsonl"), metrics);
+  resumed.insert(resumed.end(), {"--set", "hidden=8"});
+  const Ran other = graphrun(resumed);
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("E0523"));
+}
+
+TEST_F(TrainSegmenter, MistakesEndBeforeTraining) {
+  const auto code_of = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all = {"train", "graphs/jobs/segment.pbtxt", "--out", "wrong"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Ran ran = graphrun(all);
+    EXPECT_FALSE(exists("wrong")) << "a folder was left behind";
+    EXPECT_THAT(ran.err, HasSubstr("error["));
+    return ran.code;
+  };
+  EXPECT_EQ(code_of({"--set", "train.minimize=lose"}), 3);
+  EXPECT_EQ(code_of({"--set", "cell=cells/none.pbtxt"}), 3);
+  EXPECT_EQ(code_of({"--set", "train.epoch=3"}), 3);
+  EXPECT_EQ(code_of({"--set", "data.train=none.seg"}), 4);
+  EXPECT_EQ(code_of({"--device", "cuda"}), 2);
+  EXPECT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt"}).code, 2);
+  EXPECT_EQ(graphrun({"trane"}).code, 2);
+  EXPECT_EQ(graphrun({"infer", "none"}).code, 4);
+}
+
+TEST_F(TrainSegmenter, DivergingStopsAndKeepsWhatWasGood) {
+  const Ran ran = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.clip.global_norm=0",
+                            "--set", "train.optimizer.sgd.learning_rate=1e30"});
+  EXPECT_EQ(ran.code, 6) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("E0670"));
+  EXPECT_THAT(ran.err, HasSubstr("step "));
+}
+
+TEST_F(TrainSegmenter, ADamagedModelIsRefused) {
+  ASSERT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"}).code, 0);
+  const std::string vocabulary = read("model/vocabularies/characters.txt");
+  write("model/vocabularies/characters.txt", vocabulary + "x\n");
+  const Ran changed = graphrun({"infer", "model"}, "我\n");
+  EXPECT_EQ(changed.code, 4);
+  EXPECT_THAT(changed.err, HasSubstr("characters.txt"));
+  write("model/vocabularies/characters.txt", vocabulary);
+  write("model/manifest.json", "{\"format\":\"graphrun model\",\"version\":99,\"files\":{}}");
+  EXPECT_THAT(graphrun({"infer", "model"}, "我\n").err, HasSubstr("E0664"));
+}
+
+class TrainLanguageModel : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write_language_model();
+  }
+  std::vector<std::string> train(const std::string& out) const {
+    return {"train", "graphs/jobs/words.pbtxt", "--out", out, "--threads", "1", "--set", "train.checkpoint.every_steps=7"};
+  }
+};
+
+TEST_F(TrainLanguageModel, LearnsAndScores) {
+  const Ran trained = graphrun(train("model"));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const std::vector<double> loss = losses(read("model/metrics.jsonl"));
+  ASSERT_EQ(loss.size(), 4u);
+  EXPECT_LT(loss.back(), 0.8 * loss.front());
+  const Ran scored = graphrun({"infer", "model"}, "the cat sat\na dog\n");
+  ASSERT_EQ(scored.code, 0) << scored.err;
+  EXPECT_EQ(std::count(scored.out.begin(), scored.out.end(), '\n'), 2);
+}
+
+// Killed and stopped at whatever instants, windows and validations included, and gone on with: as if it had run through.
+TEST_F(TrainLanguageModel, AResumedRunIsTheSameBitForBit) {
+  ASSERT_EQ(graphrun(train("whole")).code, 0);
+  std::vector<std::string> resumed = train("parts");
+  Ran ran = graphrun(resumed, "", 150, SIGTERM);
+  int stops = 0;
+  for (const int after : {90, 200, 350, 120, 600}) {
+    if (ran.code == 0) break;
+    ++stops;
+    EXPECT_TRUE(ran.code == 128 + SIGTERM || ran.code == 128 + SIGKILL) << ran.code << ran.err;
+    if (stops == 1) resumed.push_back("--resume");
+    if (!exists("parts/job.pbtxt")) std::filesystem::remove_all(root_ / "parts"), resumed.pop_back(), stops = 0;
+    ran = graphrun(resumed, "", after, stops % 2 == 0 ? SIGTERM : SIGKILL);
+  }
+  if (ran.code != 0) ran = graphrun(resumed);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(read("parts/metrics.jsonl"), read("whole/metrics.jsonl"));
+  EXPECT_EQ(read_below("parts/best", "parameters.safetensors"), read_below("whole/best", "parameters.safetensors"));
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,44 @@
+// graphrun evaluate MODEL --data FILE …
+#include <fmt/format.h>
+
+#include "tools/commands/command_line.h"
+#include "tools/model/evaluator.h"
+#include "tools/model/model_folder.h"
+
+namespace graphrun {
+
+ExitCode run_evaluate(const Arguments& arguments) {
+  po::options_description group("evaluation", 100);
+  group.add_options()("data", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE ..."),
+                      "data in the job's format; its test files unless given")("json", "one JSON object instead of a table")(
+      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), "cpu or auto");
+  CommandLine line;
+  line.usage = "graphrun evaluate MODEL [--data FILE ...] [option ...]";
+  line.about = "Prints the job's reports of a trained model on data. MODEL is the folder that graphrun train made.";
+  line.words = {{"MODEL"}};
+  line.groups.push_back(group);
+  const std::optional<po::variables_map> options = parse(line, arguments);
+  if (!options) return ExitCode::kDone;
+
+  const ModelLayout layout{option<std::string>(*options, "MODEL")};
+  const Network network = read_network(layout);
+  const Parameters parameters = read_parameters(layout);
+  const Device device = parse_device(option<std::string>(*options, "device"));
+  std::vector<std::string> files = option<std::vector<std::string>>(*options, "data");
+  const bool given = !files.empty();
+  if (!given) files = network.job.data.test;
+  if (files.empty()) throw UsageError("the model's job names no test data: --data FILE is missing");
+  Evaluator evaluator(load_graph(network.request(false)), network.job.data, *network.job.plan, *network.report, device);
+  const Dataset set = read_dataset(network.job.data, network.vocabularies, files);
+  Variables variables;
+  for (const auto& [name, tensor] : parameters.tensors) variables.set(name, tensor);
+  const ReportResults results = *evaluator.evaluate(set, variables);
+  if (options->count("json") != 0) {
+    fmt::print("{}\n", results_json(results).dump());
+  } else {
+    fmt::print("{}", results_table({{given ? "data" : "test", results}}));
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace graphrun

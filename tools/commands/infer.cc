@@ -1,0 +1,50 @@
+// graphrun infer MODEL [FILE]
+#include <unistd.h>
+
+#include "tools/commands/command_line.h"
+#include "tools/model/inference.h"
+
+namespace graphrun {
+
+ExitCode run_infer(const Arguments& arguments) {
+  po::options_description group("inference", 100);
+  group.add_options()("mode", po::value<std::string>()->value_name("NAME"),
+                      "which infer block of the job; the first unless given")(
+      "rows", po::value<std::int64_t>()->default_value(0)->value_name("N"),
+      "lines that share a batch at most; 0: as the job trains")(
+      "fetch", po::value<std::vector<std::string>>()->value_name("NAME"),
+      "a tensor anywhere in the graph, by name (read.forward.i); may be repeated")(
+      "fetch-out", po::value<std::string>()->value_name("FILE"),
+      "the safetensors file for them: 0/NAME of the first batch, 1/NAME, ...")(
+      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), "cpu or auto");
+  CommandLine line;
+  line.usage = "graphrun infer MODEL [FILE] [option ...]";
+  line.about =
+      "Runs a trained model on the lines of a file, or of stdin, as the job's infer block says, and writes one line for each "
+      "to\n"
+      "stdout, in their order. MODEL is the folder that graphrun train made.";
+  line.words = {{"MODEL"}, {"FILE", false}};
+  line.groups.push_back(group);
+  const std::optional<po::variables_map> options = parse(line, arguments);
+  if (!options) return ExitCode::kDone;
+
+  InferOptions infer_options;
+  infer_options.mode = option<std::string>(*options, "mode");
+  infer_options.rows = option<std::int64_t>(*options, "rows");
+  infer_options.fetches = option<std::vector<std::string>>(*options, "fetch");
+  infer_options.fetch_file = option<std::string>(*options, "fetch-out");
+  infer_options.device = parse_device(option<std::string>(*options, "device"));
+  if (infer_options.rows < 0) throw UsageError("--rows takes a number from 0");
+  if (infer_options.fetches.empty() != infer_options.fetch_file.empty())
+    throw UsageError("--fetch and --fetch-out go together");
+
+  const ModelLayout layout{option<std::string>(*options, "MODEL")};
+  const Network network = read_network(layout);
+  const Parameters parameters = read_parameters(layout);
+  const std::string file = option<std::string>(*options, "FILE", "-");
+  auto lines = file == "-" ? std::make_unique<LineReader>(STDIN_FILENO, "stdin") : std::make_unique<LineReader>(file);
+  infer(network, parameters, std::move(lines), infer_options);
+  return ExitCode::kDone;
+}
+
+}  // namespace graphrun

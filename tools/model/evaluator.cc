@@ -1,0 +1,97 @@
+#include "tools/model/evaluator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/compile.h"
+
+namespace graphrun {
+namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+void clear_states(const Program& program, Variables& variables) {
+  for (const VariableSpec& variable : program.variables) {
+    if (variable.kind == VariableSpec::Kind::kState) variables.erase(variable.name);
+  }
+}
+
+std::vector<std::string> needed_feeds(const Program& program, const FeedPlan& plan) {
+  std::vector<std::string> names, fed;
+  for (const FeedPlan::Feed& feed : plan.feeds()) fed.push_back(feed.name);
+  std::vector<Diagnostic> problems;
+  for (const FeedSpec& feed : program.feeds) {
+    if (feed.name == kLearningRate || feed.name == kUpdateCount) continue;
+    names.push_back(feed.name);
+    if (contains(fed, feed.name)) continue;
+    Diagnostic problem{
+        Severity::kError, "E0421 not-fed", {}, fmt::format("the graph wants '{}', which the job does not feed", feed.name), {}};
+    if (const std::string near = did_you_mean(feed.name, fed); !near.empty()) problem.notes.push_back("help: " + near);
+    problems.push_back(std::move(problem));
+  }
+  if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
+  return names;
+}
+
+Evaluator::Evaluator(const ir::Graph& graph, const DataSpec& data, const FeedPlan& plan, Report& report, Device device)
+    : data_(data), plan_(plan), report_(report) {
+  std::vector<std::string> available;
+  for (const ir::Output& output : graph.outputs) available.push_back(output.name);
+  for (const FeedPlan::Feed& feed : plan.feeds()) available.push_back(feed.name);
+  std::vector<Diagnostic> problems;
+  report.check_names(available, problems);
+  if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
+
+  CompileOptions options;
+  for (const NameUse& use : report.names()) {
+    if (graph.output(use.name) != nullptr) {
+      if (!contains(options.fetches, use.name)) options.fetches.push_back(use.name);
+    } else if (plan.feed(use.name) != nullptr && !contains(reported_, use.name)) {
+      reported_.push_back(use.name);
+    }
+  }
+  if (options.fetches.empty()) return;  // feeds alone, or no report at all
+  Program program = compile(graph, options);
+  fed_ = needed_feeds(program, plan);
+  executable_ = std::make_unique<Executable>(std::move(program), variables_, device);
+}
+
+std::optional<ReportResults> Evaluator::evaluate(const Dataset& set, const Variables& parameters,
+                                                 const std::function<bool()>& stop) {
+  report_.clear();
+  BatchOptions options;
+  options.feeds = fed_;
+  for (const std::string& name : reported_) {
+    if (!contains(fed_, name)) options.feeds.push_back(name);
+  }
+  if (data_.format == Format::kStream) options.rows = 1;
+  if (executable_) {
+    for (const VariableSpec& variable : executable_->program().variables) {
+      if (variable.kind == VariableSpec::Kind::kParameter) variables_->set(variable.name, parameters.at(variable.name));
+    }
+    clear_states(executable_->program(), *variables_);
+  }
+  BatchSource source(data_, plan_, set, options);
+  while (std::optional<Batch> batch = source.next()) {
+    if (stop && stop()) return std::nullopt;
+    BatchValues values;
+    values.rows = batch->rows;
+    for (const std::string& name : reported_) values.tensors[name] = batch->feeds.at(name);
+    if (executable_) {
+      Feeds feeds;
+      for (const std::string& name : fed_) feeds[name] = batch->feeds.at(name);
+      const std::vector<Tensor> fetched = executable_->run(feeds);
+      const std::vector<FetchSpec>& specs = executable_->program().fetches;
+      for (std::size_t i = 0; i < specs.size(); ++i) values.tensors[specs[i].name] = fetched[i];
+    }
+    report_.add(values);
+  }
+  return report_.results();
+}
+
+}  // namespace graphrun

@@ -1,0 +1,44 @@
+// A network's reports over a data set.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "runtime/executable.h"
+#include "tools/data/batch_source.h"
+#include "tools/model/results.h"
+#include "tools/report/report.h"
+
+namespace graphrun {
+
+class Evaluator {
+ public:
+  // `graph`: the network in inference. `report`: bound. `data`, `plan` and `report` must outlive it. Throws UserError
+  // (kInvalidGraph, E0412, E0421) where a formula names what is neither output nor feed, or the graph wants what is not fed.
+  Evaluator(const ir::Graph& graph, const DataSpec& data, const FeedPlan& plan, Report& report, Device device = Device::kCpu);
+
+  // `parameters` holds every parameter of the graph. A stream is read as one row, so that every symbol counts and each has all
+  // those before it behind it. Nothing where `stop` said so between two batches.
+  std::optional<ReportResults> evaluate(const Dataset& set, const Variables& parameters,
+                                        const std::function<bool()>& stop = {});
+
+ private:
+  const DataSpec& data_;
+  const FeedPlan& plan_;
+  Report& report_;
+  std::vector<std::string> fed_;       // feeds that the graph wants
+  std::vector<std::string> reported_;  // feeds that formulas name
+  std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
+  std::unique_ptr<Executable> executable_;
+};
+
+// Erases the states of a stream: the next run begins with zeros.
+void clear_states(const Program& program, Variables& variables);
+// The feeds of a batch that a program wants. Throws UserError (kInvalidGraph, E0421) naming those that the job does not feed.
+std::vector<std::string> needed_feeds(const Program& program, const FeedPlan& plan);
+
+}  // namespace graphrun

@@ -1,0 +1,26 @@
+// --fetch: tensors of a network as they come, batch by batch, kept for one safetensors file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/safetensors.h"
+
+namespace graphrun {
+
+// Batch 0's tensor `read.i` stands as "0/read.i" in the file.
+class FetchFile {
+ public:
+  explicit FetchFile(std::string path) : path_(std::move(path)) {}
+  void add(std::int64_t batch, const std::string& name, const Tensor& tensor) {
+    tensors_[std::to_string(batch) + "/" + name] = tensor;
+  }
+  void write() const { write_safetensors(path_, tensors_); }
+
+ private:
+  std::string path_;
+  NamedTensors tensors_;
+};
+
+}  // namespace graphrun

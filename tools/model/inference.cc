@@ -1,0 +1,99 @@
+#include "tools/model/inference.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "compiler/compile.h"
+#include "compiler/ir/builder.h"
+#include "runtime/executable.h"
+#include "tools/data/inference_reader.h"
+#include "tools/infer/writers.h"
+#include "tools/model/evaluator.h"
+#include "tools/model/fetch_file.h"
+
+namespace graphrun {
+namespace {
+
+const std::string kWritten = "infer.from";  // the value that is turned into text, as an output
+
+const InferSpec* find_mode(const LoadedJob& job, const InferOptions& options) {
+  if (const InferSpec* mode = job.infer_named(options.mode)) return mode;
+  if (options.mode.empty()) {
+    if (!options.fetches.empty()) return nullptr;
+    throw UserError(ExitCode::kInvalidGraph, "E0424 no-infer",
+                    "the model's job has no infer block: it does not say what to write",
+                    {"help: --fetch NAME --fetch-out FILE writes tensors"});
+  }
+  std::string known = "help: infer blocks of this model:";
+  for (const InferSpec& mode : job.infer) known += " " + mode.name;
+  throw UserError(ExitCode::kUsage, "E0425 unknown-mode", fmt::format("the model has no infer block '{}'", options.mode),
+                  {known});
+}
+
+// Adds the expression over outputs as an output.
+void add_written(ir::Graph& graph, const InferSpec& mode) {
+  std::vector<std::pair<std::string, ir::ValueId>> names;
+  for (const ir::Output& output : graph.outputs) names.emplace_back(output.name, output.value);
+  ir::Builder builder(graph);
+  builder.set_name("infer");
+  builder.set_location(mode.from.at(0, mode.from.text.size()));
+  try {
+    const ir::ValueId value = builder.equation(mode.from.text, names);
+    graph.outputs.push_back({kWritten, value});
+  } catch (const ir::OpError& error) {
+    std::vector<std::string> notes;
+    if (!error.help.empty()) notes.push_back(error.help);
+    Diagnostic problem{Severity::kError, "E0417 bad-from", builder.location(), error.what(), notes};
+    throw UserError(ExitCode::kInvalidGraph, std::vector<Diagnostic>{std::move(problem)});
+  }
+}
+
+void write_out(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  throw UserError(ExitCode::kNoRoom, "E0502 unwritable-file", std::string("cannot write stdout: ") + std::strerror(errno));
+}
+
+}  // namespace
+
+void infer(const Network& network, const Parameters& parameters, std::unique_ptr<LineReader> lines,
+           const InferOptions& options) {
+  const InferSpec* mode = find_mode(network.job, options);
+  ir::Graph graph = load_graph(network.request(false));
+  CompileOptions compile_options;
+  if (mode != nullptr) {
+    add_written(graph, *mode);
+    compile_options.fetches.push_back(kWritten);
+  }
+  for (const std::string& name : options.fetches) compile_options.fetches.push_back(name);
+  Program program = compile(graph, compile_options);
+  const auto variables = std::make_shared<Variables>();
+  set_parameters(program, parameters, *variables);
+
+  InferenceReader::Options reading;
+  reading.conll = mode != nullptr ? mode->conll : network.job.data.format == Format::kConll;
+  reading.rows = options.rows;
+  reading.feeds = needed_feeds(program, *network.job.plan);
+  InferenceReader reader(network.job.data, *network.job.plan, network.vocabularies, std::move(lines), reading);
+  Executable executable(std::move(program), variables, options.device);
+  const Vocabulary* vocabulary = nullptr;
+  if (mode != nullptr && !mode->field.empty()) vocabulary = &network.vocabularies.at(mode->field);
+  FetchFile fetched_file(options.fetch_file);
+  std::int64_t number = 0;
+  for (; const std::optional<InferenceBatch> batch = reader.next(); ++number) {
+    std::vector<Tensor> fetched(compile_options.fetches.size());
+    if (batch->batch.rows > 0) {
+      clear_states(executable.program(), *variables);  // lines know nothing of one another
+      fetched = executable.run(batch->batch.feeds);
+      for (std::size_t i = mode != nullptr ? 1 : 0; i < fetched.size(); ++i) {
+        fetched_file.add(number, compile_options.fetches[i], fetched[i]);
+      }
+    }
+    if (mode != nullptr) write_out(write_batch(*batch, fetched[0], mode->write, vocabulary));
+  }
+  if (!options.fetches.empty()) fetched_file.write();
+}
+
+}  // namespace graphrun

@@ -1,0 +1,29 @@
+// A trained model on lines of text: what is read and written stands in the job's infer block.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/kernel.h"
+#include "tools/data/lines.h"
+#include "tools/model/model_folder.h"
+
+namespace graphrun {
+
+struct InferOptions {
+  std::string mode;                  // an infer block by name; empty: the first
+  std::int64_t rows = 0;             // lines that share a batch, at most; 0: the job's
+  std::vector<std::string> fetches;  // tensors anywhere in the graph, by name
+  std::string fetch_file;            // where they go, a safetensors file: "0/NAME" of the first batch
+  Device device = Device::kCpu;
+};
+
+// One line out for each line in, in their order, each batch flushed to stdout before the next is read. Without an infer block
+// only `fetches` are had and nothing is written. Throws UserError: (kUsage) E0425 unknown-mode; (kInvalidGraph) E0417 what
+// `from` says does not fit the graph, E0421; (kBadData) whatever is wrong with a line, after all before it were answered.
+void infer(const Network& network, const Parameters& parameters, std::unique_ptr<LineReader> lines,
+           const InferOptions& options);
+
+}  // namespace graphrun

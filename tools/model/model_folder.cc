@@ -1,0 +1,158 @@
+#include "tools/model/model_folder.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "compiler/frontend/library.h"
+#include "runtime/checkpoint.h"
+#include "runtime/file.h"
+#include "tools/cli/program.h"
+#include "tools/data/dataset.h"
+
+namespace graphrun {
+namespace {
+
+constexpr std::uint64_t kLargestText = std::uint64_t{1} << 30;  // bytes of a file of the folder
+const std::string kFormat = "graphrun model";
+
+// Writes files and remembers what they were.
+class Writer {
+ public:
+  explicit Writer(const ModelLayout& layout) : layout_(layout) {}
+  void write(const std::string& name, const std::string& text) {
+    make_folders(parent_folder(layout_.path(name)));
+    const FileDigest digest = write_file(layout_.path(name), text);
+    files_[name] = {{"bytes", digest.bytes}, {"sha256", digest.sha256}};
+  }
+  void finish() const {
+    const nlohmann::ordered_json manifest = {
+        {"format", kFormat}, {"version", kModelVersion}, {"program", version()}, {"files", files_}};
+    write_file(layout_.manifest(), manifest.dump(1) + "\n");
+  }
+
+ private:
+  const ModelLayout& layout_;
+  nlohmann::ordered_json files_;
+};
+
+[[noreturn]] void damaged(const ModelLayout& layout, const std::string& what) {
+  throw UserError(ExitCode::kBadData, "E0665 damaged-model", fmt::format("the model '{}' is damaged: {}", layout.root, what));
+}
+
+// Holds every file against the manifest.
+void check_manifest(const ModelLayout& layout) {
+  if (!std::filesystem::exists(layout.manifest())) {
+    throw UserError(ExitCode::kBadData, "E0663 no-model", fmt::format("'{}' is no model's folder: it has no manifest.json", layout.root),
+                    {"help: graphrun train JOB --out DIR makes one"});
+  }
+  const auto manifest = nlohmann::json::parse(read_file(layout.manifest(), kLargestText), nullptr, false);
+  if (!manifest.is_object() || manifest.value("format", "") != kFormat || !manifest.contains("version") ||
+      !manifest["version"].is_number_integer() || !manifest.contains("files") || !manifest["files"].is_object()) {
+    damaged(layout, "manifest.json is not a model's");
+  }
+  if (const int version = manifest["version"].get<int>(); version > kModelVersion) {
+    throw UserError(ExitCode::kBadData, "E0664 newer-model",
+                    fmt::format("the model '{}' has version {}; this program knows those up to {}", layout.root, version, kModelVersion),
+                    {"help: a newer graphrun reads it"});
+  }
+  for (const auto& [name, entry] : manifest["files"].items()) {
+    if (name.find("..") != std::string::npos || name.starts_with('/')) damaged(layout, "manifest.json names '" + name + "'");
+    const FileDigest digest = digest_file(layout.path(name));
+    if (!entry.is_object() || entry.value("sha256", "") != digest.sha256) damaged(layout, name + " is not what was written");
+  }
+}
+
+void bind(Network& network) {
+  network.job.plan->bind(network.vocabularies);
+  std::vector<Diagnostic> problems;  // the job has been checked
+  network.report = std::make_unique<Report>(network.job.report, problems);
+  network.report->bind([&](const std::string& name) -> const Vocabulary* {
+    const FeedPlan::Feed* feed = network.job.plan->feed(name);
+    if (feed == nullptr || feed->field.empty()) return nullptr;
+    return &network.vocabularies.at(feed->field);
+  });
+}
+
+}  // namespace
+
+void write_model(const ModelLayout& layout, const std::string& job, const std::vector<SourceFile>& graphs,
+                 const Vocabularies& vocabularies) {
+  Writer writer(layout);
+  for (const SourceFile& graph : graphs) writer.write("graphs/" + graph.path, graph.text);
+  for (const auto& [field, vocabulary] : vocabularies) writer.write(ModelLayout::vocabulary_name(field), vocabulary.text());
+  writer.write("job.pbtxt", job);
+  writer.finish();
+}
+
+GraphRequest Network::request(bool training) const {
+  GraphRequest request;
+  request.path = job.message.graph();
+  request.from_graphs = true;
+  request.graphs_root = graphs_root;
+  request.bindings = job.arguments(vocabularies);
+  request.training = training;
+  return request;
+}
+
+Network build_network(LoadedJob job) {
+  Network network;
+  network.job = std::move(job);
+  network.graphs_root = frontend::find_graphs_root(network.job.path, "");
+  network.vocabularies = build_vocabularies(network.job.data, *network.job.plan);
+  bind(network);
+  return network;
+}
+
+Network read_network(const ModelLayout& layout) {
+  check_manifest(layout);
+  Network network;
+  network.job = load_job(layout.job());
+  network.graphs_root = layout.graphs();
+  for (const FieldSpec& field : network.job.data.fields) {
+    const std::string path = layout.path(ModelLayout::vocabulary_name(field.name));
+    network.vocabularies[field.name] = Vocabulary::read(path, field.vocabulary.closed, {}, true);
+  }
+  bind(network);
+  return network;
+}
+
+Parameters read_parameters(const ModelLayout& layout) {
+  const std::optional<std::string> folder = newest_complete(layout.root, "best");
+  if (!folder) {
+    throw UserError(ExitCode::kBadData, "E0666 untrained-model",
+                    fmt::format("the model '{}' has no parameters yet: its training ended before the first epoch did", layout.root),
+                    {"help: graphrun train JOB --out DIR --resume goes on with it"});
+  }
+  const CheckpointReader checkpoint(*folder);
+  Parameters parameters;
+  parameters.file = *folder + "/parameters.safetensors";
+  parameters.tensors = checkpoint.group("parameters");
+  if (checkpoint.has_text("reports.json")) parameters.reports = checkpoint.text("reports.json");
+  return parameters;
+}
+
+}  // namespace graphrun
+
+namespace graphrun {
+
+void set_parameters(const Program& program, const Parameters& parameters, Variables& variables) {
+  std::vector<std::string> problems;
+  for (const VariableSpec& v : program.variables) {
+    if (v.kind != VariableSpec::Kind::kParameter) continue;
+    const auto it = parameters.tensors.find(v.name);
+    if (it == parameters.tensors.end()) {
+      problems.push_back("note: '" + v.name + "' is missing");
+    } else if (it->second.sizes() != evaluate(v.shape, {})) {
+      problems.push_back("note: '" + v.name + "' is " + str(it->second.sizes()) + ", the graph has " + str(v.shape));
+    } else {
+      variables.set(v.name, it->second.dtype() == v.dtype ? it->second : it->second.converted(v.dtype));
+    }
+  }
+  if (!problems.empty()) {
+    throw UserError(ExitCode::kBadData, "E0662 other-parameters", parameters.file + ": does not fit the graph", std::move(problems));
+  }
+}
+
+}  // namespace graphrun

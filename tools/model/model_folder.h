@@ -1,0 +1,50 @@
+// A model's folder: written by training, read by whatever runs the model.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "runtime/safetensors.h"
+#include "tools/job/job.h"
+#include "tools/model/layout.h"
+#include "tools/report/report.h"
+
+namespace graphrun {
+
+inline constexpr int kModelVersion = 1;
+
+// Everything but parameters: what stays the same throughout a run. `job`: its whole text, every --set in it.
+void write_model(const ModelLayout& layout, const std::string& job, const std::vector<SourceFile>& graphs,
+                 const Vocabularies& vocabularies);
+
+// What a job needs before it can meet data and graph, wherever it comes from.
+struct Network {
+  LoadedJob job;  // its plan is bound
+  std::string graphs_root;
+  Vocabularies vocabularies;
+  std::unique_ptr<Report> report;  // bound
+  // The job's graph with the sizes of the vocabularies filled in. Throws UserError (kInvalidGraph).
+  GraphRequest request(bool training) const;
+};
+
+// A job with vocabularies of its own training data. Throws UserError: the job's mistakes (kInvalidGraph), the data's
+// (kBadData).
+Network build_network(LoadedJob job);
+// A model's folder without its parameters. Throws UserError (kBadData): E0663 no-model, E0664 newer-model, E0665 damaged-model.
+Network read_network(const ModelLayout& layout);
+
+struct Parameters {
+  std::string file;  // for messages
+  NamedTensors tensors;
+  std::string reports;  // of the validation that chose them, as JSON; empty: none
+};
+// The best that a run has left so far. Throws UserError (kBadData): E0666 untrained-model, those of runtime/checkpoint.h.
+Parameters read_parameters(const ModelLayout& layout);
+
+// Gives the program's parameters their values. Throws UserError (kBadData, E0662) listing those that are missing or of another
+// size.
+void set_parameters(const Program& program, const Parameters& parameters, Variables& variables);
+
+}  // namespace graphrun

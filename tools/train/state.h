@@ -1,0 +1,35 @@
+// What a checkpoint of a training run holds beside tensors: where the run stands. With it a run that was stopped goes on as
+// if it had not been.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "tools/data/batch.h"
+
+namespace graphrun {
+
+struct TrainState {
+  std::uint64_t seed = 0;
+  std::int64_t step = 0;       // updates done
+  BatchPosition next;          // the batch that comes next
+  bool epoch_begun = false;    // the learning rate has been set for next.epoch
+  double learning_rate = 0;
+  double loss_sum = 0;         // of this epoch's steps so far
+  std::int64_t loss_steps = 0;
+  double recent_sum = 0;       // of the steps since the last line of metrics
+  std::int64_t recent_steps = 0;
+  std::optional<double> best;  // the kept report's best value so far
+  std::int64_t best_epoch = 0;
+  std::int64_t metrics_bytes = 0;
+  bool finished = false;
+};
+
+// JSON that reads back to the same bits.
+std::string state_text(const TrainState& state);
+// Throws UserError (kBadData, E0661) naming `where` for what is not one.
+TrainState parse_state(const std::string& text, const std::string& where);
+
+}  // namespace graphrun

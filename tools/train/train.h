@@ -1,0 +1,29 @@
+// A training run, from a job to a model's folder. Knows no task: what it does stands in the job.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/kernel.h"
+#include "runtime/status.h"
+
+namespace graphrun {
+
+struct TrainRequest {
+  std::string job;                    // a file
+  std::vector<std::string> settings;  // --set, in order: "NAME=VALUE"
+  std::string out;                    // the folder
+  bool resume = false;
+  bool quiet = false;
+  Device device = Device::kCpu;
+};
+
+// Returns kDone, or 128 + N where signal N ended the run with a checkpoint. Throws UserError: whatever is wrong with job,
+// graph, data or folder, before any training; (kUsage, E0523) where the run to resume has another job; (kDiverged, E0670) a loss
+// or gradient that is not finite, the last checkpoint kept. The reports of the model that is kept go to stdout, everything else
+// to stderr.
+ExitCode train(const TrainRequest& request);
+
+}  // namespace graphrun

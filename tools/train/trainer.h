@@ -1,0 +1,67 @@
+// The loop of a training run: epochs of steps, validation, checkpoints.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/data/batch_source.h"
+#include "tools/model/evaluator.h"
+#include "tools/model/model_folder.h"
+#include "tools/train/metrics_log.h"
+#include "tools/train/progress.h"
+#include "tools/train/schedule.h"
+#include "tools/train/signals.h"
+#include "tools/train/speed.h"
+#include "tools/train/state.h"
+#include "tools/train/stepper.h"
+
+namespace graphrun {
+
+class Trainer {
+ public:
+  // Everything outlives it. `stepper` and `evaluator`: the network compiled for training and for its reports.
+  Trainer(const ModelLayout& layout, const Network& network, const Recipe& recipe, Stepper& stepper, Evaluator& evaluator,
+          ProgressDisplay& display);
+
+  // Goes on where a checkpoint stands. Throws UserError (kBadData) where it is no checkpoint of this network.
+  void restore(const std::string& checkpoint);
+  // Whether there is nothing left to do, and what the model that is kept said.
+  bool finished() const { return state_.finished && state_.next.epoch > recipe_.epochs; }
+  std::int64_t best_epoch() const { return state_.best_epoch; }
+
+  std::string data_summary() const;
+  // Returns kDone, or 128 + N after a checkpoint where signal N came. Throws UserError (kDiverged, E0670).
+  ExitCode run();
+
+ private:
+  // Each says whether the run goes on: false where a signal came.
+  bool run_epoch();
+  bool end_epoch();
+  bool finish();
+  void one_step(const Batch& batch);
+  void check_finite(const StepResult& result, const Batch& batch) const;
+  void write_recent(const StepResult& result);
+  void show(const Batch& batch);
+  bool keep(const std::optional<ReportResults>& results);
+  void save();
+  bool stopped() const { return signals_.pending() != 0; }
+
+  const ModelLayout& layout_;
+  const Network& network_;
+  const Recipe& recipe_;
+  Stepper& stepper_;
+  Evaluator& evaluator_;
+  ProgressDisplay& display_;
+  StopSignals signals_;
+  std::optional<Dataset> train_set_, valid_set_, test_set_;
+  std::optional<BatchSource> source_;
+  std::optional<MetricsLog> metrics_;
+  TrainState state_;
+  LearningRate rate_;
+  Speed speed_;
+};
+
+}  // namespace graphrun

@@ -1,0 +1,24 @@
+// What `graphrun check` finds in a graph or a job, and how it sums up one that is sound.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/compile.h"
+
+namespace graphrun {
+
+// By the line "# proto-message: graphrun.Job", else by its fields.
+bool is_job(std::string_view text);
+
+// Each returns lines that say what it is, and throws UserError with every mistake.
+std::string validate_graph(const std::string& path, const std::vector<GraphRequest::Binding>& settings,
+                           std::vector<Diagnostic>& warnings);
+// Also compiles the network for training and for its reports, which holds job and graph against each other.
+std::string validate_job(const std::string& path, const std::vector<std::string>& settings, std::vector<Diagnostic>& warnings);
+
+// Inputs, outputs, parameters and their count, states.
+std::string graph_summary(const ir::Graph& graph);
+
+}  // namespace graphrun

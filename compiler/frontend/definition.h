@@ -101,7 +101,7 @@ struct Definition {
   // A call may go by the name of the graph that it calls: `members` then has the call, `statics` the import.
   std::map<std::string, Member, std::less<>> members;
   std::map<std::string, Member, std::less<>> statics;  // args and imports
-  std::set<std::string, std::less<>> symbols;  // names of sizes that are no members
+  std::set<std::string, std::less<>> symbols;          // names of sizes that are no members
   // For each equation those that it reads whatever the args are: evaluated first, so that a long chain needs no deep stack.
   std::vector<std::vector<std::size_t>> dependencies;
 

@@ -75,15 +75,15 @@ struct OpSchema {
   std::string no_gradient;  // why there is none: "integer result", "an optimizer's update"
   // Output `first` may take over the memory of input `second` where that dies here.
   std::vector<std::pair<int, int>> in_place;
-  bool view = false;      // output 0 is input 0's memory under another shape: nothing is computed
-  bool random = false;    // draws: never merged, never folded
-  bool update = false;    // changes a variable: never dead
-  bool internal = false;  // made by the compiler alone; equations can't name it
-  std::string infix;      // "+", where the language writes it so
+  bool view = false;                                // output 0 is input 0's memory under another shape: nothing is computed
+  bool random = false;                              // draws: never merged, never folded
+  bool update = false;                              // changes a variable: never dead
+  bool internal = false;                            // made by the compiler alone; equations can't name it
+  std::string infix;                                // "+", where the language writes it so
   std::function<bool(const Attributes&)> identity;  // whether these attributes make the op its first operand; null: none do
   Promotion promotion = Promotion::kNone;
   bool commutative = false;  // op(a, b) is op(b, a), to the last bit
-  bool pointwise = false;  // a line of ops/pointwise/table.h: element by element over broadcast operands
+  bool pointwise = false;    // a line of ops/pointwise/table.h: element by element over broadcast operands
 
   int input_index(std::string_view name) const;  // -1: none
   const AttributeSpec* attribute(std::string_view name) const;

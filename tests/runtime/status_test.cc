@@ -83,7 +83,8 @@ TEST(Render, ShowsAWindowOfALongLine) {
 
 TEST(Render, ShowsTextThatStandsForAFile) {
   const Location at{intern_text("--test", "first\nsecond=1"), 2, 8, 1, nullptr};
-  EXPECT_EQ(render(Diagnostic{Severity::kError, "E1", at, "x", {}}), "--test:2:8: error[E1]: x\n  2 | second=1\n    |        ^");
+  EXPECT_EQ(render(Diagnostic{Severity::kError, "E1", at, "x", {}}),
+            "--test:2:8: error[E1]: x\n  2 | second=1\n    |        ^");
 }
 
 TEST(Render, ShowsNoBytesOfACompressedFile) {

@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "compiler/frontend/source.h"
-#include "tools/validate/validate.h"
 #include "tools/commands/command_line.h"
+#include "tools/validate/validate.h"
 
 namespace graphrun {
 
@@ -13,7 +13,8 @@ ExitCode run_check(const Arguments& arguments) {
   CommandLine line;
   line.usage = "graphrun check FILE [option ...]";
   line.about =
-      "Reads a graph or a job and everything that it names, and reports every mistake; without any, says what it is. Of a job the\n"
+      "Reads a graph or a job and everything that it names, and reports every mistake; without any, says what it is. Of a job "
+      "the\n"
       "training data is read too, where it is there: the sizes of vocabularies come from it.";
   line.words = {{"FILE"}};
   line.groups.push_back(set_option());
@@ -22,8 +23,9 @@ ExitCode run_check(const Arguments& arguments) {
 
   const std::string path = option<std::string>(*options, "FILE");
   std::vector<Diagnostic> warnings;
-  const std::string summary = is_job(read_source(path)) ? validate_job(path, option<std::vector<std::string>>(*options, "set"), warnings)
-                                                                  : validate_graph(path, set_bindings(*options), warnings);
+  const std::string summary = is_job(read_source(path))
+                                  ? validate_job(path, option<std::vector<std::string>>(*options, "set"), warnings)
+                                  : validate_graph(path, set_bindings(*options), warnings);
   if (!warnings.empty()) fmt::print(stderr, "{}\n", render(warnings, color_on_stderr()));
   if (options->count("quiet") == 0) fmt::print("{}: ok\n{}", path, summary);
   return ExitCode::kDone;

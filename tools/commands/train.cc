@@ -1,6 +1,6 @@
 // graphrun train JOB --out DIR
-#include "tools/commands/command_line.h"
 #include "tools/train/train.h"
+#include "tools/commands/command_line.h"
 
 namespace graphrun {
 

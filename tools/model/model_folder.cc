@@ -44,7 +44,8 @@ class Writer {
 // Holds every file against the manifest.
 void check_manifest(const ModelLayout& layout) {
   if (!std::filesystem::exists(layout.manifest())) {
-    throw UserError(ExitCode::kBadData, "E0663 no-model", fmt::format("'{}' is no model's folder: it has no manifest.json", layout.root),
+    throw UserError(ExitCode::kBadData, "E0663 no-model",
+                    fmt::format("'{}' is no model's folder: it has no manifest.json", layout.root),
                     {"help: graphrun train JOB --out DIR makes one"});
   }
   const auto manifest = nlohmann::json::parse(read_file(layout.manifest(), kLargestText), nullptr, false);
@@ -53,9 +54,10 @@ void check_manifest(const ModelLayout& layout) {
     damaged(layout, "manifest.json is not a model's");
   }
   if (const int version = manifest["version"].get<int>(); version > kModelVersion) {
-    throw UserError(ExitCode::kBadData, "E0664 newer-model",
-                    fmt::format("the model '{}' has version {}; this program knows those up to {}", layout.root, version, kModelVersion),
-                    {"help: a newer graphrun reads it"});
+    throw UserError(
+        ExitCode::kBadData, "E0664 newer-model",
+        fmt::format("the model '{}' has version {}; this program knows those up to {}", layout.root, version, kModelVersion),
+        {"help: a newer graphrun reads it"});
   }
   for (const auto& [name, entry] : manifest["files"].items()) {
     if (name.find("..") != std::string::npos || name.starts_with('/')) damaged(layout, "manifest.json names '" + name + "'");
@@ -121,9 +123,10 @@ Network read_network(const ModelLayout& layout) {
 Parameters read_parameters(const ModelLayout& layout) {
   const std::optional<std::string> folder = newest_complete(layout.root, "best");
   if (!folder) {
-    throw UserError(ExitCode::kBadData, "E0666 untrained-model",
-                    fmt::format("the model '{}' has no parameters yet: its training ended before the first epoch did", layout.root),
-                    {"help: graphrun train JOB --out DIR --resume goes on with it"});
+    throw UserError(
+        ExitCode::kBadData, "E0666 untrained-model",
+        fmt::format("the model '{}' has no parameters yet: its training ended before the first epoch did", layout.root),
+        {"help: graphrun train JOB --out DIR --resume goes on with it"});
   }
   const CheckpointReader checkpoint(*folder);
   Parameters parameters;
@@ -151,7 +154,8 @@ void set_parameters(const Program& program, const Parameters& parameters, Variab
     }
   }
   if (!problems.empty()) {
-    throw UserError(ExitCode::kBadData, "E0662 other-parameters", parameters.file + ": does not fit the graph", std::move(problems));
+    throw UserError(ExitCode::kBadData, "E0662 other-parameters", parameters.file + ": does not fit the graph",
+                    std::move(problems));
   }
 }
 

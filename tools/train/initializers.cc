@@ -38,8 +38,11 @@ void apply_initializers(const std::vector<InitializeRule>& rules, Program& progr
   }
   for (std::size_t i = 0; i < rules.size(); ++i) {
     if (used[i]) continue;
-    warnings.push_back({Severity::kWarning, "E0422 unused-initialize", rules[i].at,
-                        fmt::format("no parameter begins as match: \"{}\" says", rules[i].match), {}});
+    warnings.push_back({Severity::kWarning,
+                        "E0422 unused-initialize",
+                        rules[i].at,
+                        fmt::format("no parameter begins as match: \"{}\" says", rules[i].match),
+                        {}});
   }
 }
 

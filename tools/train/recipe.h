@@ -26,8 +26,8 @@ struct Recipe {
   ScheduleRule schedule;
   std::int64_t epochs = 1;
   std::uint64_t seed = 0;
-  std::int64_t validate_every = 1;          // epochs
-  std::string keep;                         // the report whose best parameters the model keeps; empty: the last ones
+  std::int64_t validate_every = 1;  // epochs
+  std::string keep;                 // the report whose best parameters the model keeps; empty: the last ones
   bool keep_highest = true;
   std::int64_t checkpoint_every_steps = 0;  // 0: at the end of each epoch alone
 };

@@ -42,7 +42,8 @@ TrainState parse_state(const std::string& text, const std::string& where) {
     json.at("metrics_bytes").get_to(s.metrics_bytes);
     json.at("finished").get_to(s.finished);
     if (json.contains("best")) s.best = json.at("best").get<double>();
-    if (s.step < 0 || s.next.epoch < 1 || s.next.batch < 0 || s.metrics_bytes < 0) throw std::runtime_error("a negative number");
+    if (s.step < 0 || s.next.epoch < 1 || s.next.batch < 0 || s.metrics_bytes < 0)
+      throw std::runtime_error("a negative number");
     return s;
   } catch (const std::exception& error) {
     throw UserError(ExitCode::kBadData, "E0661 bad-state", "'" + where + "' does not say where a run stands: " + error.what());

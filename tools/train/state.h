@@ -13,13 +13,13 @@ namespace graphrun {
 
 struct TrainState {
   std::uint64_t seed = 0;
-  std::int64_t step = 0;       // updates done
-  BatchPosition next;          // the batch that comes next
-  bool epoch_begun = false;    // the learning rate has been set for next.epoch
+  std::int64_t step = 0;     // updates done
+  BatchPosition next;        // the batch that comes next
+  bool epoch_begun = false;  // the learning rate has been set for next.epoch
   double learning_rate = 0;
-  double loss_sum = 0;         // of this epoch's steps so far
+  double loss_sum = 0;  // of this epoch's steps so far
   std::int64_t loss_steps = 0;
-  double recent_sum = 0;       // of the steps since the last line of metrics
+  double recent_sum = 0;  // of the steps since the last line of metrics
   std::int64_t recent_steps = 0;
   std::optional<double> best;  // the kept report's best value so far
   std::int64_t best_epoch = 0;

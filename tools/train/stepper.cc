@@ -66,7 +66,8 @@ std::int64_t Stepper::parameter_count() const {
 std::map<std::string, NamedTensors> Stepper::groups() const {
   std::map<std::string, NamedTensors> groups;
   for (const VariableSpec& variable : executable_->program().variables) {
-    if (variables_->has(variable.name)) groups[std::string(group_of(variable.kind))][variable.name] = variables_->at(variable.name);
+    if (variables_->has(variable.name))
+      groups[std::string(group_of(variable.kind))][variable.name] = variables_->at(variable.name);
   }
   return groups;
 }

@@ -25,8 +25,7 @@ class Stepper {
   // `graph`: the network in training. Parameters begin as the job's `initialize` says, else as the graph does, from its seed.
   // Throws UserError (kInvalidGraph): E0421 a feed that the job lacks, the compiler's; warnings for patterns that match nothing
   // go to `warnings`.
-  Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& plan, Device device,
-          std::vector<Diagnostic>& warnings);
+  Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& plan, Device device, std::vector<Diagnostic>& warnings);
 
   // Update number `step` (from 0).
   StepResult step(const Batch& batch, std::int64_t step, double learning_rate);

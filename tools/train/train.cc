@@ -67,7 +67,8 @@ void describe(ProgressDisplay& display, const Network& network, const Stepper& s
   display.log("data: " + trainer.data_summary());
   display.log("vocabularies: " + vocabularies);
   display.log(fmt::format("parameters: {} numbers, seed {}", stepper.parameter_count(), recipe.seed));
-  display.log(fmt::format("device: cpu, {} thread{}; compiled in {:.2f} s", threads(), threads() == 1 ? "" : "s", compile_seconds));
+  display.log(
+      fmt::format("device: cpu, {} thread{}; compiled in {:.2f} s", threads(), threads() == 1 ? "" : "s", compile_seconds));
 }
 
 }  // namespace

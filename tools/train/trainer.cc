@@ -31,8 +31,8 @@ std::string set_text(const char* name, const Dataset& set, const DataSpec& data)
 
 }  // namespace
 
-Trainer::Trainer(const ModelLayout& layout, const Network& network, const Recipe& recipe, Stepper& stepper, Evaluator& evaluator,
-                 ProgressDisplay& display)
+Trainer::Trainer(const ModelLayout& layout, const Network& network, const Recipe& recipe, Stepper& stepper,
+                 Evaluator& evaluator, ProgressDisplay& display)
     : layout_(layout),
       network_(network),
       recipe_(recipe),

@@ -74,8 +74,10 @@ std::string validate_job(const std::string& path, const std::vector<std::string>
   const Evaluator evaluator(inference, network.job.data, *network.job.plan, *network.report);
   if (trains) const Stepper stepper(graph, make_recipe(network.job), *network.job.plan, Device::kCpu, warnings);
   std::vector<std::string> vocabularies;
-  for (const auto& [field, vocabulary] : network.vocabularies) vocabularies.push_back(fmt::format("{}: {}", field, vocabulary.size()));
-  return fmt::format("graph: {}\n", network.job.message.graph()) + lines_of("vocabularies", vocabularies) + graph_summary(graph);
+  for (const auto& [field, vocabulary] : network.vocabularies)
+    vocabularies.push_back(fmt::format("{}: {}", field, vocabulary.size()));
+  return fmt::format("graph: {}\n", network.job.message.graph()) + lines_of("vocabularies", vocabularies) +
+         graph_summary(graph);
 }
 
 }  // namespace graphrun

@@ -36,5 +36,6 @@ ExitCode dispatch(const Arguments& words) {
 }  // namespace graphrun
 
 int main(int count, char** words) {
+  graphrun::wait_without_long_spins(words);
   return graphrun::guarded("graphrun", [&] { return graphrun::dispatch({words + 1, words + count}); });
 }

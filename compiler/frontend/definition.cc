@@ -96,7 +96,7 @@ class Reader {
         d.outputs.push_back({b.name, std::move(b.value), b.at});
       }
     }
-    if (m.output_size() == 0) {
+    if (m.output_size() == 0 && m.state_size() == 0) {
       error("E0204 missing", d.at, "graph '" + d.name + "' has no output", {"help: output: \"h = next(h)\""});
     }
     for (int i = 0; i < m.graph_size(); ++i) {

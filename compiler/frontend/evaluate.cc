@@ -1,4 +1,5 @@
 // Expressions to meanings: compile-time arithmetic, choices, subscripts, and ops as nodes.
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/frontend/instance.h"
@@ -248,7 +249,8 @@ Meaning apply_op(const std::string& name, std::vector<Meaning> operands, std::ve
           if (a.training_only) keywords.emplace_back(a.name, Number{Number::Kind::kInt, 0});
         }
       }
-      keywords.emplace_back("key", scope.stem + "#" + std::to_string(scope.draws++));
+      const bool keyed = std::any_of(named.begin(), named.end(), [](const auto& n) { return n.first == "key"; });
+      if (!keyed) keywords.emplace_back("key", scope.stem + "#" + std::to_string(scope.draws++));
     }
     stop_at_present(op, values, keywords, region);
     const std::size_t before = region.graph.nodes.size();

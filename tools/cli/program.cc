@@ -26,6 +26,12 @@ std::string reason() { return std::strerror(errno); }
 
 }  // namespace
 
+void wait_without_long_spins(char** words) {
+  if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
+  setenv("GOMP_SPINCOUNT", "2000", 0);
+  execv("/proc/self/exe", words);  // returns only where it fails: then it goes on as it is
+}
+
 int guarded(std::string_view program, const std::function<ExitCode()>& body) {
   try {
     return static_cast<int>(body());

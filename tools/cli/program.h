@@ -23,6 +23,10 @@ class UsageError : public std::runtime_error {
 // where memory is out, 1 for our own bugs. `program` begins the messages.
 int guarded(std::string_view program, const std::function<ExitCode()>& body);
 
+// Starts the program anew with threads that spin only briefly while they wait for one another, unless the environment says how
+// they wait: OpenMP reads that before main, and on a machine that others use too long spins stall every parallel loop.
+void wait_without_long_spins(char** words);
+
 // Parses argv[1..] with abbreviations refused; `positional` may be empty. Throws UsageError.
 boost::program_options::variables_map parse_options(
     const std::vector<std::string>& arguments, const boost::program_options::options_description& options,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "compiler/memory.h"
 #include "runtime/arena.h"
@@ -147,39 +148,41 @@ class Painter {
   // Draws a region from x on, the bodies of its scans as wide as they are long; where it ends.
   double region(std::size_t index, double x) {
     const Region& source = program_.regions[index];
-    const ProgramLayout::Region& place = layout_.regions[index];
     std::vector<double> begin;  // of each instruction, and the end
     std::string bodies;
-    for (std::size_t i = 0; i < source.instructions.size(); ++i) {
+    for (const Instruction& instruction : source.instructions) {
       begin.push_back(x);
       x += kStepWidth;
-      if (source.instructions[i].kind != Instruction::Kind::kScan) continue;
-      std::string before = std::move(shapes_);
-      shapes_.clear();
-      x = region(static_cast<std::size_t>(source.instructions[i].scan.region), begin.back() + kStepWidth / 2) + kStepWidth / 2;
-      bodies += shapes_;
-      shapes_ = std::move(before);
-      const ProgramLayout::Region& body = layout_.regions[static_cast<std::size_t>(source.instructions[i].scan.region)];
-      rectangle(begin.back(), x, body.base, body.bytes, "#eee", "body of " + source.instructions[i].name);
+      if (instruction.kind != Instruction::Kind::kScan) continue;
+      const auto body = static_cast<std::size_t>(instruction.scan.region);
+      const std::string before = std::exchange(shapes_, {});
+      x = region(body, begin.back() + kStepWidth / 2) + kStepWidth / 2;
+      bodies += std::exchange(shapes_, before);
+      rectangle(begin.back(), x, layout_.regions[body].base, layout_.regions[body].bytes, "#eee",
+                "body of " + instruction.name);
     }
     begin.push_back(x);
+    blocks(index, begin);
+    shapes_ += bodies;  // on top of the rectangles of their scans
+    return x;
+  }
+
+  void blocks(std::size_t index, const std::vector<double>& begin) {
+    const Region& source = program_.regions[index];
     std::vector<std::string> names(source.blocks.size());
     for (const ValueSpec& value : source.values) {
       if (value.storage.kind != Storage::Kind::kBlock) continue;
       std::string& name = names[static_cast<std::size_t>(value.storage.index)];
       name += (name.empty() ? "" : ", ") + value.name;
     }
-    const std::size_t last = source.instructions.size();
+    const auto x = [&](std::int32_t position) { return begin[std::min(static_cast<std::size_t>(position), begin.size() - 1)]; };
     for (std::size_t b = 0; b < source.blocks.size(); ++b) {
       const BlockSpec& block = source.blocks[b];
-      const std::int64_t bytes = block.bytes.evaluate(symbols_);
-      rectangle(begin[std::min<std::size_t>(static_cast<std::size_t>(block.first), last)],
-                begin[std::min<std::size_t>(static_cast<std::size_t>(block.last) + 1, last)], place.blocks[b], bytes,
-                kColours[b % std::size(kColours)],
-                fmt::format("{}: {} bytes at {}", names[b].empty() ? "between steps" : names[b], bytes, place.blocks[b]));
+      const std::int64_t bytes = block.bytes.evaluate(symbols_), offset = layout_.regions[index].blocks[b];
+      const std::string& name = names[b].empty() ? "between steps" : names[b];
+      rectangle(x(block.first), x(block.last + 1), offset, bytes, kColours[b % std::size(kColours)],
+                fmt::format("{}: {} bytes at {}", name, bytes, offset));
     }
-    shapes_ += bodies;
-    return x;
   }
 
   const Program& program_;

@@ -6,11 +6,15 @@
 
 #include "compiler/compile.h"
 #include "compiler/dump/dump.h"
+#include "compiler/frontend/source.h"
 #include "compiler/memory.h"
 #include "compiler/passes/pass.h"
 #include "compiler/schedule.h"
 #include "tools/cli/program.h"
 #include "tools/commands/command_line.h"
+#include "tools/model/model_folder.h"
+#include "tools/train/recipe.h"
+#include "tools/validate/validate.h"
 
 namespace graphrun {
 namespace {
@@ -58,7 +62,7 @@ CommandLine command_line() {
       "disable-pass", po::value<std::vector<std::string>>()->value_name("NAME"), "a pass to leave out; may be repeated")(
       "time-passes", "print on stderr how long each stage took and how many nodes it left");
   CommandLine line;
-  line.usage = "graph-dump FILE [option ...]";
+  line.usage = "graph-dump GRAPH|JOB [option ...]";
   line.about =
       "Prints a graph of the model language as the compiler sees it after any of its stages. Text reads back to the same "
       "graph;\n"
@@ -106,6 +110,14 @@ std::optional<TrainOptions> parse_training(const po::variables_map& options) {
   return train;
 }
 
+// A job's graph with the arguments that the job gives it, and what its training adds.
+void read_job(const po::variables_map& options, Request& r) {
+  const bool training = options.count("inference") == 0;
+  const Network network = build_network(load_job(r.graph.path, option<std::vector<std::string>>(options, "set")));
+  r.graph = network.request(training);
+  if (training && !r.train && network.job.message.has_train()) r.train = make_recipe(network.job).options;
+}
+
 Request parse_request(const po::variables_map& options) {
   Request r;
   if (options.count("training") != 0 && options.count("inference") != 0)
@@ -114,6 +126,7 @@ Request parse_request(const po::variables_map& options) {
   r.graph.bindings = set_bindings(options);
   r.graph.training = options.count("inference") == 0;
   r.train = parse_training(options);
+  if (is_job(read_source(r.graph.path))) read_job(options, r);
   r.stage = options["stage"].as<std::string>();
   const std::vector<std::string> stages = stage_names();
   if (std::find(stages.begin(), stages.end(), r.stage) == stages.end()) unknown("stage", r.stage, stages);

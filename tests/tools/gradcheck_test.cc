@@ -1,0 +1,57 @@
+#include "tools/gradcheck/gradient_check.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+#include "runtime/status.h"
+
+namespace graphrun {
+namespace {
+
+ir::Graph cell() {
+  GraphRequest request;
+  request.path = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs/cells/atr.pbtxt";
+  request.bindings = {{"input", "5", {}}, {"hidden", "4", {}}};
+  return load_graph(request);
+}
+
+TEST(GradientCheck, PassesWhereTheGradientIsRight) {
+  const GradientCheckOptions options;
+  const GradientCheckResult result = check_gradients(cell(), options);
+  EXPECT_TRUE(result.passed(options.tolerance)) << result.error();
+  EXPECT_FALSE(result.all_zero());
+  std::map<std::string, std::string> kinds;
+  for (const auto& tensor : result.tensors) kinds[tensor.name] = tensor.kind;
+  EXPECT_EQ(kinds,
+            (std::map<std::string, std::string>{{"W", "parameter"}, {"U", "parameter"}, {"x", "input"}, {"h", "state"}}));
+}
+
+TEST(GradientCheck, FindsAGradientThatIsWrongByAThousandth) {
+  GradientCheckOptions options;
+  options.scale_derived = 1.001;
+  const GradientCheckResult result = check_gradients(cell(), options);
+  EXPECT_FALSE(result.passed(options.tolerance));
+  EXPECT_NEAR(result.error(), 1e-3, 1e-4);
+}
+
+TEST(GradientCheck, DoesNotPassWhereNothingWasTested) {
+  GradientCheckOptions options;
+  options.scale_derived = 0;
+  EXPECT_TRUE(check_gradients(cell(), options).all_zero());
+  EXPECT_FALSE(GradientCheckResult().passed(1));
+}
+
+TEST(GradientCheck, TakesSizesByName) {
+  GradientCheckOptions options;
+  options.sizes = {{"batch", 1}};
+  for (const auto& tensor : check_gradients(cell(), options).tensors) {
+    if (tensor.name == "x") {
+      EXPECT_EQ(tensor.sizes, "[1, 5]");
+    }
+  }
+  options.sizes = {{"none", 1}};
+  EXPECT_THROW(check_gradients(cell(), options), UserError);
+}
+
+}  // namespace
+}  // namespace graphrun

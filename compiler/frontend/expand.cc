@@ -92,8 +92,7 @@ class Expander {
     // What the command line names may lie anywhere.
     std::error_code error;
     namespace fs = std::filesystem;
-    const bool in_root =
-        e.kind != ir::Expression::Kind::kGraph || fs::exists(fs::path(expansion_.library.root()) / e.text, error);
+    const bool in_root = e.kind != ir::Expression::Kind::kGraph || expansion_.library.holds(e.text);
     if (!in_root && fs::exists(e.text, error)) {
       setup.args[name] = [this, e]() -> Meaning {
         auto g = std::make_shared<GraphValue>();

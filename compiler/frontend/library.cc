@@ -66,6 +66,14 @@ const Definition* Library::load(const std::string& path, const Location& from) {
   return d;
 }
 
+bool Library::holds(const std::string& path) const {
+  std::error_code error;
+  const fs::path root = fs::weakly_canonical(root_, error);
+  const fs::path file = fs::weakly_canonical(root / path, error);
+  const auto inside = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
+  return inside.first == root.end() && fs::is_regular_file(file, error);
+}
+
 const Definition* Library::load_file(const std::string& path) {
   std::error_code error;
   const fs::path root = fs::weakly_canonical(root_, error);

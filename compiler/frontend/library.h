@@ -22,6 +22,9 @@ class Library {
   // A file as the command line names it: it may lie anywhere; its imports start at the root.
   const Definition* load_file(const std::string& path);
 
+  // Whether the root has a file of that path.
+  bool holds(const std::string& path) const;
+
   std::vector<SourceFile> files() const;
   const std::string& root() const { return root_; }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "compiler/compile.h"
 #include "runtime/status.h"
 
@@ -24,6 +26,32 @@ TEST(GradientCheck, PassesWhereTheGradientIsRight) {
   for (const auto& tensor : result.tensors) kinds[tensor.name] = tensor.kind;
   EXPECT_EQ(kinds,
             (std::map<std::string, std::string>{{"W", "parameter"}, {"U", "parameter"}, {"x", "input"}, {"h", "state"}}));
+}
+
+// Every shipped cell, and those with a choice between ways to compute both ways.
+TEST(GradientCheck, HoldsForEveryCell) {
+  const std::vector<std::string> cells = {"adaptive_gru", "atr", "elman", "gru", "lrn", "lstm", "ran", "sru"};
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(GRAPHRUN_SOURCE_DIR) + "/graphs/cells")) {
+    files += entry.path().extension() == ".pbtxt";
+  }
+  EXPECT_EQ(files, cells.size()) << "a cell is missing here";
+  std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>> cases;
+  for (const std::string& name : cells) cases.push_back({name, {}});
+  cases.push_back({"gru", {{"reset_after", "false"}, {"input_bias", "true"}, {"hidden_bias", "true"}}});
+  cases.push_back({"lstm", {{"input_bias", "true"}, {"hidden_bias", "true"}}});
+  cases.push_back({"atr", {{"layer_norm", "true"}, {"coupled", "true"}, {"tanh_output", "true"}}});
+  for (const auto& [name, args] : cases) {
+    GraphRequest request;
+    request.path = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs/cells/" + name + ".pbtxt";
+    request.bindings = {{"hidden", "4", {}}};
+    if (name != "sru") request.bindings.push_back({"input", "5", {}});
+    for (const auto& [arg, value] : args) request.bindings.push_back({arg, value, {}});
+    const GradientCheckOptions options;
+    const GradientCheckResult result = check_gradients(load_graph(request), options);
+    EXPECT_TRUE(result.passed(options.tolerance)) << name << ": " << result.error();
+    EXPECT_FALSE(result.all_zero()) << name;
+  }
 }
 
 TEST(GradientCheck, FindsAGradientThatIsWrongByAThousandth) {

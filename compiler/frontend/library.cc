@@ -134,10 +134,16 @@ std::string find_graphs_root(const std::string& file, const std::string& given) 
   std::error_code error;
   fs::path at = fs::absolute(file, error).lexically_normal().parent_path();
   fs::path shown = fs::path(file).parent_path();
+  // As a user would write it: "graphs", not "graphs/jobs/..".
+  const auto plain = [](const fs::path& path) {
+    std::string text = path.lexically_normal().string();
+    if (text.size() > 1 && text.back() == '/') text.pop_back();
+    return text.empty() ? "." : text;
+  };
   // Up from the file: a folder called graphs, or one that holds one.
   while (true) {
-    if (at.filename() == "graphs") return shown.empty() ? "." : shown.string();
-    if (fs::is_directory(at / "graphs" / "cells", error)) return (shown / "graphs").lexically_normal().string();
+    if (at.filename() == "graphs") return plain(shown);
+    if (fs::is_directory(at / "graphs" / "cells", error)) return plain(shown / "graphs");
     if (!at.has_relative_path()) break;
     at = at.parent_path();
     shown /= "..";

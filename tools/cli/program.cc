@@ -36,7 +36,7 @@ int guarded(std::string_view program, const std::function<ExitCode()>& body) {
   try {
     return static_cast<int>(body());
   } catch (const UserError& error) {
-    std::cerr << render(error.diagnostics(), color_on_stderr()) << std::flush;
+    std::cerr << render(error.diagnostics(), color_on_stderr()) << std::endl;
     return static_cast<int>(error.exit_code());
   } catch (const UsageError& error) {
     return report(program, std::string(error.what()) + "\ntry '" + std::string(program) + " --help'", ExitCode::kUsage);

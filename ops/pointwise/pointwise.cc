@@ -89,7 +89,8 @@ ir::GradientRule gradient(const PointwiseLine& line) {
     for (int i = 0; i < line.arity; ++i) names.emplace_back(line.operand(i), c.x(static_cast<std::size_t>(i)));
     for (std::size_t i = 0; i < static_cast<std::size_t>(line.arity); ++i) {
       if (line.derivatives[i].empty() || !c.needs(i)) continue;
-      c.set(i, c.b.sum_to(c.b.equation(line.derivatives[i], names), c.shape(c.x(i))));
+      const Shape shape = c.shape(c.x(i));  // a copy: making nodes moves the values that hold the shapes
+      c.set(i, c.b.sum_to(c.b.equation(line.derivatives[i], names), shape));
     }
   };
 }

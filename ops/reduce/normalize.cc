@@ -92,7 +92,7 @@ REGISTER_OP("layer_norm", "reduce")
       if (c.needs(0)) c.set(0, c.b.op("normalize_gradient", {c.x(), c.x(1), c.g()}, {{"epsilon", epsilon}}));
       if (c.needs(1)) {
         const ir::ValueId normal = c.b.op("normalize", {c.x()}, {{"epsilon", epsilon}});
-        c.set(1, c.b.sum_to(c.b.op("mul", {c.g(), normal}), c.shape(c.x(1))));
+        c.set(1, c.b.sum_to(c.b.op("mul", {c.g(), normal}), Shape(c.shape(c.x(1)))));
       }
       if (c.needs(2)) c.set(2, c.b.sum_to(c.g(), c.shape(c.x(2))));
     });

@@ -18,9 +18,6 @@ constexpr std::size_t kSummaryBoxes = 250;
                   {"help: --format=dot gives the text that it draws from"});
 }
 
-struct FreeContext {
-  void operator()(GVC_t* c) const { gvFreeContext(c); }
-};
 struct CloseGraph {
   void operator()(Agraph_t* g) const { agclose(g); }
 };
@@ -28,17 +25,18 @@ struct CloseGraph {
 std::string render(const std::string& text) {
   static std::mutex one_at_a_time;  // Graphviz keeps its state in globals
   const std::lock_guard lock(one_at_a_time);
-  const std::unique_ptr<GVC_t, FreeContext> context(gvContext());
+  // One for the whole process, never freed: the text plug-in keeps pointers into the fonts of the first.
+  static GVC_t* const context = gvContext();
   if (!context) cannot_draw("it does not start");
   const std::unique_ptr<Agraph_t, CloseGraph> graph(agmemread(text.c_str()));
   if (!graph) cannot_draw("its text is not read");
-  if (gvLayout(context.get(), graph.get(), "dot") != 0) cannot_draw("the layout fails");
+  if (gvLayout(context, graph.get(), "dot") != 0) cannot_draw("the layout fails");
   char* drawn = nullptr;
   unsigned size = 0;
-  const int failed = gvRenderData(context.get(), graph.get(), "svg", &drawn, &size);
+  const int failed = gvRenderData(context, graph.get(), "svg", &drawn, &size);
   std::string out = failed || !drawn ? std::string() : std::string(drawn, size);
   if (drawn) gvFreeRenderData(drawn);
-  gvFreeLayout(context.get(), graph.get());
+  gvFreeLayout(context, graph.get());
   if (out.empty()) cannot_draw("there is no SVG renderer");
   return out;
 }

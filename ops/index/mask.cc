@@ -90,7 +90,7 @@ REGISTER_OP("last", "index")
     })
     .Gradient([](ir::GradientContext& c) {
       if (!c.needs()) return;
-      const Shape& x = c.shape(c.x());
+      const Shape x = c.shape(c.x());
       const int axis = ir::resolve_axis(c.attributes.integer("axis"), x.size(), "last");
       c.set(0, c.b.op("last_gradient", {c.g(), c.x(1)},
                       {{"axis", static_cast<std::int64_t>(axis)}, {"size", x[static_cast<std::size_t>(axis)]}}));

@@ -63,7 +63,7 @@ REGISTER_OP("slice", "index")
     })
     .Gradient([](ir::GradientContext& c) {
       if (!c.needs()) return;
-      const Shape& x = c.shape(c.x());
+      const Shape x = c.shape(c.x());
       const int axis = ir::resolve_axis(c.attributes.integer("axis"), x.size(), "slice");
       const Dim size = x[static_cast<std::size_t>(axis)];
       c.set(0, c.b.op("pad", {c.g()},
@@ -111,7 +111,7 @@ REGISTER_OP("index", "index")
     })
     .Gradient([](ir::GradientContext& c) {
       if (!c.needs()) return;
-      const Shape& x = c.shape(c.x());
+      const Shape x = c.shape(c.x());
       const auto axis = static_cast<std::int64_t>(ir::resolve_axis(c.attributes.integer("axis"), x.size(), "index"));
       const Dim size = x[static_cast<std::size_t>(axis)];
       const ir::ValueId g = c.b.op("expand", {c.g()}, {{"axis", axis}});
@@ -154,7 +154,7 @@ REGISTER_OP("pad", "index")
     })
     .Gradient([](ir::GradientContext& c) {
       if (!c.needs()) return;
-      const Shape& x = c.shape(c.x());
+      const Shape x = c.shape(c.x());
       const auto axis = static_cast<std::int64_t>(ir::resolve_axis(c.attributes.integer("axis"), x.size(), "pad"));
       const Dim begin = c.attributes.dim("begin");
       c.set(0,

@@ -52,7 +52,7 @@ AxisView reduced_view(const Attributes& attributes, const Sizes& sizes) {
 }
 
 ir::ValueId spread(ir::GradientContext& c, ir::ValueId value) {
-  const Shape& x = c.shape(c.x());
+  const Shape x = c.shape(c.x());
   const AxisRange axes = reduced_axes(c.op, c.attributes, x.size());
   // Leading axes come back by broadcasting alone.
   if (!c.attributes.boolean("keep") && axes.first > 0) {

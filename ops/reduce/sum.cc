@@ -59,7 +59,7 @@ Kernel bind_sum(const KernelRequest& request, bool mean) {
 
 // The number of positions that each element of the result stands for, as a value that broadcasts with the result.
 ir::ValueId counted(ir::GradientContext& c) {
-  const Shape& x = c.shape(c.x());
+  const Shape x = c.shape(c.x());
   const AxisRange axes = reduced_axes(c.op, c.attributes, x.size());
   Dim size = 1;
   for (int a = axes.first; a < axes.last; ++a) size = size * x[static_cast<std::size_t>(a)];

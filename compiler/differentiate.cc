@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/ir/builder.h"
+#include "compiler/ir/transplant.h"
 
 namespace graphrun {
 namespace {
@@ -15,6 +16,7 @@ using ir::kNone;
 using ir::Node;
 using ir::ScanLayout;
 using ir::TensorType;
+using ir::Transplant;
 using ir::ValueId;
 
 using Flags = std::vector<char>;              // by value
@@ -141,34 +143,6 @@ class Recomputable {
   std::size_t nodes_;
   std::set<ValueId> free_;
   std::map<std::int32_t, bool> known_;
-};
-
-// Copies nodes of one graph into another under new value ids.
-class Transplant {
- public:
-  Transplant(const Graph& from, Graph& to) : from_(from), builder_(to) {}
-  void map(ValueId from, ValueId to) { ids_[from] = to; }
-  bool has(ValueId v) const { return ids_.count(v) != 0; }
-  ValueId operator()(ValueId v) const { return v == kNone ? kNone : ids_.at(v); }
-  Builder& builder() { return builder_; }
-  void copy(std::size_t n) {
-    const Node& node = from_.nodes[n];
-    Node copy = node;
-    for (ValueId& v : copy.inputs) v = (*this)(v);
-    std::vector<TensorType> types;
-    std::vector<std::string> names;
-    for (ValueId v : node.outputs) {
-      types.push_back(from_.type(v));
-      names.push_back(from_.value(v).name);
-    }
-    const std::vector<ValueId> out = builder_.append(std::move(copy), types, names);
-    for (std::size_t i = 0; i < out.size(); ++i) map(node.outputs[i], out[i]);
-  }
-
- private:
-  const Graph& from_;
-  Builder builder_;
-  std::map<ValueId, ValueId> ids_;
 };
 
 // One scan's gradient. `joint` is the body with its gradient nodes behind it; it is then cut in two: what came first stays the
@@ -349,9 +323,9 @@ class ScanGradient {
       forward.outputs.push_back({name, t(v)});
       TensorType type = joint_.type(v);
       type.shape.insert(type.shape.begin(), steps);
-      const auto id = static_cast<ValueId>(g_.values.size());
-      g_.values.push_back({b_.unique(name), type, static_cast<std::int32_t>(index_),
-                           static_cast<std::int32_t>(g_.nodes[index_].outputs.size())});
+      const ValueId id = b_.value(name, type);
+      g_.value(id).node = static_cast<std::int32_t>(index_);
+      g_.value(id).result = static_cast<std::int32_t>(g_.nodes[index_].outputs.size());
       g_.nodes[index_].outputs.push_back(id);
       each_operands_[next] = id;
     }

@@ -77,6 +77,15 @@ class OpDefinition {
     schema_.no_gradient = std::move(why);
     return *this;
   }
+  // How it works on all steps of a scan at once: over_sequence.h has the usual rules.
+  OpDefinition& OverSequence(ir::SequenceRule rule) {
+    schema_.sequence = std::move(rule);
+    return *this;
+  }
+  OpDefinition& SumsOverLeadingAxes() {
+    schema_.sums = true;
+    return *this;
+  }
   OpDefinition& InPlace(int output, int input) {
     schema_.in_place.emplace_back(output, input);
     return *this;

@@ -59,9 +59,14 @@ std::string Builder::unique(std::string stem) {
 }
 
 ValueId Builder::input(std::string name, TensorType type) {
+  const ValueId id = value(std::move(name), std::move(type));
+  graph_->inputs.push_back({id, std::nullopt, std::nullopt});
+  return id;
+}
+
+ValueId Builder::value(std::string name, TensorType type) {
   const auto id = static_cast<ValueId>(graph_->values.size());
   graph_->values.push_back({unique(std::move(name)), std::move(type), -1, 0});
-  graph_->inputs.push_back({id, std::nullopt, std::nullopt});
   return id;
 }
 

@@ -30,6 +30,8 @@ class Builder {
   ValueId input(std::string name, TensorType type);  // appended to graph.inputs
   ValueId variable(std::string name, TensorType type, Variable variable);
 
+  ValueId value(std::string name, TensorType type);  // a result of a node that is being put together
+
   // Throws OpError where operands or attributes do not fit the schema. INT32 and BOOL operands are cast where the rule says so
   // (pointwise: INT32 or BOOL with FLOAT gives FLOAT) before the shape rule runs. Trailing absent inputs may be left out.
   // Makes no node where op is pointwise and the identity on its operand by value (x * 1, x + 0) – passes do that.
@@ -95,8 +97,9 @@ class GradientContext {
   ValueId y(std::size_t i = 0) const { return outputs[i]; }
   ValueId g(std::size_t i = 0) const { return d_outputs[i]; }
   bool needs(std::size_t i = 0) const { return needs_[i]; }
-  const TensorType& type(ValueId v) const { return b.graph().type(v); }
-  const Shape& shape(ValueId v) const { return type(v).shape; }
+  // By value: making a node may move the values.
+  TensorType type(ValueId v) const { return b.graph().type(v); }
+  Shape shape(ValueId v) const { return b.graph().type(v).shape; }
   void set(std::size_t i, ValueId gradient) { d_inputs[i] = gradient; }
 };
 

@@ -60,8 +60,12 @@ enum class Promotion : std::uint8_t {
   kSelect,      // the first must be BOOL; the others as kArithmetic (where)
 };
 
+class SequenceContext;
+
 using ShapeRule = std::function<void(InferContext&)>;
 using GradientRule = std::function<void(GradientContext&)>;
+// The op at all steps of a scan at once; its results, or none where it can't (compiler/ir/sequence.h).
+using SequenceRule = std::function<std::vector<ValueId>(SequenceContext&)>;
 
 struct OpSchema {
   std::string name;
@@ -73,6 +77,8 @@ struct OpSchema {
   ShapeRule infer;
   GradientRule gradient;    // null: see no_gradient
   std::string no_gradient;  // why there is none: "integer result", "an optimizer's update"
+  SequenceRule sequence;    // null: it stays in its loop
+  bool sums = false;        // over every leading axis: on whole sequences it gives the sum of what it gives for each step
   // Output `first` may take over the memory of input `second` where that dies here.
   std::vector<std::pair<int, int>> in_place;
   bool view = false;                                // output 0 is input 0's memory under another shape: nothing is computed

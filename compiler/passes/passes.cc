@@ -5,8 +5,10 @@
 #include "compiler/passes/common_subexpressions.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/fold_constants.h"
+#include "compiler/passes/hoist.h"
 #include "compiler/passes/pass.h"
 #include "compiler/passes/simplify.h"
+#include "compiler/passes/sink.h"
 
 namespace graphrun {
 
@@ -14,6 +16,8 @@ const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
       {"fold_constants", "computes what depends on constants alone", fold_constants},
       {"simplify", "drops identities, joins chains of shape changes, folds transposes into products", simplify},
+      {"sink", "adds up parameter gradients behind loops, as one product over all steps", sink},
+      {"hoist", "computes before and behind loops, for all steps at once, what no state needs or makes", hoist},
       {"common_subexpressions", "computes equal expressions once", common_subexpressions},
       {"dead_code", "drops what no output and no variable needs", dead_code},
   };

@@ -36,6 +36,49 @@ void Replacements::finish(Graph& graph) const {
   compact(graph, keep_node, keep_value);
 }
 
+Rebuild::Rebuild(Graph& graph)
+    : graph_(graph), old_(std::move(graph.nodes)), builder_(graph), first_new_(static_cast<ValueId>(graph.values.size())) {
+  graph.nodes.clear();
+}
+
+ValueId Rebuild::of(ValueId v) const {
+  const auto it = by_.find(v);
+  return it == by_.end() ? v : it->second;
+}
+
+void Rebuild::rewire(Node& node) const {
+  for (ValueId& v : node.inputs) v = of(v);
+}
+
+void Rebuild::keep(Node node) {
+  rewire(node);
+  const auto index = static_cast<std::int32_t>(graph_.nodes.size());
+  for (std::size_t r = 0; r < node.outputs.size(); ++r) {
+    ir::Value& value = graph_.value(node.outputs[r]);
+    value.node = index, value.result = static_cast<std::int32_t>(r);
+  }
+  graph_.nodes.push_back(std::move(node));
+}
+
+void Rebuild::replace(ValueId old, ValueId by) {
+  by_[old] = by;
+  // A value that stands for several keeps the first one's name; what was there before the walk keeps its own.
+  const bool fresh = graph_.value(by).node >= 0 && by >= first_new_ && renamed_.insert(by).second;
+  if (fresh) std::swap(graph_.value(old).name, graph_.value(by).name);
+}
+
+void Rebuild::finish() {
+  for (ir::Output& o : graph_.outputs) o.value = of(o.value);
+  for (ir::Variable& v : graph_.variables) v.next = of(v.next);
+  std::vector<bool> made(graph_.values.size());
+  for (const Node& node : graph_.nodes) {
+    for (ValueId v : node.outputs) made[static_cast<std::size_t>(v)] = true;
+  }
+  for (const ir::Input& i : graph_.inputs) made[static_cast<std::size_t>(i.value)] = true;
+  for (const ir::Variable& v : graph_.variables) made[static_cast<std::size_t>(v.value)] = true;
+  compact(graph_, std::vector<bool>(graph_.nodes.size(), true), made);
+}
+
 void compact(Graph& graph, const std::vector<bool>& keep_node, const std::vector<bool>& keep_value) {
   std::vector<ValueId> value_at(graph.values.size(), kNone);
   ValueId values = 0;

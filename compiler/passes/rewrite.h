@@ -1,8 +1,11 @@
 // What passes share: values that stand in for others, and taking things out of a graph.
 #pragma once
 
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "compiler/ir/builder.h"
 #include "compiler/ir/graph.h"
 
 namespace graphrun {
@@ -25,6 +28,32 @@ class Replacements {
  private:
   std::vector<ir::ValueId> by_;
   bool any_ = false;
+};
+
+// A walk over a graph's nodes that puts others in their place, before or behind them. Begun, the graph has no nodes; keep(),
+// and builder(), append them again.
+class Rebuild {
+ public:
+  explicit Rebuild(ir::Graph& graph);
+
+  std::vector<ir::Node>& old_nodes() { return old_; }  // to be moved from, one after the other
+  ir::Builder& builder() { return builder_; }
+  // What stands for a value of the old nodes now.
+  ir::ValueId of(ir::ValueId v) const;
+  void rewire(ir::Node& node) const;
+  void keep(ir::Node node);  // as it is, its operands rewired
+  // `by` takes the place and the name of `old`, whose producer is not kept.
+  void replace(ir::ValueId old, ir::ValueId by);
+  // Rewires outputs and next values, and drops values without a producer.
+  void finish();
+
+ private:
+  ir::Graph& graph_;
+  std::vector<ir::Node> old_;
+  ir::Builder builder_;
+  std::unordered_map<ir::ValueId, ir::ValueId> by_;
+  const ir::ValueId first_new_;
+  std::unordered_set<ir::ValueId> renamed_;
 };
 
 // Keeps the nodes and values that are marked, and numbers them anew. What is kept uses nothing that is not. Results of a kept

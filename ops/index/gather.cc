@@ -5,6 +5,7 @@
 
 #include "ops/dispatch.h"
 #include "ops/indices.h"
+#include "ops/over_sequence.h"
 #include "ops/parallel.h"
 #include "ops/schema.h"
 
@@ -24,6 +25,7 @@ REGISTER_OP("gather", "index")
         "  let: \"x = gather(embedding, words)\"")
     .Input("table", "[n, ...]")
     .Input("indices", "[...] INT32: which rows")
+    .OverSequence(over_leading_axes({0}))
     .Output("y")
     .Shape([](ir::InferContext& c) {
       ir::require_rank_at_least(c, 0, 1);
@@ -77,6 +79,7 @@ REGISTER_OP("scatter_add", "index")
     .Input("indices", "[...] INT32: where each value goes")
     .Input("values", "[..., …rest] FLOAT or INT32: its first axes are those of indices")
     .Required("rows", AttributeKind::kDim, "the size of the result's first axis")
+    .SumsOverLeadingAxes()
     .Output("y")
     .Shape([](ir::InferContext& c) {
       ir::require_type(c, 0, Type::kInt32);

@@ -4,6 +4,7 @@
 
 #include "ops/axis.h"
 #include "ops/dispatch.h"
+#include "ops/over_sequence.h"
 #include "ops/parallel.h"
 #include "ops/schema.h"
 
@@ -54,6 +55,7 @@ REGISTER_OP("mask", "index")
     .Input("x", "[...]")
     .Input("lengths", kLengthsDoc)
     .Required("axis", AttributeKind::kInt, "the axis of padding")
+    .OverSequence(over_leading_axes_with_axis())
     .Output("y")
     .InPlace(0, 0)
     .Shape([](ir::InferContext& c) {
@@ -80,6 +82,7 @@ REGISTER_OP("last", "index")
     .Input("x", "[...]")
     .Input("lengths", kLengthsDoc)
     .Int("axis", 0, "the axis of time")
+    .OverSequence(over_leading_axes_with_axis())
     .Output("y")
     .Shape([](ir::InferContext& c) {
       const int axis = ir::resolve_axis(c.attributes->integer("axis"), c.input(0).shape.size(), "last");
@@ -125,6 +128,7 @@ REGISTER_OP("last_gradient", "index")
     .Input("lengths", "INT32: as last had them")
     .Required("axis", AttributeKind::kInt, "the axis of time in the result")
     .Required("size", AttributeKind::kDim, "of that axis")
+    .OverSequence(over_leading_axes_with_axis())
     .Output("d_x")
     .Internal()
     .Shape([](ir::InferContext& c) {
@@ -160,6 +164,7 @@ REGISTER_OP("sequence_mask", "index")
     .Input("lengths", "[...] INT32: the number of real positions")
     .Required("n", AttributeKind::kDim, "the number of positions")
     .Int("axis", 0, "where the axis of positions stands in the result")
+    .OverSequence(over_leading_axes_with_axis())
     .Output("y")
     .Shape([](ir::InferContext& c) {
       ir::require_type(c, 0, Type::kInt32);

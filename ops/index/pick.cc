@@ -4,6 +4,7 @@
 
 #include "ops/dispatch.h"
 #include "ops/indices.h"
+#include "ops/over_sequence.h"
 #include "ops/parallel.h"
 #include "ops/schema.h"
 
@@ -17,6 +18,7 @@ REGISTER_OP("pick", "index")
         "  let: \"score = pick(emissions, label)\"")
     .Input("x", "[..., n]")
     .Input("i", "[...] INT32: which element of each row")
+    .OverSequence(over_leading_axes())
     .Output("y")
     .Shape([](ir::InferContext& c) {
       ir::require_rank_at_least(c, 0, 1);
@@ -58,6 +60,7 @@ REGISTER_OP("scatter_last", "index")
     .Input("i", "[..., k] INT32, in [0, size)")
     .Input("values", "[..., k] FLOAT")
     .Required("size", AttributeKind::kDim, "of the last axis of the result")
+    .OverSequence(over_leading_axes())
     .Output("y")
     .Internal()
     .Shape([](ir::InferContext& c) {
@@ -94,6 +97,7 @@ REGISTER_OP("one_hot", "index")
         "  let: \"target = one_hot(label, depth=labels)\"")
     .Input("i", "[...] INT32")
     .Required("depth", AttributeKind::kDim, "the number of classes: the size of the last axis of the result")
+    .OverSequence(over_leading_axes())
     .Output("y")
     .Shape([](ir::InferContext& c) {
       ir::require_type(c, 0, Type::kInt32);

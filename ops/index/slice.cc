@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ops/axis.h"
+#include "ops/over_sequence.h"
 #include "ops/parallel.h"
 #include "ops/schema.h"
 
@@ -46,6 +47,7 @@ REGISTER_OP("slice", "index")
     .Required("axis", AttributeKind::kInt, "the axis of which a part is taken")
     .Required("begin", AttributeKind::kDim, "the first position taken; a negative number counts from the end")
     .Required("end", AttributeKind::kDim, "the first position not taken; a negative number counts from the end")
+    .OverSequence(over_leading_axes_with_axis())
     .Output("y")
     .Shape([](ir::InferContext& c) {
       Shape out = c.input(0).shape;
@@ -94,6 +96,7 @@ REGISTER_OP("index", "index")
     .Input("x", "[...]")
     .Required("axis", AttributeKind::kInt, "the axis that goes")
     .Required("at", AttributeKind::kDim, "the position; a negative number counts from the end")
+    .OverSequence(over_leading_axes_with_axis())
     .Output("y")
     .Shape([](ir::InferContext& c) {
       Shape out = c.input(0).shape;
@@ -139,6 +142,7 @@ REGISTER_OP("pad", "index")
     .Required("axis", AttributeKind::kInt, "the axis that grows")
     .Required("begin", AttributeKind::kDim, "where x begins in the result")
     .Required("size", AttributeKind::kDim, "of the axis in the result")
+    .OverSequence(over_leading_axes_with_axis())
     .Output("y")
     .Shape([](ir::InferContext& c) {
       Shape out = c.input(0).shape;

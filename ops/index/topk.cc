@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ops/dispatch.h"
+#include "ops/over_sequence.h"
 #include "ops/parallel.h"
 #include "ops/schema.h"
 
@@ -33,6 +34,7 @@ REGISTER_OP("topk", "index")
         "  let: \"values, indices = topk(logits, k=10)\"")
     .Input("x", "[..., n] FLOAT or INT32")
     .Required("k", AttributeKind::kInt, "how many; at most n")
+    .OverSequence(over_leading_axes())
     .Output("values")
     .Output("indices")
     .Shape([](ir::InferContext& c) {

@@ -1,6 +1,8 @@
 // Matrix products as ops: matmul, and matmul_reduce, the product that a shared factor's gradient is.
+#include <algorithm>
 #include <memory>
 
+#include "compiler/ir/sequence.h"
 #include "ops/matmul/product.h"
 #include "ops/schema.h"
 #include "runtime/threads.h"
@@ -174,6 +176,18 @@ void matmul_gradient(GradientContext& c) {
   }
 }
 
+// A factor that is the same at every step serves them all: where it is one matrix for rows of a, everything is one product.
+std::vector<ValueId> matmul_over_sequence(ir::SequenceContext& c) {
+  const bool a_is_vector = c.rank(0) == 1, b_is_vector = c.rank(1) == 1;
+  if (c.is_sequence(0) && !c.is_sequence(1) && (!a_is_vector || c.rank(1) <= 2)) {
+    // Vectors become the rows of a matrix by themselves; leading axes of b must meet those of a.
+    return c.again({c.rank(1) > 2 ? c.aligned(0, c.rank(1)) : c.sequence(0), c.operands[1].value});
+  }
+  if (a_is_vector || b_is_vector) return {};  // a sequence of vectors would read as a matrix
+  const std::size_t rank = std::max(c.rank(0), c.rank(1));
+  return c.again({c.is_sequence(0) ? c.aligned(0, rank) : c.operands[0].value, c.aligned(1, rank)});
+}
+
 REGISTER_OP("matmul", "matmul")
     .Doc(
         "y[..., i, j] = Σₖ a[..., i, k] b[..., k, j]: the product of matrices, over leading axes that are equal or broadcast; "
@@ -186,6 +200,7 @@ REGISTER_OP("matmul", "matmul")
     .Input("b", "[k, m] or [..., k, m] FLOAT, or [..., m, k] with transpose_b, or [k]")
     .Bool("transpose_a", false, "a is read as its transpose")
     .Bool("transpose_b", false, "b is read as its transpose")
+    .OverSequence(matmul_over_sequence)
     .Output("y")
     .Infix("@")
     .Promote(ir::Promotion::kArithmetic)
@@ -201,6 +216,11 @@ REGISTER_OP("matmul_reduce", "matmul")
         "  let: \"dW = matmul_reduce(x, dy)\"")
     .Input("a", "[..., k] FLOAT")
     .Input("b", "[..., m] FLOAT, with a's leading sizes")
+    .OverSequence([](ir::SequenceContext& c) -> std::vector<ValueId> {
+      if (c.rank(0) != 2) return {};
+      return {c.b.op("matmul", c.all_sequences(), {{"transpose_a", true}})};
+    })
+    .SumsOverLeadingAxes()
     .Output("y")
     .Internal()
     .Shape([](InferContext& c) {

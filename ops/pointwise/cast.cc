@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "ops/over_sequence.h"
 #include "ops/type_attribute.h"
 #include "runtime/threads.h"
 
@@ -72,6 +73,7 @@ REGISTER_OP("cast", "pointwise")
         "  let: \"count = cast(words == 3, type='INT32')\"")
     .Input("x", "[...] of any type")
     .Required("type", AttributeKind::kString, kTypeDoc)
+    .OverSequence(over_leading_axes())
     .Output("y")
     .Shape([](ir::InferContext& c) {
       c.outputs = {{type_attribute(c), c.input(0).shape}};

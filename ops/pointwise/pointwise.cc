@@ -2,6 +2,7 @@
 #include <array>
 #include <memory>
 
+#include "ops/over_sequence.h"
 #include "ops/pointwise/broadcast.h"
 #include "ops/pointwise/table.h"
 #include "ops/pointwise/tiles.h"
@@ -152,7 +153,7 @@ OpDefinition definition(const PointwiseLine& line) {
     const bool condition = line.arity == 3 && i == 0;
     op.Input(std::string(line.operand(i)), "[...] " + std::string(condition ? "BOOL" : types_of(line.promotion)));
   }
-  op.Output("y").Shape(infer).Promote(line.promotion).Pointwise();
+  op.Output("y").Shape(infer).Promote(line.promotion).Pointwise().OverSequence(over_broadcast_operands());
   if (commutes(line.expression)) op.Commutative();
   if (!line.infix.empty()) op.Infix(std::string(line.infix));
   const bool gives_bool = line.promotion == ir::Promotion::kCompare || line.promotion == ir::Promotion::kLogical;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <memory>
 
+#include "ops/over_sequence.h"
 #include "ops/random/draw.h"
 #include "ops/schema.h"
 #include "runtime/random.h"
@@ -100,6 +101,7 @@ REGISTER_OP("dropout", "random")
     .TrainingOnly()
     .Identity([](const Attributes& a) { return a.number("rate") == 0; })
     .String("key", "", kKeyDoc)
+    .OverSequence(over_leading_axes())
     .Output("y")
     .Random()
     .InPlace(0, 0)
@@ -120,6 +122,7 @@ REGISTER_OP("dropout_mask", "random")
     .Required("rate", AttributeKind::kFloat, "the share that is dropped, in [0, 1)")
     .TrainingOnly()
     .String("key", "", kKeyDoc)
+    .OverSequence(over_leading_axes())
     .Output("y")
     .Random()
     .InPlace(0, 0)

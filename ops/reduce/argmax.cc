@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "ops/dispatch.h"
+#include "ops/over_sequence.h"
 #include "ops/reduce/extreme.h"
 #include "ops/schema.h"
 
@@ -39,6 +40,7 @@ OpDefinition position_op(const std::string& name, const std::string& what) {
       .OptionalInput("lengths",
                      "INT32: the number of positions along axis that count; its shape is that of x without axis, or leads it")
       .Required("axis", AttributeKind::kInt, "the axis that goes")
+      .OverSequence(over_leading_axes_with_axis())
       .Output("y")
       .Shape([](ir::InferContext& c) {
         if (c.input(0).type == Type::kBool) ir::require_type(c, 0, Type::kInt32);

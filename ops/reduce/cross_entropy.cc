@@ -4,6 +4,7 @@
 
 #include "ops/dispatch.h"
 #include "ops/indices.h"
+#include "ops/over_sequence.h"
 #include "ops/parallel.h"
 #include "ops/reduce/cross_entropy_simd.h"
 #include "ops/schema.h"
@@ -53,6 +54,7 @@ REGISTER_OP("cross_entropy", "reduce")
     .Input("target", "[...] INT32: the right class of each row, in [0, n), padding too")
     .Float("label_smoothing", 0, "how much of the weight is spread over all classes")
     .TrainingOnly()
+    .OverSequence(over_leading_axes())
     .Output("y")
     .Shape(infer_cross_entropy)
     .Gradient([](ir::GradientContext& c) {
@@ -88,6 +90,7 @@ REGISTER_OP("cross_entropy_gradient", "reduce")
     .Input("y", "[...] FLOAT: the result")
     .Input("g", "[...] FLOAT: the gradient of the result")
     .Float("label_smoothing", 0, "as cross_entropy had it")
+    .OverSequence(over_leading_axes())
     .Output("d_logits")
     .Internal()
     .InPlace(0, 0)

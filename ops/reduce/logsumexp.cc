@@ -1,5 +1,6 @@
 // logsumexp and its gradient.
 #include "ops/dispatch.h"
+#include "ops/over_sequence.h"
 #include "ops/reduce/fold_simd.h"
 #include "ops/reduce/reduction.h"
 #include "ops/reduce/softmax_simd.h"
@@ -18,6 +19,7 @@ REGISTER_OP("logsumexp", "reduce")
                    "INT32: the number of positions along axis that count; its shape is that of x without axis, or leads it")
     .Required("axis", AttributeKind::kInts, "the axis that goes, or a list of neighbouring ones")
     .Bool("keep", false, "true: the axis stays, with size 1")
+    .OverSequence(over_leading_axes_with_axis())
     .Output("y")
     .Shape([](ir::InferContext& c) {
       ir::require_type(c, 0, Type::kFloat);
@@ -51,6 +53,7 @@ REGISTER_OP("logsumexp_gradient", "reduce")
     .Input("g", "FLOAT: the gradient of the result")
     .Required("axis", AttributeKind::kInts, "as logsumexp had it")
     .Bool("keep", false, "as logsumexp had it")
+    .OverSequence(over_leading_axes_with_axis())
     .Output("d_x")
     .Internal()
     .InPlace(0, 0)

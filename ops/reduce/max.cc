@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "ops/dispatch.h"
+#include "ops/over_sequence.h"
 #include "ops/reduce/extreme.h"
 #include "ops/reduce/fold_simd.h"
 #include "ops/reduce/reduction.h"
@@ -87,6 +88,7 @@ OpDefinition extreme_gradient_op(const std::string& name, const std::string& wha
       .Input("g", "FLOAT: the gradient of the result, of its shape")
       .Default("axis", AttributeKind::kInts, std::vector<std::int64_t>{}, "as " + name + " had it")
       .Bool("keep", false, "as " + name + " had it")
+      .OverSequence(over_leading_axes_with_axis())
       .Output("d_x")
       .Internal()
       .Shape([](ir::InferContext& c) { c.outputs = {c.input(0)}; })

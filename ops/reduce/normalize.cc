@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ops/dispatch.h"
+#include "ops/over_sequence.h"
 #include "ops/parallel.h"
 #include "ops/reduce/normalize_simd.h"
 #include "ops/schema.h"
@@ -47,6 +48,7 @@ REGISTER_OP("normalize", "reduce")
         "  let: \"p = normalize(x @ W) * gain + bias\"")
     .Input("x", "[..., n] FLOAT")
     .Float("epsilon", 1e-6, "keeps the division finite where a row is constant")
+    .OverSequence(over_leading_axes())
     .Output("y")
     .InPlace(0, 0)
     .Shape(infer_normalize)
@@ -73,6 +75,7 @@ REGISTER_OP("layer_norm", "reduce")
     .Input("gain", "[n] FLOAT")
     .Input("bias", "[n] FLOAT")
     .Float("epsilon", 1e-6, "keeps the division finite where a row is constant")
+    .OverSequence(over_leading_axes({1, 2}))
     .Output("y")
     .InPlace(0, 0)
     .Shape([](ir::InferContext& c) {
@@ -117,6 +120,7 @@ REGISTER_OP("normalize_gradient", "reduce")
     .OptionalInput("gain", "[n] FLOAT: of layer_norm")
     .Input("g", "[..., n] FLOAT: the gradient of the result")
     .Float("epsilon", 1e-6, "as normalize had it")
+    .OverSequence(over_leading_axes({1}))
     .Output("d_x")
     .Internal()
     .InPlace(0, 0)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "ops/over_sequence.h"
+
 namespace graphrun {
 
 AxisRange reduced_axes(const ir::OpSchema& op, const Attributes& attributes, std::size_t rank) {
@@ -76,6 +78,7 @@ OpDefinition reduction(std::string name, std::string doc, std::string x) {
       .Default("axis", AttributeKind::kInts, std::vector<std::int64_t>{},
                "the axis that goes, or a list of neighbouring ones; absent: all")
       .Bool("keep", false, "true: what goes stays as axes of size 1")
+      .OverSequence(over_leading_axes_with_axis())
       .Output("y");
   return op;
 }

@@ -1,5 +1,6 @@
 // softmax and log_softmax, and their gradients.
 #include "ops/dispatch.h"
+#include "ops/over_sequence.h"
 #include "ops/reduce/softmax_simd.h"
 #include "ops/schema.h"
 
@@ -33,6 +34,7 @@ OpDefinition softmax_like(const std::string& name, const std::string& doc) {
       .Input("x", "[...] FLOAT")
       .OptionalInput("lengths", kLengthsDoc)
       .Int("axis", -1, "the axis along which the exponentials are summed")
+      .OverSequence(over_leading_axes_with_axis())
       .Output("y")
       .InPlace(0, 0)
       .Shape([](ir::InferContext& c) {
@@ -53,6 +55,7 @@ OpDefinition softmax_gradient_like(const std::string& of, const std::string& equ
       .OptionalInput("lengths", "INT32: as " + of + " had them")
       .Input("g", "[...] FLOAT: the gradient of the result")
       .Int("axis", -1, "as " + of + " had it")
+      .OverSequence(over_leading_axes_with_axis())
       .Output("d_x")
       .Internal()
       .InPlace(0, 0)

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/sequence.h"
 #include "ops/dispatch.h"
 #include "ops/reduce/fold_simd.h"
 #include "ops/schema.h"
@@ -77,6 +78,16 @@ REGISTER_OP("sum_to", "reduce")
         "  let: \"db = sum_to(g, shape=[hidden])\"")
     .Input("x", "[...] FLOAT")
     .Required("shape", AttributeKind::kShape, "the result's: its axes, from the last, are those of x or 1")
+    .OverSequence([](ir::SequenceContext& c) -> std::vector<ir::ValueId> {
+      // Axes that go are made 1 first: the steps stand before them.
+      const Shape& shape = c.attributes.shape("shape");
+      Shape padded = shape;
+      padded.insert(padded.begin(), c.rank(0) - shape.size(), Dim(1));
+      const ir::ValueId y = c.again({c.sequence(0)}, {{"shape", c.with_steps(padded)}})[0];
+      if (padded == shape) return {y};
+      return {c.b.op("reshape", {y}, {{"shape", c.with_steps(shape)}})};
+    })
+    .SumsOverLeadingAxes()
     .Output("y")
     .Shape([](ir::InferContext& c) {
       ir::require_type(c, 0, Type::kFloat);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/sequence.h"
 #include "ops/dispatch.h"
 #include "ops/parallel.h"
 #include "ops/schema.h"
@@ -66,6 +67,10 @@ REGISTER_OP("broadcast_to", "shape")
         "  let: \"row = broadcast_to(bias, shape=[batch, hidden])\"")
     .Input("x", "[...]")
     .Required("shape", AttributeKind::kShape, "of the result: the axes of x, from the last, are the same or 1")
+    .OverSequence([](ir::SequenceContext& c) {
+      const Shape& shape = c.attributes.shape("shape");
+      return c.again({c.aligned(0, shape.size())}, {{"shape", c.with_steps(shape)}});
+    })
     .Output("y")
     .Shape([](ir::InferContext& c) {
       const Shape &x = c.input(0).shape, &shape = c.attributes->shape("shape");

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ops/axis.h"
+#include "ops/over_sequence.h"
 #include "ops/schema.h"
 #include "ops/shape/join.h"
 
@@ -53,6 +54,7 @@ REGISTER_OP("concat", "shape")
         "  let: \"annotations = concat(forward.h, backward.h, axis=-1)\"")
     .VariadicInput("xs", "[...]: of one type, alike in all axes but one")
     .Required("axis", AttributeKind::kInt, "the axis along which they follow each other")
+    .OverSequence(over_leading_axes_with_axis())
     .Output("y")
     .Shape([](ir::InferContext& c) {
       require_one_type(c);
@@ -98,6 +100,7 @@ REGISTER_OP("stack", "shape")
         "  let: \"choices = stack(state, word, context)\"   # [3, batch, hidden]")
     .VariadicInput("xs", "[...]: of one type and shape")
     .Int("axis", 0, "where the new axis stands in the result")
+    .OverSequence(over_leading_axes_with_axis())
     .Output("y")
     .Shape([](ir::InferContext& c) {
       require_one_type(c);
@@ -132,6 +135,7 @@ REGISTER_OP("split", "shape")
     .Input("x", "[...]")
     .Required("parts", AttributeKind::kInt, "how many")
     .Int("axis", -1, "the axis that is cut")
+    .OverSequence(over_leading_axes_with_axis())
     .Output("y")
     .Shape([](ir::InferContext& c) {
       Shape out = c.input(0).shape;

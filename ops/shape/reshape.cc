@@ -1,6 +1,8 @@
 // reshape and expand: the same elements under another shape. Both are views: nothing is computed.
 #include <string>
 
+#include "compiler/ir/sequence.h"
+#include "ops/over_sequence.h"
 #include "ops/schema.h"
 
 namespace graphrun {
@@ -13,6 +15,9 @@ REGISTER_OP("reshape", "shape")
         "  let: \"heads = reshape(x, shape=[batch, heads, width / heads])\"")
     .Input("x", "[...]")
     .Required("shape", AttributeKind::kShape, "of the result")
+    .OverSequence([](ir::SequenceContext& c) {
+      return c.again({c.sequence(0)}, {{"shape", c.with_steps(c.attributes.shape("shape"))}});
+    })
     .Output("y")
     .View()
     .Shape([](ir::InferContext& c) {
@@ -35,6 +40,7 @@ REGISTER_OP("expand", "shape")
         "  let: \"context = sum(expand(weights, axis=-1) * memory, axis=0)\"")
     .Input("x", "[...]")
     .Required("axis", AttributeKind::kInt, "where the new axis stands in the result; -1: last")
+    .OverSequence(over_leading_axes_with_axis())
     .Output("y")
     .View()
     .Shape([](ir::InferContext& c) {

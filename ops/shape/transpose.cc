@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/sequence.h"
 #include "ops/dispatch.h"
 #include "ops/parallel.h"
 #include "ops/schema.h"
@@ -120,6 +121,11 @@ REGISTER_OP("transpose", "shape")
         "  let: \"logits = h @ transpose(E)\"    let: \"by_row = transpose(x, permutation=[1, 0, 2])\"")
     .Input("x", "[...]")
     .Default("permutation", AttributeKind::kInts, std::vector<std::int64_t>{}, "each axis of x once, or absent")
+    .OverSequence([](ir::SequenceContext& c) {
+      std::vector<std::int64_t> order = {0};
+      for (std::size_t axis : permutation_of(c.attributes, c.rank(0))) order.push_back(static_cast<std::int64_t>(axis) + 1);
+      return c.again({c.sequence(0)}, {{"permutation", order}});
+    })
     .Output("y")
     .Shape([](ir::InferContext& c) {
       check_permutation(c);

@@ -9,6 +9,7 @@
 #include "compiler/compile.h"
 #include "compiler/differentiate.h"
 #include "compiler/ir/builder.h"
+#include "compiler/passes/pass.h"
 #include "runtime/executable.h"
 #include "runtime/safetensors.h"
 
@@ -39,21 +40,22 @@ GraphRequest request_of(const nlohmann::json& entry, bool training) {
 
 class Network : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Network, ComputesWhatTheReferenceComputes) {
-  const NamedTensors tensors = read_safetensors((kFixtures / (GetParam() + ".safetensors")).string());
-  const nlohmann::json entry = index().at(GetParam());
+void expect_reference(const std::string& name, const std::vector<std::string>& disabled_passes) {
+  const NamedTensors tensors = read_safetensors((kFixtures / (name + ".safetensors")).string());
+  const nlohmann::json entry = index().at(name);
   const ir::Graph graph = load_graph(request_of(entry, entry.at("training")));
 
   CompileOptions options;
   options.precision = Precision::kFloat64;
+  options.disabled_passes = disabled_passes;
   std::vector<Tensor> expected;
   auto variables = std::make_shared<Variables>();
   Feeds all;
-  for (const auto& [name, tensor] : tensors) {
-    const std::string rest = name.substr(name.find('/') + 1);
-    if (name.rfind("feed/", 0) == 0) all[rest] = tensor;
-    if (name.rfind("parameter/", 0) == 0) variables->set(rest, tensor);
-    if (name.rfind("output/", 0) == 0) {
+  for (const auto& [full, tensor] : tensors) {
+    const std::string rest = full.substr(full.find('/') + 1);
+    if (full.rfind("feed/", 0) == 0) all[rest] = tensor;
+    if (full.rfind("parameter/", 0) == 0) variables->set(rest, tensor);
+    if (full.rfind("output/", 0) == 0) {
       options.fetches.push_back(rest);
       expected.push_back(tensor);
     }
@@ -71,6 +73,17 @@ TEST_P(Network, ComputesWhatTheReferenceComputes) {
           << options.fetches[k] << " at " << i;
     }
   }
+}
+
+TEST_P(Network, ComputesWhatTheReferenceComputes) { expect_reference(GetParam(), {}); }
+
+TEST_P(Network, ComputesItWithAnyPassSwitchedOff) {
+  std::vector<std::string> all;
+  for (const Pass& pass : all_passes()) {
+    expect_reference(GetParam(), {pass.name});
+    all.push_back(pass.name);
+  }
+  expect_reference(GetParam(), all);
 }
 
 // The derived gradient of a scalar made of every FLOAT output against central differences, dropout included: its draws hang on
@@ -115,6 +128,21 @@ TEST_P(Network, DerivesTheGradientThatDifferencesShow) {
     return executable.run(feeds);
   };
   const std::vector<Tensor> found = run(all);
+  std::vector<std::string> disabled;
+  for (const Pass& pass : all_passes()) disabled.push_back(pass.name);
+  for (std::size_t p = 0; p <= disabled.size(); ++p) {
+    CompileOptions other = options;
+    other.fetches.clear();
+    other.disabled_passes = p == disabled.size() ? disabled : std::vector<std::string>{disabled[p]};
+    Executable without(compile(graph, other), variables);
+    const std::vector<Tensor> again = run(without);
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      for (std::int64_t i = 0; i < found[k].count(); ++i) {
+        ASSERT_NEAR(again[k].at(i), found[k].at(i), 1e-9 * (1 + std::abs(found[k].at(i))))
+            << graph.outputs[k].name << " without " << (p == disabled.size() ? "passes" : disabled[p]);
+      }
+    }
+  }
   double largest = 0;
   for (std::size_t k = 0; k < names.size(); ++k) {
     double* x = variables->at(names[k]).data<double>();

@@ -1,0 +1,45 @@
+// An op lifted out of a scan: what it computes at every step, computed for all steps at once on operands that have the steps
+// as one more leading axis.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "compiler/ir/builder.h"
+
+namespace graphrun::ir {
+
+// What a sequence rule sees: operands as values of the graph around the scan, each either a whole sequence [steps, ...] or the
+// same at every step; at least one is a sequence, or the op draws random numbers. A rule builds nodes for results
+// [steps, ...], or returns none where it has no way.
+class SequenceContext {
+ public:
+  struct Operand {
+    ValueId value = kNone;  // kNone: absent
+    TensorType type;        // at one step
+    bool sequence = false;
+  };
+
+  SequenceContext(Builder& builder, const OpSchema& op, const Attributes& attributes, std::vector<Operand> operands, Dim steps)
+      : b(builder), op(op), attributes(attributes), operands(std::move(operands)), steps(std::move(steps)) {}
+
+  Builder& b;
+  const OpSchema& op;
+  const Attributes& attributes;
+  std::vector<Operand> operands;
+  Dim steps;
+
+  std::size_t rank(std::size_t i) const { return operands[i].type.shape.size(); }
+  bool is_sequence(std::size_t i) const { return operands[i].sequence; }
+  Shape with_steps(Shape shape) const;
+
+  // Operand i as a sequence: one that is the same at every step is repeated. kNone where absent.
+  ValueId sequence(std::size_t i);
+  // The same with axes of size 1 behind the steps, so that it has `rank` axes beside them and broadcasts as at each step.
+  ValueId aligned(std::size_t i, std::size_t rank);
+  std::vector<ValueId> all_sequences();
+  // The op with its own attributes, but for those given.
+  std::vector<ValueId> again(std::vector<ValueId> inputs, const NamedAttributes& other = {});
+};
+
+}  // namespace graphrun::ir

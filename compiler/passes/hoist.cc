@@ -1,0 +1,305 @@
+#include "compiler/passes/hoist.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+#include "compiler/ir/op.h"
+#include "compiler/ir/transplant.h"
+#include "compiler/passes/around_scan.h"
+#include "compiler/passes/rewrite.h"
+
+namespace graphrun {
+namespace {
+
+using ir::Graph;
+using ir::kNone;
+using ir::Node;
+using ir::ScanLayout;
+using ir::ValueId;
+
+// Sizes of a value that are known with the batch only. What is kept for every step should have one of them at most.
+std::size_t growing_axes(const Shape& shape) {
+  return static_cast<std::size_t>(std::count_if(shape.begin(), shape.end(), [](const Dim& d) { return !d.is_constant(); }));
+}
+
+// Worth moving for their own sake: one call over all steps does better than one at each. Behind the loop only products are: a
+// reduction makes less of what the loop would have to keep.
+bool is_product(const Node& node) { return node.op->family == "matmul"; }
+bool is_heavy(const Node& node) { return is_product(node) || node.op->family == "reduce" || node.op->name == "gather"; }
+
+// Which nodes of a scan's body go where.
+class Decision {
+ public:
+  explicit Decision(const Node& scan)
+      : body_(scan.regions[0]), l_(scan_layout(scan)), steps_(scan.attributes.dim("steps")), d_(dependence_in_body(scan)) {
+    before.resize(body_.nodes.size()), after.resize(body_.nodes.size());
+    decide_same();
+    decide_before();
+    decide_after();
+    any = std::find(before.begin(), before.end(), true) != before.end() ||
+          std::find(after.begin(), after.end(), true) != after.end();
+  }
+
+  std::vector<bool> before, after;  // by node
+  bool any = false;
+
+ private:
+  static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
+  const Node* producer(ValueId v) const {
+    const std::int32_t n = v == kNone ? -1 : body_.value(v).node;
+    return n < 0 ? nullptr : &body_.nodes[static_cast<std::size_t>(n)];
+  }
+  bool varies(const Node& node) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return d_.on_step[index(v)]; });
+  }
+  bool on_state(const Node& node) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return d_.on_state[index(v)]; });
+  }
+
+  void decide_same() {
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
+      const Node& node = body_.nodes[n];
+      before[n] = !varies(node) && !node.op->update && !is_scalar_constant(body_, node);
+    }
+  }
+
+  // Whether a node can be computed before the loop, by node: the same at every step, or by rule on operands that can.
+  std::vector<bool> can_leave() const {
+    std::vector<bool> can(body_.nodes.size());
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
+      const Node& node = body_.nodes[n];
+      can[n] = !on_state(node) && (before[n] || is_scalar_constant(body_, node) || is_small(node)) &&
+               can_lift(body_, node, d_, steps_) && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) {
+                 return !producer(v) || can[static_cast<std::size_t>(body_.value(v).node)];
+               });
+    }
+    return can;
+  }
+  bool is_small(const Node& node) const {
+    return std::all_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId v) { return growing_axes(body_.type(v).shape) <= 1; });
+  }
+
+  // Takes what is wanted before the loop, with all that it reads.
+  void take_before(std::vector<bool> wanted) {
+    for (std::size_t n = body_.nodes.size(); n-- > 0;) {
+      const Node& node = body_.nodes[n];
+      if (!wanted[n] || !varies(node)) continue;
+      before[n] = true;
+      for (ValueId v : node.inputs) {
+        if (producer(v)) wanted[static_cast<std::size_t>(body_.value(v).node)] = true;
+      }
+    }
+  }
+
+  void decide_before() {
+    can_ = can_leave();
+    std::vector<bool> wanted(body_.nodes.size());
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) wanted[n] = can_[n] && (is_heavy(body_.nodes[n]) || l_.states == 0);
+    take_before(std::move(wanted));
+  }
+
+  void decide_after() {
+    std::vector<bool> stays_read(body_.values.size());  // by a node that stays
+    std::vector<bool> can(body_.nodes.size());
+    for (std::size_t n = body_.nodes.size(); n-- > 0;) {
+      const Node& node = body_.nodes[n];
+      can[n] = on_state(node) && !d_.for_state[n] && can_lift(body_, node, d_, steps_) &&
+               std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return bool{stays_read[index(v)]}; }) &&
+               std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return v == kNone || may_be_kept(v); });
+      if (can[n]) continue;
+      for (ValueId v : node.inputs) {
+        if (v != kNone) stays_read[index(v)] = true;
+      }
+    }
+    std::vector<bool> wanted(body_.nodes.size());  // before the loop, by what is behind it
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
+      const Node& node = body_.nodes[n];
+      after[n] = can[n] && (is_product(node) || std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) {
+                              return producer(v) && after[static_cast<std::size_t>(body_.value(v).node)];
+                            }));
+      if (!after[n]) continue;
+      for (ValueId v : node.inputs) {
+        if (producer(v) && can_[static_cast<std::size_t>(body_.value(v).node)]) {
+          wanted[static_cast<std::size_t>(body_.value(v).node)] = true;
+        }
+      }
+    }
+    take_before(std::move(wanted));
+  }
+
+  // Whether the loop may keep v for every step, where nothing outside holds it.
+  bool may_be_kept(ValueId v) const {
+    const bool outside = producer(v) ? bool{can_[static_cast<std::size_t>(body_.value(v).node)]} : !d_.on_state[index(v)];
+    return outside || growing_axes(body_.type(v).shape) <= 1;
+  }
+
+  std::vector<bool> can_;  // by node: can_leave
+  const Graph& body_;
+  const ScanLayout l_;
+  const Dim steps_;
+  const BodyDependence d_;
+};
+
+// One scan rewritten.
+class Hoisting {
+ public:
+  Hoisting(Rebuild& rebuild, Node scan)
+      : r_(rebuild), scan_(std::move(scan)), body_(scan_.regions[0]), l_(scan_layout(scan_)), d_(scan_) {}
+
+  void run() {
+    if (!d_.any) return r_.keep(std::move(scan_));
+    r_.rewire(scan_);
+    around_.emplace(r_.builder(), scan_);
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
+      if (d_.before[n]) around_->lift(n);
+    }
+    build_loop();
+    emit_loop();
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
+      if (d_.after[n]) around_->lift(n);
+    }
+    for (std::size_t k = 0; k < scan_.outputs.size(); ++k) {
+      if (result_[k] != kNone) {
+        r_.replace(scan_.outputs[k], result_[k]);
+      } else {
+        r_.builder().set_location(scan_.at);
+        r_.builder().set_name(body_.outputs[k].name);
+        r_.replace(scan_.outputs[k], around_->sequence(body_.outputs[k].value));
+      }
+    }
+  }
+
+  bool changed() const { return d_.any; }
+
+ private:
+  static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
+  // Of a value: whether the node that makes it leaves the loop.
+  bool left(ValueId v, const std::vector<bool>& nodes) const {
+    const std::int32_t n = body_.value(v).node;
+    return n >= 0 && nodes[static_cast<std::size_t>(n)];
+  }
+
+  // The body without what left. Behind the old operands stand what the loop reads of what went before it; behind the old
+  // outputs what the nodes after it read.
+  void build_loop() {
+    ir::Transplant in(body_, loop_);
+    loop_.name = body_.name;
+    std::vector<ValueId> each, same;
+    const auto carry = [&](ValueId v) {
+      if (v == kNone || !left(v, d_.before) || !carried_.insert(v).second) return;
+      (around_->at(v).sequence ? each : same).push_back(v);
+    };
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
+      if (d_.before[n] || d_.after[n]) continue;
+      for (ValueId v : body_.nodes[n].inputs) carry(v);
+    }
+    for (std::size_t s = 0; s < l_.states; ++s) carry(body_.outputs[s].value);
+
+    const auto add_input = [&](std::size_t i) {
+      const ir::Input& old = body_.inputs[i];
+      in.map(old.value, in.builder().input(body_.value(old.value).name, body_.type(old.value)));
+      loop_.inputs.back().below = old.below, loop_.inputs.back().lengths_of = old.lengths_of;
+      if (i < l_.step()) operands_.push_back(scan_.inputs[i]);
+    };
+    const auto add_carried = [&](ValueId v) {
+      in.map(v, in.builder().input(body_.value(v).name, body_.type(v)));
+      operands_.push_back(around_->at(v).value);
+    };
+    for (std::size_t i = 0; i < l_.invariant_begin(); ++i) add_input(i);
+    for (ValueId v : each) add_carried(v);
+    for (std::size_t i = l_.invariant_begin(); i < l_.step(); ++i) add_input(i);
+    for (ValueId v : same) add_carried(v);
+    add_input(l_.step());
+    each_ = l_.each + each.size();
+
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
+      if (!d_.before[n] && !d_.after[n]) in.copy(n);
+    }
+    kept_.assign(scan_.outputs.size(), false);
+    for (std::size_t k = 0; k < body_.outputs.size(); ++k) {
+      const ValueId v = body_.outputs[k].value;
+      // A slice of a sequence that is there outside needs no stack of its own.
+      kept_[k] = k < l_.states || !(left(v, d_.before) || left(v, d_.after) || around_->has(v));
+      if (kept_[k]) loop_.outputs.push_back({body_.outputs[k].name, in(v)});
+      if (kept_[k] && k >= l_.states) stacked_.insert(v);
+    }
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
+      if (!d_.after[n]) continue;
+      for (ValueId v : body_.nodes[n].inputs) {
+        if (v != kNone) hand_out(v, in);
+      }
+    }
+  }
+
+  // A value of the loop that a node after it reads, and that no result has yet.
+  void hand_out(ValueId v, const ir::Transplant& in) {
+    const std::int32_t n = body_.value(v).node;
+    if (left(v, d_.after) || around_->has(v) || v == body_.inputs[l_.step()].value) return;
+    if (n >= 0 && is_scalar_constant(body_, body_.nodes[static_cast<std::size_t>(n)])) return;
+    if (!stacked_.insert(v).second) return;
+    handed_out_.push_back(v);
+    loop_.outputs.push_back({body_.value(v).name, in(v)});
+  }
+
+  void emit_loop() {
+    result_.assign(scan_.outputs.size(), kNone);
+    if (loop_.outputs.empty()) return;  // all of it has left
+    ir::Builder& b = r_.builder();
+    b.set_location(scan_.at);
+    b.set_name(body_.name);
+    const std::vector<ValueId> results = b.scan(operands_, std::move(loop_), l_.states, each_, scan_.attributes.dim("steps"),
+                                                scan_.attributes.boolean("reverse"));
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < scan_.outputs.size(); ++k) {
+      if (!kept_[k]) continue;
+      result_[k] = results[next++];
+      if (k >= l_.states && !around_->has(body_.outputs[k].value)) around_->set(body_.outputs[k].value, {result_[k], true});
+    }
+    for (ValueId v : handed_out_) around_->set(v, {results[next++], true});
+  }
+
+  Rebuild& r_;
+  Node scan_;
+  const Graph& body_;
+  const ScanLayout l_;
+  const Decision d_;
+  std::optional<AroundScan> around_;
+  Graph loop_;
+  std::unordered_set<ValueId> carried_, stacked_;  // into the loop; out of it
+  std::vector<ValueId> operands_, handed_out_;     // handed out: beside the results that there were
+  std::size_t each_ = 0;
+  std::vector<bool> kept_;       // by result: the loop still makes it
+  std::vector<ValueId> result_;  // of those
+};
+
+bool hoist_in(Graph& graph) {
+  bool changed = false;
+  for (Node& node : graph.nodes) {
+    if (ir::is_scan(node)) changed = hoist_in(node.regions[0]) || changed;
+  }
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) { return ir::is_scan(n) && Decision(n).any; })) {
+    return changed;
+  }
+  Rebuild rebuild(graph);
+  for (Node& node : rebuild.old_nodes()) {
+    if (ir::is_scan(node)) {
+      Hoisting(rebuild, std::move(node)).run();
+    } else {
+      rebuild.keep(std::move(node));
+    }
+  }
+  rebuild.finish();
+  return true;
+}
+
+}  // namespace
+
+PassResult hoist(Graph graph) {
+  const bool changed = hoist_in(graph);
+  return {std::move(graph), changed};
+}
+
+}  // namespace graphrun

@@ -1,0 +1,205 @@
+#include "compiler/passes/sink.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "compiler/ir/op.h"
+#include "compiler/ir/sequence.h"
+#include "compiler/passes/around_scan.h"
+#include "compiler/passes/rewrite.h"
+
+namespace graphrun {
+namespace {
+
+using ir::Graph;
+using ir::kNone;
+using ir::Node;
+using ir::ScanLayout;
+using ir::ValueId;
+
+// The terms that a state adds up, where that is all there is to it.
+struct Accumulation {
+  std::size_t state;
+  std::vector<ValueId> go, stay;  // terms
+};
+
+class Accumulations {
+ public:
+  explicit Accumulations(const Node& scan) : body_(scan.regions[0]), l_(scan_layout(scan)), readers_(body_.values.size()) {
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
+      for (ValueId v : body_.nodes[n].inputs) {
+        if (v != kNone) ++readers_[index(v)];
+      }
+    }
+    for (const ir::Output& o : body_.outputs) ++readers_[index(o.value)];
+    for (std::size_t s = 0; s < l_.states; ++s) look_at(s);
+  }
+  std::vector<Accumulation> found;
+
+ private:
+  static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
+  const Node* producer(ValueId v) const {
+    const std::int32_t n = body_.value(v).node;
+    return n < 0 ? nullptr : &body_.nodes[static_cast<std::size_t>(n)];
+  }
+
+  // Takes apart additions that nothing else reads. False: a sum of other types than the state's (broadcast).
+  bool collect(ValueId v, std::vector<ValueId>& terms) const {
+    const Node* node = producer(v);
+    if (!node || node->op->name != "add" || readers_[index(v)] > 1) {
+      terms.push_back(v);
+      return true;
+    }
+    return std::all_of(node->inputs.begin(), node->inputs.end(),
+                       [&](ValueId x) { return body_.type(x) == body_.type(v) && collect(x, terms); });
+  }
+
+  void look_at(std::size_t s) {
+    const ValueId before = body_.inputs[s].value, next = body_.outputs[s].value;
+    if (body_.type(before).type != Type::kFloat || readers_[index(before)] != 1 || before == next) return;
+    std::vector<ValueId> terms;
+    if (!collect(next, terms) || std::count(terms.begin(), terms.end(), before) != 1) return;
+    Accumulation found_here{s, {}, {}};
+    for (ValueId v : terms) {
+      if (v != before) (goes(v) ? found_here.go : found_here.stay).push_back(v);
+    }
+    if (!found_here.go.empty()) found.push_back(std::move(found_here));
+  }
+
+  bool goes(ValueId v) const {
+    const Node* node = producer(v);
+    if (!node || !node->op->sums || readers_[index(v)] != 1) return false;
+    return std::all_of(node->inputs.begin(), node->inputs.end(), [&](ValueId x) { return x == kNone || may_be_kept(x); });
+  }
+  bool may_be_kept(ValueId v) const {
+    for (std::size_t i = l_.each_begin(); i < l_.invariant_begin(); ++i) {
+      if (body_.inputs[i].value == v) return true;
+    }
+    const Shape& shape = body_.type(v).shape;
+    return std::count_if(shape.begin(), shape.end(), [](const Dim& d) { return !d.is_constant(); }) <= 1;
+  }
+
+  const Graph& body_;
+  const ScanLayout l_;
+  std::vector<int> readers_;
+};
+
+// One scan: its body, which hands out more, and the sums behind it.
+class Sinking {
+ public:
+  Sinking(Rebuild& rebuild, Node scan) : r_(rebuild), scan_(std::move(scan)), steps_(scan_.attributes.dim("steps")) {}
+
+  void run() {
+    const std::vector<Accumulation> all = Accumulations(scan_).found;
+    if (all.empty()) return r_.keep(std::move(scan_));
+    r_.rewire(scan_);
+    const ScanLayout l = ir::scan_layout(scan_);
+    Graph& body = scan_.regions[0];
+    for (std::size_t i = l.each_begin(); i < l.invariant_begin(); ++i) outside_[body.inputs[i].value] = scan_.inputs[i];
+    for (std::size_t k = l.states; k < body.outputs.size(); ++k) outside_.emplace(body.outputs[k].value, scan_.outputs[k]);
+    for (const Accumulation& a : all) {
+      for (ValueId v : a.go) hand_out(v);
+    }
+    for (const Accumulation& a : all) {
+      ir::Builder inside(body);
+      ValueId next = body.inputs[a.state].value;
+      for (ValueId v : a.stay) next = add(inside, next, v);
+      body.outputs[a.state].value = next;
+    }
+    const std::vector<ValueId> outputs = scan_.outputs;
+    const Node scan = scan_;  // the body is read below
+    r_.keep(std::move(scan_));
+    for (const Accumulation& a : all) {
+      // The end's name goes to the whole sum, so what the loop still adds up has another.
+      ir::Builder& b = r_.builder();
+      ValueId sum = a.stay.empty() ? scan.inputs[a.state] : outputs[a.state];
+      if (a.stay.empty() && is_zeros(sum)) sum = kNone;
+      for (ValueId v : a.go) {
+        const ValueId term = sum_of(scan, v);
+        sum = sum == kNone ? term : add(b, sum, term);
+      }
+      ends_.emplace_back(outputs[a.state], sum);
+    }
+    for (const auto& [end, sum] : ends_) r_.replace(end, sum);
+  }
+
+ private:
+  ValueId add(ir::Builder& b, ValueId x, ValueId y) {
+    b.set_name("sum");
+    return b.op("add", {x, y});
+  }
+
+  bool is_zeros(ValueId v) const {
+    const Graph& g = r_.builder().graph();
+    return g.value(v).node >= 0 && g.nodes[static_cast<std::size_t>(g.value(v).node)].op->name == "zeros";
+  }
+
+  const Node& term(const Graph& body, ValueId v) const { return body.nodes[static_cast<std::size_t>(body.value(v).node)]; }
+
+  // What a term reads becomes results of the scan, where it is none yet.
+  void hand_out(ValueId v) {
+    Graph& body = scan_.regions[0];
+    for (ValueId x : term(body, v).inputs) {
+      if (x == kNone || outside_.count(x) != 0) continue;
+      ir::TensorType type = body.type(x);
+      type.shape.insert(type.shape.begin(), steps_);
+      body.outputs.push_back({body.value(x).name, x});
+      const ValueId stack = r_.builder().value(body.value(x).name, std::move(type));
+      scan_.outputs.push_back(stack);
+      outside_[x] = stack;
+    }
+  }
+
+  // The op again: over sequences it sums over the steps too.
+  ValueId sum_of(const Node& scan, ValueId v) {
+    const Graph& body = scan.regions[0];
+    const Node& node = term(body, v);
+    std::vector<ValueId> inputs;
+    for (ValueId x : node.inputs) inputs.push_back(x == kNone ? kNone : outside_.at(x));
+    ir::NamedAttributes attributes;
+    for (const auto& [name, value] : node.attributes.all()) attributes.emplace_back(name, value);
+    r_.builder().set_location(node.at);
+    r_.builder().set_name(body.value(v).name);
+    const ValueId sum = r_.builder().node(*node.op, std::move(inputs), attributes)[0];
+    GRAPHRUN_CHECK(r_.builder().graph().type(sum) == body.type(v),
+                   "'" + node.op->name + "' does not sum over leading axes: " + r_.builder().graph().type(sum).str());
+    return sum;
+  }
+
+  Rebuild& r_;
+  Node scan_;
+  const Dim steps_;
+  std::map<ValueId, ValueId> outside_;  // values of the body as sequences
+  std::vector<std::pair<ValueId, ValueId>> ends_;
+};
+
+bool sink_in(Graph& graph) {
+  bool changed = false;
+  for (Node& node : graph.nodes) {
+    if (ir::is_scan(node)) changed = sink_in(node.regions[0]) || changed;
+  }
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(),
+                   [](const Node& n) { return ir::is_scan(n) && !Accumulations(n).found.empty(); })) {
+    return changed;
+  }
+  Rebuild rebuild(graph);
+  for (Node& node : rebuild.old_nodes()) {
+    if (ir::is_scan(node)) {
+      Sinking(rebuild, std::move(node)).run();
+    } else {
+      rebuild.keep(std::move(node));
+    }
+  }
+  rebuild.finish();
+  return true;
+}
+
+}  // namespace
+
+PassResult sink(Graph graph) {
+  const bool changed = sink_in(graph);
+  return {std::move(graph), changed};
+}
+
+}  // namespace graphrun

@@ -30,6 +30,8 @@ struct KernelRequest {
   std::vector<bool> absent_inputs;
   std::vector<TensorView> outputs;
   const SymbolValues* symbols = nullptr;  // for attributes that are Dims
+  std::vector<bool> constant_inputs;      // in a scan's body: the same at every step
+  bool is_constant(std::size_t i) const { return i < constant_inputs.size() && constant_inputs[i]; }
 };
 
 // The operands at run time, aligned to their elements alone. An in-place output may share its input's memory; none else does.
@@ -41,10 +43,27 @@ struct KernelContext {
   RandomState random;
 };
 
+// How threads share a kernel in a scan's body for all steps, so that none waits for another but where it reads what others
+// made: each has a range of columns, the last axis of the results, and keeps it from step to step, with what belongs to it in
+// its core's cache. Ranges begin at multiples of kColumnStep.
+inline constexpr std::int64_t kColumnStep = 16;
+struct ColumnKernel {
+  std::int64_t columns = 0;               // size of the last axis of every result
+  std::vector<bool> reads_other_columns;  // by input: whether a range reads more of it than its own columns
+  // Computes columns [begin, end) of all results; the bits are those of Kernel::run, whatever the ranges.
+  std::function<void(const KernelContext&, std::int64_t begin, std::int64_t end)> run;
+  // Memory that lasts from `prepare` on over all steps; the context's workspace points to it, one for all threads.
+  std::size_t kept = 0;
+  // Called once for each range before the first step, when only constant inputs have data. Null: nothing to prepare.
+  std::function<void(const KernelContext&, std::int64_t begin, std::int64_t end)> prepare;
+};
+
 // A kernel reports a bad index and the like by throwing UserError (kBadData); the executor adds the node's name and place.
 struct Kernel {
   std::function<void(const KernelContext&)> run;
   std::size_t workspace = 0;  // bytes
+  // Where threads can share it by columns; else null.
+  std::shared_ptr<const ColumnKernel> by_columns = nullptr;
 };
 
 using KernelFactory = std::function<Kernel(const KernelRequest&)>;

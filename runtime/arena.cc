@@ -151,14 +151,15 @@ ArenaLayout by_time(const std::vector<ArenaBlock>& blocks) {
 }
 
 // The blocks of a region: its own, then one for each instruction that needs one (a workspace, or a scan's body).
-std::vector<ArenaBlock> blocks_of(const Region& region, const SymbolValues& symbols,
-                                  const std::vector<std::int64_t>& instruction_bytes) {
+std::vector<ArenaBlock> blocks_of(const Region& region, const SymbolValues& symbols, const std::vector<Workspace>& workspaces) {
   std::vector<ArenaBlock> blocks;
   blocks.reserve(region.blocks.size() + region.instructions.size());
   for (const BlockSpec& block : region.blocks) blocks.push_back({block.bytes.evaluate(symbols), block.first, block.last});
   for (std::size_t i = 0; i < region.instructions.size(); ++i) {
     const auto position = static_cast<std::int32_t>(i);
-    blocks.push_back({instruction_bytes[i], position, position});
+    const auto last = static_cast<std::int32_t>(region.instructions.size());
+    blocks.push_back(
+        {workspaces[i].bytes, workspaces[i].throughout ? 0 : position, workspaces[i].throughout ? last : position});
   }
   return blocks;
 }
@@ -182,14 +183,14 @@ ProgramLayout layout(const Program& program, const SymbolValues& symbols, const 
   // Bodies stand after the regions around them: sizes are known from the last to the first, places from the first to the last.
   for (std::size_t r = count; r-- > 0;) {
     const Region& region = program.regions[r];
-    std::vector<std::int64_t> bytes(region.instructions.size(), 0);
-    if (r < workspaces.size()) bytes = workspaces[r];
+    std::vector<Workspace> own(region.instructions.size());
+    if (r < workspaces.size()) own = workspaces[r];
     for (std::size_t i = 0; i < region.instructions.size(); ++i) {
       const Instruction& instruction = region.instructions[i];
       if (instruction.kind != Instruction::Kind::kScan) continue;
-      bytes[i] = result.regions[static_cast<std::size_t>(instruction.scan.region)].bytes;
+      own[i].bytes = result.regions[static_cast<std::size_t>(instruction.scan.region)].bytes;
     }
-    ArenaLayout here = assign_offsets(blocks_of(region, symbols, bytes));
+    ArenaLayout here = assign_offsets(blocks_of(region, symbols, own));
     result.regions[r].bytes = here.peak;
     offsets[r] = std::move(here.offsets);
   }

@@ -25,7 +25,11 @@ struct ArenaLayout {
 ArenaLayout assign_offsets(const std::vector<ArenaBlock>& blocks);
 
 // A region's blocks beyond those that the program names: what its instructions' kernels work in.
-using Workspaces = std::vector<std::vector<std::int64_t>>;  // bytes, by region and instruction
+struct Workspace {
+  std::int64_t bytes = 0;
+  bool throughout = false;  // as long as the region runs, not its instruction alone
+};
+using Workspaces = std::vector<std::vector<Workspace>>;  // by region and instruction
 
 // Where everything of a program lies for given sizes. A scan's body is a block of the region around it.
 struct ProgramLayout {

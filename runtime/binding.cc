@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <new>
+#include <set>
 #include <utility>
 
 #include "runtime/status.h"
+#include "runtime/team.h"
+#include "runtime/threads.h"
 
 namespace graphrun {
 namespace {
@@ -14,20 +17,28 @@ class Binder {
   Binder(const Program& program, const SymbolValues& symbols, Device device)
       : program_(program), symbols_(symbols), device_(device), workspaces_(program.regions.size()) {}
 
-  BoundRegion bind_region(std::size_t index, std::size_t depth);
+  // Slots [constant_begin, constant_end) hold the same at every run of the region until its scan ends.
+  struct ConstantSlots {
+    std::int32_t begin = 0, end = 0;
+  };
+  BoundRegion bind_region(std::size_t index, std::size_t depth, ConstantSlots constant);
   const Workspaces& workspaces() const { return workspaces_; }
   std::size_t deepest() const { return deepest_; }
+  const std::set<std::size_t>& shared() const { return shared_; }
 
  private:
   std::vector<TensorView> sized_values(const Region& region) const;
-  BoundInstruction bind_instruction(const Instruction& instruction, const std::vector<TensorView>& values, std::size_t depth);
-  Kernel make_kernel(const BoundInstruction& bound) const;
+  BoundInstruction bind_instruction(const Instruction& instruction, const std::vector<TensorView>& values,
+                                    const std::vector<bool>& constant, std::size_t depth);
+  Kernel make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant) const;
   std::unique_ptr<BoundScan> bind_scan(const BoundInstruction& bound, std::size_t depth);
+  void reserve_for_team(const BoundScan& scan);
 
   const Program& program_;
   const SymbolValues& symbols_;
   Device device_;
   Workspaces workspaces_;
+  std::set<std::size_t> shared_;  // regions that a team runs
   std::size_t deepest_ = 0;
 };
 
@@ -50,7 +61,128 @@ std::vector<TensorView> Binder::sized_values(const Region& region) const {
   return values;
 }
 
-// Where the operands that lie in slots have their addresses. The instructions must not move from here on.
+BoundRegion Binder::bind_region(std::size_t index, std::size_t depth, ConstantSlots constant) {
+  const Region& source = program_.regions[index];
+  deepest_ = std::max(deepest_, depth);
+  BoundRegion region;
+  region.source = &source;
+  region.index = index;
+  region.depth = depth;
+  const std::vector<TensorView> values = sized_values(source);
+  std::vector<bool> is_constant;
+  for (const ValueSpec& value : source.values) {
+    const Storage& at = value.storage;
+    is_constant.push_back(at.kind == Storage::Kind::kSlot && at.index >= constant.begin && at.index < constant.end);
+  }
+  region.instructions.reserve(source.instructions.size());
+  for (const Instruction& instruction : source.instructions) {
+    region.instructions.push_back(bind_instruction(instruction, values, is_constant, depth));
+    workspaces_[index].push_back({static_cast<std::int64_t>(region.instructions.back().kernel.workspace), false});
+  }
+  index_slots(region);
+  return region;
+}
+
+BoundInstruction Binder::bind_instruction(const Instruction& instruction, const std::vector<TensorView>& values,
+                                          const std::vector<bool>& constant, std::size_t depth) {
+  BoundInstruction bound;
+  bound.source = &instruction;
+  const auto add = [&](std::int32_t v) {
+    bound.operands.push_back(v < 0 ? TensorView{} : values[static_cast<std::size_t>(v)]);
+  };
+  for (std::int32_t v : instruction.inputs) add(v);
+  for (std::int32_t v : instruction.outputs) add(v);
+  if (instruction.kind == Instruction::Kind::kScan) bound.scan = bind_scan(bound, depth);
+  if (instruction.kind != Instruction::Kind::kKernel) return bound;
+  try {
+    bound.kernel = make_kernel(bound, constant);
+  } catch (...) {
+    rethrow_from(instruction);
+  }
+  return bound;
+}
+
+Kernel Binder::make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant) const {
+  const Instruction& instruction = *bound.source;
+  const KernelFactory* factory = KernelRegistry::instance().find(instruction.op, device_);
+  GRAPHRUN_CHECK(factory != nullptr, "no kernel for '" + instruction.op + "'");
+  KernelRequest request;
+  request.attributes = &instruction.attributes;
+  request.inputs.assign(bound.inputs().begin(), bound.inputs().end());
+  request.outputs.assign(bound.outputs().begin(), bound.outputs().end());
+  for (std::int32_t v : instruction.inputs) {
+    request.absent_inputs.push_back(v < 0);
+    request.constant_inputs.push_back(v >= 0 && constant[static_cast<std::size_t>(v)]);
+  }
+  request.symbols = &symbols_;
+  return (*factory)(request);
+}
+
+std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std::size_t depth) {
+  const ScanSpec& spec = bound.source->scan;
+  auto scan = std::make_unique<BoundScan>();
+  const auto varying = static_cast<std::int32_t>(spec.states.size()) + spec.each;
+  const auto operands = static_cast<std::int32_t>(bound.source->inputs.size());
+  scan->body = bind_region(static_cast<std::size_t>(spec.region), depth + 1, {varying, operands});
+  scan->steps = spec.steps.evaluate(symbols_);
+  scan->reverse = spec.reverse;
+  scan->each = static_cast<std::size_t>(spec.each);
+  const std::size_t states = spec.states.size();
+  scan->stacks = bound.source->outputs.size() - states;
+  const auto stride = [&](const TensorView& sequence) {
+    GRAPHRUN_CHECK(!sequence.sizes.empty() && sequence.sizes[0] == scan->steps, "scan: a sequence of other than its steps");
+    return scan->steps == 0 ? 0 : sequence.bytes() / static_cast<std::size_t>(scan->steps);
+  };
+  for (std::size_t s = 0; s < states; ++s) scan->states.push_back({spec.states[s], bound.inputs()[s].bytes(), nullptr});
+  for (std::size_t e = 0; e < scan->each; ++e) scan->each_stride.push_back(stride(bound.inputs()[states + e]));
+  for (std::size_t k = 0; k < scan->stacks; ++k) scan->stack_stride.push_back(stride(bound.outputs()[states + k]));
+  if (can_share(*scan)) reserve_for_team(*scan);
+  return scan;
+}
+
+// What the members' kernels keep from step to step, instead of what a run of one needs.
+void Binder::reserve_for_team(const BoundScan& scan) {
+  shared_.insert(scan.body.index);
+  std::vector<Workspace>& own = workspaces_[scan.body.index];
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const auto& kernel = scan.body.instructions[i].kernel;
+    const std::size_t kept = kernel.by_columns ? kernel.by_columns->kept : 0;
+    own[i] = {static_cast<std::int64_t>(std::max(kept, kernel.workspace)), true};
+  }
+}
+
+void rebase_region(BoundRegion& region, const ProgramLayout& layout, char* arena) {
+  const ProgramLayout::Region& place = layout.regions[region.index];
+  const auto block = [&](std::int32_t index) { return arena + place.blocks[static_cast<std::size_t>(index)]; };
+  for (std::size_t i = 0; i < region.instructions.size(); ++i) {
+    BoundInstruction& bound = region.instructions[i];
+    const Instruction& source = *bound.source;
+    for (std::size_t o = 0; o < bound.operands.size(); ++o) {
+      const std::int32_t v = o < source.inputs.size() ? source.inputs[o] : source.outputs[o - source.inputs.size()];
+      if (v < 0) continue;
+      const Storage& storage = region.source->values[static_cast<std::size_t>(v)].storage;
+      if (storage.kind == Storage::Kind::kBlock) bound.operands[o].data = block(storage.index);
+    }
+    bound.workspace = arena + place.workspaces[i];
+    if (!bound.scan) continue;
+    BoundScan& scan = *bound.scan;
+    rebase_region(scan.body, layout, arena);
+    if (scan.team) {
+      for (const auto& member : scan.team->members) rebase_region(member->body, layout, arena);
+    }
+    const ProgramLayout::Region& body = layout.regions[scan.body.index];
+    for (BoundScan::State& state : scan.states) {
+      if (state.spec.mode != StateSpec::Mode::kAlternate) continue;
+      state.block = arena + body.blocks[static_cast<std::size_t>(state.spec.index)];
+    }
+  }
+}
+
+}  // namespace
+
+BoundScan::BoundScan() = default;
+BoundScan::~BoundScan() = default;
+
 void index_slots(BoundRegion& region) {
   const std::vector<ValueSpec>& values = region.source->values;
   const auto for_each_slot = [&](auto visit) {
@@ -72,95 +204,14 @@ void index_slots(BoundRegion& region) {
   for_each_slot([&](std::size_t slot, void** address) { region.slot_addresses[at[slot]++] = address; });
 }
 
-BoundRegion Binder::bind_region(std::size_t index, std::size_t depth) {
-  const Region& source = program_.regions[index];
-  deepest_ = std::max(deepest_, depth);
-  BoundRegion region;
-  region.source = &source;
-  region.index = index;
-  region.depth = depth;
-  const std::vector<TensorView> values = sized_values(source);
-  region.instructions.reserve(source.instructions.size());
-  for (const Instruction& instruction : source.instructions) {
-    region.instructions.push_back(bind_instruction(instruction, values, depth));
-    workspaces_[index].push_back(static_cast<std::int64_t>(region.instructions.back().kernel.workspace));
-  }
-  index_slots(region);
-  return region;
-}
+namespace {
 
-BoundInstruction Binder::bind_instruction(const Instruction& instruction, const std::vector<TensorView>& values,
-                                          std::size_t depth) {
-  BoundInstruction bound;
-  bound.source = &instruction;
-  const auto add = [&](std::int32_t v) {
-    bound.operands.push_back(v < 0 ? TensorView{} : values[static_cast<std::size_t>(v)]);
-  };
-  for (std::int32_t v : instruction.inputs) add(v);
-  for (std::int32_t v : instruction.outputs) add(v);
-  if (instruction.kind == Instruction::Kind::kScan) bound.scan = bind_scan(bound, depth);
-  if (instruction.kind != Instruction::Kind::kKernel) return bound;
-  try {
-    bound.kernel = make_kernel(bound);
-  } catch (...) {
-    rethrow_from(instruction);
-  }
-  return bound;
-}
-
-Kernel Binder::make_kernel(const BoundInstruction& bound) const {
-  const Instruction& instruction = *bound.source;
-  const KernelFactory* factory = KernelRegistry::instance().find(instruction.op, device_);
-  GRAPHRUN_CHECK(factory != nullptr, "no kernel for '" + instruction.op + "'");
-  KernelRequest request;
-  request.attributes = &instruction.attributes;
-  request.inputs.assign(bound.inputs().begin(), bound.inputs().end());
-  request.outputs.assign(bound.outputs().begin(), bound.outputs().end());
-  for (std::int32_t v : instruction.inputs) request.absent_inputs.push_back(v < 0);
-  request.symbols = &symbols_;
-  return (*factory)(request);
-}
-
-std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std::size_t depth) {
-  const ScanSpec& spec = bound.source->scan;
-  auto scan = std::make_unique<BoundScan>();
-  scan->body = bind_region(static_cast<std::size_t>(spec.region), depth + 1);
-  scan->steps = spec.steps.evaluate(symbols_);
-  scan->reverse = spec.reverse;
-  scan->each = static_cast<std::size_t>(spec.each);
-  const std::size_t states = spec.states.size();
-  scan->stacks = bound.source->outputs.size() - states;
-  const auto stride = [&](const TensorView& sequence) {
-    GRAPHRUN_CHECK(!sequence.sizes.empty() && sequence.sizes[0] == scan->steps, "scan: a sequence of other than its steps");
-    return scan->steps == 0 ? 0 : sequence.bytes() / static_cast<std::size_t>(scan->steps);
-  };
-  for (std::size_t s = 0; s < states; ++s) scan->states.push_back({spec.states[s], bound.inputs()[s].bytes(), nullptr});
-  for (std::size_t e = 0; e < scan->each; ++e) scan->each_stride.push_back(stride(bound.inputs()[states + e]));
-  for (std::size_t k = 0; k < scan->stacks; ++k) scan->stack_stride.push_back(stride(bound.outputs()[states + k]));
-  return scan;
-}
-
-void rebase_region(BoundRegion& region, const ProgramLayout& layout, char* arena) {
-  const ProgramLayout::Region& place = layout.regions[region.index];
-  const auto block = [&](std::int32_t index) { return arena + place.blocks[static_cast<std::size_t>(index)]; };
-  for (std::size_t i = 0; i < region.instructions.size(); ++i) {
-    BoundInstruction& bound = region.instructions[i];
-    const Instruction& source = *bound.source;
-    for (std::size_t o = 0; o < bound.operands.size(); ++o) {
-      const std::int32_t v = o < source.inputs.size() ? source.inputs[o] : source.outputs[o - source.inputs.size()];
-      if (v < 0) continue;
-      const Storage& storage = region.source->values[static_cast<std::size_t>(v)].storage;
-      if (storage.kind == Storage::Kind::kBlock) bound.operands[o].data = block(storage.index);
-    }
-    bound.workspace = arena + place.workspaces[i];
+// Teams come last: where threads have to meet shows in the places of what they compute.
+void make_teams(BoundRegion& region, const ProgramLayout& layout, const std::set<std::size_t>& shared) {
+  for (BoundInstruction& bound : region.instructions) {
     if (!bound.scan) continue;
-    BoundScan& scan = *bound.scan;
-    rebase_region(scan.body, layout, arena);
-    const ProgramLayout::Region& body = layout.regions[scan.body.index];
-    for (BoundScan::State& state : scan.states) {
-      if (state.spec.mode != StateSpec::Mode::kAlternate) continue;
-      state.block = arena + body.blocks[static_cast<std::size_t>(state.spec.index)];
-    }
+    make_teams(bound.scan->body, layout, shared);
+    if (shared.count(bound.scan->body.index) != 0) bound.scan->team = make_team(*bound.scan, layout, threads());
   }
 }
 
@@ -170,8 +221,9 @@ std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbol
   auto binding = std::make_unique<Binding>();
   binding->symbols = symbols;
   Binder binder(program, binding->symbols, device);
-  binding->root = binder.bind_region(0, 0);
+  binding->root = binder.bind_region(0, 0, {});
   binding->layout = layout(program, binding->symbols, binder.workspaces());
+  make_teams(binding->root, binding->layout, binder.shared());
   binding->scan_steps.assign(binder.deepest(), 0);
   return binding;
 }

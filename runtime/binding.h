@@ -15,6 +15,7 @@
 namespace graphrun {
 
 struct BoundScan;
+struct Team;
 
 struct BoundInstruction {
   const Instruction* source = nullptr;
@@ -54,6 +55,10 @@ struct BoundScan {
   bool reverse = false;
   std::vector<std::size_t> each_stride, stack_stride;  // bytes from one step to the next
   std::int32_t position = 0;                           // of the step under way: what the body reads as its number
+  std::unique_ptr<Team> team;                          // where threads share the body by columns (runtime/team.h); else null
+
+  BoundScan();
+  ~BoundScan();
 };
 
 struct Binding {
@@ -69,6 +74,9 @@ std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbol
 
 // Puts the binding's addresses into an arena of at least layout.bytes.
 void rebase(Binding& binding, void* arena);
+
+// Where the operands that lie in slots have their addresses. The instructions must not move from here on.
+void index_slots(BoundRegion& region);
 
 // Rethrows the exception under way with the node's name and place: a UserError as one, no memory as UserError (kNoRoom),
 // anything else as InternalError.

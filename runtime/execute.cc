@@ -1,14 +1,39 @@
 #include "runtime/execute.h"
 
+#include <omp.h>
+
+#include <atomic>
 #include <cstring>
+#include <exception>
 
 #include "runtime/profiler.h"
+#include "runtime/team.h"
 
 namespace graphrun {
 namespace {
 
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
+}
+
+KernelContext kernel_context(const BoundInstruction& bound, std::size_t depth, const RunContext& context) {
+  return {&bound.source->attributes,
+          bound.inputs(),
+          bound.outputs(),
+          bound.workspace,
+          {context.seed, context.step, {context.scan_steps, depth}}};
+}
+
+void run_instruction(BoundInstruction& bound, std::size_t depth, const RunContext& context);
+
+// The exception under way as a region's run would throw it.
+std::exception_ptr failure_of(const BoundInstruction* current) {
+  if (current == nullptr || current->source->kind != Instruction::Kind::kKernel) return std::current_exception();
+  try {
+    rethrow_from(*current->source);
+  } catch (...) {
+    return std::current_exception();
+  }
 }
 
 // A scan under way: the addresses of what its body reads and writes at each step.
@@ -24,27 +49,122 @@ class ScanRun {
 
   void run() {
     begin();
-    std::int64_t before = -1;  // the position of the step before
     for (std::int64_t k = 0; k < scan_.steps; ++k) {
-      const std::int64_t position = scan_.reverse ? scan_.steps - 1 - k : k;
-      for (std::size_t e = 0; e < scan_.each; ++e) {
-        const std::size_t operand = scan_.states.size() + e;
-        body_.set_slot(operand, slice(inputs_[operand], scan_.each_stride[e], position));
-      }
-      for (std::size_t s = 0; s < scan_.states.size(); ++s) set_state(s, k, before);
-      for (std::size_t o = 0; o < scan_.stacks; ++o) {
-        const std::size_t result = scan_.states.size() + o;
-        body_.set_slot(first_result_ + result, slice(outputs_[result], scan_.stack_stride[o], position));
-      }
-      scan_.position = static_cast<std::int32_t>(position);
-      context_.scan_steps[body_.depth - 1] = position;
+      set_step(body_, k);
+      scan_.position = position_of(k);
+      context_.scan_steps[body_.depth - 1] = scan_.position;
       run_region(body_, context_);
-      before = position;
     }
-    finish(before);
+    finish();
+  }
+
+  // The members of the team side by side, or one after the other where there are no threads for them.
+  void run_team() {
+    Team& team = *scan_.team;
+    begin();
+    const auto members = static_cast<int>(team.members.size());
+    Barrier barrier(members);
+    TeamFailure failure;
+#pragma omp parallel num_threads(members) if (members > 1)
+    {
+      if (omp_get_num_threads() == members) {
+        run_members(omp_get_thread_num(), 1, &barrier, failure);
+      } else if (omp_get_thread_num() == 0) {
+        run_members(0, members, nullptr, failure);
+      }
+    }
+    if (failure.what) std::rethrow_exception(failure.what);
+    finish();
   }
 
  private:
+  struct TeamFailure {
+    std::atomic<bool> any{false};
+    std::exception_ptr what;  // of the one that set `any`
+  };
+
+  std::int32_t position_of(std::int64_t k) const { return static_cast<std::int32_t>(scan_.reverse ? scan_.steps - 1 - k : k); }
+
+  // Where the k-th step to run finds its operands and leaves its results.
+  void set_step(BoundRegion& body, std::int64_t k) const {
+    const std::int64_t position = position_of(k);
+    for (std::size_t e = 0; e < scan_.each; ++e) {
+      const std::size_t operand = scan_.states.size() + e;
+      body.set_slot(operand, slice(inputs_[operand], scan_.each_stride[e], position));
+    }
+    for (std::size_t s = 0; s < scan_.states.size(); ++s) set_state(body, s, k);
+    for (std::size_t o = 0; o < scan_.stacks; ++o) {
+      const std::size_t result = scan_.states.size() + o;
+      body.set_slot(first_result_ + result, slice(outputs_[result], scan_.stack_stride[o], position));
+    }
+  }
+
+  // Members [first, first + count) of the team on this thread; they meet the others at the barrier, if there are others.
+  void run_members(int first, int count, Barrier* barrier, TeamFailure& failure) {
+    Team& team = *scan_.team;
+    const BoundInstruction* current = nullptr;
+    try {
+      for (int m = first; m < first + count; ++m) prepare(*team.members[static_cast<std::size_t>(m)], current);
+      for (std::int64_t k = 0; k < scan_.steps; ++k) {
+        for (int m = first; m < first + count; ++m) {
+          Team::Member& member = *team.members[static_cast<std::size_t>(m)];
+          set_step(member.body, k);
+          member.position = position_of(k);
+        }
+        if (first == 0) context_.scan_steps[body_.depth - 1] = position_of(k);
+        for (std::size_t i = 0; i < body_.instructions.size(); ++i) {
+          if (team.meet_before[i] && barrier != nullptr) barrier->wait();
+          if (failure.any.load(std::memory_order_relaxed)) break;
+          for (int m = first; m < first + count; ++m) run_share(m, i, current);
+        }
+      }
+    } catch (...) {
+      if (!failure.any.exchange(true)) failure.what = failure_of(current);
+      // The others must not wait for a thread that is gone.
+      if (barrier != nullptr) barrier->leave();
+    }
+  }
+
+  void prepare(Team::Member& member, const BoundInstruction*& current) const {
+    set_constants(member.body);
+    member.body.set_slot(inputs_.size(), &member.position);
+    for (std::size_t i = 0; i < member.body.instructions.size(); ++i) {
+      BoundInstruction& bound = member.body.instructions[i];
+      const ColumnRange& range = member.ranges[i];
+      if (!bound.kernel.by_columns || !bound.kernel.by_columns->prepare || range.begin == range.end) continue;
+      current = &bound;
+      bound.kernel.by_columns->prepare(kernel_context(bound, body_.depth, context_), range.begin, range.end);
+    }
+  }
+
+  void run_share(int m, std::size_t i, const BoundInstruction*& current) const {
+    Team::Member& member = *scan_.team->members[static_cast<std::size_t>(m)];
+    BoundInstruction& bound = member.body.instructions[i];
+    const ColumnRange& range = member.ranges[i];
+    current = &bound;
+    const std::int64_t start = m != 0 || context_.profiler == nullptr ? 0 : Profiler::now();
+    if (range.begin < range.end && bound.kernel.by_columns) {
+      bound.kernel.by_columns->run(kernel_context(bound, body_.depth, context_), range.begin, range.end);
+    } else if (range.begin < range.end) {
+      copy_columns(bound, range);
+    } else if (m == 0) {
+      run_instruction(bound, body_.depth, context_);
+    }
+    if (m == 0 && context_.profiler != nullptr) {
+      context_.profiler->record(bound.source->name, bound.source->op, start, Profiler::now());
+    }
+  }
+
+  static void copy_columns(const BoundInstruction& bound, const ColumnRange& range) {
+    const TensorView &from = bound.operands[0], &to = bound.operands[1];
+    const std::size_t element = size_of(from.dtype), row = static_cast<std::size_t>(from.sizes.back()) * element;
+    const std::size_t begin = static_cast<std::size_t>(range.begin) * element;
+    const std::size_t bytes = static_cast<std::size_t>(range.end - range.begin) * element;
+    for (std::size_t at = begin; at < from.bytes(); at += row) {
+      copy_bytes(static_cast<char*>(to.data) + at, static_cast<const char*>(from.data) + at, bytes);
+    }
+  }
+
   static char* slice(const TensorView& sequence, std::size_t stride, std::int64_t position) {
     if (!sequence.present()) return nullptr;  // a stack that nobody reads
     return static_cast<char*>(sequence.data) + stride * static_cast<std::size_t>(position);
@@ -52,25 +172,28 @@ class ScanRun {
 
   // What stays the same at every step.
   void begin() {
-    for (std::size_t i = scan_.states.size() + scan_.each; i < inputs_.size(); ++i) body_.set_slot(i, inputs_[i].data);
+    set_constants(body_);
     body_.set_slot(inputs_.size(), &scan_.position);
     for (std::size_t s = 0; s < scan_.states.size(); ++s) {
-      if (scan_.states[s].spec.mode != StateSpec::Mode::kInPlace) continue;
-      copy_bytes(outputs_[s].data, inputs_[s].data, scan_.states[s].bytes);
-      body_.set_slot(s, outputs_[s].data);
+      if (scan_.states[s].spec.mode == StateSpec::Mode::kInPlace) {
+        copy_bytes(outputs_[s].data, inputs_[s].data, scan_.states[s].bytes);
+      }
     }
+  }
+  void set_constants(BoundRegion& body) const {
+    for (std::size_t i = scan_.states.size() + scan_.each; i < inputs_.size(); ++i) body.set_slot(i, inputs_[i].data);
   }
 
   // Where the k-th step to run reads state s and leaves its next value.
-  void set_state(std::size_t s, std::int64_t k, std::int64_t before) {
+  void set_state(BoundRegion& body, std::size_t s, std::int64_t k) const {
     const BoundScan::State& state = scan_.states[s];
     switch (state.spec.mode) {
-      case StateSpec::Mode::kInPlace: return;
+      case StateSpec::Mode::kInPlace: body.set_slot(s, outputs_[s].data); return;
       case StateSpec::Mode::kAlternate:
-        body_.set_slot(s, k == 0 ? inputs_[s].data : written(s, k - 1));
-        body_.set_slot(first_result_ + s, written(s, k));
+        body.set_slot(s, k == 0 ? inputs_[s].data : written(s, k - 1));
+        body.set_slot(first_result_ + s, written(s, k));
         return;
-      case StateSpec::Mode::kStacked: body_.set_slot(s, k == 0 ? inputs_[s].data : stacked(state, before)); return;
+      case StateSpec::Mode::kStacked: body.set_slot(s, k == 0 ? inputs_[s].data : stacked(state, position_of(k - 1))); return;
     }
   }
 
@@ -83,14 +206,14 @@ class ScanRun {
     return slice(outputs_[scan_.states.size() + o], scan_.stack_stride[o], position);
   }
 
-  void finish(std::int64_t last) {
+  void finish() {
     for (std::size_t s = 0; s < scan_.states.size(); ++s) {
       const BoundScan::State& state = scan_.states[s];
       if (!outputs_[s].present()) continue;
       if (scan_.steps == 0) {
         copy_bytes(outputs_[s].data, inputs_[s].data, state.bytes);
       } else if (state.spec.mode == StateSpec::Mode::kStacked) {
-        copy_bytes(outputs_[s].data, stacked(state, last), state.bytes);
+        copy_bytes(outputs_[s].data, stacked(state, position_of(scan_.steps - 1)), state.bytes);
       }
     }
   }
@@ -104,14 +227,12 @@ class ScanRun {
 
 void run_instruction(BoundInstruction& bound, std::size_t depth, const RunContext& context) {
   switch (bound.source->kind) {
-    case Instruction::Kind::kKernel:
-      bound.kernel.run({&bound.source->attributes,
-                        bound.inputs(),
-                        bound.outputs(),
-                        bound.workspace,
-                        {context.seed, context.step, {context.scan_steps, depth}}});
+    case Instruction::Kind::kKernel: bound.kernel.run(kernel_context(bound, depth, context)); return;
+    case Instruction::Kind::kScan: {
+      ScanRun scan(bound, context);
+      bound.scan->team ? scan.run_team() : scan.run();
       return;
-    case Instruction::Kind::kScan: ScanRun(bound, context).run(); return;
+    }
     case Instruction::Kind::kCopy:
       copy_bytes(bound.operands[1].data, bound.operands[0].data, bound.operands[0].bytes());
       return;

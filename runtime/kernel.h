@@ -45,12 +45,14 @@ struct KernelContext {
 
 // How threads share a kernel in a scan's body for all steps, so that none waits for another but where it reads what others
 // made: each has a range of columns, the last axis of the results, and keeps it from step to step, with what belongs to it in
-// its core's cache. Ranges begin at multiples of kColumnStep.
+// its core's cache. Ranges begin at multiples of kColumnStep, and of the step of every kernel that shares the loop.
 inline constexpr std::int64_t kColumnStep = 16;
 struct ColumnKernel {
   std::int64_t columns = 0;               // size of the last axis of every result
+  std::int64_t step = kColumnStep;        // a multiple of kColumnStep
+  double operations = 0;                  // about how many a run takes, to tell what is worth sharing; 0: one an element
   std::vector<bool> reads_other_columns;  // by input: whether a range reads more of it than its own columns
-  // Computes columns [begin, end) of all results; the bits are those of Kernel::run, whatever the ranges.
+  // Computes columns [begin, end) of all results; the bits of a column do not depend on the range.
   std::function<void(const KernelContext&, std::int64_t begin, std::int64_t end)> run;
   // Memory that lasts from `prepare` on over all steps; the context's workspace points to it, one for all threads.
   std::size_t kept = 0;

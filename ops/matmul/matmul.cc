@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "compiler/ir/sequence.h"
+#include "ops/matmul/packed.h"
 #include "ops/matmul/product.h"
 #include "ops/schema.h"
 #include "runtime/threads.h"
@@ -76,6 +77,38 @@ std::vector<std::int64_t> batch_offsets(const Sizes& all, const Sizes& own, std:
   return offsets;
 }
 
+// A product of rows with a matrix that stays the same over the steps of a loop. Made for float64 too, which only tests run: a
+// loop's body shares all of its kernels or none.
+std::shared_ptr<const ColumnKernel> columns_of(DType dtype, const Product& p) {
+  auto kernel = std::make_shared<ColumnKernel>();
+  kernel->columns = p.n;
+  kernel->operations = p.operations();
+  kernel->reads_other_columns = {true, false};
+  const auto packed = std::make_shared<const PackedProduct>(p);
+  if (dtype == DType::kFloat32 && packed->available()) {
+    kernel->step = packed->panel();
+    kernel->kept = static_cast<std::size_t>(packed->packed_floats()) * sizeof(float);
+    kernel->prepare = [packed](const KernelContext& c, std::int64_t begin, std::int64_t end) {
+      packed->pack(c.inputs[1].as<const float>(), static_cast<float*>(c.workspace), begin, end);
+    };
+    kernel->run = [packed](const KernelContext& c, std::int64_t begin, std::int64_t end) {
+      packed->multiply(c.inputs[0].as<const float>(), static_cast<const float*>(c.workspace), c.outputs[0].as<float>(), begin,
+                       end);
+    };
+    return kernel;
+  }
+  kernel->prepare = [](const KernelContext&, std::int64_t, std::int64_t) {};
+  kernel->run = [p, dtype](const KernelContext& c, std::int64_t begin, std::int64_t end) {
+    const ProductBlock block{0, p.m, begin, end - begin};
+    if (dtype == DType::kFloat32) {
+      multiply_plainly(p, block, c.inputs[0].as<const float>(), c.inputs[1].as<const float>(), c.outputs[0].as<float>());
+    } else {
+      multiply_plainly(p, block, c.inputs[0].as<const double>(), c.inputs[1].as<const double>(), c.outputs[0].as<double>());
+    }
+  };
+  return kernel;
+}
+
 Kernel bind_matmul(const KernelRequest& request) {
   Sizes a = request.inputs.at(0).sizes, b = request.inputs.at(1).sizes, y = request.outputs.at(0).sizes;
   Product p;
@@ -91,7 +124,11 @@ Kernel bind_matmul(const KernelRequest& request) {
   // One factor for the whole batch: its rows follow each other, so all is one product.
   if (!p.transpose_a && element_count(b_lead) == 1 && element_count(a_lead) == products) {
     p.m *= products;
-    return kernel_of(request.outputs[0].dtype, p, {{0, 0}});
+    Kernel kernel = kernel_of(request.outputs[0].dtype, p, {{0, 0}});
+    if (request.is_constant(1) && !b_is_vector && p.m > 0 && p.n > 0 && p.k > 0) {
+      kernel.by_columns = columns_of(request.outputs[0].dtype, p);
+    }
+    return kernel;
   }
   const std::vector<std::int64_t> a_at = batch_offsets(batch, a_lead, p.m * p.k),
                                   b_at = batch_offsets(batch, b_lead, p.k * p.n);

@@ -115,7 +115,7 @@ TEST(Layout, PutsAScansBodyIntoTheRegionAroundIt) {
   program.regions[1].instructions.resize(1);
   program.regions[1].blocks = {{Dim(Symbol::named("batch")) * Dim(640), 0, 0}};
 
-  const ProgramLayout placed = layout(program, {{Symbol::named("batch"), 2}}, {{0, 0, 6400}, {64}});
+  const ProgramLayout placed = layout(program, {{Symbol::named("batch"), 2}}, {{{0}, {0}, {6400}}, {{64}}});
   EXPECT_EQ(placed.regions[1].bytes, 1280 + 64);
   const std::int64_t begin = placed.regions[1].base, end = begin + placed.regions[1].bytes;
   for (std::size_t b = 0; b < 2; ++b) {

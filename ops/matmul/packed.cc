@@ -1,0 +1,67 @@
+#include "ops/matmul/packed.h"
+
+#include <algorithm>
+
+#include "runtime/kernel.h"
+
+#if defined(__x86_64__)
+#include <libxsmm.h>
+#endif
+
+namespace graphrun {
+namespace {
+
+// Few rows need wide panels, so that enough sums are under way at once; else three AVX-512 vectors or six of AVX2 fill the
+// registers, with eight rows. A narrow matrix has narrow panels: it is shared out in them.
+std::int64_t panel_for(const Product& p) {
+  if (p.m <= 4 && p.n >= 256) return 4 * kColumnStep;
+  return p.n >= 480 ? 3 * kColumnStep : kColumnStep;
+}
+
+}  // namespace
+
+PackedProduct::Code PackedProduct::code_for(std::int64_t width) const {
+#if defined(__x86_64__)
+  if (width <= 0) return nullptr;
+  const auto as_int = [](std::int64_t x) { return static_cast<int>(x); };
+  const int lda = as_int(width), ldb = as_int(product_.k), ldc = as_int(product_.n), flags = LIBXSMM_GEMM_FLAG_NONE,
+            prefetch = LIBXSMM_PREFETCH_NONE;
+  const float alpha = 1, beta = 0;
+  return libxsmm_smmdispatch(as_int(width), as_int(product_.m), as_int(product_.k), &lda, &ldb, &ldc, &alpha, &beta, &flags,
+                             &prefetch);
+#else
+  (void)width;
+  return nullptr;
+#endif
+}
+
+PackedProduct::PackedProduct(const Product& product) : product_(product), panel_(panel_for(product)) {
+  if (product.m <= 0 || product.n <= 0 || product.k <= 0 || product.transpose_a) return;
+  whole_ = code_for(panel_);
+  last_ = code_for(product.n % panel_);
+  if (last_ == nullptr && product.n % panel_ != 0) whole_ = nullptr;
+}
+
+void PackedProduct::pack(const float* b, float* packed, std::int64_t begin, std::int64_t end) const {
+  const std::int64_t k = product_.k;
+  for (std::int64_t column = begin; column < end; column += panel_) {
+    const std::int64_t width = std::min(panel_, end - column);
+    float* panel = packed + column * k;
+    for (std::int64_t i = 0; i < k; ++i) {
+      if (product_.transpose_b) {
+        for (std::int64_t j = 0; j < width; ++j) panel[i * width + j] = b[(column + j) * k + i];
+      } else {
+        std::copy_n(b + i * product_.n + column, width, panel + i * width);
+      }
+    }
+  }
+}
+
+void PackedProduct::multiply(const float* a, const float* packed, float* c, std::int64_t begin, std::int64_t end) const {
+  for (std::int64_t column = begin; column < end; column += panel_) {
+    const Code code = end - column >= panel_ ? whole_ : last_;
+    code(packed + column * product_.k, a, c + column);
+  }
+}
+
+}  // namespace graphrun

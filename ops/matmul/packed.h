@@ -1,0 +1,35 @@
+// A matrix packed for products with few rows, again and again: recurrent weights, over all steps of a loop.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/matmul/product.h"
+
+namespace graphrun {
+
+// C [m, n] = A [m, k] · op(B) [k, n] in float32, op(B) in panels of columns that a core reads from end to end. Made when a
+// kernel is bound: libxsmm writes machine code for these sizes then (on x86; elsewhere there is none).
+class PackedProduct {
+ public:
+  explicit PackedProduct(const Product& product);
+  // Whether there is code for it.
+  bool available() const { return whole_ != nullptr; }
+
+  std::int64_t packed_floats() const { return product_.n * product_.k; }
+  // The columns of a panel. Ranges of columns begin at multiples of it, so that a column is always computed by the same code.
+  std::int64_t panel() const { return panel_; }
+  // Packs columns [begin, end) of op(B) into their place in `packed`.
+  void pack(const float* b, float* packed, std::int64_t begin, std::int64_t end) const;
+  void multiply(const float* a, const float* packed, float* c, std::int64_t begin, std::int64_t end) const;
+
+ private:
+  // panel [k, width] in place of libxsmm's A, our A in place of its B: it counts columns first.
+  using Code = void (*)(const float* panel, const float* a, float* c, ...);
+  Code code_for(std::int64_t width) const;
+
+  Product product_;
+  std::int64_t panel_;
+  Code whole_ = nullptr, last_ = nullptr;  // for a panel; for the matrix's last columns, fewer
+};
+
+}  // namespace graphrun

@@ -1,0 +1,217 @@
+#include "runtime/team.h"
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace graphrun {
+namespace {
+
+constexpr int kSpins = 4000;                     // before the core is given away: some microseconds
+constexpr std::int64_t kFewestSteps = 3;         // below, packing weights costs more than it brings
+constexpr std::size_t kMostInstructions = 2000;  // each is held against all others
+constexpr std::size_t kSmall = 256;              // bytes of results that one thread may as well make alone
+constexpr double kWorkOfMember = 150e3;          // operations of a step that are worth a thread of their own
+
+void pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
+}
+
+std::size_t result_bytes(const BoundInstruction& bound) {
+  std::size_t bytes = 0;
+  for (const TensorView& result : bound.outputs()) bytes += result.bytes();
+  return bytes;
+}
+
+// Columns by which threads share the instruction; 0: one does it alone.
+std::int64_t shared_columns(const BoundInstruction& bound) {
+  if (bound.source->kind == Instruction::Kind::kCopy) {
+    const Sizes& sizes = bound.outputs()[0].sizes;
+    return sizes.empty() ? 0 : sizes.back();
+  }
+  return bound.kernel.by_columns ? bound.kernel.by_columns->columns : 0;
+}
+
+double operations_of(const BoundInstruction& bound) {
+  const double given = bound.kernel.by_columns ? bound.kernel.by_columns->operations : 0;
+  if (given > 0) return given;
+  double elements = 0;
+  for (const TensorView& result : bound.outputs()) elements += static_cast<double>(result.count());
+  return elements;
+}
+
+// What an instruction does to memory at one step, as far as other threads may notice.
+struct Access {
+  bool slot = false;
+  std::int64_t begin = 0, end = 0;  // of memory in the arena; a slot's name twice
+  bool write = false;
+  bool own = false;            // of its own columns alone
+  std::int64_t row_bytes = 0;  // of those columns' tensor: equal ones are cut alike
+};
+
+bool meet(const Access& a, const Access& b) {
+  if ((!a.write && !b.write) || a.slot != b.slot) return false;
+  const bool overlap = a.slot ? a.begin == b.begin : a.begin < b.end && b.begin < a.end;
+  const bool same_cut = a.own && b.own && a.begin == b.begin && a.row_bytes == b.row_bytes;
+  return overlap && !same_cut;
+}
+
+// Finds where threads must meet, by going through the steps until nothing new shows: an instruction that touches what another
+// thread touched since they last met, and one of the two writes, waits for all.
+class Meetings {
+ public:
+  Meetings(const BoundScan& scan, const ProgramLayout& layout)
+      : scan_(scan), body_(scan.body), place_(layout.regions[scan.body.index]), meet_before_(body_.instructions.size(), 0) {}
+
+  std::vector<char> find() {
+    // The names of slots go round in two steps; what one round finds holds for the next.
+    for (int k = 0; k < 6; ++k) {
+      for (std::size_t i = 0; i < body_.instructions.size(); ++i) {
+        const std::vector<Access> now = accesses(body_.instructions[i], k);
+        if (meet_before_[i] || touches(now)) {
+          meet_before_[i] = 1;
+          since_.clear();
+        }
+        since_.insert(since_.end(), now.begin(), now.end());
+      }
+    }
+    return meet_before_;
+  }
+
+ private:
+  bool touches(const std::vector<Access>& now) const {
+    return std::any_of(now.begin(), now.end(), [&](const Access& a) {
+      return std::any_of(since_.begin(), since_.end(), [&](const Access& b) { return meet(a, b); });
+    });
+  }
+
+  std::vector<Access> accesses(const BoundInstruction& bound, int k) const {
+    std::vector<Access> out;
+    const Instruction& source = *bound.source;
+    const std::int64_t columns = shared_columns(bound);
+    for (std::size_t o = 0; o < bound.operands.size(); ++o) {
+      const bool input = o < source.inputs.size();
+      const std::int32_t v = input ? source.inputs[o] : source.outputs[o - source.inputs.size()];
+      if (v < 0) continue;
+      const TensorView& operand = bound.operands[o];
+      Access a = place_of(body_.source->values[static_cast<std::size_t>(v)].storage, operand, k);
+      a.write = !input;
+      const auto& kernel = bound.kernel.by_columns;
+      const bool reads_others = input && kernel && o < kernel->reads_other_columns.size() && kernel->reads_other_columns[o];
+      a.own = columns > 0 && !reads_others && !operand.sizes.empty() && operand.sizes.back() == columns;
+      a.row_bytes = columns * static_cast<std::int64_t>(size_of(operand.dtype));
+      out.push_back(a);
+    }
+    return out;
+  }
+
+  Access place_of(const Storage& storage, const TensorView& operand, int k) const {
+    Access a;
+    if (storage.kind == Storage::Kind::kBlock) {
+      a.begin = place_.blocks[static_cast<std::size_t>(storage.index)];
+      a.end = a.begin + static_cast<std::int64_t>(operand.bytes());
+    } else {
+      a.slot = true;
+      a.begin = a.end = slot_name(storage.index, k);
+    }
+    return a;
+  }
+
+  // Slots by the memory behind them: a state's next value is what the next step begins with. Two names a state, by turns,
+  // unless it stays in one place.
+  std::int64_t slot_name(std::int32_t slot, int k) const {
+    const auto states = static_cast<std::int32_t>(scan_.states.size());
+    const auto stacks = static_cast<std::int32_t>(scan_.stacks);
+    const std::int32_t first_result = body_.source->slots - states - stacks;
+    const auto state_name = [&](std::int32_t s, int step) {
+      const bool one = scan_.states[static_cast<std::size_t>(s)].spec.mode == StateSpec::Mode::kInPlace;
+      return std::int64_t{2} * s + (one ? 0 : step % 2);
+    };
+    if (slot < states) return state_name(slot, k);
+    if (slot >= first_result && slot < first_result + states) return state_name(slot - first_result, k + 1);
+    for (std::int32_t s = 0; s < states; ++s) {
+      const StateSpec& spec = scan_.states[static_cast<std::size_t>(s)].spec;
+      const bool is_its = spec.mode == StateSpec::Mode::kStacked && slot == first_result + states + spec.index;
+      if (is_its) return state_name(s, k + 1);
+    }
+    return std::int64_t{2} * slot + (slot >= first_result ? k % 2 : 0);
+  }
+
+  const BoundScan& scan_;
+  const BoundRegion& body_;
+  const ProgramLayout::Region& place_;
+  std::vector<char> meet_before_;
+  std::vector<Access> since_;
+};
+
+}  // namespace
+
+void Barrier::wait() {
+  const unsigned round = round_.load(std::memory_order_acquire);
+  if (waiting_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
+    waiting_.store(0, std::memory_order_relaxed);
+    round_.store(round + 1, std::memory_order_release);
+    return;
+  }
+  for (int spin = 0; round_.load(std::memory_order_acquire) == round && !open_.load(std::memory_order_acquire); ++spin) {
+    if (spin < kSpins) {
+      pause();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+}
+
+ColumnRange columns_of(std::int64_t columns, int thread, int threads, std::int64_t step) {
+  const std::int64_t steps = (columns + step - 1) / step;
+  const auto cut = [&](std::int64_t t) { return std::min(columns, steps * t / threads * step); };
+  return {cut(thread), cut(thread + 1)};
+}
+
+bool can_share(const BoundScan& scan) {
+  if (scan.steps < kFewestSteps || scan.body.instructions.size() > kMostInstructions) return false;
+  bool prepares = false;
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    if (bound.scan || (shared_columns(bound) == 0 && result_bytes(bound) > kSmall)) return false;
+    prepares |= bound.kernel.by_columns && bound.kernel.by_columns->prepare;
+  }
+  return prepares;
+}
+
+std::unique_ptr<Team> make_team(const BoundScan& scan, const ProgramLayout& layout, int threads) {
+  double work = 0;
+  std::int64_t widest = 1, step = kColumnStep;
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    work += operations_of(bound);
+    widest = std::max(widest, shared_columns(bound));
+    if (bound.kernel.by_columns) step = std::lcm(step, bound.kernel.by_columns->step);
+  }
+  const std::int64_t most = (widest + step - 1) / step;
+  const auto worth = static_cast<std::int64_t>(work / kWorkOfMember);
+  const int size = static_cast<int>(std::clamp<std::int64_t>(std::min(worth, most), 1, threads));
+  auto team = std::make_unique<Team>();
+  team->meet_before = Meetings(scan, layout).find();
+  for (int t = 0; t < size; ++t) {
+    auto member = std::make_unique<Team::Member>();
+    BoundRegion& body = member->body;
+    body.source = scan.body.source, body.index = scan.body.index, body.depth = scan.body.depth;
+    body.instructions.reserve(scan.body.instructions.size());
+    for (const BoundInstruction& bound : scan.body.instructions) {
+      BoundInstruction copy;
+      copy.source = bound.source, copy.kernel = bound.kernel, copy.operands = bound.operands;
+      body.instructions.push_back(std::move(copy));
+      member->ranges.push_back(columns_of(shared_columns(bound), t, size, step));
+    }
+    index_slots(body);
+    team->members.push_back(std::move(member));
+  }
+  return team;
+}
+
+}  // namespace graphrun

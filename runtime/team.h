@@ -1,0 +1,57 @@
+// A scan's body run by a team of threads for all steps: each has its own columns of every result, from step to step, and they
+// meet only where one reads what others made. Against one parallel region for every kernel of every step, that leaves one
+// meeting for each dependent product, and every thread's part of the weights in its own core's cache.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/arena.h"
+#include "runtime/binding.h"
+
+namespace graphrun {
+
+// Where threads wait until all have come. Spins for a short while, then gives the core away: the team may have fewer cores than
+// threads.
+class Barrier {
+ public:
+  explicit Barrier(int threads) : threads_(threads) {}
+  void wait();
+  // This thread comes no more: from now on nobody waits.
+  void leave() { open_.store(true, std::memory_order_release); }
+
+ private:
+  const int threads_;
+  std::atomic<bool> open_{false};
+  std::atomic<int> waiting_{0};
+  std::atomic<unsigned> round_{0};
+};
+
+// Columns [begin, end) of a result, the share of one thread of a team.
+struct ColumnRange {
+  std::int64_t begin = 0, end = 0;
+};
+// In multiples of `step`, as equal as they come.
+ColumnRange columns_of(std::int64_t columns, int thread, int threads, std::int64_t step = kColumnStep);
+
+// A scan's body for each thread of a team, and the instructions before which they meet.
+struct Team {
+  struct Member {
+    BoundRegion body;                 // its own addresses: threads may be at different steps
+    std::vector<ColumnRange> ranges;  // by instruction
+    std::int32_t position = 0;        // of its step
+  };
+  std::vector<std::unique_ptr<Member>> members;
+  std::vector<char> meet_before;  // by instruction
+};
+
+// Whether a bound scan's body can be shared: every instruction by columns, or so small that one thread does it; and there are
+// enough steps to prepare for.
+bool can_share(const BoundScan& scan);
+
+// A team of up to `threads`, fewer where there is too little work; addresses come with rebase. Places are those of the layout.
+std::unique_ptr<Team> make_team(const BoundScan& scan, const ProgramLayout& layout, int threads);
+
+}  // namespace graphrun

@@ -2,36 +2,32 @@
 
 #include <unistd.h>
 
-#include <csignal>
+#include <ctime>
 
 namespace graphrun {
-namespace {
-
-constexpr int kHandled[] = {SIGINT, SIGTERM};
-
-volatile std::sig_atomic_t came = 0;
-struct sigaction before[2];
-
-extern "C" void note_signal(int signal) {
-  if (came != 0) _exit(128 + signal);
-  came = signal;
-}
-
-}  // namespace
 
 StopSignals::StopSignals() {
-  came = 0;
-  struct sigaction action {};
-  action.sa_handler = note_signal;
-  action.sa_flags = SA_RESTART;  // a write that is under way goes on
-  sigemptyset(&action.sa_mask);
-  for (int i = 0; i < 2; ++i) sigaction(kHandled[i], &action, &before[i]);
+  sigemptyset(&handled_);
+  sigaddset(&handled_, SIGINT);
+  sigaddset(&handled_, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &handled_, &before_);
+  waiting_ = std::thread([this] { wait_for_signals(); });
 }
 
 StopSignals::~StopSignals() {
-  for (int i = 0; i < 2; ++i) sigaction(kHandled[i], &before[i], nullptr);
+  ended_ = true;
+  waiting_.join();
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-int StopSignals::pending() const { return came; }
+void StopSignals::wait_for_signals() {
+  constexpr timespec kMoment{0, 50'000'000};  // after which it looks whether it is still wanted
+  while (!ended_) {
+    const int signal = sigtimedwait(&handled_, nullptr, &kMoment);
+    if (signal <= 0) continue;
+    int none = 0;
+    if (!came_.compare_exchange_strong(none, signal)) _exit(128 + signal);
+  }
+}
 
 }  // namespace graphrun

@@ -13,6 +13,7 @@
 #include "tools/train/progress.h"
 #include "tools/train/recipe.h"
 #include "tools/train/run_folder.h"
+#include "tools/train/signals.h"
 #include "tools/train/speed.h"
 #include "tools/train/stepper.h"
 #include "tools/train/trainer.h"
@@ -74,6 +75,7 @@ void describe(ProgressDisplay& display, const Network& network, const Stepper& s
 }  // namespace
 
 ExitCode train(const TrainRequest& request) {
+  const StopSignals signals;  // before anything starts a thread
   ProgressDisplay display(ProgressDisplay::for_stderr(request.quiet));
   LoadedJob job = load_job(request.job, request.settings);
   require_training(job);
@@ -95,7 +97,7 @@ ExitCode train(const TrainRequest& request) {
   const double compile_seconds = seconds_now() - begun;
   if (!warnings.empty()) display.warn(render(warnings, color_on_stderr()));
 
-  Trainer trainer(layout, network, recipe, stepper, evaluator, display);
+  Trainer trainer(layout, network, recipe, stepper, evaluator, display, signals);
   if (checkpoint) trainer.restore(*checkpoint);
   if (trainer.finished()) {
     display.log(fmt::format("the run in '{}' is finished: {} epochs; the model is that of epoch {}", layout.root, recipe.epochs,

@@ -32,13 +32,14 @@ std::string set_text(const char* name, const Dataset& set, const DataSpec& data)
 }  // namespace
 
 Trainer::Trainer(const ModelLayout& layout, const Network& network, const Recipe& recipe, Stepper& stepper,
-                 Evaluator& evaluator, ProgressDisplay& display)
+                 Evaluator& evaluator, ProgressDisplay& display, const StopSignals& signals)
     : layout_(layout),
       network_(network),
       recipe_(recipe),
       stepper_(stepper),
       evaluator_(evaluator),
       display_(display),
+      signals_(signals),
       rate_(recipe.schedule, recipe.learning_rate) {
   state_.seed = recipe.seed;
   state_.learning_rate = rate_.rate();

@@ -16,6 +16,9 @@ constexpr std::int64_t kLeastTile = 128, kMostTile = 1024;
 constexpr std::size_t kTileBytes = 32 * 1024;
 // Of temporaries and gathered operands, on the stack.
 constexpr std::size_t kMostBufferBytes = 96 * 1024;
+// Work, in additions, that is worth waking other threads for (some 20 microseconds), and that each of them should have.
+constexpr std::int64_t kLeastShared = 262144, kLeastShare = 65536;
+constexpr int kStreamCost = 4;
 
 template <class T>
 void put(std::array<char, 8>& to, T value) {
@@ -101,8 +104,10 @@ TileProgram::TileProgram(const Sizes& result, std::span<const TensorView> inputs
   for (std::size_t k = 0; gathers_ && k < inputs.size(); ++k) plans_.emplace_back(result, inputs.subspan(k, 1));
   allocate_slots();
   choose_tile();
-  // What wakes other threads must be worth it, and so must each one's share.
-  grain_ = count_ * cost < 32768 ? std::max<std::int64_t>(count_, 1) : round_up(std::max(512, 8192 / cost), 64);
+  // A stream of a whole tensor costs about what four additions do.
+  for (bool whole : whole_) cost += whole ? kStreamCost : 0;
+  cost += kStreamCost * static_cast<int>(results_);
+  grain_ = count_ * cost < kLeastShared ? std::max<std::int64_t>(count_, 1) : round_up(kLeastShare / cost + 1, 64);
 }
 
 // Each temporary gets a buffer from its step to its last reader. What a step reads for the last time it may write over where

@@ -109,12 +109,10 @@ std::vector<Link> ChainFinder::find(const ChainEnds& ends, std::int32_t index) {
 
 }  // namespace
 
-const InPlacePairs& in_place_pairs(const ir::Node& node, std::int32_t index,
-                                   const std::map<std::int32_t, InPlacePairs>& scan_pairs) {
-  if (!ir::is_scan(node)) return node.op->in_place;
-  static const InPlacePairs kNoPairs;
+InPlacePairs in_place_pairs(const ir::Node& node, std::int32_t index, const std::map<std::int32_t, InPlacePairs>& scan_pairs) {
+  if (!ir::is_scan(node)) return node.op->in_place_pairs(node.attributes);
   const auto it = scan_pairs.find(index);
-  return it == scan_pairs.end() ? kNoPairs : it->second;
+  return it == scan_pairs.end() ? InPlacePairs() : it->second;
 }
 
 InPlaceChains find_in_place_chains(const Graph& graph, const ir::Readers& readers, const std::vector<std::int32_t>& last_use,

@@ -15,8 +15,7 @@ namespace graphrun {
 using InPlacePairs = std::vector<std::pair<int, int>>;
 
 // The pairs of a node: its op's, or for a scan those that its body allows (`scan_pairs`, by node).
-const InPlacePairs& in_place_pairs(const ir::Node& node, std::int32_t index,
-                                   const std::map<std::int32_t, InPlacePairs>& scan_pairs);
+InPlacePairs in_place_pairs(const ir::Node& node, std::int32_t index, const std::map<std::int32_t, InPlacePairs>& scan_pairs);
 
 // An old value, which lies in a slot, and the one that should end there; `to` kNone: no wish.
 struct ChainEnds {

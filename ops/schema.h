@@ -90,6 +90,10 @@ class OpDefinition {
     schema_.in_place.emplace_back(output, input);
     return *this;
   }
+  OpDefinition& InPlace(std::function<std::vector<std::pair<int, int>>(const Attributes&)> of) {
+    schema_.in_place_of = std::move(of);
+    return *this;
+  }
   OpDefinition& View() {
     schema_.view = true;
     return *this;

@@ -81,6 +81,8 @@ struct OpSchema {
   bool sums = false;        // over every leading axis: on whole sequences it gives the sum of what it gives for each step
   // Output `first` may take over the memory of input `second` where that dies here.
   std::vector<std::pair<int, int>> in_place;
+  // The same where a node's attributes decide; null: `in_place` holds for every node.
+  std::function<std::vector<std::pair<int, int>>(const Attributes&)> in_place_of;
   bool view = false;                                // output 0 is input 0's memory under another shape: nothing is computed
   bool random = false;                              // draws: never merged, never folded
   bool update = false;                              // changes a variable: never dead
@@ -93,6 +95,7 @@ struct OpSchema {
 
   int input_index(std::string_view name) const;  // -1: none
   const AttributeSpec* attribute(std::string_view name) const;
+  std::vector<std::pair<int, int>> in_place_pairs(const Attributes& a) const { return in_place_of ? in_place_of(a) : in_place; }
   bool variadic() const { return !inputs.empty() && inputs.back().variadic; }
 };
 

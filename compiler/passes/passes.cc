@@ -5,6 +5,7 @@
 #include "compiler/passes/common_subexpressions.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/fold_constants.h"
+#include "compiler/passes/fuse.h"
 #include "compiler/passes/hoist.h"
 #include "compiler/passes/pass.h"
 #include "compiler/passes/simplify.h"
@@ -20,6 +21,7 @@ const std::vector<Pass>& all_passes() {
       {"hoist", "computes before and behind loops, for all steps at once, what no state needs or makes", hoist},
       {"common_subexpressions", "computes equal expressions once", common_subexpressions},
       {"dead_code", "drops what no output and no variable needs", dead_code},
+      {"fuse", "makes groups of pointwise ops one kernel each", fuse},
   };
   return passes;
 }

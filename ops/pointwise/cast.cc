@@ -1,11 +1,13 @@
 // cast: an element's type changed. FLOAT stays FLOAT whatever float it is, so no gradient meets a change of precision here.
-#include <cmath>
+#include "ops/pointwise/cast.h"
+
+#include <algorithm>
 #include <limits>
 #include <type_traits>
 
 #include "ops/over_sequence.h"
+#include "ops/pointwise/tile_program.h"
 #include "ops/type_attribute.h"
-#include "runtime/threads.h"
 
 namespace graphrun {
 namespace {
@@ -34,35 +36,31 @@ To convert(From x) {
 }
 
 template <class From, class To>
-void run(const KernelContext& c) {
-  const From* in = c.inputs[0].as<const From>();
-  To* out = c.outputs[0].as<To>();
-  const std::int64_t count = c.outputs[0].count();
-  parallel_ranges(count, 16384, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) out[i] = convert<From, To>(in[i]);
-  });
+void tile(const void* const* in, const bool* scalar, void* out, std::size_t n) {
+  const From* from = static_cast<const From*>(in[0]);
+  To* to = static_cast<To*>(out);
+  if (scalar[0]) {
+    std::fill(to, to + n, convert<From, To>(*from));
+  } else {
+    for (std::size_t i = 0; i < n; ++i) to[i] = convert<From, To>(from[i]);
+  }
 }
 
 template <class From>
-Kernel bind_from(DType to) {
+PointwiseTile tile_from(DType to) {
   switch (to) {
-    case DType::kFloat32: return {run<From, float>, 0};
-    case DType::kFloat64: return {run<From, double>, 0};
-    case DType::kInt32: return {run<From, std::int32_t>, 0};
-    case DType::kBool: return {run<From, std::uint8_t>, 0};
+    case DType::kFloat32: return tile<From, float>;
+    case DType::kFloat64: return tile<From, double>;
+    case DType::kInt32: return tile<From, std::int32_t>;
+    case DType::kBool: return tile<From, std::uint8_t>;
   }
   throw InternalError("cast: no such dtype");
 }
 
 Kernel bind(const KernelRequest& request) {
-  const DType to = request.outputs.at(0).dtype;
-  switch (request.inputs.at(0).dtype) {
-    case DType::kFloat32: return bind_from<float>(to);
-    case DType::kFloat64: return bind_from<double>(to);
-    case DType::kInt32: return bind_from<std::int32_t>(to);
-    case DType::kBool: return bind_from<std::uint8_t>(to);
-  }
-  throw InternalError("cast: no such dtype");
+  const DType from = request.inputs.at(0).dtype, to = request.outputs.at(0).dtype;
+  TileStep step{cast_tile(from, to), 1, {}, to, 0, 1};
+  return tile_kernel(std::make_shared<TileProgram>(request.outputs[0].sizes, request.inputs, std::vector<TileStep>{step}));
 }
 
 REGISTER_OP("cast", "pointwise")
@@ -85,4 +83,15 @@ REGISTER_OP("cast", "pointwise")
 REGISTER_KERNEL("cast", kCpu, bind);
 
 }  // namespace
+
+PointwiseTile cast_tile(DType from, DType to) {
+  switch (from) {
+    case DType::kFloat32: return tile_from<float>(to);
+    case DType::kFloat64: return tile_from<double>(to);
+    case DType::kInt32: return tile_from<std::int32_t>(to);
+    case DType::kBool: return tile_from<std::uint8_t>(to);
+  }
+  throw InternalError("cast: no such dtype");
+}
+
 }  // namespace graphrun

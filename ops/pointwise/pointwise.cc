@@ -5,6 +5,7 @@
 #include "ops/over_sequence.h"
 #include "ops/pointwise/broadcast.h"
 #include "ops/pointwise/table.h"
+#include "ops/pointwise/tile_program.h"
 #include "ops/pointwise/tiles.h"
 #include "ops/schema.h"
 #include "runtime/threads.h"
@@ -104,17 +105,9 @@ Kernel bind(std::size_t line, const KernelRequest& request) {
                  std::string(pointwise_table()[line].name) + " has no kernel for " + std::string(name_of(dtype)));
   const auto plan = std::make_shared<const BroadcastPlan>(result.sizes, request.inputs);
   const std::size_t bytes = size_of(result.dtype);
-  auto by_columns = std::make_shared<ColumnKernel>();
-  by_columns->columns = result.sizes.empty() ? 0 : result.sizes.back();
-  by_columns->run = [plan, tile, bytes, columns = by_columns->columns](const KernelContext& c, std::int64_t begin,
-                                                                       std::int64_t end) {
-    std::array<const void*, BroadcastPlan::kMostOperands> in{};
-    for (std::size_t i = 0; i < c.inputs.size(); ++i) in[i] = c.inputs[i].data;
-    auto* out = static_cast<char*>(c.outputs[0].data);
-    for (std::int64_t row = 0; row < plan->count(); row += columns) {
-      plan->run(tile, in.data(), out, bytes, row + begin, row + end);
-    }
-  };
+  TileStep step{tile, static_cast<int>(request.inputs.size()), {}, result.dtype, 0, 1};
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) step.operands[i].index = i;
+  const auto columns = std::make_shared<const TileProgram>(result.sizes, request.inputs, std::vector<TileStep>{step});
   return {[plan, tile, bytes](const KernelContext& c) {
             std::array<const void*, BroadcastPlan::kMostOperands> in{};
             for (std::size_t i = 0; i < c.inputs.size(); ++i) in[i] = c.inputs[i].data;
@@ -122,7 +115,7 @@ Kernel bind(std::size_t line, const KernelRequest& request) {
             parallel_ranges(plan->count(), plan->grain(),
                             [&](std::int64_t begin, std::int64_t end) { plan->run(tile, in.data(), out, bytes, begin, end); });
           },
-          0, by_columns->columns > 0 ? by_columns : nullptr};
+          0, TileProgram::by_columns(columns)};
 }
 
 std::string_view types_of(ir::Promotion promotion) {

@@ -132,7 +132,7 @@ class OverlapTest {
 
   bool may_overwrite(std::int32_t n, ValueId u, ValueId v) {
     const Node& node = graph_.nodes[static_cast<std::size_t>(n)];
-    std::vector<std::pair<int, int>> pairs = node.op->in_place;
+    std::vector<std::pair<int, int>> pairs = node.op->in_place_pairs(node.attributes);
     if (ir::is_scan(node)) {
       const std::vector<StateSpec>& states = plan_.scans.at(n).states;
       for (int s = 0; s < static_cast<int>(states.size()); ++s) {
@@ -271,6 +271,18 @@ TEST_F(Sharing, ResultsDoNotGoOverOperandsThatLiveOn) {
   plan();
   EXPECT_NE(at(a), at(b));
   EXPECT_NE(at(square), at(c));  // the op reads it twice
+}
+
+TEST_F(Sharing, EachFusedResultGoesOverWhatNothingReadsAfterIt) {
+  const ValueId x = b_.input("x", type_);
+  const ValueId a = b_.op("t_mix", {x}), b = b_.op("t_twist", {x});
+  const std::string code = "t0 = add(x0, x1); t1 = mul(t0, x0); return t0, t1";
+  const std::vector<ValueId> made = b_.ops("fused", {a, b}, {{"code", code}});
+  output(b_.op("t_average", {made[0], made[1]}));
+  plan();
+  EXPECT_EQ(at(made[0]), at(b));  // a is read once more after t0
+  EXPECT_EQ(at(made[1]), at(a));
+  EXPECT_NE(at(a), at(b));
 }
 
 TEST_F(Sharing, WhatIsFedIsNeverOverwritten) {

@@ -85,6 +85,15 @@ void add_pointwise_cases(std::vector<Case>& cases) {
   cases.push_back(CaseBuilder("cast", "BOOL to FLOAT").in(some).with("type", std::string("FLOAT")));
   cases.push_back(CaseBuilder("cast", "BOOL to INT32").in(some).with("type", std::string("INT32")));
   cases.push_back(CaseBuilder("cast", "FLOAT to FLOAT").in(uniform({5})).with("type", std::string("FLOAT")));
+  const std::string chain = "t0 = add(x0, x1); t1 = tanh(t0); t2 = mul(t1, 0.5); return t2";
+  cases.push_back(CaseBuilder("fused", "a chain").in(uniform({3, 7})).in(uniform({7}, -1, 1, 2)).with("code", chain));
+  cases.push_back(CaseBuilder("fused", "large").in(uniform({200, 301})).in(uniform({200, 1})).with("code", chain).large());
+  cases.push_back(CaseBuilder("fused", "results of several types")
+                      .in(uniform({2, 3}))
+                      .in(random_integers({2, 1}, 4))
+                      .shapes({"[batch, 3]", "[batch, 1]"})
+                      .with("code", std::string("t0 = cast(x0, INT32); t1 = lt(t0, x1); t2 = where(t1, x0, 2.0); "
+                                                "t3 = neg(t2); return t3, t1, t0")));
 }
 
 void add_constant_cases(std::vector<Case>& cases) {

@@ -52,7 +52,7 @@ class Interpreter {
  private:
   static void share(const ir::Node& node, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
     std::set<std::size_t> taken;
-    for (const auto& [output, input] : node.op->in_place) {
+    for (const auto& [output, input] : node.op->in_place_pairs(node.attributes)) {
       const auto o = static_cast<std::size_t>(output), i = static_cast<std::size_t>(input);
       if (o >= outputs.size() || i >= inputs.size() || inputs[i].empty() || taken.count(o) || taken.count(100 + i)) continue;
       if (inputs[i].dtype() != outputs[o].dtype() || inputs[i].sizes() != outputs[o].sizes()) continue;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 
+#include "compiler/ir/pointwise_program.h"
 #include "tests/ops/reference.h"
 
 namespace graphrun::testing {
@@ -41,6 +42,30 @@ std::vector<Array> cast(const Call& c) {
   const std::string& type = c.attributes.string("type");
   for (double& e : y.data) e = type == "INT32" ? std::trunc(e) : type == "BOOL" ? static_cast<double>(e != 0) : e;
   return {y};
+}
+
+// Instruction by instruction.
+std::vector<Array> fused(const Call& c) {
+  using Kind = ir::PointwiseProgram::Operand::Kind;
+  const ir::PointwiseProgram program = ir::parse_program(c.attributes.string("code"));
+  std::vector<Array> made, results;
+  made.reserve(program.instructions.size());
+  for (const ir::PointwiseProgram::Instruction& i : program.instructions) {
+    Call one;
+    one.output_sizes = {c.output_sizes[0]};
+    if (i.op->name == "cast") one.attributes.set("type", std::string(name_of(i.to)));
+    std::vector<Array> numbers;
+    for (const auto& o : i.operands) numbers.emplace_back(Sizes{}, o.number);
+    for (std::size_t k = 0; k < i.operands.size(); ++k) {
+      const auto& o = i.operands[k];
+      one.inputs.push_back(o.kind == Kind::kInput         ? c.inputs[o.index]
+                           : o.kind == Kind::kInstruction ? &made[o.index]
+                                                          : &numbers[k]);
+    }
+    made.push_back((*reference_of(i.op->name))(one)[0]);
+  }
+  for (std::size_t r : program.results) results.push_back(made[r]);
+  return results;
 }
 
 std::vector<Array> filled(const Call& c, double value) { return {Array(c.output_sizes[0], value)}; }
@@ -84,6 +109,7 @@ void add_pointwise_references(References& r) {
   r["or"] = binary([](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; });
   r["where"] = where;
   r["cast"] = cast;
+  r["fused"] = fused;
 }
 
 void add_constant_references(References& r) {

@@ -1,0 +1,215 @@
+#include "compiler/ir/pointwise_program.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "compiler/ir/printer.h"
+
+namespace graphrun::ir {
+namespace {
+
+using Operand = PointwiseProgram::Operand;
+using Instruction = PointwiseProgram::Instruction;
+
+bool is_cast(const OpSchema& op) { return op.name == "cast"; }
+
+std::string text_of(const Operand& o) {
+  switch (o.kind) {
+    case Operand::Kind::kInput: return "x" + std::to_string(o.index);
+    case Operand::Kind::kInstruction: return "t" + std::to_string(o.index);
+    case Operand::Kind::kNumber: break;
+  }
+  if (o.type == Type::kBool) return o.number != 0 ? "true" : "false";
+  if (o.type == Type::kInt32) return std::to_string(static_cast<std::int32_t>(o.number));
+  return print(o.number);
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+
+  PointwiseProgram program() {
+    for (;;) {
+      const std::string_view name = word();
+      if (name == "return") break;
+      if (name != "t" + std::to_string(program_.instructions.size())) {
+        fail("expected t" + std::to_string(program_.instructions.size()) + " or return", name);
+      }
+      expect('=');
+      instruction(word());
+      expect(';');
+    }
+    do result(word());
+    while (accept(','));
+    if (at_ != text_.size()) fail("expected the end", rest());
+    return std::move(program_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what, std::string_view found) const {
+    throw InternalError("fused: " + what + ", found '" + std::string(found) + "' in: " + std::string(text_));
+  }
+  void check(bool fits, const std::string& what, std::string_view found) const {
+    if (!fits) fail(what, found);
+  }
+
+  void skip_spaces() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  std::string_view rest() const { return text_.substr(at_); }
+  bool accept(char c) {
+    skip_spaces();
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    skip_spaces();
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) fail(std::string("expected '") + c + "'", rest());
+  }
+  // A name or a number: all up to the next separator.
+  std::string_view word() {
+    skip_spaces();
+    const std::size_t end = std::min(text_.find_first_of(" ,;=()", at_), text_.size());
+    const std::string_view found = text_.substr(at_, end - at_);
+    check(!found.empty(), "expected a name or a number", rest());
+    at_ = end;
+    return found;
+  }
+
+  void instruction(std::string_view name) {
+    check(program_.instructions.size() < PointwiseProgram::kMostInstructions, "too many instructions", name);
+    Instruction made;
+    made.op = OpRegistry::instance().find(name);
+    check(made.op && is_program_op(*made.op), "expected a pointwise op", name);
+    expect('(');
+    for (std::size_t i = 0; i < made.op->inputs.size(); ++i) {
+      if (i > 0) expect(',');
+      made.operands.push_back(operand(word()));
+    }
+    if (is_cast(*made.op)) {
+      expect(',');
+      made.to = type(word());
+    }
+    expect(')');
+    program_.instructions.push_back(std::move(made));
+  }
+
+  Type type(std::string_view name) const {
+    for (Type t : {Type::kFloat, Type::kInt32, Type::kBool}) {
+      if (name == name_of(t)) return t;
+    }
+    fail("expected FLOAT, INT32 or BOOL", name);
+  }
+
+  template <class T>
+  bool number(std::string_view text, T& value) const {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size();
+  }
+
+  Operand operand(std::string_view name) const {
+    std::size_t index = 0;
+    if (name[0] == 'x' && number(name.substr(1), index)) {
+      check(index < PointwiseProgram::kMostInputs, "too many inputs", name);
+      return Operand::input(index);
+    }
+    if (name[0] == 't' && number(name.substr(1), index)) {
+      check(index < program_.instructions.size(), "expected an instruction above", name);
+      return Operand::instruction(index);
+    }
+    if (name == "true" || name == "false") return Operand::constant(name == "true", Type::kBool);
+    std::int32_t whole = 0;
+    if (number(name, whole)) return Operand::constant(whole, Type::kInt32);
+    double x = 0;
+    if (number(name, x)) return Operand::constant(x, Type::kFloat);
+    fail("expected an input, an instruction or a number", name);
+  }
+
+  void result(std::string_view name) {
+    std::size_t index = 0;
+    check(name[0] == 't' && number(name.substr(1), index) && index < program_.instructions.size(), "expected an instruction",
+          name);
+    check(std::find(program_.results.begin(), program_.results.end(), index) == program_.results.end(), "expected each once",
+          name);
+    check(program_.results.size() < PointwiseProgram::kMostResults, "too many results", name);
+    program_.results.push_back(index);
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  PointwiseProgram program_;
+};
+
+}  // namespace
+
+std::size_t PointwiseProgram::inputs() const {
+  std::size_t count = 0;
+  for (const Instruction& i : instructions) {
+    for (const Operand& o : i.operands) {
+      if (o.kind == Operand::Kind::kInput) count = std::max(count, o.index + 1);
+    }
+  }
+  return count;
+}
+
+bool is_program_op(const OpSchema& op) { return op.pointwise || is_cast(op); }
+
+std::string print(const PointwiseProgram& program) {
+  std::string text;
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction& made = program.instructions[i];
+    text += "t" + std::to_string(i) + " = " + made.op->name + "(";
+    for (std::size_t k = 0; k < made.operands.size(); ++k) text += (k ? ", " : "") + text_of(made.operands[k]);
+    if (is_cast(*made.op)) text += ", " + std::string(name_of(made.to));
+    text += "); ";
+  }
+  text += "return ";
+  for (std::size_t r = 0; r < program.results.size(); ++r) text += (r ? ", t" : "t") + std::to_string(program.results[r]);
+  return text;
+}
+
+PointwiseProgram parse_program(std::string_view text) { return Reader(text).program(); }
+
+std::vector<TensorType> infer(const PointwiseProgram& program, const std::vector<TensorType>& inputs) {
+  GRAPHRUN_CHECK(program.inputs() <= inputs.size(), "fused: the program reads more inputs than there are");
+  std::vector<TensorType> types;
+  types.reserve(program.instructions.size());
+  for (const Instruction& made : program.instructions) {
+    std::vector<TensorType> numbers(made.operands.size());
+    Attributes attributes;
+    if (is_cast(*made.op)) attributes.set("type", std::string(name_of(made.to)));
+    InferContext c;
+    c.op = made.op;
+    c.attributes = &attributes;
+    for (std::size_t k = 0; k < made.operands.size(); ++k) {
+      const Operand& o = made.operands[k];
+      numbers[k].type = o.type;
+      c.inputs.push_back(o.kind == Operand::Kind::kInput         ? &inputs[o.index]
+                         : o.kind == Operand::Kind::kInstruction ? &types[o.index]
+                                                                 : &numbers[k]);
+    }
+    made.op->infer(c);
+    types.push_back(std::move(c.outputs.at(0)));
+  }
+  return types;
+}
+
+std::vector<std::pair<int, int>> in_place_pairs(const PointwiseProgram& program) {
+  std::vector<std::size_t> last_read(program.inputs(), 0);
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+    for (const Operand& o : program.instructions[i].operands) {
+      if (o.kind == Operand::Kind::kInput) last_read[o.index] = i;
+    }
+  }
+  std::vector<std::pair<int, int>> pairs;
+  for (std::size_t r = 0; r < program.results.size(); ++r) {
+    for (std::size_t i = 0; i < last_read.size(); ++i) {
+      if (last_read[i] <= program.results[r]) pairs.emplace_back(static_cast<int>(r), static_cast<int>(i));
+    }
+  }
+  return pairs;
+}
+
+}  // namespace graphrun::ir

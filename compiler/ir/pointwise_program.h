@@ -1,0 +1,64 @@
+// Pointwise work with one shape as a small program: what the op `fused` carries as text, what the CPU interprets tile by tile,
+// and what code for other devices is made from.
+//
+//   t0 = sub(x0, x1); t1 = sigmoid(t0); t2 = mul(t1, 2.0); t3 = cast(t2, INT32); return t1, t3
+//
+// x0, x1, … are the node's inputs, t0, t1, … the instructions in their order; ops are those of ops/pointwise/table.def, and
+// cast. Numbers: 2.0 is FLOAT, 2 INT32, true BOOL. What is returned are the node's results.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/op.h"
+
+namespace graphrun::ir {
+
+struct PointwiseProgram {
+  // So many that a tile of each fits the first-level cache, and their addresses the stack.
+  static constexpr std::size_t kMostInstructions = 64, kMostInputs = 24, kMostResults = 16;
+
+  struct Operand {
+    enum class Kind : std::uint8_t { kInput, kInstruction, kNumber } kind = Kind::kInput;
+    std::size_t index = 0;  // of the input or the instruction
+    double number = 0;
+    Type type = Type::kFloat;  // the number's
+
+    static Operand input(std::size_t i) { return {Kind::kInput, i, 0, Type::kFloat}; }
+    static Operand instruction(std::size_t i) { return {Kind::kInstruction, i, 0, Type::kFloat}; }
+    static Operand constant(double x, Type type) { return {Kind::kNumber, 0, x, type}; }
+    friend bool operator==(const Operand&, const Operand&) = default;
+  };
+  struct Instruction {
+    const OpSchema* op = nullptr;
+    std::vector<Operand> operands;  // of earlier instructions
+    Type to = Type::kFloat;         // cast: the type asked for
+    friend bool operator==(const Instruction&, const Instruction&) = default;
+  };
+
+  std::vector<Instruction> instructions;
+  std::vector<std::size_t> results;  // instructions, each once
+
+  friend bool operator==(const PointwiseProgram&, const PointwiseProgram&) = default;
+  std::size_t inputs() const;  // one more than the last that is read
+};
+
+// Whether a program may have instructions of this op.
+bool is_program_op(const OpSchema& op);
+
+std::string print(const PointwiseProgram& program);
+// Throws InternalError: programs are made by the compiler.
+PointwiseProgram parse_program(std::string_view text);
+
+// The type and shape of each instruction by its op's own rule. Throws OpError where operands do not fit.
+std::vector<TensorType> infer(const PointwiseProgram& program, const std::vector<TensorType>& inputs);
+
+// (result, input): the result may be written over the input where both have one type and shape, because from the result's
+// instruction on nothing reads the input, in any tile.
+std::vector<std::pair<int, int>> in_place_pairs(const PointwiseProgram& program);
+
+}  // namespace graphrun::ir

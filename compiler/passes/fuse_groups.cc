@@ -1,0 +1,237 @@
+#include "compiler/passes/fuse_groups.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+
+#include "compiler/ir/op.h"
+#include "compiler/ir/pointwise_program.h"
+
+namespace graphrun {
+namespace {
+
+using ir::Graph;
+using ir::kNone;
+using ir::Node;
+using ir::PointwiseProgram;
+using ir::ValueId;
+using Index = std::size_t;
+
+// Every node gets a stage, such that along every edge it grows, or stays where both ends are pointwise work of one shape. Nodes
+// of one stage and shape may then be joined in any way: a path that leaves a group comes to a later stage, and never back.
+//
+// There are many such stages. First each node takes the earliest; then, from the last to the first, each may move to a later
+// one where it stands beside more of those that it shares values with.
+class Stages {
+ public:
+  Stages(const Graph& graph, const ir::Readers& readers, const std::vector<bool>& at_end)
+      : graph_(graph), readers_(readers), kind_(graph.nodes.size(), -1), stage_(graph.nodes.size(), 0) {
+    std::map<Shape, int> kinds;
+    for (Index n = 0; n < graph.nodes.size(); ++n) {
+      if (!may_fuse(graph.nodes[n], at_end)) continue;
+      const Shape& shape = graph.type(graph.nodes[n].outputs[0]).shape;
+      kind_[n] = kinds.emplace(shape, static_cast<int>(kinds.size())).first->second;
+    }
+    for (Index n = 0; n < graph.nodes.size(); ++n) stage_[n] = earliest(n);
+    for (Index n = graph.nodes.size(); n-- > 0;) move_later(n);
+  }
+
+  bool fusible(Index n) const { return kind_[n] >= 0; }
+  int stage(Index n) const { return stage_[n]; }
+  bool together(Index a, Index b) const { return kind_[a] >= 0 && kind_[a] == kind_[b] && stage_[a] == stage_[b]; }
+
+ private:
+  static constexpr int kNoLimit = std::numeric_limits<int>::max();
+
+  bool may_fuse(const Node& node, const std::vector<bool>& at_end) const {
+    if (!ir::is_program_op(*node.op) || node.outputs.size() != 1) return false;
+    const ValueId v = node.outputs[0];
+    return at_end[static_cast<Index>(v)] || !readers_.of(v).empty();
+  }
+
+  bool same_kind(Index a, Index b) const { return kind_[a] >= 0 && kind_[a] == kind_[b]; }
+
+  // Calls fn(the node that made it) for every operand that a node made.
+  template <class Fn>
+  void for_producers(Index n, Fn fn) const {
+    for (ValueId v : graph_.nodes[n].inputs) {
+      if (v != kNone && graph_.value(v).node >= 0) fn(static_cast<Index>(graph_.value(v).node));
+    }
+  }
+  template <class Fn>
+  void for_readers(Index n, Fn fn) const {
+    for (ValueId v : graph_.nodes[n].outputs) {
+      for (std::int32_t reader : readers_.of(v)) fn(static_cast<Index>(reader));
+    }
+  }
+
+  int earliest(Index n) const {
+    int stage = 0;
+    for_producers(n, [&](Index p) { stage = std::max(stage, stage_[p] + !same_kind(p, n)); });
+    return stage;
+  }
+  int latest(Index n) const {
+    int stage = kNoLimit;
+    for_readers(n, [&](Index r) { stage = std::min(stage, stage_[r] == kNoLimit ? kNoLimit : stage_[r] - !same_kind(n, r)); });
+    return stage;
+  }
+
+  void move_later(Index n) {
+    const int limit = latest(n);
+    if (kind_[n] < 0) {
+      stage_[n] = limit;  // alone anywhere; late leaves room for those before it
+      return;
+    }
+    int above = 0, below = 0;  // joined as it stands; joined in the latest stage
+    for_producers(n, [&](Index p) { above += same_kind(p, n) && stage_[p] == stage_[n]; });
+    for_readers(n, [&](Index r) { below += same_kind(n, r) && stage_[r] == limit; });
+    if (below > 0 && below >= above) stage_[n] = limit;
+  }
+
+  const Graph& graph_;
+  const ir::Readers& readers_;
+  std::vector<int> kind_;  // by node: the number of its result's shape; -1: never fused
+  std::vector<int> stage_;
+};
+
+class Sets {
+ public:
+  explicit Sets(Index n) : up_(n) { std::iota(up_.begin(), up_.end(), Index{0}); }
+  Index of(Index i) {
+    while (up_[i] != i) i = up_[i] = up_[up_[i]];
+    return i;
+  }
+  void join(Index a, Index b) { up_[of(a)] = of(b); }
+
+ private:
+  std::vector<Index> up_;
+};
+
+// Nodes of one stage and shape that share values: made by one and read by another, or of the whole shape and read by both.
+std::vector<std::vector<Index>> components(const Graph& graph, const ir::Readers& readers, const Stages& stages) {
+  Sets sets(graph.nodes.size());
+  for (Index v = 0; v < graph.values.size(); ++v) {
+    const ir::Value& value = graph.values[v];
+    std::vector<Index> beside;
+    if (value.node >= 0 && stages.fusible(static_cast<Index>(value.node))) beside.push_back(static_cast<Index>(value.node));
+    for (std::int32_t r : readers.of(static_cast<ValueId>(v))) {
+      const auto reader = static_cast<Index>(r);
+      if (!stages.fusible(reader)) continue;
+      if (graph.type(graph.nodes[reader].outputs[0]).shape == value.type.shape) beside.push_back(reader);
+    }
+    // By stage, so that neighbours in the list are all that need a look.
+    std::unordered_map<int, Index> first;
+    for (Index n : beside) {
+      const auto [it, fresh] = first.emplace(stages.stage(n), n);
+      if (!fresh && stages.together(it->second, n)) sets.join(n, it->second);
+    }
+  }
+  std::unordered_map<Index, Index> number;
+  std::vector<std::vector<Index>> all;
+  for (Index n = 0; n < graph.nodes.size(); ++n) {
+    if (!stages.fusible(n)) continue;
+    const auto [it, fresh] = number.emplace(sets.of(n), all.size());
+    if (fresh) all.emplace_back();
+    all[it->second].push_back(n);
+  }
+  return all;
+}
+
+// Cuts a component into runs of its order that fit a program: values flow from earlier runs to later ones alone.
+class Cutter {
+ public:
+  Cutter(const Graph& graph, const ir::Readers& readers, const std::vector<bool>& at_end)
+      : graph_(graph), readers_(readers), at_end_(at_end) {}
+
+  void cut(const std::vector<Index>& component, std::vector<std::vector<Index>>& groups) {
+    for (Index begin = 0; begin < component.size();) {
+      const Index end = begin + longest(component, begin);
+      std::vector<Index> group(component.begin() + static_cast<std::ptrdiff_t>(begin),
+                               component.begin() + static_cast<std::ptrdiff_t>(end));
+      if (group.size() > 1 && is_sound(group)) groups.push_back(std::move(group));
+      begin = end;
+    }
+  }
+
+ private:
+  // How many from `begin` on fit.
+  Index longest(const std::vector<Index>& component, Index begin) const {
+    std::vector<ValueId> inputs;
+    std::unordered_map<ValueId, Index> unread;  // of what the run makes: readers that are not in it
+    Index open = 0, best = 1;                   // values with such readers
+    const Index most = std::min(component.size() - begin, PointwiseProgram::kMostInstructions);
+    for (Index k = 0; k < most; ++k) {
+      const Node& node = graph_.nodes[component[begin + k]];
+      for (ValueId v : node.inputs) {
+        if (const auto made = unread.find(v); made != unread.end()) {
+          open -= --made->second == 0;
+        } else if (!is_program_number(graph_, v) && std::find(inputs.begin(), inputs.end(), v) == inputs.end()) {
+          inputs.push_back(v);
+        }
+      }
+      if (inputs.size() > PointwiseProgram::kMostInputs) break;
+      const ValueId out = node.outputs[0];
+      unread[out] = readers_.of(out).size() + at_end_[static_cast<Index>(out)];
+      ++open;
+      if (open <= PointwiseProgram::kMostResults) best = k + 1;
+    }
+    return best;
+  }
+
+  // A program has inputs, and where it computes with FLOAT, an operand or a result that tells which float that is.
+  bool is_sound(const std::vector<Index>& group) const {
+    const auto inside = [&](std::int32_t n) {
+      return n >= 0 && std::binary_search(group.begin(), group.end(), static_cast<Index>(n));
+    };
+    bool has_input = false, has_float = false, tells_float = false;
+    for (Index n : group) {
+      for (ValueId v : graph_.nodes[n].inputs) {
+        if (inside(graph_.value(v).node) || is_program_number(graph_, v)) continue;
+        has_input = true;
+        tells_float |= graph_.type(v).type == Type::kFloat;
+      }
+      const ValueId out = graph_.nodes[n].outputs[0];
+      if (graph_.type(out).type != Type::kFloat) continue;
+      has_float = true;
+      const auto readers = readers_.of(out);
+      tells_float |= at_end_[static_cast<Index>(out)] || !std::all_of(readers.begin(), readers.end(), inside);
+    }
+    return has_input && (!has_float || tells_float);
+  }
+
+  const Graph& graph_;
+  const ir::Readers& readers_;
+  const std::vector<bool>& at_end_;
+};
+
+}  // namespace
+
+std::vector<std::vector<Index>> find_fusible_groups(const Graph& graph, const ir::Readers& readers) {
+  const std::vector<bool> at_end = read_at_end(graph);
+  const Stages stages(graph, readers, at_end);
+  Cutter cutter(graph, readers, at_end);
+  std::vector<std::vector<Index>> groups;
+  for (const std::vector<Index>& component : components(graph, readers, stages)) cutter.cut(component, groups);
+  return groups;
+}
+
+bool is_program_number(const Graph& graph, ValueId v) {
+  const std::int32_t n = graph.value(v).node;
+  if (n < 0) return false;
+  const Node& node = graph.nodes[static_cast<Index>(n)];
+  return node.op->name == "constant" && !std::isnan(node.attributes.number("value"));
+}
+
+std::vector<bool> read_at_end(const Graph& graph) {
+  std::vector<bool> read(graph.values.size());
+  for (const ir::Output& o : graph.outputs) read[static_cast<Index>(o.value)] = true;
+  for (const ir::Variable& v : graph.variables) {
+    if (v.next != kNone) read[static_cast<Index>(v.next)] = true;
+  }
+  return read;
+}
+
+}  // namespace graphrun

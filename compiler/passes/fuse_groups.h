@@ -1,0 +1,22 @@
+// Part of the pass `fuse`: which nodes become one.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ir/readers.h"
+
+namespace graphrun {
+
+// Groups of two or more pointwise nodes, each in the graph's order; no node is in two. All may be joined at once: no path leads
+// out of a group and back, nor around through several.
+std::vector<std::vector<std::size_t>> find_fusible_groups(const ir::Graph& graph, const ir::Readers& readers);
+
+// Whether a program may hold this value as a number.
+bool is_program_number(const ir::Graph& graph, ir::ValueId v);
+
+// Values that are read when the region is done: outputs, next values.
+std::vector<bool> read_at_end(const ir::Graph& graph);
+
+}  // namespace graphrun

@@ -1,0 +1,301 @@
+#include "ops/pointwise/tile_program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/threads.h"
+
+namespace graphrun {
+namespace {
+
+constexpr std::size_t kMostSlots = 320, kMostInputs = 24;
+// Rows shorter than this are laid out side by side first: a tile of a few elements costs more to begin than to compute.
+constexpr std::int64_t kShortRow = 64;
+// Elements of a tile: enough to pay for its steps' calls, few enough that all it touches fits the first-level cache.
+constexpr std::int64_t kLeastTile = 128, kMostTile = 1024;
+constexpr std::size_t kTileBytes = 32 * 1024;
+// Of temporaries and gathered operands, on the stack.
+constexpr std::size_t kMostBufferBytes = 96 * 1024;
+// Work, in additions, that is worth waking other threads for (some 20 microseconds), and that each of them should have.
+constexpr std::int64_t kLeastShared = 262144, kLeastShare = 65536;
+constexpr int kStreamCost = 4;
+
+template <class T>
+void put(std::array<char, 8>& to, T value) {
+  std::memcpy(to.data(), &value, sizeof value);
+}
+
+std::array<char, 8> element(double number, DType dtype) {
+  std::array<char, 8> bytes{};
+  switch (dtype) {
+    case DType::kFloat32: put(bytes, static_cast<float>(number)); break;
+    case DType::kFloat64: put(bytes, number); break;
+    case DType::kInt32: put(bytes, static_cast<std::int32_t>(number)); break;
+    case DType::kBool: put(bytes, static_cast<std::uint8_t>(number != 0)); break;
+  }
+  return bytes;
+}
+
+std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+
+}  // namespace
+
+TileAxes::TileAxes(const Sizes& result, std::span<const TensorView> inputs, bool keep_last) {
+  std::vector<std::int64_t> running(inputs.size(), 1), own_strides(inputs.size());
+  for (std::size_t from_end = 0; from_end < result.size(); ++from_end) {
+    const std::int64_t size = result[result.size() - 1 - from_end];
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const Sizes& s = inputs[k].sizes;
+      const std::int64_t own = from_end < s.size() ? s[s.size() - 1 - from_end] : 1;
+      GRAPHRUN_CHECK(own == size || own == 1, "TileAxes: sizes do not broadcast");
+      own_strides[k] = own == 1 ? 0 : running[k];
+      running[k] *= own;
+    }
+    const bool first = sizes.empty(), apart = keep_last && sizes.size() == 1;
+    if (size == 1 && !(keep_last && first)) continue;
+    bool merges = !first && !apart;
+    for (std::size_t k = 0; k < inputs.size() && merges; ++k) merges = own_strides[k] == strides.back()[k] * sizes.back();
+    if (merges) {
+      sizes.back() *= size;
+    } else {
+      sizes.push_back(size);
+      strides.push_back(own_strides);
+    }
+  }
+  if (sizes.empty()) sizes.push_back(1), strides.emplace_back(inputs.size(), 0);
+  std::reverse(sizes.begin(), sizes.end());
+  std::reverse(strides.begin(), strides.end());
+}
+
+std::int64_t TileAxes::rows() const {
+  std::int64_t n = 1;
+  for (std::size_t axis = 0; axis + 1 < sizes.size(); ++axis) n *= sizes[axis];
+  return n;
+}
+
+// What the steps of a tile read and write: inputs, results, buffers, numbers, in this order.
+struct TileProgram::Frame {
+  std::array<const void*, kMostSlots> at;
+  std::array<bool, kMostSlots> scalar;
+  std::array<const char*, kMostInputs> input;  // their beginnings
+  std::array<char*, kMostSlots> result;
+  alignas(kAlignment) char buffers[kMostBufferBytes];
+};
+
+TileProgram::TileProgram(const Sizes& result, std::span<const TensorView> inputs, std::vector<TileStep> steps)
+    : result_(result),
+      inputs_(inputs.begin(), inputs.end()),
+      steps_(std::move(steps)),
+      count_(element_count(result)),
+      axes_(result, inputs, false),
+      column_axes_(result, inputs, true) {
+  GRAPHRUN_CHECK(inputs.size() <= kMostInputs, "TileProgram: too many inputs");
+  int cost = 0;
+  for (const TileStep& s : steps_) {
+    GRAPHRUN_CHECK(s.tile != nullptr, "TileProgram: a step without a tile");
+    results_ = std::max(results_, static_cast<std::size_t>(s.result + 1));
+    cost += s.cost;
+  }
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    whole_.push_back(inputs[k].count() == count_);
+    scalar_.push_back(inputs[k].count() == 1);
+  }
+  gathers_ = axes_.sizes.size() > 1 && axes_.inner() < kShortRow;
+  for (std::size_t k = 0; gathers_ && k < inputs.size(); ++k) plans_.emplace_back(result, inputs.subspan(k, 1));
+  allocate_slots();
+  choose_tile();
+  // A stream of a whole tensor costs about what four additions do.
+  for (bool whole : whole_) cost += whole ? kStreamCost : 0;
+  cost += kStreamCost * static_cast<int>(results_);
+  grain_ = count_ * cost < kLeastShared ? std::max<std::int64_t>(count_, 1) : round_up(kLeastShare / cost + 1, 64);
+}
+
+// Each temporary gets a buffer from its step to its last reader. What a step reads for the last time it may write over where
+// elements have one size.
+void TileProgram::allocate_slots() {
+  constexpr std::size_t kNever = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> last_read(steps_.size(), kNever), slot_of(steps_.size()), free;
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    for (int k = 0; k < steps_[s].arity; ++k) {
+      const TileOperand& o = steps_[s].operands[static_cast<std::size_t>(k)];
+      if (o.kind == TileOperand::Kind::kStep) last_read[o.index] = s;
+    }
+  }
+  const std::size_t first_buffer = inputs_.size() + results_;
+  const auto release = [&](std::size_t s, bool same_size) {
+    for (int k = 0; k < steps_[s].arity; ++k) {
+      const TileOperand& o = steps_[s].operands[static_cast<std::size_t>(k)];
+      if (o.kind != TileOperand::Kind::kStep || steps_[o.index].result >= 0 || last_read[o.index] != s) continue;
+      if (same_size && size_of(steps_[o.index].dtype) != size_of(steps_[s].dtype)) continue;
+      free.push_back(slot_of[o.index]);
+      last_read[o.index] = kNever;
+    }
+  };
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    release(s, true);
+    if (steps_[s].result >= 0) {
+      slot_of[s] = inputs_.size() + static_cast<std::size_t>(steps_[s].result);
+    } else if (free.empty()) {
+      slot_of[s] = first_buffer + buffers_++;
+    } else {
+      slot_of[s] = free.back();
+      free.pop_back();
+    }
+    release(s, false);
+  }
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    Slots slots{};
+    for (std::size_t k = 0; k < static_cast<std::size_t>(steps_[s].arity); ++k) {
+      const TileOperand& o = steps_[s].operands[k];
+      std::size_t slot = o.index;
+      if (o.kind == TileOperand::Kind::kStep) slot = slot_of[o.index];
+      if (o.kind == TileOperand::Kind::kNumber) {
+        slot = first_buffer + buffers_ + numbers_.size();
+        numbers_.push_back(element(o.number, o.dtype));
+      }
+      slots.in[k] = static_cast<std::uint16_t>(slot);
+    }
+    slots.out = static_cast<std::uint16_t>(slot_of[s]);
+    slots_.push_back(slots);
+  }
+  GRAPHRUN_CHECK(first_buffer + buffers_ + numbers_.size() <= kMostSlots, "TileProgram: too many steps");
+}
+
+void TileProgram::choose_tile() {
+  for (const TileStep& s : steps_) width_ = std::max(width_, size_of(s.dtype));
+  for (const TensorView& v : inputs_) width_ = std::max(width_, size_of(v.dtype));
+  std::size_t gathered = 0;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) gathered += gathers_ && !whole_[k] && !scalar_[k];
+  const std::size_t touched = buffers_ + inputs_.size() + results_;
+  tile_ = static_cast<std::int64_t>(kTileBytes / (touched * width_)) / 64 * 64;
+  tile_ = std::clamp(tile_, kLeastTile, kMostTile);
+  GRAPHRUN_CHECK((buffers_ + gathered) * width_ * static_cast<std::size_t>(tile_) <= kMostBufferBytes,
+                 "TileProgram: too many temporaries");
+}
+
+// What is the same in every tile. `axes` null: operands are gathered.
+void TileProgram::begin_frame(Frame& f, const KernelContext& c, const TileAxes* axes) const {
+  std::size_t slot = 0;
+  for (std::size_t k = 0; k < inputs_.size(); ++k, ++slot) {
+    f.input[k] = static_cast<const char*>(c.inputs[k].data);
+    f.scalar[slot] = axes ? axes->strides.back()[k] == 0 : bool{scalar_[k]};
+  }
+  for (std::size_t r = 0; r < results_; ++r) f.result[r] = static_cast<char*>(c.outputs[r].data);
+  const std::size_t rest = inputs_.size() + results_ + buffers_ + numbers_.size();
+  std::fill(f.scalar.begin() + static_cast<std::ptrdiff_t>(slot), f.scalar.begin() + static_cast<std::ptrdiff_t>(rest), false);
+  slot += results_;
+  for (std::size_t b = 0; b < buffers_; ++b) f.at[slot++] = f.buffers + b * width_ * static_cast<std::size_t>(tile_);
+  for (const auto& number : numbers_) f.scalar[slot] = true, f.at[slot++] = number.data();
+}
+
+// The inputs' addresses are set; the results begin at `position`.
+void TileProgram::run_tile(Frame& f, std::int64_t position, std::size_t n) const {
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    const int r = steps_[s].result;
+    if (r < 0) continue;
+    f.at[slots_[s].out] = f.result[static_cast<std::size_t>(r)] + static_cast<std::size_t>(position) * size_of(steps_[s].dtype);
+  }
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    const auto& in = slots_[s].in;
+    const void* const at[] = {f.at[in[0]], f.at[in[1]], f.at[in[2]]};
+    const bool scalar[] = {f.scalar[in[0]], f.scalar[in[1]], f.scalar[in[2]]};
+    steps_[s].tile(at, scalar, const_cast<void*>(f.at[slots_[s].out]), n);
+  }
+}
+
+// Columns [begin, end) of rows [first_row, end_row).
+void TileProgram::run_rows(Frame& f, const TileAxes& axes, std::int64_t first_row, std::int64_t end_row, std::int64_t begin,
+                           std::int64_t end) const {
+  if (begin >= end) return;
+  const std::size_t last = axes.sizes.size() - 1;
+  std::array<std::int64_t, 16> at{};
+  GRAPHRUN_CHECK(last < at.size(), "TileProgram: too many axes");
+  std::array<std::int64_t, kMostInputs> offset{};
+  for (std::int64_t axis = static_cast<std::int64_t>(last), rest = first_row; axis-- > 0;) {
+    const auto a = static_cast<std::size_t>(axis);
+    at[a] = rest % axes.sizes[a];
+    rest /= axes.sizes[a];
+    for (std::size_t k = 0; k < inputs_.size(); ++k) offset[k] += at[a] * axes.strides[a][k];
+  }
+  // Pieces of one size: a short one at the end would cost what a long one does.
+  const std::int64_t pieces = (end - begin - 1) / tile_ + 1,
+                     piece = std::min(round_up((end - begin - 1) / pieces + 1, 64), tile_);
+  for (std::int64_t row = first_row; row < end_row; ++row) {
+    for (std::int64_t column = begin; column < end; column += piece) {
+      for (std::size_t k = 0; k < inputs_.size(); ++k) {
+        f.at[k] = f.input[k] + static_cast<std::size_t>(offset[k] + column * axes.strides[last][k]) * size_of(inputs_[k].dtype);
+      }
+      run_tile(f, row * axes.inner() + column, static_cast<std::size_t>(std::min(piece, end - column)));
+    }
+    for (std::size_t axis = last; axis-- > 0;) {
+      for (std::size_t k = 0; k < inputs_.size(); ++k) offset[k] += axes.strides[axis][k];
+      if (++at[axis] < axes.sizes[axis]) break;
+      for (std::size_t k = 0; k < inputs_.size(); ++k) offset[k] -= at[axis] * axes.strides[axis][k];
+      at[axis] = 0;
+    }
+  }
+}
+
+void TileProgram::run_gathered(Frame& f, std::int64_t begin, std::int64_t end) const {
+  for (std::int64_t position = begin; position < end; position += tile_) {
+    const std::int64_t n = std::min(tile_, end - position);
+    char* buffer = f.buffers + buffers_ * width_ * static_cast<std::size_t>(tile_);
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      if (scalar_[k]) {
+        f.at[k] = f.input[k];
+      } else if (whole_[k]) {
+        f.at[k] = f.input[k] + static_cast<std::size_t>(position) * size_of(inputs_[k].dtype);
+      } else {
+        plans_[k].gather(0, f.input[k], buffer, position, n);
+        f.at[k] = buffer;
+        buffer += width_ * static_cast<std::size_t>(tile_);
+      }
+    }
+    run_tile(f, position, static_cast<std::size_t>(n));
+  }
+}
+
+void TileProgram::run(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
+  if (begin >= end) return;
+  Frame f;
+  begin_frame(f, c, gathers_ ? nullptr : &axes_);
+  if (gathers_) return run_gathered(f, begin, end);
+  const std::int64_t inner = axes_.inner(), first = begin / inner, last = (end - 1) / inner;
+  if (first == last) return run_rows(f, axes_, first, first + 1, begin - first * inner, end - first * inner);
+  const std::int64_t whole_begin = first + (begin % inner != 0), whole_end = last + (end % inner == 0);
+  if (first < whole_begin) run_rows(f, axes_, first, first + 1, begin - first * inner, inner);
+  run_rows(f, axes_, whole_begin, whole_end, 0, inner);
+  if (whole_end <= last) run_rows(f, axes_, last, last + 1, 0, end - last * inner);
+}
+
+void TileProgram::run_columns(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
+  if (begin >= end || count_ == 0) return;
+  Frame f;
+  begin_frame(f, c, &column_axes_);
+  run_rows(f, column_axes_, 0, column_axes_.rows(), begin, end);
+}
+
+std::shared_ptr<const ColumnKernel> TileProgram::by_columns(std::shared_ptr<const TileProgram> program) {
+  const Sizes& result = program->result_;
+  if (result.empty()) return nullptr;
+  auto kernel = std::make_shared<ColumnKernel>();
+  kernel->columns = result.back();
+  for (const TensorView& v : program->inputs_) {
+    // One that is repeated along the columns is read as a whole by every range.
+    kernel->reads_other_columns.push_back(v.sizes.empty() || v.sizes.back() != result.back());
+  }
+  kernel->run = [program = std::move(program)](const KernelContext& c, std::int64_t begin, std::int64_t end) {
+    program->run_columns(c, begin, end);
+  };
+  return kernel;
+}
+
+Kernel tile_kernel(std::shared_ptr<const TileProgram> program) {
+  const auto run = [program](const KernelContext& c) {
+    parallel_ranges(program->count(), program->grain(),
+                    [&](std::int64_t begin, std::int64_t end) { program->run(c, begin, end); });
+  };
+  return {run, 0, TileProgram::by_columns(program)};
+}
+
+}  // namespace graphrun

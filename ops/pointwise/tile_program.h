@@ -1,0 +1,94 @@
+// Several pointwise steps run over one tile after the other: what stands between them stays in the first-level cache. One
+// walk serves all, because all have the result's shape; operands broadcast to it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ops/pointwise/broadcast.h"
+#include "ops/pointwise/tiles.h"
+#include "runtime/kernel.h"
+
+namespace graphrun {
+
+struct TileOperand {
+  enum class Kind : std::uint8_t { kInput, kStep, kNumber } kind = Kind::kInput;
+  std::size_t index = 0;          // of the input or of an earlier step
+  double number = 0;              // an element of type `dtype`
+  DType dtype = DType::kFloat32;  // the number's
+};
+
+struct TileStep {
+  PointwiseTile tile = nullptr;
+  int arity = 0;
+  std::array<TileOperand, 3> operands;
+  DType dtype = DType::kFloat32;  // of what it makes
+  int result = -1;                // which of the results that is; -1: none, it is read by later steps alone
+  int cost = 1;                   // an element's, in additions
+};
+
+// How each operand's elements follow from the result's: strides over the fewest axes that do, 0 where it is repeated.
+struct TileAxes {
+  Sizes sizes;
+  std::vector<std::vector<std::int64_t>> strides;  // by axis, then operand; in elements
+
+  // `keep_last`: the last axis stays one of its own, for ranges of columns.
+  TileAxes(const Sizes& result, std::span<const TensorView> inputs, bool keep_last);
+  std::int64_t rows() const;
+  std::int64_t inner() const { return sizes.back(); }
+};
+
+class TileProgram {
+ public:
+  // Inputs whose sizes broadcast to `result`, the sizes of every step. Made when a kernel is bound.
+  TileProgram(const Sizes& result, std::span<const TensorView> inputs, std::vector<TileStep> steps);
+
+  // Elements [begin, end) of all results. A result may be the memory of an input of the result's sizes and element size that no
+  // step after the result's own reads.
+  void run(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
+  // Columns [begin, end) of all rows.
+  void run_columns(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
+
+  std::int64_t count() const { return count_; }
+  std::int64_t grain() const { return grain_; }  // elements that a thread should have at least
+
+  // The program shared by columns; null where its results are scalars.
+  static std::shared_ptr<const ColumnKernel> by_columns(std::shared_ptr<const TileProgram> program);
+
+ private:
+  struct Frame;
+  struct Slots {
+    std::array<std::uint16_t, 3> in;
+    std::uint16_t out;
+  };
+
+  void allocate_slots();
+  void choose_tile();
+  void begin_frame(Frame& f, const KernelContext& c, const TileAxes* axes) const;
+  void run_rows(Frame& f, const TileAxes& axes, std::int64_t first_row, std::int64_t end_row, std::int64_t begin,
+                std::int64_t end) const;
+  void run_gathered(Frame& f, std::int64_t begin, std::int64_t end) const;
+  void run_tile(Frame& f, std::int64_t position, std::size_t n) const;
+
+  Sizes result_;
+  std::vector<TensorView> inputs_;
+  std::vector<TileStep> steps_;
+  std::int64_t count_;
+  std::size_t results_ = 0;
+  TileAxes axes_, column_axes_;
+  std::vector<Slots> slots_;  // of each step
+  std::vector<std::array<char, 8>> numbers_;
+  std::vector<bool> whole_, scalar_;     // by input
+  std::vector<BroadcastPlan> plans_;     // by input, where some are gathered
+  bool gathers_ = false;                 // rows are short: operands are laid out side by side first
+  std::size_t buffers_ = 0, width_ = 1;  // of temporaries and of what is gathered; bytes of the widest element
+  std::int64_t tile_ = 0, grain_ = 0;
+};
+
+// A kernel of the program alone: shared by ranges of elements, or by columns.
+Kernel tile_kernel(std::shared_ptr<const TileProgram> program);
+
+}  // namespace graphrun

@@ -145,6 +145,78 @@ class Recomputable {
   std::map<std::int32_t, bool> known_;
 };
 
+// What a step's pointwise work is made of: products and states. Where the backward body reads many results of that work, it is
+// less to keep what they are made of and to make them again: of an ATR layer p, q and h instead of p, h and two gates.
+class Sources {
+ public:
+  Sources(const Graph& body, std::size_t nodes, const ScanLayout& layout, Recomputable& again)
+      : body_(body), again_(again), on_state_(body.values.size(), 0) {
+    for (std::size_t s = 0; s < layout.states; ++s) on_state_[static_cast<std::size_t>(body.inputs[s].value)] = 1;
+    for (std::size_t n = 0; n < nodes; ++n) {
+      for (ValueId v : body.nodes[n].inputs) {
+        if (v == kNone || !on_state_[static_cast<std::size_t>(v)]) continue;
+        for (ValueId y : body.nodes[n].outputs) on_state_[static_cast<std::size_t>(y)] = 1;
+      }
+    }
+  }
+
+  // `wanted` with pointwise results replaced by their sources, where that keeps less; what has to be made again joins `remade`.
+  std::set<ValueId> instead_of(const std::set<ValueId>& wanted, std::set<std::size_t>& remade) {
+    std::set<ValueId> kept, results;
+    for (ValueId v : wanted) (is_work(v) ? results : kept).insert(v);
+    std::set<ValueId> all = kept;
+    for (ValueId v : results) collect(v, all);
+    if (results.empty() || !is_worth_it(kept, results, all)) return wanted;
+    remade.insert(work_.begin(), work_.end());
+    return all;
+  }
+
+ private:
+  // Pointwise work on a state; what no state reaches can be made for all steps at once, before the loop.
+  bool is_work(ValueId v) const {
+    const std::int32_t n = body_.value(v).node;
+    if (n < 0 || !on_state_[static_cast<std::size_t>(v)]) return false;
+    const ir::OpSchema& op = *body_.nodes[static_cast<std::size_t>(n)].op;
+    return (op.pointwise || op.view) && !op.random;
+  }
+
+  void collect(ValueId root, std::set<ValueId>& sources) {
+    std::vector<ValueId> stack = {root};
+    while (!stack.empty()) {
+      const ValueId v = stack.back();
+      stack.pop_back();
+      const std::int32_t n = v == kNone ? -1 : body_.value(v).node;
+      if (v == kNone) continue;
+      if (n >= 0 && (is_work(v) || again_(v))) {
+        if (!work_.insert(static_cast<std::size_t>(n)).second) continue;
+        for (ValueId x : body_.nodes[static_cast<std::size_t>(n)].inputs) stack.push_back(x);
+      } else {
+        sources.insert(v);
+      }
+    }
+  }
+
+  // Of every shape there must not be more to keep than before, and all in all a third less of what is made again: sigmoids
+  // take time too.
+  bool is_worth_it(const std::set<ValueId>& kept, const std::set<ValueId>& results, const std::set<ValueId>& all) const {
+    std::map<std::string, int> more;
+    int added = 0;
+    for (ValueId v : results) --more[body_.type(v).str()];
+    for (ValueId v : all) {
+      if (kept.count(v) != 0 || !on_state_[static_cast<std::size_t>(v)]) continue;
+      ++more[body_.type(v).str()];
+      ++added;
+    }
+    const bool none_grows = std::all_of(more.begin(), more.end(), [](const auto& shape) { return shape.second <= 0; });
+    return none_grows && 3 * added <= 2 * static_cast<int>(results.size());
+  }
+
+  const Graph& body_;
+  Recomputable& again_;
+  Flags on_state_;
+  std::set<std::size_t> work_;
+};
+
 // One scan's gradient. `joint` is the body with its gradient nodes behind it; it is then cut in two: what came first stays the
 // forward body and hands out what the rest, the backward body, reads of it.
 class ScanGradient {
@@ -254,7 +326,7 @@ class ScanGradient {
       for (ValueId v : joint_.nodes[n].inputs) want(v);
     }
     for (ValueId v : d_inputs_) want(v);
-    for (ValueId v : wanted) {
+    for (ValueId v : Sources(joint_, forward_nodes_, layout_, again).instead_of(wanted, remade_)) {
       if (v == step) continue;
       const std::size_t i = input_index(v);
       if (i < layout_.invariant_begin() && i >= layout_.states) {

@@ -54,11 +54,12 @@ class Stages {
 
   bool same_kind(Index a, Index b) const { return kind_[a] >= 0 && kind_[a] == kind_[b]; }
 
-  // Calls fn(the node that made it) for every operand that a node made.
+  // Calls fn(the node that made it) for every operand that a node made. Numbers keep nobody apart: a program has its own.
   template <class Fn>
   void for_producers(Index n, Fn fn) const {
     for (ValueId v : graph_.nodes[n].inputs) {
-      if (v != kNone && graph_.value(v).node >= 0) fn(static_cast<Index>(graph_.value(v).node));
+      if (v == kNone || graph_.value(v).node < 0 || is_program_number(graph_, v)) continue;
+      fn(static_cast<Index>(graph_.value(v).node));
     }
   }
   template <class Fn>

@@ -97,8 +97,16 @@ class Decision {
   void decide_before() {
     can_ = can_leave();
     std::vector<bool> wanted(body_.nodes.size());
-    for (std::size_t n = 0; n < body_.nodes.size(); ++n) wanted[n] = can_[n] && (is_heavy(body_.nodes[n]) || l_.states == 0);
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) wanted[n] = can_[n] && (is_heavy(body_.nodes[n]) || !has_states());
     take_before(std::move(wanted));
+  }
+
+  // A state that stays as it began is none; dead_code will see to it.
+  bool has_states() const {
+    for (std::size_t s = 0; s < l_.states; ++s) {
+      if (body_.outputs[s].value != body_.inputs[s].value) return true;
+    }
+    return false;
   }
 
   void decide_after() {

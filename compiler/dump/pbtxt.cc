@@ -8,6 +8,7 @@
 #include "compiler/dump/dump.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/printer.h"
+#include "compiler/ir/readers.h"
 
 namespace graphrun {
 namespace {
@@ -107,7 +108,7 @@ class Writer {
     std::string head;
     for (std::size_t i = 0; i < g_.inputs.size(); ++i) {
       const ValueId v = g_.inputs[i].value;
-      if (i == l.step() && l.each > 0 && !reads(v)) continue;
+      if (i == l.step() && l.each > 0 && !ir::is_read(g_, v)) continue;
       names_[v] = values_.fresh(g_.value(v).name);
       input_names.push_back(names_[v]);
     }
@@ -226,18 +227,6 @@ class Writer {
   }
 
   // ---- nodes
-
-  bool reads(ValueId v) const {
-    for (const Node& n : g_.nodes) {
-      for (ValueId input : n.inputs) {
-        if (input == v) return true;
-      }
-    }
-    for (const ir::Output& o : g_.outputs) {
-      if (o.value == v) return true;
-    }
-    return false;
-  }
 
   void nodes() {
     for (const Node& n : g_.nodes) {

@@ -6,6 +6,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/printer.h"
+#include "compiler/ir/readers.h"
 
 namespace graphrun {
 namespace {
@@ -140,25 +141,14 @@ class Drawer {
       arrow(source(s, n.inputs[i]), to, state ? "begin" : "", false);
     }
     const ValueId step = body.inputs[l.step()].value;
-    if (uses(body, step)) inner.source[at(step)] = box(body, step, "number of the step", "ellipse", kInputColor, inner.cluster);
+    if (ir::is_read(body, step))
+      inner.source[at(step)] = box(body, step, "number of the step", "ellipse", kInputColor, inner.cluster);
     nodes(inner);
     for (std::size_t k = 0; k < n.outputs.size(); ++k) {
       const int from = source(inner, body.outputs[k].value);
       s.source[at(n.outputs[k])] = from;
       if (k < l.states) arrow(from, inner.source[at(body.inputs[k].value)], "next", true);
     }
-  }
-
-  static bool uses(const Graph& g, ValueId v) {
-    for (const Node& n : g.nodes) {
-      for (ValueId input : n.inputs) {
-        if (input == v) return true;
-      }
-    }
-    for (const ir::Output& o : g.outputs) {
-      if (o.value == v) return true;
-    }
-    return false;
   }
 
   Picture picture_;

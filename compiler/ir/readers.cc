@@ -1,5 +1,7 @@
 #include "compiler/ir/readers.h"
 
+#include <algorithm>
+
 namespace graphrun::ir {
 
 Readers::Readers(const Graph& graph) : begin_(graph.values.size() + 1, 0) {
@@ -16,6 +18,14 @@ Readers::Readers(const Graph& graph) : begin_(graph.values.size() + 1, 0) {
       if (v != kNone) nodes_[static_cast<std::size_t>(at[static_cast<std::size_t>(v)]++)] = static_cast<std::int32_t>(n);
     }
   }
+}
+
+bool is_read(const Graph& graph, ValueId v) {
+  const auto reads = [v](const Node& node) {
+    return std::find(node.inputs.begin(), node.inputs.end(), v) != node.inputs.end();
+  };
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), reads) ||
+         std::any_of(graph.outputs.begin(), graph.outputs.end(), [v](const Output& o) { return o.value == v; });
 }
 
 }  // namespace graphrun::ir

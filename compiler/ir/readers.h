@@ -23,4 +23,7 @@ class Readers {
   std::vector<std::int32_t> nodes_;
 };
 
+// Whether a node or an output reads v. For a single question: a walk over the graph.
+bool is_read(const Graph& graph, ValueId v);
+
 }  // namespace graphrun::ir

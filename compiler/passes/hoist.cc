@@ -180,8 +180,6 @@ class Hoisting {
     }
   }
 
-  bool changed() const { return d_.any; }
-
  private:
   static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
   // Of a value: whether the node that makes it leaves the loop.
@@ -283,30 +281,12 @@ class Hoisting {
   std::vector<ValueId> result_;  // of those
 };
 
-bool hoist_in(Graph& graph) {
-  bool changed = false;
-  for (Node& node : graph.nodes) {
-    if (ir::is_scan(node)) changed = hoist_in(node.regions[0]) || changed;
-  }
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) { return ir::is_scan(n) && Decision(n).any; })) {
-    return changed;
-  }
-  Rebuild rebuild(graph);
-  for (Node& node : rebuild.old_nodes()) {
-    if (ir::is_scan(node)) {
-      Hoisting(rebuild, std::move(node)).run();
-    } else {
-      rebuild.keep(std::move(node));
-    }
-  }
-  rebuild.finish();
-  return true;
-}
-
 }  // namespace
 
 PassResult hoist(Graph graph) {
-  const bool changed = hoist_in(graph);
+  const bool changed = rewrite_scans(
+      graph, [](const Node& scan) { return Decision(scan).any; },
+      [](Rebuild& rebuild, Node scan) { Hoisting(rebuild, std::move(scan)).run(); });
   return {std::move(graph), changed};
 }
 

@@ -79,6 +79,27 @@ void Rebuild::finish() {
   compact(graph_, std::vector<bool>(graph_.nodes.size(), true), made);
 }
 
+bool rewrite_scans(Graph& graph, const std::function<bool(const Node& scan)>& wanted,
+                   const std::function<void(Rebuild&, Node scan)>& rewrite) {
+  bool changed = false, any = false;
+  for (Node& node : graph.nodes) {
+    if (!ir::is_scan(node)) continue;
+    changed = rewrite_scans(node.regions[0], wanted, rewrite) || changed;
+    any = any || wanted(node);
+  }
+  if (!any) return changed;
+  Rebuild rebuild(graph);
+  for (Node& node : rebuild.old_nodes()) {
+    if (ir::is_scan(node)) {
+      rewrite(rebuild, std::move(node));
+    } else {
+      rebuild.keep(std::move(node));
+    }
+  }
+  rebuild.finish();
+  return true;
+}
+
 void compact(Graph& graph, const std::vector<bool>& keep_node, const std::vector<bool>& keep_value) {
   std::vector<ValueId> value_at(graph.values.size(), kNone);
   ValueId values = 0;

@@ -1,6 +1,7 @@
 // What passes share: values that stand in for others, and taking things out of a graph.
 #pragma once
 
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -55,6 +56,10 @@ class Rebuild {
   const ir::ValueId first_new_;
   std::unordered_set<ir::ValueId> renamed_;
 };
+
+// Rebuilds every graph with a scan that is wanted, bodies before the graphs around them. Returns whether there was any.
+bool rewrite_scans(ir::Graph& graph, const std::function<bool(const ir::Node& scan)>& wanted,
+                   const std::function<void(Rebuild&, ir::Node scan)>& rewrite);
 
 // Keeps the nodes and values that are marked, and numbers them anew. What is kept uses nothing that is not. Results of a kept
 // node, inputs and variables go where their value is not kept.

@@ -174,31 +174,12 @@ class Sinking {
   std::vector<std::pair<ValueId, ValueId>> ends_;
 };
 
-bool sink_in(Graph& graph) {
-  bool changed = false;
-  for (Node& node : graph.nodes) {
-    if (ir::is_scan(node)) changed = sink_in(node.regions[0]) || changed;
-  }
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(),
-                   [](const Node& n) { return ir::is_scan(n) && !Accumulations(n).found.empty(); })) {
-    return changed;
-  }
-  Rebuild rebuild(graph);
-  for (Node& node : rebuild.old_nodes()) {
-    if (ir::is_scan(node)) {
-      Sinking(rebuild, std::move(node)).run();
-    } else {
-      rebuild.keep(std::move(node));
-    }
-  }
-  rebuild.finish();
-  return true;
-}
-
 }  // namespace
 
 PassResult sink(Graph graph) {
-  const bool changed = sink_in(graph);
+  const bool changed = rewrite_scans(
+      graph, [](const Node& scan) { return !Accumulations(scan).found.empty(); },
+      [](Rebuild& rebuild, Node scan) { Sinking(rebuild, std::move(scan)).run(); });
   return {std::move(graph), changed};
 }
 

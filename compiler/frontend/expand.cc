@@ -32,6 +32,13 @@ class Expander {
     for (const auto& [name, size] : sizes_) instance_->set_symbol(name, size);
     instance_->set_states([this](const Leaf& leaf) -> std::optional<Meaning> { return Meaning(region_.ref(variable(leaf))); });
 
+    // Called, a graph may be there for its states alone; run, it computes nothing without an output.
+    if (root_.outputs.empty() && !root_.states.empty()) {
+      attempt([&] {
+        fail("E0204 missing", root_.at, "graph '" + root_.name + "' has no output",
+             {"help: output: \"" + root_.states.front().name + " = next(" + root_.states.front().name + ")\""});
+      });
+    }
     for (const OutputDef& o : root_.outputs) {
       attempt([&] { emit(instance_->output(o.name, o.at), o.name, o.at); });
     }

@@ -58,6 +58,24 @@ Network open_network(LoadedJob job, const ModelLayout& layout, bool begun) {
   return network;
 }
 
+// Where the run goes on; nothing where it ended before its first checkpoint and begins again. One that is damaged is passed
+// over, which is told.
+std::optional<std::string> find_checkpoint(const ModelLayout& layout, std::vector<Diagnostic>& warnings) {
+  NewestCheckpoint newest = newest_sound(layout.root);
+  if (!newest.folder && !newest.damaged.empty()) {
+    for (std::string& what : newest.damaged) what.insert(0, "note: ");
+    newest.damaged.push_back("help: begin a run in another folder, or put a sound checkpoint back");
+    throw UserError(ExitCode::kBadData, "E0685 bad-checkpoint",
+                    fmt::format("every checkpoint of the run in '{}' is damaged: there is none to go on from", layout.root),
+                    std::move(newest.damaged));
+  }
+  for (const std::string& what : newest.damaged) {
+    warnings.push_back(
+        {Severity::kWarning, "E0685 bad-checkpoint", {}, what, {fmt::format("note: going on from '{}'", *newest.folder)}});
+  }
+  return newest.folder;
+}
+
 void describe(ProgressDisplay& display, const Network& network, const Stepper& stepper, const Trainer& trainer,
               const Recipe& recipe, double compile_seconds) {
   std::string vocabularies;
@@ -82,8 +100,7 @@ ExitCode train(const TrainRequest& request) {
   std::vector<Diagnostic> warnings = std::move(job.warnings);
   const RunFolder folder(request.out, request.resume ? RunFolder::Begin::kResume : RunFolder::Begin::kNew);
   const ModelLayout& layout = folder.layout();
-  // A run that ended before its first checkpoint begins again.
-  const std::optional<std::string> checkpoint = newest_complete(layout.root);
+  const std::optional<std::string> checkpoint = find_checkpoint(layout, warnings);
   const Network network = open_network(std::move(job), layout, checkpoint.has_value());
 
   const Recipe recipe = make_recipe(network.job);

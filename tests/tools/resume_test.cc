@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "tests/tools/program_fixture.h"
 
@@ -60,6 +61,39 @@ TEST_F(Resume, RefusesARunWhoseEveryCheckpointIsDamaged) {
   EXPECT_THAT(ran.err, AllOf(HasSubstr("error[E0685"), HasSubstr("parameters.safetensors"), HasSubstr("help: ")));
   EXPECT_EQ(read("model/metrics.jsonl"), metrics);
 }
+
+TEST_F(Resume, RefusesAnotherJobAndNamesTheFields) {
+  const Ran ran = resumed(4, {"--seed", "5", "--set", "data.batch.rows=4"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("E0523"), HasSubstr("note: data.batch.rows: 8 -> 4"), HasSubstr("train.seed"),
+                             Not(HasSubstr("'}'"))));
+}
+
+TEST_F(Resume, RefusesAnEditedGraphAndNamesTheLine) {
+  std::string cell = read("graphs/cells/atr.pbtxt");
+  write("graphs/cells/atr.pbtxt", "# edited\n" + cell);
+  const Ran ran = resumed(4);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("E0523"), HasSubstr("cells/atr.pbtxt"), HasSubstr("line 1"), HasSubstr("'# edited'")));
+  write("graphs/cells/atr.pbtxt", cell);
+  EXPECT_EQ(resumed(4).code, 0);
+}
+
+TEST_F(Resume, RefusesOtherDataAndNamesTheFile) {
+  const std::string data = read("data/train.seg");
+  write("data/train.seg", data + "我 你\n");
+  const Ran ran = resumed(4);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("E0524"), HasSubstr("data/train.seg"), Not(HasSubstr("dev.seg"))));
+  // A folder of an older program has recorded nothing.
+  fs::remove(root_ / "model/data.json");
+  nlohmann::json manifest = nlohmann::json::parse(read("model/manifest.json"));
+  manifest["files"].erase("data.json");
+  write("model/manifest.json", manifest.dump());
+  EXPECT_EQ(resumed(4).code, 0);
+}
+
+TEST_F(Resume, SaysHowManyEpochsAreDone) { EXPECT_THAT(resumed(1).err, HasSubstr("is finished: 3 epochs done")); }
 
 TEST_F(Resume, ADamagedModelIsNotCalledUntrained) {
   for (const std::string& checkpoint : checkpoints("best")) cut(checkpoint);

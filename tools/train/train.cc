@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <sstream>
 
 #include "runtime/checkpoint.h"
 #include "runtime/threads.h"
@@ -13,6 +12,7 @@
 #include "tools/train/progress.h"
 #include "tools/train/recipe.h"
 #include "tools/train/run_folder.h"
+#include "tools/train/same_run.h"
 #include "tools/train/signals.h"
 #include "tools/train/speed.h"
 #include "tools/train/stepper.h"
@@ -21,40 +21,15 @@
 namespace graphrun {
 namespace {
 
-// The first line in which two jobs differ; epochs may.
-std::string first_difference(LoadedJob& job, LoadedJob& begun) {
-  const auto text_of = [](LoadedJob& one) {
-    const std::int32_t epochs = one.message.train().epochs();
-    one.message.mutable_train()->set_epochs(1);
-    std::istringstream text(dump_job(one, true));
-    one.message.mutable_train()->set_epochs(epochs);
-    return text;
-  };
-  std::istringstream now = text_of(job), before = text_of(begun);
-  std::string a, b;
-  while (true) {
-    const bool more = static_cast<bool>(std::getline(now, a)), were_more = static_cast<bool>(std::getline(before, b));
-    if (!more && !were_more) return "";
-    if (!more) return fmt::format("the run has '{}', which is gone", b);
-    if (!were_more) return fmt::format("'{}' is new", a);
-    if (a != b) return fmt::format("now '{}', in the run '{}'", a, b);
-  }
-}
-
-// A run is gone on with as it was begun; more epochs are allowed.
-void check_same_job(LoadedJob& job, LoadedJob& begun, const std::string& folder) {
-  const std::string difference = first_difference(job, begun);
-  if (difference.empty()) return;
-  throw UserError(ExitCode::kUsage, "E0523 other-job", fmt::format("the run in '{}' was begun with another job", folder),
-                  {"note: " + difference, "help: only train.epochs may change; else begin a run in another folder"});
-}
-
 // The network of a new run, or of the one that `layout` holds.
 Network open_network(LoadedJob job, const ModelLayout& layout, bool begun) {
   if (!begun) return build_network(std::move(job));
   Network network = read_network(layout);
   check_same_job(job, network.job, layout.root);
-  network.job.message.mutable_train()->set_epochs(job.message.train().epochs());
+  check_same_data(layout);
+  const std::int32_t epochs = job.message.train().epochs();
+  check_same_graphs(std::move(job), network, layout);
+  network.job.message.mutable_train()->set_epochs(epochs);
   return network;
 }
 
@@ -110,19 +85,21 @@ ExitCode train(const TrainRequest& request) {
   const ir::Graph graph = load_graph(network.request(true), &of_graph, &files);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
   Stepper stepper(graph, recipe, *network.job.plan, request.device, warnings);
-  Evaluator evaluator(load_graph(network.request(false)), network.job.data, *network.job.plan, *network.report, request.device);
+  const ir::Graph inference = load_graph(network.request(false));
+  Evaluator evaluator(inference, network.job.data, *network.job.plan, *network.report, request.device);
   const double compile_seconds = seconds_now() - begun;
   if (!warnings.empty()) display.warn(render(warnings, color_on_stderr()));
 
   Trainer trainer(layout, network, recipe, stepper, evaluator, display, signals);
   if (checkpoint) trainer.restore(*checkpoint);
   if (trainer.finished()) {
-    display.log(fmt::format("the run in '{}' is finished: {} epochs; the model is that of epoch {}", layout.root, recipe.epochs,
-                            trainer.best_epoch()));
+    display.log(fmt::format("the run in '{}' is finished: {} epoch{} done; the model is that of epoch {}", layout.root,
+                            trainer.epochs_done(), trainer.epochs_done() == 1 ? "" : "s", trainer.best_epoch()));
     return ExitCode::kDone;
   }
   describe(display, network, stepper, trainer, recipe, compile_seconds);
-  if (!checkpoint) write_model(layout, dump_job(network.job, true), files, network.vocabularies);
+  if (!checkpoint)
+    write_model(layout, dump_job(network.job, true), files, network.vocabularies, data_digests(network.job.data));
   return trainer.run();
 }
 

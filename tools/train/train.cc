@@ -8,6 +8,7 @@
 #include "runtime/threads.h"
 #include "tools/cli/program.h"
 #include "tools/model/evaluator.h"
+#include "tools/model/inference.h"
 #include "tools/model/model_folder.h"
 #include "tools/train/progress.h"
 #include "tools/train/recipe.h"
@@ -86,6 +87,7 @@ ExitCode train(const TrainRequest& request) {
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
   Stepper stepper(graph, recipe, *network.job.plan, request.device, warnings);
   const ir::Graph inference = load_graph(network.request(false));
+  check_infer(inference, network.job);
   Evaluator evaluator(inference, network.job.data, *network.job.plan, *network.report, request.device);
   const double compile_seconds = seconds_now() - begun;
   if (!warnings.empty()) display.warn(render(warnings, color_on_stderr()));

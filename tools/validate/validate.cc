@@ -4,6 +4,7 @@
 
 #include "compiler/frontend/source.h"
 #include "tools/model/evaluator.h"
+#include "tools/model/inference.h"
 #include "tools/model/model_folder.h"
 #include "tools/train/stepper.h"
 
@@ -71,6 +72,7 @@ std::string validate_job(const std::string& path, const std::vector<std::string>
   const ir::Graph graph = load_graph(network.request(true), &of_graph);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
   const ir::Graph inference = load_graph(network.request(false));
+  check_infer(inference, network.job);
   const Evaluator evaluator(inference, network.job.data, *network.job.plan, *network.report);
   if (trains) const Stepper stepper(graph, make_recipe(network.job), *network.job.plan, Device::kCpu, warnings);
   std::vector<std::string> vocabularies;

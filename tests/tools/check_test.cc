@@ -1,0 +1,46 @@
+// graphrun check, and what the commands refuse before they begin.
+#include <gmock/gmock.h>
+
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class Check : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write_segmenter();
+  }
+  // The segmenter's job with `from` instead of "path".
+  void write_from(const std::string& from) {
+    std::string job = read("graphs/jobs/segment.pbtxt");
+    const std::string old = "from: \"path\"";
+    job.replace(job.find(old), old.size(), "from: \"" + from + "\"");
+    write("graphs/jobs/from.pbtxt", job);
+  }
+};
+
+TEST_F(Check, InferIsCheckedBeforeTraining) {
+  const auto mistake = [&](const std::string& from) {
+    write_from(from);
+    const Ran checked = graphrun({"check", "graphs/jobs/from.pbtxt"});
+    EXPECT_EQ(checked.code, 3) << checked.err;
+    EXPECT_THAT(checked.err, AllOf(HasSubstr("graphs/jobs/from.pbtxt:19:6"), HasSubstr("E0417")));
+    const Ran trained = graphrun({"train", "graphs/jobs/from.pbtxt", "--out", "none"});
+    EXPECT_EQ(trained.code, 3) << trained.err;
+    EXPECT_FALSE(exists("none"));
+    return checked.err;
+  };
+  EXPECT_THAT(mistake("pth"), AllOf(HasSubstr(":19:61:"), HasSubstr("'pth'"), HasSubstr("did you mean 'path'")));
+  EXPECT_THAT(mistake("sun(margin)"), AllOf(HasSubstr("no op 'sun'"), HasSubstr("'sum'")));
+  EXPECT_THAT(mistake("margin"), HasSubstr("expected INT32[time, batch]"));
+  EXPECT_THAT(mistake("path[0]"), HasSubstr("outputs, ops and numbers alone"));
+  EXPECT_THAT(mistake("concat(path, loss)"), HasSubstr("concat"));
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -42,5 +42,11 @@ TEST_F(Check, InferIsCheckedBeforeTraining) {
   EXPECT_THAT(mistake("concat(path, loss)"), HasSubstr("concat"));
 }
 
+TEST_F(Check, ANameFetchedTwiceIsFetchedOnce) {
+  ASSERT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"}).code, 0);
+  const Ran ran = graphrun({"infer", "model", "--fetch", "path", "--fetch", "path", "--fetch-out", "f.safetensors"}, "我\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
 }  // namespace
 }  // namespace graphrun

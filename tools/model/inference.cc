@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -123,7 +124,10 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
     if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
     compile_options.fetches.push_back(kWritten);
   }
-  for (const std::string& name : options.fetches) compile_options.fetches.push_back(name);
+  std::vector<std::string>& fetches = compile_options.fetches;
+  for (const std::string& name : options.fetches) {
+    if (std::find(fetches.begin(), fetches.end(), name) == fetches.end()) fetches.push_back(name);
+  }
   Program program = compile(graph, compile_options);
   const auto variables = std::make_shared<Variables>();
   set_parameters(program, parameters, *variables);

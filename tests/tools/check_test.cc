@@ -42,6 +42,21 @@ TEST_F(Check, InferIsCheckedBeforeTraining) {
   EXPECT_THAT(mistake("concat(path, loss)"), HasSubstr("concat"));
 }
 
+TEST_F(Check, MissingFilesAreToldTogetherAndWithOtherMistakes) {
+  const std::vector<std::string> missing = {"check", "graphs/jobs/segment.pbtxt", "--set", "data.valid=no.seg",
+                                            "--set", "data.test=none.seg"};
+  const Ran files = graphrun(missing);
+  EXPECT_EQ(files.code, 4);
+  EXPECT_THAT(files.err, AllOf(HasSubstr("no.seg"), HasSubstr("none.seg"), HasSubstr("--set:1:"), HasSubstr("--set:2:")));
+  std::vector<std::string> more = missing;
+  more.insert(more.end(), {"--set", "hiden=3"});
+  const Ran both = graphrun(more);
+  EXPECT_EQ(both.code, 3);
+  EXPECT_THAT(both.err, AllOf(HasSubstr("no.seg"), HasSubstr("none.seg"), HasSubstr("'hiden'")));
+  more.insert(more.end(), {"--set", "data.train=nothing.seg"});
+  EXPECT_THAT(graphrun(more).err, AllOf(HasSubstr("nothing.seg"), HasSubstr("none.seg")));
+}
+
 TEST_F(Check, ANameFetchedTwiceIsFetchedOnce) {
   ASSERT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"}).code, 0);
   const Ran ran = graphrun({"infer", "model", "--fetch", "path", "--fetch", "path", "--fetch-out", "f.safetensors"}, "我\n");

@@ -57,6 +57,28 @@ TEST_F(Check, MissingFilesAreToldTogetherAndWithOtherMistakes) {
   EXPECT_THAT(graphrun(more).err, AllOf(HasSubstr("nothing.seg"), HasSubstr("none.seg")));
 }
 
+TEST_F(Check, NumbersThatAreNoneAreRefused) {
+  const auto refused = [&](const std::vector<std::string>& words, const std::string& text) {
+    const Ran ran = graphrun(words);
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(text));
+  };
+  const std::vector<std::string> cell = {"gradcheck", "graphs/cells/atr.pbtxt", "--set", "input=3", "--set", "hidden=2"};
+  const auto with = [&](const std::string& option, const std::string& value) {
+    std::vector<std::string> words = cell;
+    words.insert(words.end(), {option, value});
+    return words;
+  };
+  for (const std::string seed : {"-1", "1.5", "x", "18446744073709551616"}) {
+    refused({"train", "graphs/jobs/segment.pbtxt", "--out", "none", "--seed=" + seed}, "--seed takes");
+    refused(with("--seed=" + seed, "--quiet"), "--seed takes");
+  }
+  refused(with("--tolerance=-1", "--quiet"), "--tolerance takes");
+  refused(with("--tolerance=nan", "--quiet"), "--tolerance");
+  EXPECT_THAT(graphrun({"gradcheck", "--help"}).out, HasSubstr("(=1e-06)"));
+  EXPECT_EQ(graphrun(with("--seed", "7")).code, 0);
+}
+
 TEST_F(Check, ANameFetchedTwiceIsFetchedOnce) {
   ASSERT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"}).code, 0);
   const Ran ran = graphrun({"infer", "model", "--fetch", "path", "--fetch", "path", "--fetch-out", "f.safetensors"}, "我\n");

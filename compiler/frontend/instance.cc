@@ -1,6 +1,8 @@
 #include "compiler/frontend/instance.h"
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
 namespace graphrun::frontend {
@@ -10,6 +12,18 @@ using ir::Expression;
 namespace {
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;  // of a graph's parameters
+
+// The graphs of the folder whose file is called `name`.pbtxt.
+std::vector<std::string> graphs_called(const std::string& root, const std::string& name) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::recursive_directory_iterator i(root, error), end; !error && i != end; i.increment(error)) {
+    if (i->path().filename() == name + ".pbtxt") found.push_back(i->path().lexically_relative(root).generic_string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
 
 }  // namespace
 
@@ -113,7 +127,14 @@ std::shared_ptr<const GraphValue> Instance::graph_value(const Expression& e, std
              (e.kind == Expression::Kind::kCall && e.operands.empty())) {
     const std::string& name = e.kind == Expression::Kind::kName ? e.path[0] : e.text;
     const std::optional<Meaning> m = constant(name);
-    if (!m || !m->graph()) fail("E0211 unknown-graph", at(e.at), "'" + name + "' is no graph");
+    if (!m || !m->graph()) {
+      std::vector<std::string> notes;
+      for (const std::string& path : graphs_called(expansion_.library.root(), name)) {
+        notes.push_back("help: a graph goes by its path: " + path);
+      }
+      if (notes.empty()) notes.push_back("help: a graph goes by its path from the folder graphs, such as cells/gru.pbtxt");
+      fail("E0211 unknown-graph", at(e.at), "'" + name + "' is no graph", std::move(notes));
+    }
     base = m->shared_graph();
   } else {
     fail("E0203 no-graph", at(e.at), "expected a graph: an import's name or a path such as cells/atr.pbtxt");

@@ -15,7 +15,8 @@ ExitCode run_train(const Arguments& arguments) {
   line.usage = "graphrun train JOB --out DIR [option ...]";
   line.about =
       "Trains a network as the job says, and leaves in DIR all that graphrun infer and evaluate need, with metrics.jsonl.\n"
-      "SIGINT or SIGTERM saves a checkpoint and stops; --resume goes on as if nothing had happened.";
+      "SIGINT or SIGTERM saves a checkpoint and stops; --resume goes on as if nothing had happened. A second\n"
+      "one ends it at once: --resume then goes on from the last checkpoint. A run that has none yet begins again.";
   line.words = {{"JOB"}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());

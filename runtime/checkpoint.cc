@@ -254,6 +254,12 @@ std::string CheckpointReader::text(const std::string& name) const {
   return text;
 }
 
+void CheckpointReader::verify() const {
+  for (const auto& [name, digest] : files_) {
+    if (digest_file(folder_ + "/" + name) != digest) bad("'" + name + "' is damaged: its hash is not the manifest's");
+  }
+}
+
 Checkpoint load_checkpoint(const std::string& folder) {
   const CheckpointReader reader(folder);
   Checkpoint checkpoint;
@@ -274,6 +280,29 @@ std::optional<std::string> newest_complete(const std::string& run_folder, const 
     if (is_complete(entry.folder)) return entry.folder;
   }
   return std::nullopt;
+}
+
+NewestCheckpoint newest_sound(const std::string& run_folder, const std::string& kind) {
+  NewestCheckpoint found;
+  std::vector<std::string> unfinished;  // what pruning leaves where it is killed
+  for (const Entry& entry : entries_of(run_folder + "/" + kind, nullptr)) {
+    try {
+      CheckpointReader(entry.folder).verify();
+      found.folder = entry.folder;
+      return found;
+    } catch (const UserError& error) {
+      const Diagnostic& why = error.diagnostics().front();
+      if (why.code.starts_with("E0686")) {
+        found.folder = entry.folder;
+        return found;
+      }
+      std::error_code ignored;
+      const std::string about = why.text.find(entry.folder) == std::string::npos ? "'" + entry.folder + "': " : "";
+      (fs::exists(entry.folder + "/" + kManifest, ignored) ? found.damaged : unfinished).push_back(about + why.text);
+    }
+  }
+  found.damaged.insert(found.damaged.end(), unfinished.begin(), unfinished.end());
+  return found;
 }
 
 void prune_checkpoints(const std::string& run_folder, int keep, const std::string& kind) {

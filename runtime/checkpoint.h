@@ -45,6 +45,8 @@ class CheckpointReader {
   // Each checks the file's hash and throws E0685 where there is none of that name.
   NamedTensors group(const std::string& group) const;
   std::string text(const std::string& name) const;
+  // Checks every file's hash. Throws E0685.
+  void verify() const;
 
  private:
   static bool is_group_file(const std::string& name);
@@ -63,6 +65,14 @@ std::string checkpoint_folder(const std::string& run_folder, std::int64_t step, 
 // The complete checkpoint of the highest step; nothing where there is none. Leftovers of a killed process are passed over. One
 // of a newer version counts, so that loading it says so instead of going back to an older one.
 std::optional<std::string> newest_complete(const std::string& run_folder, const std::string& kind = "checkpoints");
+
+// The same with a look at every hash, telling what is wrong with those that are newer. `damaged`: a sentence for each that has
+// a manifest and is not what was written, newest first; where none is found, for every folder of a step.
+struct NewestCheckpoint {
+  std::optional<std::string> folder;
+  std::vector<std::string> damaged;
+};
+NewestCheckpoint newest_sound(const std::string& run_folder, const std::string& kind = "checkpoints");
 
 // Removes leftovers of a killed process, and all complete checkpoints but the newest `keep` (at least 1). Only for the process
 // that writes the run.

@@ -1,15 +1,18 @@
 // graph-dump: what the compiler made of a graph, at any stage, as text or as a picture.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
 #include "compiler/compile.h"
 #include "compiler/dump/dump.h"
+#include "compiler/fetch.h"
 #include "compiler/frontend/source.h"
 #include "compiler/memory.h"
 #include "compiler/passes/pass.h"
 #include "compiler/schedule.h"
+#include "compiler/training.h"
 #include "tools/cli/program.h"
 #include "tools/commands/command_line.h"
 #include "tools/model/model_folder.h"
@@ -100,12 +103,12 @@ SymbolValues parse_sizes(const std::vector<std::string>& texts) {
 }
 
 std::optional<TrainOptions> parse_training(const po::variables_map& options) {
+  const std::string optimizer = options["optimizer"].as<std::string>();
+  if (optimizer != "sgd" && optimizer != "adam") unknown("optimizer", optimizer, {"sgd", "adam"});
   if (options.count("minimize") == 0) return std::nullopt;
   if (options.count("inference") != 0) throw UsageError("--minimize trains: it does not go with --inference");
   TrainOptions train;
   train.minimize = options["minimize"].as<std::string>();
-  const std::string optimizer = options["optimizer"].as<std::string>();
-  if (optimizer != "sgd" && optimizer != "adam") unknown("optimizer", optimizer, {"sgd", "adam"});
   train.optimizer = optimizer == "adam" ? TrainOptions::Optimizer::kAdam : TrainOptions::Optimizer::kSgd;
   return train;
 }
@@ -134,8 +137,22 @@ Request parse_request(const po::variables_map& options) {
   r.output = options["output"].as<std::string>();
   r.format = parse_format(options, r.output);
   r.sizes = parse_sizes(option<std::vector<std::string>>(options, "size"));
-  r.compile.fetches = option<std::vector<std::string>>(options, "fetch");
+  for (const std::string& name : option<std::vector<std::string>>(options, "fetch")) {
+    std::vector<std::string>& fetches = r.compile.fetches;
+    if (std::find(fetches.begin(), fetches.end(), name) == fetches.end()) fetches.push_back(name);
+  }
   r.compile.disabled_passes = option<std::vector<std::string>>(options, "disable-pass");
+  std::vector<std::string> passes;
+  for (const Pass& pass : all_passes()) passes.push_back(pass.name);
+  for (const std::string& name : r.compile.disabled_passes) {
+    if (std::find(passes.begin(), passes.end(), name) == passes.end()) unknown("pass", name, passes);
+  }
+  if (r.stage == "loaded" && r.format != DumpFormat::kText && r.format != DumpFormat::kPbtxt) {
+    throw UsageError("--stage=loaded prints the files as they are: text or pbtxt");
+  }
+  if (r.stage == "memory" && r.format != DumpFormat::kText && r.format != DumpFormat::kSvg) {
+    throw UsageError("--stage=memory prints text or svg");
+  }
   const std::string precision = options["precision"].as<std::string>();
   if (precision != "float32" && precision != "float64") unknown("precision", precision, {"float32", "float64"});
   r.compile.precision = precision == "float64" ? Precision::kFloat64 : Precision::kFloat32;
@@ -187,9 +204,31 @@ std::string memory(const Request& r, const ir::Graph& checked) {
   if (r.format == DumpFormat::kSvg) {
     return arena_svg(compile(checked, r.compile, r.train ? &*r.train : nullptr), r.sizes);
   }
-  if (r.format != DumpFormat::kText) throw UsageError("--stage=memory prints text or svg");
   const ir::Graph graph = compiled_until(r, checked);
   return describe(plan_memory(graph), graph, r.compile.precision);
+}
+
+// The command line's names of the graph, also where the stage asked for comes before they are used.
+void check_names(const Request& r, const ir::Graph& checked) {
+  if (r.train && checked.output(r.train->minimize) == nullptr) {
+    std::vector<std::string> outputs;
+    for (const ir::Output& output : checked.outputs) outputs.push_back(output.name);
+    unknown("output", r.train->minimize, outputs);
+  }
+  if (!r.compile.fetches.empty()) with_fetches(r.train ? add_training(checked, *r.train) : checked, r.compile.fetches);
+  std::vector<std::string> known;
+  for (const ir::Input& input : checked.inputs) {
+    for (const Dim& size : checked.type(input.value).shape) {
+      for (const Symbol symbol : size.symbols()) known.push_back(symbol.name());
+    }
+  }
+  for (const auto& [symbol, size] : r.sizes) {
+    if (std::find(known.begin(), known.end(), symbol.name()) == known.end()) {
+      std::sort(known.begin(), known.end());
+      known.erase(std::unique(known.begin(), known.end()), known.end());
+      unknown("size", symbol.name(), known);
+    }
+  }
 }
 
 std::string dump_of(const Request& r, std::vector<Diagnostic>& warnings) {
@@ -197,6 +236,7 @@ std::string dump_of(const Request& r, std::vector<Diagnostic>& warnings) {
   const ir::Graph expanded = expand_graph(r.graph, &warnings);
   if (r.stage == "expanded") return dump(expanded, r.format);
   const ir::Graph checked = check_graph(expanded);
+  check_names(r, checked);
   if (r.stage == "checked" && !r.time_passes) return dump(checked, r.format);
   if (r.stage == "memory") return memory(r, checked);
   return dump(compiled_until(r, checked), r.format);

@@ -1,6 +1,7 @@
 #include "compiler/frontend/definition.h"
 
 #include <cctype>
+#include <cmath>
 
 #include "graphs/graph.pb.h"
 
@@ -201,6 +202,13 @@ class Reader {
     }
   }
 
+  void check_number(const ir::Initializer& init, const Places& p) {
+    const bool spread = init.kind == ir::Initializer::Kind::kUniform || init.kind == ir::Initializer::Kind::kNormal;
+    if (std::isfinite(init.amount) && !(spread && init.amount < 0)) return;
+    error("E0223 bad-init", p.at,
+          std::string("parameters begin as finite numbers") + (spread ? ", of a spread of at least 0" : ""));
+  }
+
   void parameter(Definition& d, const Parameter& m, const Places& p) {
     if (m.name_size() == 0) error("E0201 no-name", p.at, "a parameter needs a name");
     if (m.shape().empty()) error("E0204 missing", p.at, "this parameter has no shape", {"help: shape: \"[input, hidden]\""});
@@ -222,6 +230,7 @@ class Reader {
         case Init::kXavier: q.init = {Kind::kXavier, 0}; break;
         case Init::KIND_NOT_SET: break;
       }
+      if (q.init) check_number(*q.init, p.message("init"));
       d.parameters.push_back(std::move(q));
     }
   }

@@ -32,6 +32,13 @@ class Expander {
     for (const auto& [name, size] : sizes_) instance_->set_symbol(name, size);
     instance_->set_states([this](const Leaf& leaf) -> std::optional<Meaning> { return Meaning(region_.ref(variable(leaf))); });
 
+    // Called, a graph may be there for its states alone; run, it computes nothing without an output.
+    if (root_.outputs.empty() && !root_.states.empty()) {
+      attempt([&] {
+        fail("E0204 missing", root_.at, "graph '" + root_.name + "' has no output",
+             {"help: output: \"" + root_.states.front().name + " = next(" + root_.states.front().name + ")\""});
+      });
+    }
     for (const OutputDef& o : root_.outputs) {
       attempt([&] { emit(instance_->output(o.name, o.at), o.name, o.at); });
     }
@@ -131,23 +138,30 @@ class Expander {
     return s.next ? s.next->at : s.at;
   }
 
+  // The value after the step, as what the state is.
+  ir::ValueId next_of(const Leaf& leaf, const ir::TensorType& type) {
+    const Meaning next = instance_->next(leaf, place(leaf));
+    const ir::ValueId value = as_value(next, region_, place(leaf), "state '" + dotted(leaf) + "'", type.type);
+    const ir::TensorType& found = region_.type(value);
+    if (found == type) return value;
+    if (found.type == type.type && found.shape.empty()) {
+      return region_.builder.op("broadcast_to", {value}, {{"shape", type.shape}});
+    }
+    fail("E0246 state-shape", place(leaf),
+         "state '" + dotted(leaf) + "': next is " + found.str() + ", but the state is " + type.str());
+  }
+
   void states() {
+    // One that nothing reads is no variable, but must be sound all the same.
+    for (const StateDef& s : root_.states) {
+      if (s.of.empty() && !variables_.count(s.name)) attempt([&] { next_of({s.name}, instance_->leaf_type({s.name})); });
+    }
     // Reading a next may bring in more states.
     for (std::size_t k = 0; k < leaves_.size(); ++k) {
       const Leaf leaf = leaves_[k];
       const ir::ValueId id = variables_.at(dotted(leaf));
       attempt([&] {
-        ir::ValueId next = as_value(instance_->next(leaf, place(leaf)), region_, place(leaf), "state '" + dotted(leaf) + "'",
-                                    region_.type(id).type);
-        if (region_.type(next) != region_.type(id)) {
-          if (region_.type(next).type == region_.type(id).type && region_.type(next).shape.empty()) {
-            next = region_.builder.op("broadcast_to", {next}, {{"shape", region_.type(id).shape}});
-          } else {
-            fail("E0246 state-shape", place(leaf),
-                 "state '" + dotted(leaf) + "': next is " + region_.type(next).str() + ", but the state is " +
-                     region_.type(id).str());
-          }
-        }
+        const ir::ValueId next = next_of(leaf, region_.type(id));
         for (ir::Variable& v : region_.graph.variables) {
           if (v.value == id) v.next = next;
         }

@@ -1,11 +1,31 @@
 #include "compiler/frontend/instance.h"
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
 namespace graphrun::frontend {
 
 using ir::Expression;
+
+namespace {
+
+constexpr std::int64_t kMostElements = std::int64_t{1} << 40;  // of a graph's parameters
+
+// The graphs of the folder whose file is called `name`.pbtxt.
+std::vector<std::string> graphs_called(const std::string& root, const std::string& name) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::recursive_directory_iterator i(root, error), end; !error && i != end; i.increment(error)) {
+    if (i->path().filename() == name + ".pbtxt") found.push_back(i->path().lexically_relative(root).generic_string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
 
 Instance::Instance(Expansion& expansion, Setup setup) : expansion_(expansion), setup_(std::move(setup)) {}
 Instance::~Instance() = default;
@@ -107,7 +127,14 @@ std::shared_ptr<const GraphValue> Instance::graph_value(const Expression& e, std
              (e.kind == Expression::Kind::kCall && e.operands.empty())) {
     const std::string& name = e.kind == Expression::Kind::kName ? e.path[0] : e.text;
     const std::optional<Meaning> m = constant(name);
-    if (!m || !m->graph()) fail("E0211 unknown-graph", at(e.at), "'" + name + "' is no graph");
+    if (!m || !m->graph()) {
+      std::vector<std::string> notes;
+      for (const std::string& path : graphs_called(expansion_.library.root(), name)) {
+        notes.push_back("help: a graph goes by its path: " + path);
+      }
+      if (notes.empty()) notes.push_back("help: a graph goes by its path from the folder graphs, such as cells/gru.pbtxt");
+      fail("E0211 unknown-graph", at(e.at), "'" + name + "' is no graph", std::move(notes));
+    }
     base = m->shared_graph();
   } else {
     fail("E0203 no-graph", at(e.at), "expected a graph: an import's name or a path such as cells/atr.pbtxt");
@@ -147,6 +174,9 @@ Dim Instance::size(const Expression& e) {
   const Meaning m = evaluate(e, path() + "size");
   if (const Dim* d = m.dim()) return *d;
   if (const ir::Number* n = m.number()) {
+    if (n->kind == ir::Number::Kind::kBool) {
+      fail("E0309 bad-size", at(e.at), "a size must be a whole number, found " + m.describe());
+    }
     if (n->value != std::floor(n->value) || n->value < 0 || n->value > 9e15) {
       fail("E0309 bad-size", at(e.at), "a size must be a whole number of at least 0, found " + m.describe());
     }
@@ -381,10 +411,14 @@ Meaning Instance::plain_parameter(const ParameterDef& d, const std::string& full
            "parameter '" + d.name + "' has the shape " + str(type.shape) + ", and " + dim.str() + " is unknown before run time",
            {setup_.root ? "help: --set " + dim.str() + "=NUMBER" : "help: a parameter's shape needs numbers"});
     }
-    if (dim.constant() != 0 && elements > (std::int64_t{1} << 40) / std::max<std::int64_t>(1, dim.constant())) {
+    if (dim.constant() != 0 && elements > kMostElements / std::max<std::int64_t>(1, dim.constant())) {
       fail("E0309 bad-size", at(d.at), "parameter '" + full_name + "' " + str(type.shape) + " has more than 2^40 elements");
     }
     elements *= dim.constant();
+  }
+  if (elements == 0) {
+    fail("E0309 bad-size", at(d.at),
+         "parameter '" + full_name + "' " + str(type.shape) + " has no elements: a size of it is 0");
   }
   Region& root = expansion_.root;
   if (const auto it = expansion_.parameters.find(full_name); it != expansion_.parameters.end()) {
@@ -393,6 +427,10 @@ Meaning Instance::plain_parameter(const ParameterDef& d, const std::string& full
            "parameter '" + full_name + "' is shared as " + root.type(it->second).str() + " and as " + type.str());
     }
     return root.ref(it->second);
+  }
+  if ((expansion_.parameter_elements += elements) > kMostElements) {
+    fail("E0309 bad-size", at(d.at),
+         "with parameter '" + full_name + "' " + str(type.shape) + " the graph has more than 2^40 numbers");
   }
   ir::Variable v;
   v.kind = ir::Variable::Kind::kParameter;

@@ -39,6 +39,7 @@ struct Expansion {
   std::map<std::string, ir::ValueId> parameters;              // by full name, in the root
   const char* stack_begin = nullptr;                          // to bound recursion
   std::vector<std::pair<const Instance*, std::string>> busy;  // what is being evaluated, outermost first
+  std::int64_t parameter_elements = 0;                        // of all of them
 };
 
 // Where an expression stands: the instance, the number of the repetition, and the stem of the names of what it builds.

@@ -26,6 +26,17 @@ void imports_of(const Definition& d, std::vector<const ir::Expression*>& out) {
   for (const auto& g : d.graphs) imports_of(*g, out);
 }
 
+// What nothing reads may be so because of another mistake of the file: a misspelt name, a line that is missing. Then it goes
+// unsaid until that is mended.
+void drop_unread(std::vector<Diagnostic>& diagnostics, std::size_t from) {
+  const auto begin = diagnostics.begin() + static_cast<std::ptrdiff_t>(from);
+  const auto unread = [](const Diagnostic& d) { return d.code.rfind("E0208", 0) == 0; };
+  const auto mistake = [&](const Diagnostic& d) { return d.severity == Severity::kError && !unread(d); };
+  if (std::any_of(begin, diagnostics.end(), mistake)) {
+    diagnostics.erase(std::remove_if(begin, diagnostics.end(), unread), diagnostics.end());
+  }
+}
+
 }  // namespace
 
 const Definition* Library::load(const std::string& path, const Location& from) {
@@ -109,6 +120,7 @@ const Definition* Library::read(const std::string& file, const std::string& show
     const bool readable = std::none_of(diagnostics_.begin() + static_cast<std::ptrdiff_t>(before), diagnostics_.end(),
                                        [](const Diagnostic& d) { return d.code.rfind("E01", 0) == 0; });
     if (readable) resolve_names(*definition, diagnostics_);
+    drop_unread(diagnostics_, before);
     std::vector<const ir::Expression*> imports;
     imports_of(*definition, imports);
     for (const ir::Expression* e : imports) load(e->text, e->at);

@@ -6,10 +6,12 @@
 #include <google/protobuf/message.h>
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <set>
 
 namespace graphrun {
 namespace {
@@ -30,6 +32,10 @@ class Columns {
   }
   int byte_column(int line, int column) const {
     if (line < 0 || static_cast<std::size_t>(line) >= starts_.size()) return 1;
+    return static_cast<int>(offset(line, column) - starts_[static_cast<std::size_t>(line)]) + 1;
+  }
+  std::size_t offset(int line, int column) const {
+    if (line < 0 || static_cast<std::size_t>(line) >= starts_.size()) return text_.size();
     const std::size_t begin = starts_[static_cast<std::size_t>(line)];
     int seen = 0;
     std::size_t i = begin;
@@ -37,7 +43,16 @@ class Columns {
       seen += text_[i] == '\t' ? 8 - seen % 8 : 1;
       ++i;
     }
-    return static_cast<int>(i - begin) + 1;
+    return i;
+  }
+  // The last place of a word at or before an offset.
+  void place_before(std::size_t offset, std::string_view word, Location& at) const {
+    const std::size_t found = text_.rfind(word, offset);
+    if (found == std::string_view::npos) return;
+    const auto line = std::upper_bound(starts_.begin(), starts_.end(), found) - starts_.begin();
+    at.line = static_cast<int>(line);
+    at.column = static_cast<int>(found - starts_[static_cast<std::size_t>(line) - 1]) + 1;
+    at.length = static_cast<int>(word.size());
   }
 
  private:
@@ -63,9 +78,33 @@ std::vector<std::string> hints(const std::string& message) {
   return {"help: " + (hint.empty() ? "" : hint + " ") + descriptor->name() + " has the fields " + all};
 }
 
+// What stands between two marks of a message.
+std::string between(const std::string& message, std::string_view before, std::string_view after) {
+  const std::size_t begin = message.find(before);
+  if (begin == std::string::npos) return "";
+  const std::size_t end = message.find(after, begin + before.size());
+  return end == std::string::npos ? "" : message.substr(begin + before.size(), end - begin - before.size());
+}
+
+// The values of the enum fields of that name, in a message and those in it.
+void enum_values(const pb::Descriptor* message, const std::string& field, std::set<const pb::Descriptor*>& seen,
+                 std::vector<std::string>& out) {
+  if (!seen.insert(message).second) return;
+  for (int i = 0; i < message->field_count(); ++i) {
+    const pb::FieldDescriptor& f = *message->field(i);
+    if (f.message_type() != nullptr) enum_values(f.message_type(), field, seen, out);
+    if (f.enum_type() == nullptr || f.name() != field) continue;
+    for (int k = 0; k < f.enum_type()->value_count(); ++k) {
+      const std::string& name = f.enum_type()->value(k)->name();
+      if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+    }
+  }
+}
+
 class Collector : public pb::io::ErrorCollector {
  public:
-  Collector(const std::string* file, const Columns& columns) : file_(file), columns_(columns) {}
+  Collector(const std::string* file, const Columns& columns, const pb::Descriptor* root)
+      : file_(file), columns_(columns), root_(root) {}
   void AddError(int line, int column, const std::string& message) override {
     if (diagnostics.size() >= 50) return;
     Diagnostic d;
@@ -79,6 +118,19 @@ class Collector : public pb::io::ErrorCollector {
     d.at.file = file_;
     d.at.line = std::max(line, 0) + 1;
     d.at.column = columns_.byte_column(std::max(line, 0), std::max(column, 0));
+    // protobuf tells of an enum's value when it has read on to the next token.
+    if (const std::string word = between(message, "Unknown enumeration value of \"", "\""); !word.empty()) {
+      const std::string field = between(message, "for field \"", "\"");
+      columns_.place_before(columns_.offset(std::max(line, 0), std::max(column, 0)), word, d.at);
+      std::set<const pb::Descriptor*> seen;
+      std::vector<std::string> known;
+      enum_values(root_, field, seen, known);
+      const std::string near = did_you_mean(word, known);
+      std::string all;
+      for (const std::string& k : known) all += (all.empty() ? "" : ", ") + k;
+      d.text = "'" + word + "' is no value of " + field;
+      d.notes = {"help: " + near + (near.empty() ? "" : " ") + field + " is one of " + all};
+    }
     diagnostics.push_back(std::move(d));
   }
   void AddWarning(int, int, const std::string&) override {}
@@ -87,6 +139,7 @@ class Collector : public pb::io::ErrorCollector {
  private:
   const std::string* file_;
   const Columns& columns_;
+  const pb::Descriptor* root_;
 };
 
 class Silent : public pb::io::ErrorCollector {
@@ -243,7 +296,7 @@ Places parse_source(std::string_view text, const std::string* file, pb::Message*
         *file + ": " + std::to_string(text.size()) + " bytes; a model file has at most " + std::to_string(kLargestSource));
   }
   const Columns columns(text);
-  Collector collector(file, columns);
+  Collector collector(file, columns, message->GetDescriptor());
   pb::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   parser.SetRecursionLimit(kDeepestMessage);

@@ -71,7 +71,18 @@ ValueId Builder::value(std::string name, TensorType type) {
 }
 
 ValueId Builder::variable(std::string name, TensorType type, Variable variable) {
-  GRAPHRUN_CHECK(names_.emplace(name, 0).second, "two variables are called '" + name + "'");
+  if (!names_.emplace(name, 0).second) {
+    // A variable goes by its own name: what only happened to be called so takes another.
+    const auto of_graph = [&](ValueId v) {
+      return std::any_of(graph_->inputs.begin(), graph_->inputs.end(), [&](const Input& i) { return i.value == v; }) ||
+             std::any_of(graph_->variables.begin(), graph_->variables.end(), [&](const Variable& w) { return w.value == v; });
+    };
+    for (std::size_t v = 0; v < graph_->values.size(); ++v) {
+      if (graph_->values[v].name != name) continue;
+      GRAPHRUN_CHECK(!of_graph(static_cast<ValueId>(v)), "two variables are called '" + name + "'");
+      graph_->values[v].name = unique(name);
+    }
+  }
   const auto id = static_cast<ValueId>(graph_->values.size());
   graph_->values.push_back({std::move(name), std::move(type), -1, 0});
   variable.value = id;

@@ -43,7 +43,7 @@ Operand evaluate(Builder& b, const Expression& e, const Names& names) {
     case Expression::Kind::kWord: return e.text;
     case Expression::Kind::kName:
       for (const auto& [name, value] : names) {
-        if (e.is_name(name)) return value;
+        if (e.dotted() == name) return value;  // "read.h" is one name
       }
       throw InternalError("equation: no value is called '" + e.dotted() + "'");
     case Expression::Kind::kCall: {

@@ -178,6 +178,26 @@ TEST(LargeGraphs, ALongChainOfEquationsNeedsNoDeepStack) {
   EXPECT_EQ(Written(text).load().nodes.size(), 20000u);
 }
 
+// A state goes by its own name, though its next value was made first and wanted the same.
+TEST(States, KeepTheirNameWhereTheNextIsReadFirst) {
+  const Written file(
+      "name: \"cell\"\n"
+      "input { name: \"x\" shape: \"[batch, 3]\" }\n"
+      "parameter { name: \"W\" shape: \"[3, 4]\" }\n"
+      "parameter { name: \"U\" shape: \"[4, 4]\" }\n"
+      "state { name: \"h\" shape: \"[batch, 4]\" next: \"x @ W\" }\n"
+      "output: \"h = next(h), g = h @ U\"\n");
+  const ir::Graph graph = file.load();
+  ASSERT_EQ(graph.variables.size(), 3u);
+  for (const ir::Variable& v : graph.variables) {
+    if (v.kind == ir::Variable::Kind::kState) {
+      EXPECT_EQ(graph.value(v.value).name, "h");
+      EXPECT_NE(v.next, v.value);
+    }
+  }
+  EXPECT_NE(graph.output("h"), nullptr);
+}
+
 TEST(HostileFiles, EndInAMessage) {
   const std::string head = "name: \"g\"\ninput { name: \"x\" shape: \"[batch]\" }\n";
   EXPECT_THAT(Written(head + "output: \"y = " + std::string(100000, '(') + "\"\n").mistake(), HasSubstr("E0106 too-deep"));

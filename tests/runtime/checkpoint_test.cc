@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <string>
 
 #include "runtime/status.h"
@@ -155,6 +156,34 @@ TEST(Checkpoint, FindsTheNewestComplete) {
   put_bytes(checkpoint_folder(run.path(), 7777777) + "/manifest.json",
             R"({"format":"graphrun checkpoint","version":99,"files":{}})");
   EXPECT_EQ(newest_complete(run.path()), checkpoint_folder(run.path(), 7777777));
+}
+
+TEST(Checkpoint, TellsWhatIsWrongWithNewerOnes) {
+  const TemporaryFolder run;
+  EXPECT_TRUE(newest_sound(run.path()).damaged.empty());
+  for (int step : {1, 2, 3}) save_checkpoint(checkpoint_folder(run.path(), step), of_step(step));
+  const auto file = [&](int step) { return checkpoint_folder(run.path(), step) + "/slots.safetensors"; };
+  std::filesystem::create_directories(run / "checkpoints/step-000009.partial");
+  std::filesystem::create_directories(run / "checkpoints/step-000008");  // pruning was killed
+  std::filesystem::resize_file(file(3), 10);
+  NewestCheckpoint newest = newest_sound(run.path());
+  EXPECT_EQ(newest.folder, checkpoint_folder(run.path(), 2));
+  ASSERT_EQ(newest.damaged.size(), 1u);
+  EXPECT_THAT(newest.damaged[0],
+              testing::AllOf(HasSubstr("step-000003"), HasSubstr("slots.safetensors"), HasSubstr("10 bytes")));
+  // A bit that flipped leaves the size as it was.
+  std::fstream flipped(file(2), std::ios::in | std::ios::out | std::ios::binary);
+  flipped.seekp(-1, std::ios::end);
+  flipped.put('!');
+  flipped.close();
+  newest = newest_sound(run.path());
+  EXPECT_EQ(newest.folder, checkpoint_folder(run.path(), 1));
+  EXPECT_EQ(newest.damaged.size(), 2u);
+  std::filesystem::remove(file(1));
+  newest = newest_sound(run.path());
+  EXPECT_EQ(newest.folder, std::nullopt);
+  ASSERT_GE(newest.damaged.size(), 3u);
+  EXPECT_THAT(newest.damaged[2], HasSubstr("step-000001"));
 }
 
 TEST(Checkpoint, PrunesOldOnesAndLeftovers) {

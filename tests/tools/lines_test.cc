@@ -44,7 +44,7 @@ TEST(Lines, WhatIsNotTextNamesFileLineAndColumn) {
   const std::string path = scratch.file("a", "good\nb\xE4\xBD\n");
   const std::string message = message_of([&] { read_lines(path); });
   EXPECT_THAT(message, HasSubstr(path + ":2:2: error[E0641 not-utf8]"));
-  EXPECT_THAT(message_of([&] { read_lines(scratch.file("b", std::string("a\0b\n", 4))); }), HasSubstr("byte 0x00"));
+  EXPECT_THAT(message_of([&] { read_lines(scratch.file("b", std::string("a\0b\n", 4))); }), HasSubstr("NUL byte"));
   EXPECT_THAT(message_of([&] { read_lines(scratch.file("c", "\xED\xA0\x80\n")); }), HasSubstr("E0641"));  // a surrogate
 }
 

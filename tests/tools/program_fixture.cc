@@ -48,9 +48,14 @@ std::string ProgramTest::read_below(const std::string& folder, const std::string
 
 Ran ProgramTest::graphrun(const std::vector<std::string>& arguments, const std::string& input, int kill_after,
                           int signal) const {
+  return run("graphrun", arguments, input, kill_after, signal);
+}
+
+Ran ProgramTest::run(const std::string& name, const std::vector<std::string>& arguments, const std::string& input,
+                     int kill_after, int signal) const {
   const fs::path in = root_ / "stdin", out = root_ / "stdout", err = root_ / "stderr";
   std::ofstream(in, std::ios::binary) << input;
-  const std::string program = std::string(GRAPHRUN_BINARY_DIR) + "/graphrun";
+  const std::string program = std::string(GRAPHRUN_BINARY_DIR) + "/" + name;
   std::vector<char*> words = {const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);

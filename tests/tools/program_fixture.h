@@ -29,6 +29,9 @@ class ProgramTest : public testing::Test {
   // Runs graphrun in the folder with `input` as stdin. With `kill_after` (ms, 0: never) it gets `signal` then.
   Ran graphrun(const std::vector<std::string>& arguments, const std::string& input = "", int kill_after = 0,
                int signal = 0) const;
+  // Any program of the build, the same way.
+  Ran run(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = "",
+          int kill_after = 0, int signal = 0) const;
 
   // graphs/jobs/segment.pbtxt and graphs/jobs/words.pbtxt: a segmenter and a language model on a few made-up lines.
   void write_segmenter();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <sstream>
 
 #include "runtime/threads.h"
@@ -59,6 +60,18 @@ std::optional<po::variables_map> parse(const CommandLine& line, const Arguments&
   }
   set_threads(options.count("threads") != 0 ? options["threads"].as<int>() : threads());
   return options;
+}
+
+std::optional<std::uint64_t> seed_option(const po::variables_map& options) {
+  if (options.count("seed") == 0) return std::nullopt;
+  const std::string text = options["seed"].as<std::string>();
+  std::uint64_t seed = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, seed);
+  if (error != std::errc() || stop != end) {
+    throw UsageError(fmt::format("--seed takes a whole number from 0 to 2^64 - 1, found '{}'", text));
+  }
+  return seed;
 }
 
 std::vector<GraphRequest::Binding> set_bindings(const po::variables_map& options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/program_options.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ template <class T>
 T option(const po::variables_map& options, const std::string& name, T otherwise = {}) {
   return options.count(name) != 0 ? options[name].as<T>() : otherwise;
 }
+
+// The number of --seed, an option that is kept as text: boost takes -1 for a large one. Throws UsageError.
+std::optional<std::uint64_t> seed_option(const po::variables_map& options);
 
 // The bindings of every --set.
 std::vector<GraphRequest::Binding> set_bindings(const po::variables_map& options);

@@ -45,10 +45,10 @@ void print_result(const GradientCheckResult& result, double tolerance) {
 
 ExitCode run_gradcheck(const Arguments& arguments) {
   po::options_description checking("the check", 100);
-  checking.add_options()("tolerance", po::value<double>()->default_value(1e-6)->value_name("X"),
+  checking.add_options()("tolerance", po::value<double>()->default_value(1e-6, "1e-06")->value_name("X"),
                          "largest relative error allowed")("size", po::value<std::vector<std::string>>()->value_name("NAME=N"),
                                                            "the size of a symbol (batch=3); may be repeated")(
-      "seed", po::value<std::uint64_t>()->default_value(1)->value_name("N"), "of parameters, inputs and dropout");
+      "seed", po::value<std::string>()->default_value("1")->value_name("N"), "of parameters, inputs and dropout");
   CommandLine line;
   line.usage = "graphrun gradcheck GRAPH [option ...]";
   line.about =
@@ -63,7 +63,8 @@ ExitCode run_gradcheck(const Arguments& arguments) {
 
   GradientCheckOptions check;
   check.tolerance = option<double>(*options, "tolerance");
-  check.seed = option<std::uint64_t>(*options, "seed");
+  if (!(check.tolerance >= 0)) throw UsageError("--tolerance takes a number from 0");
+  check.seed = *seed_option(*options);
   check.sizes = parse_sizes(option<std::vector<std::string>>(*options, "size"));
   GraphRequest request;
   request.path = option<std::string>(*options, "GRAPH");

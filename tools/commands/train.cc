@@ -8,14 +8,15 @@ ExitCode run_train(const Arguments& arguments) {
   po::options_description group("training", 100);
   group.add_options()("out", po::value<std::string>()->value_name("DIR"),
                       "the folder for the model; one with a run in it is refused")(
-      "resume", "go on with the run in that folder")("seed", po::value<std::uint64_t>()->value_name("N"),
+      "resume", "go on with the run in that folder")("seed", po::value<std::string>()->value_name("N"),
                                                      "over the job's train.seed")(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), "cpu or auto");
   CommandLine line;
   line.usage = "graphrun train JOB --out DIR [option ...]";
   line.about =
       "Trains a network as the job says, and leaves in DIR all that graphrun infer and evaluate need, with metrics.jsonl.\n"
-      "SIGINT or SIGTERM saves a checkpoint and stops; --resume goes on as if nothing had happened.";
+      "SIGINT or SIGTERM saves a checkpoint and stops; --resume goes on as if nothing had happened. A second\n"
+      "one ends it at once: --resume then goes on from the last checkpoint. A run that has none yet begins again.";
   line.words = {{"JOB"}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());
@@ -28,9 +29,7 @@ ExitCode run_train(const Arguments& arguments) {
   if (request.out.empty()) throw UsageError("--out DIR is missing: where the model goes");
   while (request.out.size() > 1 && request.out.back() == '/') request.out.pop_back();
   request.settings = option<std::vector<std::string>>(*options, "set");
-  if (options->count("seed") != 0) {
-    request.settings.push_back("train.seed=" + std::to_string(option<std::uint64_t>(*options, "seed")));
-  }
+  if (const auto seed = seed_option(*options)) request.settings.push_back("train.seed=" + std::to_string(*seed));
   request.resume = options->count("resume") != 0;
   request.quiet = options->count("quiet") != 0;
   request.device = parse_device(option<std::string>(*options, "device"));

@@ -109,7 +109,12 @@ bool LineReader::accept(std::string& line, std::string_view found) {
   if (found.size() > longest_)
     data_error("E0642 line-too-long", name_, line_, 0,
                fmt::format("a line of more than {} bytes; expected lines of text", longest_));
-  if (const auto bad = first_bad_byte(found))
+  const auto bad = first_bad_byte(found);
+  if (bad && found[*bad] == '\0')
+    data_error("E0641 not-utf8", name_, line_, static_cast<std::int64_t>(*bad) + 1,
+               "a NUL byte stands in the line; expected UTF-8 text",
+               {"help: a binary file? Or UTF-16: iconv -f UTF-16 -t UTF-8 converts it"});
+  if (bad)
     data_error("E0641 not-utf8", name_, line_, static_cast<std::int64_t>(*bad) + 1,
                fmt::format("byte 0x{:02X} is not UTF-8 text; expected UTF-8", static_cast<unsigned char>(found[*bad])),
                {"help: convert the file, e.g. iconv -f GB18030 -t UTF-8"});

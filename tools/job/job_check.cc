@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "tools/job/bindings.h"
@@ -113,10 +114,15 @@ class JobChecker {
     switch (initialize.kind_case()) {
       case Kind::KIND_NOT_SET: problems_.missing(places.at, "initialize without a kind", "uniform: 0.08, say"); break;
       case Kind::kUniform:
-        if (!(initialize.uniform() >= 0)) problems_.bad(places.location("uniform"), "a negative range");
+        if (!(initialize.uniform() >= 0 && std::isfinite(initialize.uniform())))
+          problems_.bad(places.location("uniform"), "expected a range, a finite number from 0");
         break;
       case Kind::kNormal:
-        if (!(initialize.normal() >= 0)) problems_.bad(places.location("normal"), "a negative deviation");
+        if (!(initialize.normal() >= 0 && std::isfinite(initialize.normal())))
+          problems_.bad(places.location("normal"), "expected a deviation, a finite number from 0");
+        break;
+      case Kind::kConstant:
+        if (!std::isfinite(initialize.constant())) problems_.bad(places.location("constant"), "expected a finite number");
         break;
       case Kind::kVectors: problems_.unavailable(places.location("vectors"), "word vectors are not available yet"); break;
       default: break;

@@ -20,6 +20,10 @@ struct InferOptions {
   Device device = Device::kCpu;
 };
 
+// What every infer block of a job says of its graph's outputs: names, ops, type. Throws UserError (kInvalidGraph, E0417) with
+// all that does not fit, each at its place in the job.
+void check_infer(const ir::Graph& graph, const LoadedJob& job);
+
 // One line out for each line in, in their order, each batch flushed to stdout before the next is read. Without an infer block
 // only `fetches` are had and nothing is written. Throws UserError: (kUsage) E0425 unknown-mode; (kInvalidGraph) E0417 what
 // `from` says does not fit the graph, E0421; (kBadData) whatever is wrong with a line, after all before it were answered.

@@ -1,10 +1,11 @@
 // Where everything of a model's folder stands. What `infer` and `evaluate` need is all in it; a training run keeps its
 // checkpoints and its metrics there too.
 //
-//   manifest.json            format, version, sizes and hashes of the three below; written last
+//   manifest.json            format, version, sizes and hashes of the four below; written last
 //   job.pbtxt                the job with every --set in it
 //   graphs/…                 every graph file that the network is made of
 //   vocabularies/FIELD.txt   one entry a line
+//   data.json                sizes and hashes of the data files that the run began with; older folders have none
 //   best/step-…              the parameters: the best, or last, as the job keeps them (runtime/checkpoint.h)
 //   checkpoints/step-…       where a run that was stopped goes on
 //   metrics.jsonl  run.lock
@@ -20,6 +21,7 @@ struct ModelLayout {
   std::string path(const std::string& name) const { return root + "/" + name; }
   std::string manifest() const { return path("manifest.json"); }
   std::string job() const { return path("job.pbtxt"); }
+  std::string data() const { return path("data.json"); }
   std::string graphs() const { return path("graphs"); }
   std::string metrics() const { return path("metrics.jsonl"); }
   std::string checkpoints() const { return path("checkpoints"); }

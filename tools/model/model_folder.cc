@@ -80,11 +80,12 @@ void bind(Network& network) {
 }  // namespace
 
 void write_model(const ModelLayout& layout, const std::string& job, const std::vector<SourceFile>& graphs,
-                 const Vocabularies& vocabularies) {
+                 const Vocabularies& vocabularies, const std::string& data) {
   Writer writer(layout);
   for (const SourceFile& graph : graphs) writer.write("graphs/" + graph.path, graph.text);
   for (const auto& [field, vocabulary] : vocabularies) writer.write(ModelLayout::vocabulary_name(field), vocabulary.text());
   writer.write("job.pbtxt", job);
+  writer.write("data.json", data);
   writer.finish();
 }
 
@@ -121,16 +122,17 @@ Network read_network(const ModelLayout& layout) {
 }
 
 Parameters read_parameters(const ModelLayout& layout) {
-  const std::optional<std::string> folder = newest_complete(layout.root, "best");
-  if (!folder) {
+  const NewestCheckpoint newest = newest_sound(layout.root, "best");
+  if (!newest.damaged.empty()) damaged(layout, newest.damaged.front());
+  if (!newest.folder) {
     throw UserError(
         ExitCode::kBadData, "E0666 untrained-model",
         fmt::format("the model '{}' has no parameters yet: its training ended before the first epoch did", layout.root),
         {"help: graphrun train JOB --out DIR --resume goes on with it"});
   }
-  const CheckpointReader checkpoint(*folder);
+  const CheckpointReader checkpoint(*newest.folder);
   Parameters parameters;
-  parameters.file = *folder + "/parameters.safetensors";
+  parameters.file = *newest.folder + "/parameters.safetensors";
   parameters.tensors = checkpoint.group("parameters");
   if (checkpoint.has_text("reports.json")) parameters.reports = checkpoint.text("reports.json");
   return parameters;

@@ -15,9 +15,10 @@ namespace graphrun {
 
 inline constexpr int kModelVersion = 1;
 
-// Everything but parameters: what stays the same throughout a run. `job`: its whole text, every --set in it.
+// Everything but parameters: what stays the same throughout a run. `job`: its whole text, every --set in it. `data`: what is
+// recorded of the data files (data.json).
 void write_model(const ModelLayout& layout, const std::string& job, const std::vector<SourceFile>& graphs,
-                 const Vocabularies& vocabularies);
+                 const Vocabularies& vocabularies, const std::string& data);
 
 // What a job needs before it can meet data and graph, wherever it comes from.
 struct Network {

@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <sstream>
 
 #include "runtime/checkpoint.h"
 #include "runtime/threads.h"
 #include "tools/cli/program.h"
 #include "tools/model/evaluator.h"
+#include "tools/model/inference.h"
 #include "tools/model/model_folder.h"
 #include "tools/train/progress.h"
 #include "tools/train/recipe.h"
 #include "tools/train/run_folder.h"
+#include "tools/train/same_run.h"
 #include "tools/train/signals.h"
 #include "tools/train/speed.h"
 #include "tools/train/stepper.h"
@@ -21,41 +22,34 @@
 namespace graphrun {
 namespace {
 
-// The first line in which two jobs differ; epochs may.
-std::string first_difference(LoadedJob& job, LoadedJob& begun) {
-  const auto text_of = [](LoadedJob& one) {
-    const std::int32_t epochs = one.message.train().epochs();
-    one.message.mutable_train()->set_epochs(1);
-    std::istringstream text(dump_job(one, true));
-    one.message.mutable_train()->set_epochs(epochs);
-    return text;
-  };
-  std::istringstream now = text_of(job), before = text_of(begun);
-  std::string a, b;
-  while (true) {
-    const bool more = static_cast<bool>(std::getline(now, a)), were_more = static_cast<bool>(std::getline(before, b));
-    if (!more && !were_more) return "";
-    if (!more) return fmt::format("the run has '{}', which is gone", b);
-    if (!were_more) return fmt::format("'{}' is new", a);
-    if (a != b) return fmt::format("now '{}', in the run '{}'", a, b);
-  }
-}
-
-// A run is gone on with as it was begun; more epochs are allowed.
-void check_same_job(LoadedJob& job, LoadedJob& begun, const std::string& folder) {
-  const std::string difference = first_difference(job, begun);
-  if (difference.empty()) return;
-  throw UserError(ExitCode::kUsage, "E0523 other-job", fmt::format("the run in '{}' was begun with another job", folder),
-                  {"note: " + difference, "help: only train.epochs may change; else begin a run in another folder"});
-}
-
 // The network of a new run, or of the one that `layout` holds.
 Network open_network(LoadedJob job, const ModelLayout& layout, bool begun) {
   if (!begun) return build_network(std::move(job));
   Network network = read_network(layout);
   check_same_job(job, network.job, layout.root);
-  network.job.message.mutable_train()->set_epochs(job.message.train().epochs());
+  check_same_data(layout);
+  const std::int32_t epochs = job.message.train().epochs();
+  check_same_graphs(std::move(job), network, layout);
+  network.job.message.mutable_train()->set_epochs(epochs);
   return network;
+}
+
+// Where the run goes on; nothing where it ended before its first checkpoint and begins again. One that is damaged is passed
+// over, which is told.
+std::optional<std::string> find_checkpoint(const ModelLayout& layout, std::vector<Diagnostic>& warnings) {
+  NewestCheckpoint newest = newest_sound(layout.root);
+  if (!newest.folder && !newest.damaged.empty()) {
+    for (std::string& what : newest.damaged) what.insert(0, "note: ");
+    newest.damaged.push_back("help: begin a run in another folder, or put a sound checkpoint back");
+    throw UserError(ExitCode::kBadData, "E0685 bad-checkpoint",
+                    fmt::format("every checkpoint of the run in '{}' is damaged: there is none to go on from", layout.root),
+                    std::move(newest.damaged));
+  }
+  for (const std::string& what : newest.damaged) {
+    warnings.push_back(
+        {Severity::kWarning, "E0685 bad-checkpoint", {}, what, {fmt::format("note: going on from '{}'", *newest.folder)}});
+  }
+  return newest.folder;
 }
 
 void describe(ProgressDisplay& display, const Network& network, const Stepper& stepper, const Trainer& trainer,
@@ -82,8 +76,7 @@ ExitCode train(const TrainRequest& request) {
   std::vector<Diagnostic> warnings = std::move(job.warnings);
   const RunFolder folder(request.out, request.resume ? RunFolder::Begin::kResume : RunFolder::Begin::kNew);
   const ModelLayout& layout = folder.layout();
-  // A run that ended before its first checkpoint begins again.
-  const std::optional<std::string> checkpoint = newest_complete(layout.root);
+  const std::optional<std::string> checkpoint = find_checkpoint(layout, warnings);
   const Network network = open_network(std::move(job), layout, checkpoint.has_value());
 
   const Recipe recipe = make_recipe(network.job);
@@ -93,19 +86,22 @@ ExitCode train(const TrainRequest& request) {
   const ir::Graph graph = load_graph(network.request(true), &of_graph, &files);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
   Stepper stepper(graph, recipe, *network.job.plan, request.device, warnings);
-  Evaluator evaluator(load_graph(network.request(false)), network.job.data, *network.job.plan, *network.report, request.device);
+  const ir::Graph inference = load_graph(network.request(false));
+  check_infer(inference, network.job);
+  Evaluator evaluator(inference, network.job.data, *network.job.plan, *network.report, request.device);
   const double compile_seconds = seconds_now() - begun;
   if (!warnings.empty()) display.warn(render(warnings, color_on_stderr()));
 
   Trainer trainer(layout, network, recipe, stepper, evaluator, display, signals);
   if (checkpoint) trainer.restore(*checkpoint);
   if (trainer.finished()) {
-    display.log(fmt::format("the run in '{}' is finished: {} epochs; the model is that of epoch {}", layout.root, recipe.epochs,
-                            trainer.best_epoch()));
+    display.log(fmt::format("the run in '{}' is finished: {} epoch{} done; the model is that of epoch {}", layout.root,
+                            trainer.epochs_done(), trainer.epochs_done() == 1 ? "" : "s", trainer.best_epoch()));
     return ExitCode::kDone;
   }
   describe(display, network, stepper, trainer, recipe, compile_seconds);
-  if (!checkpoint) write_model(layout, dump_job(network.job, true), files, network.vocabularies);
+  if (!checkpoint)
+    write_model(layout, dump_job(network.job, true), files, network.vocabularies, data_digests(network.job.data));
   return trainer.run();
 }
 

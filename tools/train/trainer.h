@@ -31,6 +31,7 @@ class Trainer {
   // Whether there is nothing left to do, and what the model that is kept said.
   bool finished() const { return state_.finished && state_.next.epoch > recipe_.epochs; }
   std::int64_t best_epoch() const { return state_.best_epoch; }
+  std::int64_t epochs_done() const { return state_.next.epoch - 1; }
 
   std::string data_summary() const;
   // Returns kDone, or 128 + N after a checkpoint where signal N came. Throws UserError (kDiverged, E0670).

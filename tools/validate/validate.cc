@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include "compiler/frontend/source.h"
+#include "runtime/file.h"
+#include "tools/job/problems.h"
 #include "tools/model/evaluator.h"
+#include "tools/model/inference.h"
 #include "tools/model/model_folder.h"
 #include "tools/train/stepper.h"
 
@@ -26,6 +29,28 @@ bool has_field(std::string_view text, std::string_view field) {
     if (first && after != std::string_view::npos && (text[after] == '{' || text[after] == ':')) return true;
   }
   return false;
+}
+
+// Data files that can't be read, at their places in the job.
+std::vector<Diagnostic> unreadable_files(const LoadedJob& job) {
+  std::vector<Diagnostic> problems;
+  const Places& data = inside(job.places, "data");
+  const auto look = [&](const char* field, const std::vector<std::string>& files) {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      try {
+        const InputFile file(files[i]);
+      } catch (const UserError& error) {
+        for (Diagnostic d : error.diagnostics()) {
+          d.at = data.location(field, i);
+          problems.push_back(std::move(d));
+        }
+      }
+    }
+  };
+  look("train", job.data.train);
+  look("valid", job.data.valid);
+  look("test", job.data.test);
+  return problems;
 }
 
 }  // namespace
@@ -61,16 +86,17 @@ std::string validate_graph(const std::string& path, const std::vector<GraphReque
   return summary;
 }
 
-std::string validate_job(const std::string& path, const std::vector<std::string>& settings, std::vector<Diagnostic>& warnings) {
-  LoadedJob job = load_job(path, settings);
+namespace {
+
+std::string validate_network(LoadedJob job, std::vector<Diagnostic>& warnings) {
   const bool trains = job.message.has_train();
-  if (trains) require_training(job);
   warnings = std::move(job.warnings);
   const Network network = build_network(std::move(job));
   std::vector<Diagnostic> of_graph;
   const ir::Graph graph = load_graph(network.request(true), &of_graph);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
   const ir::Graph inference = load_graph(network.request(false));
+  check_infer(inference, network.job);
   const Evaluator evaluator(inference, network.job.data, *network.job.plan, *network.report);
   if (trains) const Stepper stepper(graph, make_recipe(network.job), *network.job.plan, Device::kCpu, warnings);
   std::vector<std::string> vocabularies;
@@ -78,6 +104,29 @@ std::string validate_job(const std::string& path, const std::vector<std::string>
     vocabularies.push_back(fmt::format("{}: {}", field, vocabulary.size()));
   return fmt::format("graph: {}\n", network.job.message.graph()) + lines_of("vocabularies", vocabularies) +
          graph_summary(graph);
+}
+
+}  // namespace
+
+std::string validate_job(const std::string& path, const std::vector<std::string>& settings, std::vector<Diagnostic>& warnings) {
+  LoadedJob job = load_job(path, settings);
+  if (job.message.has_train()) require_training(job);
+  std::vector<Diagnostic> unreadable = unreadable_files(job);
+  std::string summary;
+  try {
+    summary = validate_network(std::move(job), warnings);
+  } catch (const UserError& error) {
+    if (unreadable.empty()) throw;
+    // A training file among them is found missing once more.
+    const std::string& code = error.diagnostics().front().code;
+    if (code != unreadable.front().code) {
+      std::vector<Diagnostic> all = error.diagnostics();
+      all.insert(all.end(), unreadable.begin(), unreadable.end());
+      throw UserError(error.exit_code(), std::move(all));
+    }
+  }
+  if (!unreadable.empty()) throw UserError(ExitCode::kBadData, std::move(unreadable));
+  return summary;
 }
 
 }  // namespace graphrun

@@ -1,0 +1,62 @@
+// graph-dump's command line: nothing that it was told is passed over.
+#include <gmock/gmock.h>
+
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+using testing::HasSubstr;
+
+class GraphDump : public ProgramTest {
+ protected:
+  Ran dump(const std::vector<std::string>& more) const {
+    std::vector<std::string> words = {"graphs/tagger.pbtxt",
+                                      "--set",
+                                      "cell=cells/atr.pbtxt",
+                                      "--set",
+                                      "vocabulary=20",
+                                      "--set",
+                                      "labels=4",
+                                      "--set",
+                                      "embed=8",
+                                      "--set",
+                                      "hidden=8"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run("graph-dump", words);
+  }
+  void refuses(const std::vector<std::string>& more, const std::string& text) const {
+    const Ran ran = dump(more);
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(text));
+    EXPECT_EQ(ran.out, "");
+  }
+};
+
+TEST_F(GraphDump, RefusesFormatsThatAStageHasNot) {
+  for (const std::string format : {"svg", "json", "dot"}) {
+    refuses({"--stage", "loaded", "--format", format}, "--stage=loaded");
+  }
+  EXPECT_EQ(dump({"--stage", "loaded"}).code, 0);
+  EXPECT_EQ(dump({"--stage", "checked", "--format", "json"}).code, 0);
+}
+
+TEST_F(GraphDump, RefusesNamesThatNothingHasAtAnyStage) {
+  refuses({"--optimizer", "adma"}, "'adma'");
+  refuses({"--minimize", "lose"}, "did you mean 'loss'");
+  refuses({"--fetch", "pth"}, "E0403");
+  refuses({"--disable-pass", "hoits"}, "did you mean 'hoist'");
+  refuses({"--size", "tme=4"}, "did you mean 'time'");
+  const Ran all = dump({"--optimizer", "adam", "--minimize", "loss", "--disable-pass", "hoist", "--size", "time=4"});
+  EXPECT_EQ(all.code, 0) << all.err;
+}
+
+TEST_F(GraphDump, TakesANameOnceThatIsGivenTwice) {
+  const Ran once = dump({"--fetch", "path", "--stage", "pruned"});
+  const Ran twice = dump({"--fetch", "path", "--fetch", "path", "--stage", "pruned"});
+  EXPECT_EQ(twice.code, 0) << twice.err;
+  EXPECT_EQ(twice.out, once.out);
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,108 @@
+// Going on with a run whose folder, files or job are no longer what they were.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class Resume : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write_segmenter();
+    ASSERT_EQ(graphrun(words(3)).code, 0);
+  }
+  std::vector<std::string> words(int epochs) const {
+    return {"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=" + std::to_string(epochs)};
+  }
+  Ran resumed(int epochs, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all = words(epochs);
+    all.push_back("--resume");
+    all.insert(all.end(), more.begin(), more.end());
+    return graphrun(all);
+  }
+  // The folders of a kind, oldest first.
+  std::vector<std::string> checkpoints(const std::string& kind) const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(root_ / "model" / kind)) {
+      names.push_back("model/" + kind + "/" + entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  void cut(const std::string& checkpoint) const { fs::resize_file(root_ / checkpoint / "parameters.safetensors", 100); }
+};
+
+TEST_F(Resume, GoesBackToTheCheckpointBeforeADamagedOneAndSaysSo) {
+  const std::vector<std::string> kept = checkpoints("checkpoints");
+  ASSERT_EQ(kept.size(), 2u);
+  fs::create_directories(root_ / "model/checkpoints/step-999999.partial");
+  cut(kept[1]);
+  const Ran ran = resumed(4);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("warning[E0685"), HasSubstr(kept[1]), HasSubstr("parameters.safetensors"),
+                             HasSubstr("going on from 'model/checkpoints")));
+}
+
+TEST_F(Resume, RefusesARunWhoseEveryCheckpointIsDamaged) {
+  for (const std::string& checkpoint : checkpoints("checkpoints")) cut(checkpoint);
+  const std::string metrics = read("model/metrics.jsonl");
+  const Ran ran = resumed(4);
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("error[E0685"), HasSubstr("parameters.safetensors"), HasSubstr("help: ")));
+  EXPECT_EQ(read("model/metrics.jsonl"), metrics);
+}
+
+TEST_F(Resume, RefusesAnotherJobAndNamesTheFields) {
+  const Ran ran = resumed(4, {"--seed", "5", "--set", "data.batch.rows=4"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("E0523"), HasSubstr("note: data.batch.rows: 8 -> 4"), HasSubstr("train.seed"),
+                             Not(HasSubstr("'}'"))));
+}
+
+TEST_F(Resume, RefusesAnEditedGraphAndNamesTheLine) {
+  std::string cell = read("graphs/cells/atr.pbtxt");
+  write("graphs/cells/atr.pbtxt", "# edited\n" + cell);
+  const Ran ran = resumed(4);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("E0523"), HasSubstr("cells/atr.pbtxt"), HasSubstr("line 1"), HasSubstr("'# edited'")));
+  write("graphs/cells/atr.pbtxt", cell);
+  EXPECT_EQ(resumed(4).code, 0);
+}
+
+TEST_F(Resume, RefusesOtherDataAndNamesTheFile) {
+  const std::string data = read("data/train.seg");
+  write("data/train.seg", data + "我 你\n");
+  const Ran ran = resumed(4);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("E0524"), HasSubstr("data/train.seg"), Not(HasSubstr("dev.seg"))));
+  // A folder of an older program has recorded nothing.
+  fs::remove(root_ / "model/data.json");
+  nlohmann::json manifest = nlohmann::json::parse(read("model/manifest.json"));
+  manifest["files"].erase("data.json");
+  write("model/manifest.json", manifest.dump());
+  EXPECT_EQ(resumed(4).code, 0);
+}
+
+TEST_F(Resume, SaysHowManyEpochsAreDone) { EXPECT_THAT(resumed(1).err, HasSubstr("is finished: 3 epochs done")); }
+
+TEST_F(Resume, ADamagedModelIsNotCalledUntrained) {
+  for (const std::string& checkpoint : checkpoints("best")) cut(checkpoint);
+  for (const std::string command : {"infer", "evaluate"}) {
+    const Ran ran = graphrun({command, "model"}, "我\n");
+    EXPECT_EQ(ran.code, 4);
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("E0665"), HasSubstr("parameters.safetensors"), Not(HasSubstr("E0666"))));
+  }
+}
+
+}  // namespace
+}  // namespace graphrun

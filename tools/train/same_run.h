@@ -1,0 +1,24 @@
+// A run is gone on with as it was begun: the same job, the same graphs, the same data.
+#pragma once
+
+#include <string>
+
+#include "tools/job/job.h"
+#include "tools/model/layout.h"
+#include "tools/model/model_folder.h"
+
+namespace graphrun {
+
+// Sizes and hashes of a job's data files, as the JSON of a model's folder. Throws what digest_file throws.
+std::string data_digests(const DataSpec& data);
+
+// Each throws UserError (kUsage) where something is no longer what the run in the folder began with.
+
+// E0523 other-job, naming the fields that differ; epochs may.
+void check_same_job(const LoadedJob& job, const LoadedJob& begun, const std::string& folder);
+// E0523 other-job, naming the first file and line that differ between the job's graphs and those of the run.
+void check_same_graphs(LoadedJob job, const Network& begun, const ModelLayout& layout);
+// E0524 other-data, naming the files. A folder of an older program has recorded nothing, and passes.
+void check_same_data(const ModelLayout& layout);
+
+}  // namespace graphrun

@@ -21,9 +21,9 @@ struct TrainRequest {
 };
 
 // Returns kDone, or 128 + N where signal N ended the run with a checkpoint. Throws UserError: whatever is wrong with job,
-// graph, data or folder, before any training; (kUsage) E0523 where the run to resume has another job or
-// other graphs, E0524 where it has other data; (kDiverged, E0670) a loss or gradient that is not finite, the last checkpoint
-// kept. The reports of the model that is kept go to stdout, everything else to stderr.
+// graph, data or folder, before any training; (kUsage) E0523 where the run to resume has another job or other graphs, E0524
+// where it has other data; (kDiverged, E0670) a loss or gradient that is not finite, the last checkpoint kept. The reports of
+// the model that is kept go to stdout, everything else to stderr.
 ExitCode train(const TrainRequest& request);
 
 }  // namespace graphrun

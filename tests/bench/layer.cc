@@ -1,20 +1,12 @@
 // A recurrent layer, forward and backward, by every parameter and the input: its time over that of its matrix products alone,
 // and beside PyTorch's in the same run.
 //
-//   bench_layer [--pairs N] [--threads N] [--peer 'python3 …/torch_layer.py'] [CELL TIME BATCH WIDTH HIDDEN]
+//   bench_layer [--pairs N] [--threads N] [--peer 'python3 …/torch_peer.py'] [CELL TIME BATCH WIDTH HIDDEN]
 //
 // Each round measures products, layer and peer once; what is printed are the medians over the rounds.
-#include <fmt/format.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <random>
 
 #include "compiler/compile.h"
 #include "compiler/differentiate.h"
@@ -24,6 +16,7 @@
 #include "runtime/kernel.h"
 #include "runtime/profiler.h"
 #include "runtime/threads.h"
+#include "tests/bench/peer.h"
 
 namespace graphrun {
 namespace {
@@ -34,20 +27,6 @@ struct Case {
   std::string cell;
   std::int64_t time, batch, width, hidden;
 };
-
-double milliseconds(std::int64_t begin) { return static_cast<double>(Profiler::now() - begin) / 1e6; }
-
-double median(std::vector<double> x) {
-  std::sort(x.begin(), x.end());
-  return x.empty() ? 0 : x[x.size() / 2];
-}
-
-Tensor random_tensor(const Sizes& sizes, double size) {
-  static std::mt19937 random(1);
-  Tensor t(DType::kFloat32, sizes);
-  for (float& x : t.span<float>()) x = static_cast<float>(size * (static_cast<double>(random()) / 2147483648.0 - 1));
-  return t;
-}
 
 // ---- ours
 
@@ -174,68 +153,17 @@ std::vector<std::unique_ptr<ProductAlone>> products_of(const Case& c) {
   return out;
 }
 
-// ---- the peer, a process of its own that waits while it is not asked
-
-class Peer {
- public:
-  explicit Peer(const std::string& command) {
-    if (command.empty()) return;
-    int in[2], out[2];
-    if (pipe(in) != 0 || pipe(out) != 0) return;
-    child_ = fork();
-    if (child_ == 0) {
-      dup2(in[0], 0), dup2(out[1], 1);
-      for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
-      // Some environments set what halves its products.
-      unsetenv("OPENBLAS_CORETYPE"), unsetenv("OPENBLAS_L2_SIZE");
-      setenv("GOMP_SPINCOUNT", "2000", 1);
-      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-      _exit(127);
-    }
-    close(in[0]), close(out[1]);
-    to_ = fdopen(in[1], "w"), from_ = fdopen(out[0], "r");
-  }
-  ~Peer() {
-    if (to_) fclose(to_);
-    if (from_) fclose(from_);
-    if (child_ > 0) waitpid(child_, nullptr, 0);
-  }
-  Peer(const Peer&) = delete;
-  Peer& operator=(const Peer&) = delete;
-
-  // One line's answer; "" where there is no peer.
-  std::string ask(const std::string& line) {
-    if (!to_ || !from_) return "";
-    fmt::print(to_, "{}\n", line);
-    fflush(to_);
-    char answer[4096];
-    if (!fgets(answer, sizeof(answer), from_)) return "";
-    return answer;
-  }
-
- private:
-  pid_t child_ = -1;
-  FILE *to_ = nullptr, *from_ = nullptr;
-};
-
-double peer_time(Peer& peer) {
-  const std::string answer = peer.ask("time 1");
-  return answer.empty() ? 0 : std::strtod(answer.c_str(), nullptr);
-}
-
 void measure(const Case& c, Peer& peer, int pairs) {
   Layer layer(c);
   const auto products = products_of(c);
-  std::string peer_cell = c.cell;
-  const std::string ready =
-      peer.ask(fmt::format("case {} {} {} {} {} {}", peer_cell, c.time, c.batch, c.width, c.hidden, threads()));
-  const bool has_peer = ready.rfind("ready", 0) == 0;
+  const bool has_peer =
+      peer.ready(fmt::format("layer {} {} {} {} {} {}", c.cell, c.time, c.batch, c.width, c.hidden, threads()));
   std::vector<double> ours, floor, theirs, over, times;
   for (int round = -2; round < pairs; ++round) {
     const double mine = layer.run();
     const std::int64_t begin = Profiler::now();
     for (const auto& product : products) product->run();
-    const double alone = milliseconds(begin), other = has_peer ? peer_time(peer) : 0;
+    const double alone = milliseconds(begin), other = has_peer ? peer.time() : 0;
     if (round < 0) continue;  // the first are for caches
     ours.push_back(mine), floor.push_back(alone), theirs.push_back(other);
     over.push_back(mine / alone), times.push_back(other / mine);
@@ -249,23 +177,10 @@ void measure(const Case& c, Peer& peer, int pairs) {
 }
 
 int run(int count, char** words) {
-  int pairs = 7, wanted_threads = threads();
-  std::string peer_command = "/usr/bin/python3 " + kBench + "/torch_layer.py";
-  std::vector<std::string> rest;
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    if (word == "--pairs" && i + 1 < count) {
-      pairs = std::atoi(words[++i]);
-    } else if (word == "--threads" && i + 1 < count) {
-      wanted_threads = std::atoi(words[++i]);
-    } else if (word == "--peer" && i + 1 < count) {
-      peer_command = words[++i];
-    } else {
-      rest.push_back(word);
-    }
-  }
-  signal(SIGPIPE, SIG_IGN);
-  set_threads(wanted_threads);
+  const PairOptions options(count, words);
+  const std::vector<std::string>& rest = options.rest;
+  Peer peer(options.peer);
+  set_threads(options.threads);
   std::vector<Case> cases;
   if (rest.size() == 5) {
     cases.push_back({rest[0], std::stoll(rest[1]), std::stoll(rest[2]), std::stoll(rest[3]), std::stoll(rest[4])});
@@ -276,8 +191,7 @@ int run(int count, char** words) {
     }
     for (const char* cell : {"atr", "lstm"}) cases.push_back({cell, 35, 4, 64, 64});
   }
-  Peer peer(peer_command);
-  for (const Case& c : cases) measure(c, peer, pairs);
+  for (const Case& c : cases) measure(c, peer, options.pairs);
   return 0;
 }
 

@@ -1,0 +1,101 @@
+// The CRF of graphs/crf.pbtxt, written in the language, beside the usual loops in PyTorch in the same run: log-likelihood
+// forward and backward (by emissions and transitions), and Viterbi.
+//
+//   bench_crf [--pairs N] [--threads N] [--peer 'python3 …/torch_peer.py']
+#include <cstdio>
+#include <cstdlib>
+
+#include "compiler/compile.h"
+#include "compiler/differentiate.h"
+#include "compiler/ir/builder.h"
+#include "runtime/executable.h"
+#include "runtime/threads.h"
+#include "tests/bench/peer.h"
+
+namespace graphrun {
+namespace {
+
+struct Case {
+  std::string what;  // likelihood, viterbi
+  std::int64_t time, batch, labels;
+};
+
+class Crf {
+ public:
+  explicit Crf(const Case& c) : variables_(std::make_shared<Variables>()) {
+    GraphRequest request;
+    request.path = "crf.pbtxt";
+    request.from_graphs = true;
+    request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+    request.bindings = {{"labels", std::to_string(c.labels), {}}};
+    ir::Graph graph = load_graph(request);
+    if (c.what == "viterbi") {
+      graph.outputs = {*graph.output("path")};
+    } else {
+      add_gradient(graph);
+    }
+    executable_ = std::make_unique<Executable>(compile(graph), variables_);
+    initialize(executable_->program(), *variables_, 1);
+    for (const FeedSpec& f : executable_->program().feeds) feeds_[f.name] = feed(f, c);
+  }
+
+  double run() {
+    const std::int64_t begin = Profiler::now();
+    executable_->run(feeds_);
+    return milliseconds(begin);
+  }
+
+ private:
+  static void add_gradient(ir::Graph& graph) {
+    ir::Builder b(graph);
+    const ir::ValueId loss = b.op("sum", {graph.output("nll")->value});
+    const std::vector<ir::ValueId> by = {graph.inputs[0].value, graph.variables[0].value};
+    const std::vector<ir::ValueId> gradients = differentiate(graph, loss, by);
+    graph.outputs = {{"loss", loss}, {"d.emissions", gradients[0]}, {"d.T", gradients[1]}};
+  }
+
+  static Tensor feed(const FeedSpec& f, const Case& c) {
+    const Sizes sizes = evaluate(f.shape, {{Symbol::named("time"), c.time}, {Symbol::named("batch"), c.batch}});
+    if (f.dtype == DType::kFloat32) return random_tensor(sizes, 1);
+    Tensor t(f.dtype, sizes);
+    std::int64_t k = 0;
+    for (std::int32_t& x : t.span<std::int32_t>()) {
+      x = static_cast<std::int32_t>(f.lengths_of ? c.time : k++ * 7 % c.labels);
+    }
+    return t;
+  }
+
+  std::shared_ptr<Variables> variables_;
+  std::unique_ptr<Executable> executable_;
+  Feeds feeds_;
+};
+
+void measure(const Case& c, Peer& peer, int pairs) {
+  Crf crf(c);
+  const bool has_peer = peer.ready(fmt::format("crf {} {} {} {} {}", c.what, c.time, c.batch, c.labels, threads()));
+  std::vector<double> ours, theirs, times;
+  for (int round = -3; round < pairs; ++round) {
+    const double mine = crf.run(), other = has_peer ? peer.time() : 0;
+    if (round < 0) continue;  // the first are for caches
+    ours.push_back(mine), theirs.push_back(other), times.push_back(other / mine);
+  }
+  fmt::print("{:<10} T {} B {} labels {:<3}  {:7.3f} ms", c.what, c.time, c.batch, c.labels, median(ours));
+  if (has_peer) fmt::print("  PyTorch {:8.2f} ms, {:.1f} x", median(theirs), median(times));
+  fmt::print("\n");
+  std::fflush(stdout);
+}
+
+int run(int count, char** words) {
+  const PairOptions options(count, words);
+  Peer peer(options.peer);
+  set_threads(options.threads);
+  for (const char* what : {"likelihood", "viterbi"}) {
+    for (const std::int64_t labels : {9, 45}) measure({what, 25, 32, labels}, peer, options.pairs);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace graphrun
+
+int main(int count, char** words) { return graphrun::run(count, words); }

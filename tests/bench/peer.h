@@ -1,0 +1,105 @@
+// What the benchmarks that pair us with PyTorch share: times, numbers, and the peer itself, a process that waits while it is
+// not asked.
+#pragma once
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/profiler.h"
+#include "runtime/tensor.h"
+#include "runtime/threads.h"
+
+namespace graphrun {
+
+inline double milliseconds(std::int64_t begin) { return static_cast<double>(Profiler::now() - begin) / 1e6; }
+
+inline double median(std::vector<double> x) {
+  std::sort(x.begin(), x.end());
+  return x.empty() ? 0 : x[x.size() / 2];
+}
+
+inline Tensor random_tensor(const Sizes& sizes, double size) {
+  static std::mt19937 random(1);
+  Tensor t(DType::kFloat32, sizes);
+  for (float& x : t.span<float>()) x = static_cast<float>(size * (static_cast<double>(random()) / 2147483648.0 - 1));
+  return t;
+}
+
+// --pairs N, --threads N, --peer COMMAND, and what is left.
+struct PairOptions {
+  PairOptions(int count, char** words) {
+    for (int i = 1; i < count; ++i) {
+      const std::string word = words[i];
+      if (word == "--pairs" && i + 1 < count) {
+        pairs = std::atoi(words[++i]);
+      } else if (word == "--threads" && i + 1 < count) {
+        threads = std::atoi(words[++i]);
+      } else if (word == "--peer" && i + 1 < count) {
+        peer = words[++i];
+      } else {
+        rest.push_back(word);
+      }
+    }
+  }
+  int pairs = 7, threads = graphrun::threads();
+  std::string peer = "/usr/bin/python3 " + std::string(GRAPHRUN_SOURCE_DIR) + "/tests/bench/torch_peer.py";
+  std::vector<std::string> rest;
+};
+
+// Speaks with tests/bench/torch_peer.py, or whatever answers as it does.
+class Peer {
+ public:
+  explicit Peer(const std::string& command) {
+    if (command.empty()) return;
+    int in[2], out[2];
+    if (pipe(in) != 0 || pipe(out) != 0) return;
+    signal(SIGPIPE, SIG_IGN);  // where it ends early, there is no peer
+    child_ = fork();
+    if (child_ == 0) {
+      dup2(in[0], 0), dup2(out[1], 1);
+      for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
+      // Some environments set what halves its products.
+      unsetenv("OPENBLAS_CORETYPE"), unsetenv("OPENBLAS_L2_SIZE");
+      setenv("GOMP_SPINCOUNT", "2000", 1);
+      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      _exit(127);
+    }
+    close(in[0]), close(out[1]);
+    to_ = fdopen(in[1], "w"), from_ = fdopen(out[0], "r");
+  }
+  ~Peer() {
+    if (to_) fclose(to_);
+    if (from_) fclose(from_);
+    if (child_ > 0) waitpid(child_, nullptr, 0);
+  }
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  // One line's answer; "" where there is no peer.
+  std::string ask(const std::string& line) {
+    if (!to_ || !from_) return "";
+    fmt::print(to_, "{}\n", line);
+    fflush(to_);
+    char answer[4096];
+    if (!fgets(answer, sizeof(answer), from_)) return "";
+    return answer;
+  }
+  bool ready(const std::string& line) { return ask(line).rfind("ready", 0) == 0; }
+  // Milliseconds of one run.
+  double time() { return std::strtod(ask("time 1").c_str(), nullptr); }
+
+ private:
+  pid_t child_ = -1;
+  FILE *to_ = nullptr, *from_ = nullptr;
+};
+
+}  // namespace graphrun

@@ -69,7 +69,7 @@ CommandLine command_line() {
   line.about =
       "Prints a graph of the model language as the compiler sees it after any of its stages. Text reads back to the same "
       "graph;\n"
-      "pbtxt loads again; svg is a picture.";
+      "pbtxt loads again, up to the stage checked (later ones have ops of the compiler's own); svg is a picture.";
   line.words = {{"FILE", true, false}};
   for (const po::options_description& group : {what, set_option(), how}) line.groups.push_back(group);
   return line;

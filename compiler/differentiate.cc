@@ -6,6 +6,7 @@
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/transplant.h"
+#include "compiler/tape.h"
 
 namespace graphrun {
 namespace {
@@ -119,104 +120,6 @@ void walk_back(Graph& g, Builder& b, std::size_t nodes, const Flags& depends, Ad
   }
 }
 
-// A value of a body that is as cheap to make again as to keep: constants, and pointwise work on what is the same at every step.
-class Recomputable {
- public:
-  Recomputable(const Graph& body, std::size_t nodes, const ScanLayout& layout) : body_(body), nodes_(nodes) {
-    for (std::size_t i = layout.invariant_begin(); i < body.inputs.size(); ++i) free_.insert(body.inputs[i].value);
-  }
-  bool operator()(ValueId v) {
-    if (v == kNone || free_.count(v)) return true;
-    const ir::Value& value = body_.value(v);
-    if (value.node < 0 || static_cast<std::size_t>(value.node) >= nodes_) return false;
-    const auto known = known_.find(value.node);
-    if (known != known_.end()) return known->second;
-    const Node& node = body_.nodes[static_cast<std::size_t>(value.node)];
-    const bool cheap = !is_scan(node) && !node.op->random && (node.inputs.empty() || node.op->pointwise || node.op->view);
-    const bool result = cheap && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId x) { return (*this)(x); });
-    known_.emplace(value.node, result);
-    return result;
-  }
-
- private:
-  const Graph& body_;
-  std::size_t nodes_;
-  std::set<ValueId> free_;
-  std::map<std::int32_t, bool> known_;
-};
-
-// What a step's pointwise work is made of: products and states. Where the backward body reads many results of that work, it is
-// less to keep what they are made of and to make them again: of an ATR layer p, q and h instead of p, h and two gates.
-class Sources {
- public:
-  Sources(const Graph& body, std::size_t nodes, const ScanLayout& layout, Recomputable& again)
-      : body_(body), again_(again), on_state_(body.values.size(), 0) {
-    for (std::size_t s = 0; s < layout.states; ++s) on_state_[static_cast<std::size_t>(body.inputs[s].value)] = 1;
-    for (std::size_t n = 0; n < nodes; ++n) {
-      for (ValueId v : body.nodes[n].inputs) {
-        if (v == kNone || !on_state_[static_cast<std::size_t>(v)]) continue;
-        for (ValueId y : body.nodes[n].outputs) on_state_[static_cast<std::size_t>(y)] = 1;
-      }
-    }
-  }
-
-  // `wanted` with pointwise results replaced by their sources, where that keeps less; what has to be made again joins `remade`.
-  std::set<ValueId> instead_of(const std::set<ValueId>& wanted, std::set<std::size_t>& remade) {
-    std::set<ValueId> kept, results;
-    for (ValueId v : wanted) (is_work(v) ? results : kept).insert(v);
-    std::set<ValueId> all = kept;
-    for (ValueId v : results) collect(v, all);
-    if (results.empty() || !is_worth_it(kept, results, all)) return wanted;
-    remade.insert(work_.begin(), work_.end());
-    return all;
-  }
-
- private:
-  // Pointwise work on a state; what no state reaches can be made for all steps at once, before the loop.
-  bool is_work(ValueId v) const {
-    const std::int32_t n = body_.value(v).node;
-    if (n < 0 || !on_state_[static_cast<std::size_t>(v)]) return false;
-    const ir::OpSchema& op = *body_.nodes[static_cast<std::size_t>(n)].op;
-    return (op.pointwise || op.view) && !op.random;
-  }
-
-  void collect(ValueId root, std::set<ValueId>& sources) {
-    std::vector<ValueId> stack = {root};
-    while (!stack.empty()) {
-      const ValueId v = stack.back();
-      stack.pop_back();
-      const std::int32_t n = v == kNone ? -1 : body_.value(v).node;
-      if (v == kNone) continue;
-      if (n >= 0 && (is_work(v) || again_(v))) {
-        if (!work_.insert(static_cast<std::size_t>(n)).second) continue;
-        for (ValueId x : body_.nodes[static_cast<std::size_t>(n)].inputs) stack.push_back(x);
-      } else {
-        sources.insert(v);
-      }
-    }
-  }
-
-  // Of every shape there must not be more to keep than before, and all in all a third less of what is made again: sigmoids
-  // take time too.
-  bool is_worth_it(const std::set<ValueId>& kept, const std::set<ValueId>& results, const std::set<ValueId>& all) const {
-    std::map<std::string, int> more;
-    int added = 0;
-    for (ValueId v : results) --more[body_.type(v).str()];
-    for (ValueId v : all) {
-      if (kept.count(v) != 0 || !on_state_[static_cast<std::size_t>(v)]) continue;
-      ++more[body_.type(v).str()];
-      ++added;
-    }
-    const bool none_grows = std::all_of(more.begin(), more.end(), [](const auto& shape) { return shape.second <= 0; });
-    return none_grows && 3 * added <= 2 * static_cast<int>(results.size());
-  }
-
-  const Graph& body_;
-  Recomputable& again_;
-  Flags on_state_;
-  std::set<std::size_t> work_;
-};
-
 // One scan's gradient. `joint` is the body with its gradient nodes behind it; it is then cut in two: what came first stays the
 // forward body and hands out what the rest, the backward body, reads of it.
 class ScanGradient {
@@ -301,7 +204,7 @@ class ScanGradient {
       t.map(seeds_[o], bb.input(joint_.value(seeds_[o]).name, joint_.type(seeds_[o])));
       each_operands_.push_back(adjoint_of(scan.outputs[o]));
     }
-    Recomputable again(joint_, forward_nodes_, layout_);
+    const Recomputable again(joint_, forward_nodes_, layout_);
     const ValueId step = joint_.inputs.back().value;
     std::vector<std::pair<ValueId, ValueId>> invariants;  // in the joint graph, outside
     std::set<ValueId> wanted, seen;

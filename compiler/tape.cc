@@ -1,0 +1,88 @@
+#include "compiler/tape.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "compiler/ir/op.h"
+
+namespace graphrun {
+
+using ir::Graph;
+using ir::kNone;
+using ir::Node;
+using ir::ScanLayout;
+using ir::ValueId;
+
+Recomputable::Recomputable(const Graph& body, std::size_t nodes, const ScanLayout& layout) : is_(body.values.size(), 0) {
+  for (std::size_t i = layout.invariant_begin(); i < body.inputs.size(); ++i) {
+    is_[static_cast<std::size_t>(body.inputs[i].value)] = 1;
+  }
+  for (std::size_t n = 0; n < nodes; ++n) {
+    const Node& node = body.nodes[n];
+    const bool cheap = !is_scan(node) && !node.op->random && (node.inputs.empty() || node.op->pointwise || node.op->view);
+    if (!cheap || !std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId x) { return (*this)(x); })) continue;
+    for (ValueId y : node.outputs) is_[static_cast<std::size_t>(y)] = 1;
+  }
+}
+
+Sources::Sources(const Graph& body, std::size_t nodes, const ScanLayout& layout, const Recomputable& again)
+    : body_(body), again_(again), on_state_(body.values.size(), 0) {
+  for (std::size_t s = 0; s < layout.states; ++s) on_state_[static_cast<std::size_t>(body.inputs[s].value)] = 1;
+  for (std::size_t n = 0; n < nodes; ++n) {
+    for (ValueId v : body.nodes[n].inputs) {
+      if (v == kNone || !is_on_state(v)) continue;
+      for (ValueId y : body.nodes[n].outputs) on_state_[static_cast<std::size_t>(y)] = 1;
+    }
+  }
+}
+
+std::set<ValueId> Sources::instead_of(const std::set<ValueId>& wanted, std::set<std::size_t>& remade) {
+  std::set<ValueId> kept, results;
+  for (ValueId v : wanted) (is_work(v) ? results : kept).insert(v);
+  std::set<ValueId> all = kept;
+  for (ValueId v : results) collect(v, all);
+  if (results.empty() || !is_worth_it(kept, results, all)) return wanted;
+  remade.insert(work_.begin(), work_.end());
+  return all;
+}
+
+bool Sources::is_work(ValueId v) const {
+  const std::int32_t n = body_.value(v).node;
+  if (n < 0 || !is_on_state(v)) return false;
+  const ir::OpSchema& op = *body_.nodes[static_cast<std::size_t>(n)].op;
+  return (op.pointwise || op.view) && !op.random;
+}
+
+void Sources::collect(ValueId root, std::set<ValueId>& sources) {
+  std::vector<ValueId> stack = {root};
+  while (!stack.empty()) {
+    const ValueId v = stack.back();
+    stack.pop_back();
+    if (v == kNone) continue;
+    const std::int32_t n = body_.value(v).node;
+    if (n >= 0 && (is_work(v) || again_(v))) {
+      if (!work_.insert(static_cast<std::size_t>(n)).second) continue;
+      for (ValueId x : body_.nodes[static_cast<std::size_t>(n)].inputs) stack.push_back(x);
+    } else {
+      sources.insert(v);
+    }
+  }
+}
+
+// Of every shape there must not be more to keep than before, and all in all a third less of what is made again: sigmoids take
+// time too.
+bool Sources::is_worth_it(const std::set<ValueId>& kept, const std::set<ValueId>& results, const std::set<ValueId>& all) const {
+  std::map<std::string, int> more;
+  int added = 0;
+  for (ValueId v : results) --more[body_.type(v).str()];
+  for (ValueId v : all) {
+    if (kept.count(v) != 0 || !is_on_state(v)) continue;
+    ++more[body_.type(v).str()];
+    ++added;
+  }
+  const bool none_grows = std::all_of(more.begin(), more.end(), [](const auto& shape) { return shape.second <= 0; });
+  return none_grows && 3 * added <= 2 * static_cast<int>(results.size());
+}
+
+}  // namespace graphrun

@@ -1,0 +1,47 @@
+// What a scan's forward body hands to its backward body, and what that makes again for itself.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace graphrun {
+
+// Whether a value of a body is as cheap to make again as to keep: constants, and pointwise work on what is the same at every
+// step. `nodes`: those of the forward part, which come first.
+class Recomputable {
+ public:
+  Recomputable(const ir::Graph& body, std::size_t nodes, const ir::ScanLayout& layout);
+  bool operator()(ir::ValueId v) const {
+    return v == ir::kNone || (static_cast<std::size_t>(v) < is_.size() && is_[static_cast<std::size_t>(v)] != 0);
+  }
+
+ private:
+  std::vector<char> is_;  // by value
+};
+
+// What a step's pointwise work is made of: products and states. Where the backward body reads many results of that work, it is
+// less to keep what they are made of and to make them again: of an ATR layer p, q and h instead of p, h and two gates.
+class Sources {
+ public:
+  Sources(const ir::Graph& body, std::size_t nodes, const ir::ScanLayout& layout, const Recomputable& again);
+
+  // `wanted` with pointwise results replaced by their sources, where that keeps less; what has to be made again joins `remade`.
+  std::set<ir::ValueId> instead_of(const std::set<ir::ValueId>& wanted, std::set<std::size_t>& remade);
+
+ private:
+  bool is_on_state(ir::ValueId v) const { return on_state_[static_cast<std::size_t>(v)] != 0; }
+  // Pointwise work on a state; what no state reaches can be made for all steps at once, before the loop.
+  bool is_work(ir::ValueId v) const;
+  void collect(ir::ValueId root, std::set<ir::ValueId>& sources);
+  bool is_worth_it(const std::set<ir::ValueId>& kept, const std::set<ir::ValueId>& results,
+                   const std::set<ir::ValueId>& all) const;
+
+  const ir::Graph& body_;
+  const Recomputable& again_;
+  std::vector<char> on_state_;  // by value
+  std::set<std::size_t> work_;
+};
+
+}  // namespace graphrun

@@ -11,11 +11,11 @@
 namespace graphrun {
 namespace {
 
-constexpr int kSpins = 4000;                     // before the core is given away: some microseconds
-constexpr std::int64_t kFewestSteps = 3;         // below, packing weights costs more than it brings
-constexpr std::size_t kMostInstructions = 2000;  // each is held against all others
-constexpr std::size_t kSmall = 256;              // bytes of results that one thread may as well make alone
-constexpr double kWorkOfMember = 150e3;          // operations of a step that are worth a thread of their own
+constexpr int kSpins = 4000;                    // before the core is given away: some microseconds
+constexpr std::int64_t kFewestSteps = 3;        // below, packing weights costs more than it brings
+constexpr std::size_t kMostInstructions = 256;  // each is held against all others
+constexpr std::size_t kSmall = 256;             // bytes of results that one thread may as well make alone
+constexpr double kWorkOfMember = 150e3;         // operations of a step that are worth a thread of their own
 
 void pause() {
 #if defined(__x86_64__)
@@ -51,14 +51,16 @@ struct Access {
   bool slot = false;
   std::int64_t begin = 0, end = 0;  // of memory in the arena; a slot's name twice
   bool write = false;
-  bool own = false;            // of its own columns alone
-  std::int64_t row_bytes = 0;  // of those columns' tensor: equal ones are cut alike
+  bool own = false;  // of its own columns alone
+  // Of those columns' tensor: only what is equal in both is cut at the same bytes.
+  std::int64_t columns = 0;
+  std::size_t element = 0;
 };
 
 bool meet(const Access& a, const Access& b) {
   if ((!a.write && !b.write) || a.slot != b.slot) return false;
   const bool overlap = a.slot ? a.begin == b.begin : a.begin < b.end && b.begin < a.end;
-  const bool same_cut = a.own && b.own && a.begin == b.begin && a.row_bytes == b.row_bytes;
+  const bool same_cut = a.own && b.own && a.begin == b.begin && a.columns == b.columns && a.element == b.element;
   return overlap && !same_cut;
 }
 
@@ -105,7 +107,7 @@ class Meetings {
       const auto& kernel = bound.kernel.by_columns;
       const bool reads_others = input && kernel && o < kernel->reads_other_columns.size() && kernel->reads_other_columns[o];
       a.own = columns > 0 && !reads_others && !operand.sizes.empty() && operand.sizes.back() == columns;
-      a.row_bytes = columns * static_cast<std::int64_t>(size_of(operand.dtype));
+      a.columns = columns, a.element = size_of(operand.dtype);
       out.push_back(a);
     }
     return out;
@@ -196,7 +198,9 @@ std::unique_ptr<Team> make_team(const BoundScan& scan, const ProgramLayout& layo
   const auto worth = static_cast<std::int64_t>(work / kWorkOfMember);
   const int size = static_cast<int>(std::clamp<std::int64_t>(std::min(worth, most), 1, threads));
   auto team = std::make_unique<Team>();
-  team->meet_before = Meetings(scan, layout).find();
+  // One alone meets nobody.
+  team->meet_before.assign(scan.body.instructions.size(), 0);
+  if (size > 1) team->meet_before = Meetings(scan, layout).find();
   for (int t = 0; t < size; ++t) {
     auto member = std::make_unique<Team::Member>();
     BoundRegion& body = member->body;

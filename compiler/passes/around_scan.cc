@@ -11,6 +11,10 @@ using ir::kNone;
 using ir::Node;
 using ir::ValueId;
 
+bool may_be_stacked(const Shape& shape) {
+  return std::count_if(shape.begin(), shape.end(), [](const Dim& d) { return !d.is_constant(); }) <= 1;
+}
+
 bool is_scalar_constant(const ir::Graph& graph, const Node& node) {
   return node.inputs.empty() && node.outputs.size() == 1 && graph.type(node.outputs[0]).shape.empty();
 }

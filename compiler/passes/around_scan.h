@@ -42,6 +42,9 @@ class AroundScan {
   ir::ValueId step_ = ir::kNone;
 };
 
+// Whether a value of this shape may be kept for every step of a loop: at most one of its sizes is known with the batch only.
+bool may_be_stacked(const Shape& shape);
+
 // A constant, which is made again where it is needed instead of being carried across the border of a scan.
 bool is_scalar_constant(const ir::Graph& graph, const ir::Node& node);
 

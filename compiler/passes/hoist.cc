@@ -19,11 +19,6 @@ using ir::Node;
 using ir::ScanLayout;
 using ir::ValueId;
 
-// Sizes of a value that are known with the batch only. What is kept for every step should have one of them at most.
-std::size_t growing_axes(const Shape& shape) {
-  return static_cast<std::size_t>(std::count_if(shape.begin(), shape.end(), [](const Dim& d) { return !d.is_constant(); }));
-}
-
 // Worth moving for their own sake: one call over all steps does better than one at each. Behind the loop only products are: a
 // reduction makes less of what the loop would have to keep.
 bool is_product(const Node& node) { return node.op->family == "matmul"; }
@@ -79,7 +74,7 @@ class Decision {
   }
   bool is_small(const Node& node) const {
     return std::all_of(node.outputs.begin(), node.outputs.end(),
-                       [&](ValueId v) { return growing_axes(body_.type(v).shape) <= 1; });
+                       [&](ValueId v) { return may_be_stacked(body_.type(v).shape); });
   }
 
   // Takes what is wanted before the loop, with all that it reads.
@@ -141,7 +136,7 @@ class Decision {
   // Whether the loop may keep v for every step, where nothing outside holds it.
   bool may_be_kept(ValueId v) const {
     const bool outside = producer(v) ? bool{can_[static_cast<std::size_t>(body_.value(v).node)]} : !d_.on_state[index(v)];
-    return outside || growing_axes(body_.type(v).shape) <= 1;
+    return outside || may_be_stacked(body_.type(v).shape);
   }
 
   std::vector<bool> can_;  // by node: can_leave

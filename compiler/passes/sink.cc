@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "compiler/ir/op.h"
-#include "compiler/ir/sequence.h"
 #include "compiler/passes/around_scan.h"
 #include "compiler/passes/rewrite.h"
 
@@ -44,22 +43,28 @@ class Accumulations {
     return n < 0 ? nullptr : &body_.nodes[static_cast<std::size_t>(n)];
   }
 
-  // Takes apart additions that nothing else reads. False: a sum of other types than the state's (broadcast).
-  bool collect(ValueId v, std::vector<ValueId>& terms) const {
-    const Node* node = producer(v);
-    if (!node || node->op->name != "add" || readers_[index(v)] > 1) {
-      terms.push_back(v);
-      return true;
+  // Takes apart additions that nothing else reads. Nothing where one is of other types than the state's (broadcast).
+  std::vector<ValueId> terms_of(ValueId sum) const {
+    std::vector<ValueId> terms, open = {sum};
+    while (!open.empty()) {
+      const ValueId v = open.back();
+      open.pop_back();
+      if (body_.type(v) != body_.type(sum)) return {};
+      const Node* node = producer(v);
+      if (node && node->op->name == "add" && readers_[index(v)] == 1) {
+        open.insert(open.end(), node->inputs.rbegin(), node->inputs.rend());  // the first is looked at first
+      } else {
+        terms.push_back(v);
+      }
     }
-    return std::all_of(node->inputs.begin(), node->inputs.end(),
-                       [&](ValueId x) { return body_.type(x) == body_.type(v) && collect(x, terms); });
+    return terms;
   }
 
   void look_at(std::size_t s) {
     const ValueId before = body_.inputs[s].value, next = body_.outputs[s].value;
     if (body_.type(before).type != Type::kFloat || readers_[index(before)] != 1 || before == next) return;
-    std::vector<ValueId> terms;
-    if (!collect(next, terms) || std::count(terms.begin(), terms.end(), before) != 1) return;
+    const std::vector<ValueId> terms = terms_of(next);
+    if (std::count(terms.begin(), terms.end(), before) != 1) return;
     Accumulation found_here{s, {}, {}};
     for (ValueId v : terms) {
       if (v != before) (goes(v) ? found_here.go : found_here.stay).push_back(v);
@@ -76,8 +81,7 @@ class Accumulations {
     for (std::size_t i = l_.each_begin(); i < l_.invariant_begin(); ++i) {
       if (body_.inputs[i].value == v) return true;
     }
-    const Shape& shape = body_.type(v).shape;
-    return std::count_if(shape.begin(), shape.end(), [](const Dim& d) { return !d.is_constant(); }) <= 1;
+    return may_be_stacked(body_.type(v).shape);
   }
 
   const Graph& body_;

@@ -10,13 +10,11 @@
 
 #include "compiler/compile.h"
 #include "compiler/differentiate.h"
-#include "ops/matmul/packed.h"
-#include "ops/matmul/product.h"
 #include "runtime/executable.h"
-#include "runtime/kernel.h"
 #include "runtime/profiler.h"
 #include "runtime/threads.h"
 #include "tests/bench/peer.h"
+#include "tests/bench/products.h"
 
 namespace graphrun {
 namespace {
@@ -45,12 +43,14 @@ class Layer {
     by.push_back(graph.inputs[0].value);
     const std::vector<ir::ValueId> gradients = differentiate(graph, graph.output("loss")->value, by);
     for (std::size_t i = 0; i < by.size(); ++i) graph.outputs.push_back({"d." + graph.value(by[i]).name, gradients[i]});
-    executable_ = std::make_unique<Executable>(compile(graph), variables_);
+    ProductsOfGraph products;
+    CompileOptions options;
+    options.observe = products.observer();
+    executable_ = std::make_unique<Executable>(compile(graph, options), variables_);
     initialize(executable_->program(), *variables_, 1);
-    for (const FeedSpec& f : executable_->program().feeds) {
-      feeds_[f.name] =
-          random_tensor(evaluate(f.shape, {{Symbol::named("time"), c.time}, {Symbol::named("batch"), c.batch}}), 1);
-    }
+    const SymbolValues symbols = {{Symbol::named("time"), c.time}, {Symbol::named("batch"), c.batch}};
+    products_ = products.alone(symbols);
+    for (const FeedSpec& f : executable_->program().feeds) feeds_[f.name] = random_tensor(evaluate(f.shape, symbols), 1);
   }
 
   double run() {
@@ -58,119 +58,31 @@ class Layer {
     executable_->run(feeds_);
     return milliseconds(begin);
   }
+  const ProductsAlone& products() const { return products_; }
 
  private:
   std::shared_ptr<Variables> variables_;
   std::unique_ptr<Executable> executable_;
+  ProductsAlone products_;
   Feeds feeds_;
 };
 
-// ---- its products, and nothing else
-
-// A product with whatever is faster here: oneDNN on the whole, or packed panels for few rows (packing not counted).
-class ProductAlone {
- public:
-  ProductAlone(const Product& p, std::int64_t times)
-      : p_(p),
-        grid_(p),
-        times_(times),
-        packed_(p),
-        a_(random_tensor({p.m * p.k}, 1)),
-        b_(random_tensor({p.n * p.k}, 1)),
-        c_(random_tensor({p.m * p.n}, 1)),
-        panels_(random_tensor({p.n * p.k}, 1)) {
-    if (times == 1 || !packed_.available()) return;
-    packed_.pack(b_.data<float>(), panels_.data<float>(), 0, p.n);
-    const double whole = best([&] { run_whole(); }), panels = best([&] { run_panels(); });
-    by_panels_ = panels < whole;
-  }
-  void run() {
-    if (by_panels_) return run_panels();
-    for (std::int64_t i = 0; i < times_; ++i) run_whole();
-  }
-
- private:
-  template <class Fn>
-  static double best(Fn&& fn) {
-    double best = 1e30;
-    for (int i = 0; i < 10; ++i) {
-      const std::int64_t begin = Profiler::now();
-      fn();
-      best = std::min(best, milliseconds(begin));
-    }
-    return best;
-  }
-  void run_whole() {
-    parallel_ranges(grid_.blocks(), 1, [&](std::int64_t begin, std::int64_t end) {
-      for (; begin < end; ++begin) {
-        multiply(p_, grid_.block(p_, begin), a_.data<float>(), b_.data<float>(), c_.data<float>());
-      }
-    });
-  }
-  void run_panels() {
-    const std::int64_t panels = (p_.n + packed_.panel() - 1) / packed_.panel(), times = by_panels_ ? times_ : 1;
-    parallel_ranges(panels, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = 0; i < times; ++i) {
-        packed_.multiply(a_.data<float>(), panels_.data<float>(), c_.data<float>(), begin * packed_.panel(),
-                         std::min(p_.n, end * packed_.panel()));
-      }
-    });
-  }
-
-  Product p_;
-  ProductGrid grid_;
-  std::int64_t times_;
-  PackedProduct packed_;
-  Tensor a_, b_, c_, panels_;
-  bool by_panels_ = false;
-};
-
-// A cell's matrices: `gates` from the input, `recurrent` from the state.
-struct Matrices {
-  std::int64_t gates, recurrent;
-};
-Matrices matrices_of(const std::string& cell) {
-  if (cell == "lstm") return {4, 4};
-  if (cell.rfind("gru", 0) == 0) return {3, 3};
-  if (cell == "atr") return {1, 1};
-  return {0, 0};
-}
-
-std::vector<std::unique_ptr<ProductAlone>> products_of(const Case& c) {
-  const Matrices m = matrices_of(c.cell);
-  std::vector<std::unique_ptr<ProductAlone>> out;
-  const std::int64_t rows = c.time * c.batch;
-  for (std::int64_t g = 0; g < m.gates; ++g) {
-    out.push_back(std::make_unique<ProductAlone>(Product{rows, c.hidden, c.width, false, false}, 1));
-    out.push_back(std::make_unique<ProductAlone>(Product{rows, c.width, c.hidden, false, true}, 1));
-    out.push_back(std::make_unique<ProductAlone>(Product{c.width, c.hidden, rows, true, false}, 1));
-  }
-  for (std::int64_t g = 0; g < m.recurrent; ++g) {
-    out.push_back(std::make_unique<ProductAlone>(Product{c.batch, c.hidden, c.hidden, false, false}, c.time));
-    out.push_back(std::make_unique<ProductAlone>(Product{c.batch, c.hidden, c.hidden, false, true}, c.time));
-    out.push_back(std::make_unique<ProductAlone>(Product{c.hidden, c.hidden, rows, true, false}, 1));
-  }
-  return out;
-}
-
 void measure(const Case& c, Peer& peer, int pairs) {
   Layer layer(c);
-  const auto products = products_of(c);
   const bool has_peer =
       peer.ready(fmt::format("layer {} {} {} {} {} {}", c.cell, c.time, c.batch, c.width, c.hidden, threads()));
   std::vector<double> ours, floor, theirs, over, times;
   for (int round = -2; round < pairs; ++round) {
     const double mine = layer.run();
-    const std::int64_t begin = Profiler::now();
-    for (const auto& product : products) product->run();
-    const double alone = milliseconds(begin), other = has_peer ? peer.time() : 0;
+    const double alone = layer.products().run(), other = has_peer ? peer.time() : 0;
     if (round < 0) continue;  // the first are for caches
     ours.push_back(mine), floor.push_back(alone), theirs.push_back(other);
     over.push_back(mine / alone), times.push_back(other / mine);
   }
   fmt::print("{:<14} T {:<3} B {:<4} {:>4} -> {:<4}  layer {:8.2f} ms", c.cell, c.time, c.batch, c.width, c.hidden,
              median(ours));
-  if (!products.empty()) fmt::print("  products {:8.2f} ms, over them {:.2f}", median(floor), median(over));
+  fmt::print("  products {:8.2f} ms, over them {:.2f}, {:.1f} GFLOP/s", median(floor), median(over),
+             layer.products().operations() / median(ours) / 1e6);
   if (has_peer) fmt::print("  PyTorch {:8.2f} ms, {:.2f} x", median(theirs), median(times));
   fmt::print("\n");
   std::fflush(stdout);

@@ -1,0 +1,150 @@
+// The matrix products of a compiled network and nothing else, each by whatever is fastest here: the floor that a step's time is
+// held against.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ir/op.h"
+#include "ops/matmul/packed.h"
+#include "ops/matmul/product.h"
+#include "runtime/kernel.h"
+#include "tests/bench/peer.h"
+
+namespace graphrun {
+
+// A product, `times` over: oneDNN on the whole, or packed panels for few rows (packing not counted).
+class ProductAlone {
+ public:
+  ProductAlone(const Product& p, std::int64_t times)
+      : p_(p),
+        grid_(p),
+        times_(times),
+        packed_(p),
+        a_(random_tensor({p.m * p.k}, 1)),
+        b_(random_tensor({p.n * p.k}, 1)),
+        c_(random_tensor({p.m * p.n}, 1)),
+        panels_(random_tensor({p.n * p.k}, 1)) {
+    if (times == 1 || !packed_.available() || p.transpose_a) return;
+    packed_.pack(b_.data<float>(), panels_.data<float>(), 0, p.n);
+    const double whole = best([&] { run_whole(); }), panels = best([&] { run_panels(); });
+    by_panels_ = panels < whole;
+  }
+  void run() const {
+    if (by_panels_) return run_panels();
+    for (std::int64_t i = 0; i < times_; ++i) run_whole();
+  }
+  double operations() const { return p_.operations() * static_cast<double>(times_); }
+
+ private:
+  template <class Fn>
+  static double best(Fn&& fn) {
+    double best = 1e30;
+    for (int i = 0; i < 10; ++i) {
+      const std::int64_t begin = Profiler::now();
+      fn();
+      best = std::min(best, milliseconds(begin));
+    }
+    return best;
+  }
+  void run_whole() const {
+    parallel_ranges(grid_.blocks(), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (; begin < end; ++begin) {
+        multiply(p_, grid_.block(p_, begin), a_.data<float>(), b_.data<float>(), c_.data<float>());
+      }
+    });
+  }
+  void run_panels() const {
+    const std::int64_t panels = (p_.n + packed_.panel() - 1) / packed_.panel(), times = by_panels_ ? times_ : 1;
+    parallel_ranges(panels, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = 0; i < times; ++i) {
+        packed_.multiply(a_.data<float>(), panels_.data<float>(), c_.data<float>(), begin * packed_.panel(),
+                         std::min(p_.n, end * packed_.panel()));
+      }
+    });
+  }
+
+  Product p_;
+  ProductGrid grid_;
+  std::int64_t times_;
+  PackedProduct packed_;
+  Tensor a_, b_;
+  mutable Tensor c_;
+  Tensor panels_;
+  bool by_panels_ = false;
+};
+
+class ProductsAlone {
+ public:
+  void add(const Product& p, std::int64_t times) {
+    if (p.m == 0 || p.n == 0 || p.k == 0 || times == 0) return;
+    products_.push_back(std::make_unique<ProductAlone>(p, times));
+  }
+  // Milliseconds of all of them, one after the other.
+  double run() const {
+    const std::int64_t begin = Profiler::now();
+    for (const auto& product : products_) product->run();
+    return milliseconds(begin);
+  }
+  double operations() const {
+    double sum = 0;
+    for (const auto& product : products_) sum += product->operations();
+    return sum;
+  }
+  bool empty() const { return products_.empty(); }
+
+ private:
+  std::vector<std::unique_ptr<ProductAlone>> products_;
+};
+
+// Watches a graph being compiled, up to where its products are what has to be computed: out of the loops where that can be, not
+// yet merged or packed.
+class ProductsOfGraph {
+ public:
+  std::function<void(const std::string&, const ir::Graph&, double)> observer() {
+    return [this](const std::string& stage, const ir::Graph& graph, double) {
+      if (stage == "merge" || stage == "fuse") done_ = true;
+      if (!done_) graph_ = graph;
+    };
+  }
+  ProductsAlone alone(const SymbolValues& symbols) const {
+    ProductsAlone out;
+    add(graph_, symbols, 1, out);
+    return out;
+  }
+
+ private:
+  static void add(const ir::Graph& graph, const SymbolValues& symbols, std::int64_t times, ProductsAlone& out) {
+    for (const ir::Node& node : graph.nodes) {
+      const auto sizes = [&](ir::ValueId v) { return evaluate(graph.type(v).shape, symbols); };
+      if (ir::is_scan(node)) add(node.regions[0], symbols, times * node.attributes.dim("steps").evaluate(symbols), out);
+      if (node.op->name == "matmul_reduce") {
+        const Sizes a = sizes(node.inputs[0]), b = sizes(node.inputs[1]);
+        out.add({a.back(), b.back(), element_count(a) / std::max<std::int64_t>(1, a.back()), true, false}, times);
+      }
+      if (node.op->name != "matmul") continue;
+      const Sizes a = sizes(node.inputs[0]), b = sizes(node.inputs[1]), y = sizes(node.outputs[0]);
+      Product p{1, 1, 1, node.attributes.boolean("transpose_a"), node.attributes.boolean("transpose_b")};
+      p.k = p.transpose_a ? a[a.size() - 2] : a.back();
+      if (b.size() > 1) p.n = y.back();
+      if (a.size() > 1) p.m = y[y.size() - (b.size() > 1 ? 2 : 1)];
+      // One matrix for all rows: one product. Else one for each of the batch.
+      const std::int64_t batch = element_count(y) / std::max<std::int64_t>(1, p.m * p.n);
+      if (b.size() <= 2 && !p.transpose_a) {
+        p.m *= batch;
+        out.add(p, times);
+      } else {
+        out.add(p, times * batch);
+      }
+    }
+  }
+
+  ir::Graph graph_;
+  bool done_ = false;
+};
+
+}  // namespace graphrun

@@ -34,7 +34,7 @@ inline Tensor random_tensor(const Sizes& sizes, double size) {
   return t;
 }
 
-// --pairs N, --threads N, --peer COMMAND, and what is left.
+// --pairs N, --threads N, --peer COMMAND, --profile, and what is left.
 struct PairOptions {
   PairOptions(int count, char** words) {
     for (int i = 1; i < count; ++i) {
@@ -45,6 +45,8 @@ struct PairOptions {
         threads = std::atoi(words[++i]);
       } else if (word == "--peer" && i + 1 < count) {
         peer = words[++i];
+      } else if (word == "--profile") {
+        profile = true;
       } else {
         rest.push_back(word);
       }
@@ -52,6 +54,7 @@ struct PairOptions {
   }
   int pairs = 7, threads = graphrun::threads();
   std::string peer = "/usr/bin/python3 " + std::string(GRAPHRUN_SOURCE_DIR) + "/tests/bench/torch_peer.py";
+  bool profile = false;  // also where the time went, by node
   std::vector<std::string> rest;
 };
 

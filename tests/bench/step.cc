@@ -1,13 +1,17 @@
-// A whole training step of the shipped networks at the recipes' sizes: tokens per second, and the step's time over the time
-// that its own matrix products take inside it ("over_products": 1 would be a step of nothing but products).
-#include <benchmark/benchmark.h>
-
-#include <random>
+// A whole training step of the shipped networks at the recipes' sizes: its time over that of its matrix products alone, the
+// memory of a run beyond parameters, gradients and optimizer state, and PyTorch's of the same network in the same run.
+//
+//   bench_step [--pairs N] [--threads N] [--peer 'python3 …/torch_peer.py'] [--profile] [NAME …]
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 #include "compiler/compile.h"
+#include "compiler/ir/builder.h"
 #include "runtime/executable.h"
-#include "runtime/profiler.h"
 #include "runtime/threads.h"
+#include "tests/bench/peer.h"
+#include "tests/bench/products.h"
 
 namespace graphrun {
 namespace {
@@ -15,87 +19,154 @@ namespace {
 using Args = std::vector<std::pair<std::string, std::string>>;
 
 struct Step {
-  std::string graph;
+  std::string name, graph;
   Args args;
   TrainOptions::Optimizer optimizer;
   std::int64_t time, batch;
+  std::string peer;  // what PyTorch is asked for; empty: nothing there is the same
 };
 
-// Numbers that the graph accepts, from a fixed seed.
-Feeds random_feeds(const Program& program, const Step& step) {
-  std::mt19937 random(1);
-  Feeds feeds;
-  for (const FeedSpec& f : program.feeds) {
-    Sizes sizes = evaluate(f.shape, {{Symbol::named("time"), step.time}, {Symbol::named("batch"), step.batch}});
-    Tensor t(f.dtype, sizes);
+class TrainingStep {
+ public:
+  explicit TrainingStep(const Step& step) : variables_(std::make_shared<Variables>()) {
+    GraphRequest request;
+    request.path = step.graph;
+    request.from_graphs = true;
+    request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+    for (const auto& [name, value] : step.args) request.bindings.push_back({name, value, {}});
+    ir::Graph graph = load_graph(request);
+    TrainOptions train;
+    train.minimize = "bench.loss";
+    train.optimizer = step.optimizer;
+    train.clip_global_norm = 5;
+    // What the peer minimizes: of a tagger the likelihood, whatever its job would.
+    ir::Builder b(graph);
+    const ir::ValueId nll = graph.output("nll")->value;
+    graph.outputs = {{train.minimize, b.op("sum", {nll})}};
+    ProductsOfGraph products;
+    CompileOptions options;
+    options.observe = products.observer();
+    Program program = compile(graph, options, &train);
+    for (const ir::Variable& v : graph.variables) {
+      if (v.trainable && v.kind == ir::Variable::Kind::kParameter)
+        gradients_ += element_count(evaluate(graph.type(v.value).shape, {}));
+    }
+    initialize(program, *variables_, 1);
+    executable_ = std::make_unique<Executable>(std::move(program), variables_);
+    const SymbolValues symbols = {{Symbol::named("time"), step.time}, {Symbol::named("batch"), step.batch}};
+    products_ = products.alone(symbols);
+    for (const FeedSpec& f : executable_->program().feeds) feeds_[f.name] = feed(f, symbols, step.time);
+  }
+
+  double run() {
+    ++options_.step;
+    const std::int64_t begin = Profiler::now();
+    executable_->run(feeds_, options_);
+    return milliseconds(begin);
+  }
+  // Where the time of a few runs goes.
+  std::string profile() {
+    Profiler profiler;
+    options_.profiler = &profiler;
+    for (int i = 0; i < 5; ++i) run();
+    options_.profiler = nullptr;
+    return profiler.table();
+  }
+  const ProductsAlone& products() const { return products_; }
+  double megabytes() const { return static_cast<double>(executable_->arena_bytes() - 4 * gradients_) / 1048576; }
+
+ private:
+  // Numbers that the graph accepts, from a fixed seed.
+  static Tensor feed(const FeedSpec& f, const SymbolValues& symbols, std::int64_t time) {
+    static std::mt19937 random(1);
+    Tensor t(f.dtype, evaluate(f.shape, symbols));
     if (f.dtype == DType::kInt32) {
       const std::int64_t below = f.below ? f.below->constant() : 2;
       for (std::int32_t& x : t.span<std::int32_t>()) {
-        x = static_cast<std::int32_t>(f.lengths_of ? step.time : static_cast<std::int64_t>(random()) % below);
+        x = static_cast<std::int32_t>(f.lengths_of ? time : static_cast<std::int64_t>(random()) % below);
       }
     } else {
-      for (float& x : t.span<float>()) x = f.name == kUpdateCount ? 1.0f : 0.01f;
+      for (float& x : t.span<float>()) x = f.name == kUpdateCount ? 1.0f : 1e-3f;
     }
-    feeds[f.name] = t;
+    return t;
   }
-  return feeds;
+
+  std::shared_ptr<Variables> variables_;
+  std::unique_ptr<Executable> executable_;
+  ProductsAlone products_;
+  Feeds feeds_;
+  RunOptions options_;
+  std::int64_t gradients_ = 0;
+};
+
+void measure(const Step& c, Peer& peer, const PairOptions& options) {
+  TrainingStep step(c);
+  const bool has_peer = !c.peer.empty() && peer.ready(fmt::format("{} {}", c.peer, threads()));
+  std::vector<double> ours, floor, theirs, over, times;
+  for (int round = -2; round < options.pairs; ++round) {
+    const double mine = step.run(), alone = step.products().run(), other = has_peer ? peer.time() : 0;
+    if (round < 0) continue;  // the first are for caches
+    ours.push_back(mine), floor.push_back(alone), theirs.push_back(other);
+    over.push_back(mine / alone), times.push_back(other / mine);
+  }
+  fmt::print("{:<18} {:8.2f} ms, {:7.0f} tokens/s  products {:8.2f} ms, over them {:.2f}  {:.1f} MB", c.name, median(ours),
+             static_cast<double>(c.time * c.batch) / median(ours) * 1e3, median(floor), median(over), step.megabytes());
+  if (has_peer) {
+    fmt::print("  PyTorch {:8.2f} ms, {:.2f} x, {:.1f} MB", median(theirs), median(times),
+               std::strtod(peer.ask("memory").c_str(), nullptr));
+  }
+  fmt::print("\n");
+  if (options.profile) fmt::print("{}\n", step.profile());
+  std::fflush(stdout);
 }
 
-void training_step(benchmark::State& state, const Step& step) {
-  set_threads(core_count());
-  GraphRequest request;
-  request.path = step.graph;
-  request.from_graphs = true;
-  request.graphs_root = GRAPHRUN_SOURCE_DIR "/graphs";
-  for (const auto& [name, value] : step.args) request.bindings.push_back({name, value, {}});
-  TrainOptions train;
-  train.minimize = "loss";
-  train.optimizer = step.optimizer;
-  train.clip_global_norm = 5;
-  Program program = compile(load_graph(request), {}, &train);
-  auto variables = std::make_shared<Variables>();
-  initialize(program, *variables, 1);
-  Executable executable(std::move(program), variables);
-  const Feeds feeds = random_feeds(executable.program(), step);
-  RunOptions options;
-  executable.run(feeds, options);
-  for (auto _ : state) {
-    ++options.step;
-    executable.run(feeds, options);
+std::vector<Step> all_steps() {
+  const auto sgd = TrainOptions::Optimizer::kSgd, adam = TrainOptions::Optimizer::kAdam;
+  std::vector<Step> out;
+  for (const std::string cell : {"atr", "lstm", "gru"}) {
+    out.push_back({"ptb_2x650_" + cell,
+                   "language_model.pbtxt",
+                   {{"vocabulary", "10000"}, {"cell", "cells/" + cell + ".pbtxt"}},
+                   sgd,
+                   35,
+                   20,
+                   "language_model " + cell + " 35 20 10000 650 2 50"});
+    out.push_back({"ptb_1x200_" + cell,
+                   "language_model.pbtxt",
+                   {{"vocabulary", "10000"},
+                    {"cell", "cells/" + cell + ".pbtxt"},
+                    {"embed", "200"},
+                    {"hidden", "200"},
+                    {"depth", "1"},
+                    {"dropout", "0"}},
+                   sgd,
+                   20,
+                   20,
+                   "language_model " + cell + " 20 20 10000 200 1 0"});
+    out.push_back({"tagger_300_" + cell,
+                   "tagger.pbtxt",
+                   {{"vocabulary", "3500"}, {"labels", "4"}, {"cell", "cells/" + cell + ".pbtxt"}},
+                   adam,
+                   40,
+                   128,
+                   cell == "atr" ? "" : "tagger " + cell + " 40 128 3500 4 300"});
   }
-  state.counters["tokens/s"] =
-      benchmark::Counter(static_cast<double>(step.time * step.batch * state.iterations()), benchmark::Counter::kIsRate);
-
-  Profiler profiler;
-  options.profiler = &profiler;
-  const std::int64_t begin = Profiler::now();
-  for (int k = 0; k < 5; ++k) executable.run(feeds, options);
-  const double whole = static_cast<double>(Profiler::now() - begin);
-  double products = 0;
-  for (const auto& total : profiler.totals_by_op()) {
-    if (total.op.rfind("matmul", 0) == 0) products += static_cast<double>(total.nanoseconds);
-  }
-  state.counters["over_products"] = whole / products;
-  state.counters["arena_MB"] = static_cast<double>(executable.arena_bytes()) / 1e6;
+  return out;
 }
 
-const auto kSgd = TrainOptions::Optimizer::kSgd;
-const auto kAdam = TrainOptions::Optimizer::kAdam;
-
-BENCHMARK_CAPTURE(training_step, ptb_2x650_atr, Step{"language_model.pbtxt", {{"vocabulary", "10000"}}, kSgd, 35, 20})
-    ->UseRealTime();
-BENCHMARK_CAPTURE(training_step, ptb_2x650_lstm,
-                  Step{"language_model.pbtxt", {{"vocabulary", "10000"}, {"cell", "cells/lstm.pbtxt"}}, kSgd, 35, 20})
-    ->UseRealTime();
-BENCHMARK_CAPTURE(training_step, ptb_1x200_atr,
-                  Step{"language_model.pbtxt",
-                       {{"vocabulary", "10000"}, {"embed", "200"}, {"hidden", "200"}, {"depth", "1"}, {"dropout", "0"}},
-                       kSgd,
-                       20,
-                       20})
-    ->UseRealTime();
-BENCHMARK_CAPTURE(training_step, segmenter_300, Step{"tagger.pbtxt", {{"vocabulary", "3500"}, {"labels", "4"}}, kAdam, 40, 128})
-    ->UseRealTime();
+int run(int count, char** words) {
+  const PairOptions options(count, words);
+  Peer peer(options.peer);
+  set_threads(options.threads);
+  for (const Step& step : all_steps()) {
+    const bool wanted =
+        options.rest.empty() || std::find(options.rest.begin(), options.rest.end(), step.name) != options.rest.end();
+    if (wanted) measure(step, peer, options);
+  }
+  return 0;
+}
 
 }  // namespace
 }  // namespace graphrun
+
+int main(int count, char** words) { return graphrun::run(count, words); }

@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
-"""The peer of bench_layer and bench_crf: the same work in PyTorch.
+"""The peer of the benchmarks that pair us with PyTorch: the same work there.
 
 Reads commands on stdin, answers each with one line:
   layer CELL TIME BATCH WIDTH HIDDEN THREADS    -> "ready VERSION" or "none REASON"
   crf likelihood|viterbi TIME BATCH LABELS THREADS
+  language_model CELL TIME BATCH VOCABULARY HIDDEN DEPTH DROPOUT_PERCENT THREADS
+  tagger CELL TIME BATCH VOCABULARY LABELS HIDDEN THREADS
   time N                                        -> milliseconds of each of N runs
-CELL: lstm and gru are nn.LSTM and nn.GRU; atr is a loop, scripted. Layers and likelihoods run forward and backward.
+  memory                                        -> MB at most in one run, beyond what it holds before (parameters, gradients)
+CELL: lstm and gru are nn.LSTM and nn.GRU; atr is a loop, scripted, or compiled by torch.compile where TORCH_COMPILE is set.
+Layers and likelihoods run forward and backward; language_model and tagger are whole training steps.
 """
+import ctypes
+import os
 import sys
 import time
 
@@ -22,8 +28,11 @@ class Atr(torch.nn.Module):
         self.U = torch.nn.Parameter(torch.empty(hidden, hidden).uniform_(-0.05, 0.05))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.steps(x, torch.zeros_like(x[0] @ self.W))
+
+    @torch.jit.export
+    def steps(self, x: torch.Tensor, h: torch.Tensor) -> torch.Tensor:
         p = x @ self.W
-        h = torch.zeros_like(p[0])
         out = []
         for t in range(p.shape[0]):
             q = h @ self.U
@@ -80,9 +89,13 @@ class Crf(torch.nn.Module):
         return paths
 
 
+def loop(module: torch.nn.Module) -> torch.nn.Module:
+    return torch.compile(module) if os.environ.get("TORCH_COMPILE") else torch.jit.script(module)
+
+
 def make_layer(cell: str, width: int, hidden: int) -> torch.nn.Module:
     if cell == "atr":
-        return torch.jit.script(Atr(width, hidden))
+        return loop(Atr(width, hidden))
     if cell in ("lstm", "gru"):
         return Library({"lstm": torch.nn.LSTM, "gru": torch.nn.GRU}[cell](width, hidden))
     raise KeyError(cell)
@@ -119,10 +132,113 @@ def crf_run(what: str, steps: int, batch: int, labels: int):
     return {"likelihood": likelihood, "viterbi": viterbi}[what]
 
 
+class LanguageModel(torch.nn.Module):
+    """Embedding, recurrent layers with dropout between, softmax; the last states go on into the next window."""
+
+    def __init__(self, cell: str, vocabulary: int, hidden: int, depth: int, dropout: float):
+        super().__init__()
+        self.embed = torch.nn.Embedding(vocabulary, hidden)
+        self.drop = torch.nn.Dropout(dropout)
+        self.library = cell in ("lstm", "gru")
+        if self.library:
+            kind = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU}[cell]
+            self.layers = kind(hidden, hidden, depth, dropout=dropout if depth > 1 else 0)
+        else:
+            self.layers = torch.nn.ModuleList(torch.jit.script(Atr(hidden, hidden)) for _ in range(depth))
+        self.out = torch.nn.Linear(hidden, vocabulary)
+        self.state = None
+
+    def read(self, x):
+        if self.library:
+            x, state = self.layers(x, self.state)
+            self.state = tuple(s.detach() for s in state) if isinstance(state, tuple) else state.detach()
+            return self.drop(x)
+        begin = self.state or [torch.zeros_like(x[0]) for _ in self.layers]
+        self.state = []
+        for layer, h in zip(self.layers, begin):
+            x = layer.steps(x, h)
+            self.state.append(x[-1].detach())
+            x = self.drop(x)
+        return x
+
+    def forward(self, words, targets):
+        x = self.read(self.drop(self.embed(words)))
+        loss = torch.nn.functional.cross_entropy(self.out(x).flatten(0, 1), targets.flatten(), reduction="sum")
+        return loss / words.shape[1]
+
+
+class Tagger(torch.nn.Module):
+    """Embedding, one bi-directional layer, dropout, a CRF's negative log-likelihood."""
+
+    def __init__(self, cell: str, vocabulary: int, labels: int, hidden: int):
+        super().__init__()
+        self.embed = torch.nn.Embedding(vocabulary, hidden)
+        self.drop = torch.nn.Dropout(0.2)
+        kind = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU}[cell]
+        self.layer = kind(hidden, hidden, bidirectional=True)
+        self.out = torch.nn.Linear(2 * hidden, labels)
+        self.crf = Crf(labels)
+
+    def forward(self, words, tags, mask, lengths):
+        x = self.drop(self.embed(words))
+        packed = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+        x, _ = torch.nn.utils.rnn.pad_packed_sequence(self.layer(packed)[0], total_length=words.shape[0])
+        return -self.crf.log_likelihood(self.out(self.drop(x)), tags, mask).mean()
+
+
+def language_model_run(cell: str, steps: int, batch: int, vocabulary: int, hidden: int, depth: int, dropout: int):
+    model = LanguageModel(cell, vocabulary, hidden, depth, dropout / 100)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    words, targets = torch.randint(vocabulary, (steps, batch)), torch.randint(vocabulary, (steps, batch))
+
+    def run():
+        optimizer.zero_grad(set_to_none=False)
+        model(words, targets).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 5)
+        optimizer.step()
+
+    return run
+
+
+def tagger_run(cell: str, steps: int, batch: int, vocabulary: int, labels: int, hidden: int):
+    model = Tagger(cell, vocabulary, labels, hidden)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    words, tags = torch.randint(vocabulary, (steps, batch)), torch.randint(labels, (steps, batch))
+    mask, lengths = torch.ones(steps, batch), torch.full((batch,), steps)
+
+    def run():
+        optimizer.zero_grad(set_to_none=False)
+        model(words, tags, mask, lengths).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 5)
+        optimizer.step()
+
+    return run
+
+
+def peak_megabytes(run) -> float:
+    """The most resident memory during one run beyond that before it; Linux counts it."""
+
+    def status(field: str) -> int:
+        with open("/proc/self/status", encoding="ascii") as lines:
+            return next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+    run()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
+    with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")
+    before = status("VmRSS:")
+    run()
+    return (status("VmHWM:") - before) / 1024
+
+
 def main() -> None:
     run = None
+    makers = {"layer": layer_run, "crf": crf_run, "language_model": language_model_run, "tagger": tagger_run}
     for line in sys.stdin:
         kind, *words = line.split()
+        if kind == "memory":
+            print(f"{peak_megabytes(run):.1f}", flush=True)
+            continue
         if kind == "time":
             times = []
             for _ in range(int(words[0])):
@@ -135,7 +251,7 @@ def main() -> None:
         torch.set_num_threads(sizes.pop())
         torch.manual_seed(1)
         try:
-            run = {"layer": layer_run, "crf": crf_run}[kind](name, *sizes)
+            run = makers[kind](name, *sizes)
         except KeyError:
             print("none no such thing in PyTorch", flush=True)
             continue

@@ -90,7 +90,7 @@ Program compile(const ir::Graph& checked, const CompileOptions& options, const T
   Stages stages(options);
   ir::Graph graph = checked;
   if (train) {
-    graph = stages.done("differentiated", add_training(std::move(graph), *train));
+    graph = stages.done("differentiated", add_training(std::move(graph), *train, options.tape));
     ir::verify(graph, "differentiate");
   }
   if (!options.fetches.empty()) graph = with_fetches(std::move(graph), options.fetches);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/tape.h"
 #include "runtime/program.h"
 
 namespace graphrun {
@@ -42,6 +43,8 @@ struct CompileOptions {
   std::vector<std::string> disabled_passes;
   // Called after each stage with its name and graph: graph-dump, --time-passes.
   std::function<void(const std::string& stage, const ir::Graph& graph, double seconds)> observe;
+  // Takes, in training, what each loop keeps for its gradient and what it makes again; null: nobody asks.
+  std::vector<TapeDecision>* tape = nullptr;
 };
 
 // A file that a graph was made of: the file itself, and every one that it imports.

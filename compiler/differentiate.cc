@@ -22,6 +22,7 @@ using ir::ValueId;
 
 using Flags = std::vector<char>;              // by value
 using Adjoints = std::map<ValueId, ValueId>;  // value -> its gradient so far
+using Tape = std::vector<TapeDecision>;
 
 bool is_float(const Graph& g, ValueId v) { return v != kNone && g.type(v).type == Type::kFloat; }
 
@@ -81,7 +82,7 @@ void mark_dependents(const Graph& g, std::size_t nodes, Flags& depends) {
   }
 }
 
-void differentiate_scan(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints);
+void differentiate_scan(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints, Tape* tape);
 
 void accumulate(const Graph& g, Builder& b, Adjoints& adjoints, ValueId value, ValueId gradient, const char* op) {
   GRAPHRUN_CHECK(g.type(gradient) == g.type(value), std::string("the gradient rule of '") + op + "' gives " +
@@ -91,7 +92,7 @@ void accumulate(const Graph& g, Builder& b, Adjoints& adjoints, ValueId value, V
 }
 
 // The generic walk: from the last of the first `nodes` nodes to the first, each adding to the gradients of its operands.
-void walk_back(Graph& g, Builder& b, std::size_t nodes, const Flags& depends, Adjoints& adjoints) {
+void walk_back(Graph& g, Builder& b, std::size_t nodes, const Flags& depends, Adjoints& adjoints, Tape* tape) {
   for (std::size_t n = nodes; n-- > 0;) {
     const std::vector<ValueId> outputs = g.nodes[n].outputs;
     std::vector<ValueId> d_outputs;
@@ -106,7 +107,7 @@ void walk_back(Graph& g, Builder& b, std::size_t nodes, const Flags& depends, Ad
     b.set_location(g.nodes[n].at);
     b.set_name("d." + g.value(outputs[0]).name);
     if (is_scan(g.nodes[n])) {
-      differentiate_scan(g, b, n, depends, adjoints);
+      differentiate_scan(g, b, n, depends, adjoints, tape);
       continue;
     }
     const ir::OpSchema& op = *g.nodes[n].op;
@@ -124,11 +125,12 @@ void walk_back(Graph& g, Builder& b, std::size_t nodes, const Flags& depends, Ad
 // forward body and hands out what the rest, the backward body, reads of it.
 class ScanGradient {
  public:
-  ScanGradient(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints)
+  ScanGradient(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints, Tape* tape)
       : g_(g),
         b_(b),
         index_(index),
         adjoints_(adjoints),
+        tape_(tape),
         layout_(scan_layout(g.nodes[index])),
         joint_(g.nodes[index].regions[0]),
         forward_nodes_(joint_.nodes.size()),
@@ -170,7 +172,7 @@ class ScanGradient {
     }
     joint_.inputs.resize(inputs);  // seeds are inputs of the backward body alone
     depends.resize(joint_.values.size(), 0);
-    walk_back(joint_, jb, forward_nodes_, depends, inner);
+    walk_back(joint_, jb, forward_nodes_, depends, inner, tape_);
     for (std::size_t i = 0; i + 1 < joint_.inputs.size(); ++i) {
       const auto it = inner.find(joint_.inputs[i].value);
       d_inputs_.push_back(active(i) && it != inner.end() ? it->second : kNone);
@@ -243,6 +245,7 @@ class ScanGradient {
         each_operands_.push_back(kNone);  // known once the forward scan hands it out
       }
     }
+    if (tape_) note_decision();
     each_count_ = each_operands_.size();
     for (const auto& [v, operand] : invariants) {
       t.map(v, bb.input(joint_.value(v).name, joint_.type(v)));
@@ -269,6 +272,22 @@ class ScanGradient {
       d_each_.push_back(i);
       backward_.outputs.push_back({"d." + joint_.value(joint_.inputs[i].value).name, t(d_inputs_[i])});
     }
+  }
+
+  // What gradient nodes read of the forward part is either taped, a sequence that is there anyway, or made again.
+  void note_decision() const {
+    TapeDecision decision{joint_.name, g_.nodes[index_].attributes.dim("steps"), {}, {}};
+    const auto named = [&](ValueId v) { return TapeDecision::Value{joint_.value(v).name, joint_.type(v)}; };
+    for (ValueId v : taped_) decision.kept.push_back(named(v));
+    std::set<ValueId> read;
+    for (std::size_t n = forward_nodes_; n < joint_.nodes.size(); ++n) {
+      for (ValueId v : joint_.nodes[n].inputs) {
+        const std::int32_t made = v == kNone ? -1 : joint_.value(v).node;
+        const bool again = made >= 0 && remade_.count(static_cast<std::size_t>(made)) != 0;
+        if (again && !joint_.type(v).shape.empty() && read.insert(v).second) decision.remade.push_back(named(v));
+      }
+    }
+    tape_->push_back(std::move(decision));
   }
 
   std::size_t input_index(ValueId v) const {
@@ -345,6 +364,7 @@ class ScanGradient {
   Builder& b_;
   std::size_t index_;
   Adjoints& adjoints_;
+  Tape* tape_;
   ScanLayout layout_;
   Graph joint_, backward_;
   std::size_t forward_nodes_;
@@ -359,13 +379,13 @@ class ScanGradient {
   std::vector<std::size_t> d_each_;
 };
 
-void differentiate_scan(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints) {
-  ScanGradient(g, b, index, depends, adjoints).run();
+void differentiate_scan(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints, Tape* tape) {
+  ScanGradient(g, b, index, depends, adjoints, tape).run();
 }
 
 }  // namespace
 
-std::vector<ValueId> differentiate(Graph& graph, ValueId of, const std::vector<ValueId>& wrt) {
+std::vector<ValueId> differentiate(Graph& graph, ValueId of, const std::vector<ValueId>& wrt, Tape* tape) {
   GRAPHRUN_CHECK(is_float(graph, of) && graph.type(of).shape.empty(), "differentiate: not a FLOAT scalar");
   const std::size_t nodes = graph.nodes.size();
   Flags depends(graph.values.size(), 0);
@@ -379,7 +399,7 @@ std::vector<ValueId> differentiate(Graph& graph, ValueId of, const std::vector<V
   if (depends[static_cast<std::size_t>(of)]) {
     b.set_name("d." + graph.value(of).name);
     adjoints.emplace(of, b.constant(1));
-    walk_back(graph, b, nodes, depends, adjoints);
+    walk_back(graph, b, nodes, depends, adjoints, tape);
   }
   std::vector<ValueId> out;
   for (ValueId v : wrt) {

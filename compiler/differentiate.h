@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/tape.h"
 
 namespace graphrun {
 
 // Appends to `graph` the gradients of the FLOAT scalar `of` with respect to each of `wrt` (parameters, inputs, any FLOAT
 // values). Returns them in the order of `wrt`; ir::kNone where nothing flows. Forward scans get further outputs: what the
-// backward ones need.
-std::vector<ir::ValueId> differentiate(ir::Graph& graph, ir::ValueId of, const std::vector<ir::ValueId>& wrt);
+// backward ones need; what was decided about it, for each loop that has a backward one, is appended to `tape`.
+std::vector<ir::ValueId> differentiate(ir::Graph& graph, ir::ValueId of, const std::vector<ir::ValueId>& wrt,
+                                       std::vector<TapeDecision>* tape = nullptr);
 
 }  // namespace graphrun

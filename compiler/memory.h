@@ -64,6 +64,10 @@ MemoryPlan plan_memory(const ir::Graph& graph, const MemoryOptions& options = {}
 // The plan as text: a line for each value with its storage, its block's interval and its bytes as a size.
 std::string describe(const MemoryPlan& plan, const ir::Graph& graph, Precision precision = Precision::kFloat32);
 
+// What a run holds for a batch of these sizes: the arena, what of it is taken at the busiest instruction, by whom, and the
+// variables. Without what kernels work in, which only binding them tells.
+std::string describe_peak(const Program& program, const SymbolValues& symbols);
+
 // The arena over time for a batch of these sizes as an SVG picture: instructions to the right, bytes upward, a scan's body
 // within the block that its scan takes. Without what kernels work in, which only binding them tells.
 std::string arena_svg(const Program& program, const SymbolValues& symbols);

@@ -7,6 +7,31 @@
 #include "compiler/ir/op.h"
 
 namespace graphrun {
+namespace {
+
+std::string bytes_of(const std::vector<TapeDecision::Value>& values, const Dim& steps, Precision precision) {
+  Dim sum(0);
+  for (const TapeDecision::Value& v : values) {
+    const auto size = static_cast<std::int64_t>(size_of(concrete(v.type.type, precision)));
+    sum = sum + element_count(v.type.shape) * Dim(size);
+  }
+  return (sum * steps).str() + " bytes";
+}
+
+std::string names_of(const std::vector<TapeDecision::Value>& values) {
+  std::string out;
+  for (const TapeDecision::Value& v : values) out += (out.empty() ? "" : ", ") + v.name;
+  return out;
+}
+
+}  // namespace
+
+std::string describe(const TapeDecision& d, Precision precision) {
+  std::string out = d.scan + (d.kept.empty() ? " keeps nothing" : " keeps " + names_of(d.kept) + ": ");
+  if (!d.kept.empty()) out += bytes_of(d.kept, d.steps, precision);
+  if (!d.remade.empty()) out += "; makes again " + names_of(d.remade) + ": saves " + bytes_of(d.remade, d.steps, precision);
+  return out;
+}
 
 using ir::Graph;
 using ir::kNone;

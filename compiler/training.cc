@@ -37,7 +37,7 @@ struct Trained {
 
 }  // namespace
 
-ir::Graph add_training(ir::Graph graph, const TrainOptions& options) {
+ir::Graph add_training(ir::Graph graph, const TrainOptions& options, std::vector<TapeDecision>* tape) {
   const ValueId loss = objective(graph, options.minimize);
   std::vector<Trained> trained;
   std::vector<ValueId> values;
@@ -47,7 +47,7 @@ ir::Graph add_training(ir::Graph graph, const TrainOptions& options) {
     trained.push_back({k, v.value, kNone});
     values.push_back(v.value);
   }
-  const std::vector<ValueId> gradients = differentiate(graph, loss, values);
+  const std::vector<ValueId> gradients = differentiate(graph, loss, values, tape);
   std::vector<ValueId> found;
   for (std::size_t k = 0; k < trained.size(); ++k) {
     trained[k].gradient = gradients[k];

@@ -9,6 +9,7 @@
 #include "compiler/dump/dump.h"
 #include "compiler/fetch.h"
 #include "compiler/frontend/source.h"
+#include "compiler/lower.h"
 #include "compiler/memory.h"
 #include "compiler/passes/pass.h"
 #include "compiler/schedule.h"
@@ -31,7 +32,7 @@ struct Request {
   std::string stage;
   DumpFormat format = DumpFormat::kText;
   std::string output;
-  SymbolValues sizes;  // for the picture of the arena
+  SymbolValues sizes;  // for the picture of the arena, and its peak
   bool time_passes = false;
 };
 
@@ -54,7 +55,7 @@ CommandLine command_line() {
       "text, pbtxt, dot, svg or json; that of the output's ending unless given, else text")(
       "output,o", po::value<std::string>()->value_name("FILE")->default_value("-"), "where to; - is stdout")(
       "size", po::value<std::vector<std::string>>()->value_name("NAME=N"),
-      "a size of the batch, for --stage=memory --format=svg; may be repeated");
+      "a size of the batch, for the picture and the peak of --stage=memory; may be repeated");
   po::options_description how("how to compile", kColumns);
   how.add_options()("training", "with dropout and label smoothing (as --minimize does)")("inference", "without them")(
       "minimize", po::value<std::string>()->value_name("OUTPUT"), "differentiate this output and update the parameters")(
@@ -204,8 +205,20 @@ std::string memory(const Request& r, const ir::Graph& checked) {
   if (r.format == DumpFormat::kSvg) {
     return arena_svg(compile(checked, r.compile, r.train ? &*r.train : nullptr), r.sizes);
   }
-  const ir::Graph graph = compiled_until(r, checked);
-  return describe(plan_memory(graph), graph, r.compile.precision);
+  std::vector<TapeDecision> tape;
+  Request noting = r;
+  noting.compile.tape = &tape;
+  const ir::Graph graph = compiled_until(noting, checked);
+  const MemoryPlan plan = plan_memory(graph);
+  std::string text = describe(plan, graph, r.compile.precision);
+  if (!tape.empty()) text += "from loops to their backward loops:\n";
+  for (const TapeDecision& decision : tape) text += "  " + describe(decision, r.compile.precision) + "\n";
+  if (r.sizes.empty()) {
+    text += "peak: give the batch's sizes with --size NAME=N\n";
+  } else {
+    text += describe_peak(lower(graph, plan, r.compile.precision), r.sizes);
+  }
+  return text;
 }
 
 // The command line's names of the graph, also where the stage asked for comes before they are used.
@@ -222,11 +235,15 @@ void check_names(const Request& r, const ir::Graph& checked) {
       for (const Symbol symbol : size.symbols()) known.push_back(symbol.name());
     }
   }
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
   for (const auto& [symbol, size] : r.sizes) {
-    if (std::find(known.begin(), known.end(), symbol.name()) == known.end()) {
-      std::sort(known.begin(), known.end());
-      known.erase(std::unique(known.begin(), known.end()), known.end());
-      unknown("size", symbol.name(), known);
+    if (std::find(known.begin(), known.end(), symbol.name()) == known.end()) unknown("size", symbol.name(), known);
+  }
+  if (r.stage != "memory" || (r.sizes.empty() && r.format == DumpFormat::kText)) return;
+  for (const std::string& name : known) {
+    if (r.sizes.count(Symbol::named(name)) == 0) {
+      throw UsageError(fmt::format("how much memory there is to show hangs on the size '{0}': add --size {0}=N", name));
     }
   }
 }

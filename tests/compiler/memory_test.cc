@@ -1,5 +1,6 @@
 #include "compiler/memory.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -421,7 +422,12 @@ TEST_F(Sharing, IsDescribedAndDrawn) {
   EXPECT_THAT(text, HasSubstr("%x: FLOAT[time, batch, 3] feed x, 12*batch*time bytes"));
   EXPECT_THAT(text, HasSubstr("state %h: by turns"));
   EXPECT_THAT(text, HasSubstr("next state o0"));
-  const std::string svg = arena_svg(lower(graph_, plan_, Precision::kFloat32), {{kBatch, 2}, {kTime, 3}});
+  const Program program = lower(graph_, plan_, Precision::kFloat32);
+  const std::string peak = describe_peak(program, {{kBatch, 2}, {kTime, 3}});
+  EXPECT_THAT(peak, HasSubstr(fmt::format("arena: {} bytes at ", layout(program, {{kBatch, 2}, {kTime, 3}}).bytes)));
+  EXPECT_THAT(peak, HasSubstr("batch = 2"));
+  EXPECT_THAT(peak, HasSubstr("variables: parameters 0 bytes"));
+  const std::string svg = arena_svg(program, {{kBatch, 2}, {kTime, 3}});
   EXPECT_THAT(svg, HasSubstr("<svg xmlns"));
   EXPECT_THAT(svg, HasSubstr("a&lt;b"));
   EXPECT_THAT(svg, HasSubstr("body of hidden"));

@@ -51,6 +51,25 @@ TEST_F(GraphDump, RefusesNamesThatNothingHasAtAnyStage) {
   EXPECT_EQ(all.code, 0) << all.err;
 }
 
+TEST_F(GraphDump, TellsThePeakForSizes) {
+  const std::vector<std::string> common = {"--minimize", "loss", "--stage", "memory"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), common.begin(), common.end());
+    return more;
+  };
+  const Ran plan = dump(with({}));
+  EXPECT_EQ(plan.code, 0) << plan.err;
+  EXPECT_THAT(plan.out, HasSubstr("from loops to their backward loops:\n"));
+  EXPECT_THAT(plan.out, HasSubstr("; makes again "));
+  EXPECT_THAT(plan.out, HasSubstr("peak: give the batch's sizes with --size"));
+  const Ran peak = dump(with({"--size", "time=4", "--size", "batch=3"}));
+  EXPECT_EQ(peak.code, 0) << peak.err;
+  EXPECT_THAT(peak.out, HasSubstr("bytes at "));
+  EXPECT_THAT(peak.out, HasSubstr("are taken at once, at "));
+  refuses(with({"--size", "time=4"}), "add --size batch=N");
+  refuses(with({"--format", "svg"}), "add --size ");
+}
+
 TEST_F(GraphDump, TakesANameOnceThatIsGivenTwice) {
   const Ran once = dump({"--fetch", "path", "--stage", "pruned"});
   const Ran twice = dump({"--fetch", "path", "--fetch", "path", "--stage", "pruned"});

@@ -7,6 +7,7 @@
 #include "compiler/passes/fold_constants.h"
 #include "compiler/passes/fuse.h"
 #include "compiler/passes/hoist.h"
+#include "compiler/passes/merge.h"
 #include "compiler/passes/pass.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/passes/sink.h"
@@ -21,6 +22,7 @@ const std::vector<Pass>& all_passes() {
       {"hoist", "computes before and behind loops, for all steps at once, what no state needs or makes", hoist},
       {"common_subexpressions", "computes equal expressions once", common_subexpressions},
       {"dead_code", "drops what no output and no variable needs", dead_code},
+      {"merge", "makes matrix products of one factor, or of one sum, one kernel", merge},
       {"fuse", "makes groups of pointwise ops one kernel each", fuse},
   };
   return passes;

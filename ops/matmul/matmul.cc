@@ -6,7 +6,6 @@
 #include "ops/matmul/packed.h"
 #include "ops/matmul/product.h"
 #include "ops/schema.h"
-#include "runtime/threads.h"
 
 namespace graphrun {
 namespace {
@@ -14,9 +13,6 @@ namespace {
 using ir::GradientContext;
 using ir::InferContext;
 using ir::ValueId;
-
-// Operations that a thread should have at least.
-constexpr double kOperationsPerThread = 250e3;
 
 // Products of one size over a batch. Where a factor is shared by the whole batch, its step is 0.
 struct BatchedProduct {
@@ -31,16 +27,12 @@ struct BatchedProduct {
   void run(const T* a, const T* b, T* c) const {
     if (product.m == 0 || product.n == 0) return;
     const std::int64_t blocks = grid.blocks(), count = static_cast<std::int64_t>(batch.size()) * blocks;
-    const double each = std::max(1.0, product.operations() / static_cast<double>(blocks));
-    const auto grain = static_cast<std::int64_t>(std::max(1.0, kOperationsPerThread / each));
-    parallel_ranges(count, std::min(grain, std::max<std::int64_t>(count, 1)), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t which = i / blocks;
-        const Offsets& at = batch[static_cast<std::size_t>(which)];
-        const ProductBlock block = grid.block(product, i % blocks);
-        if (block.rows == 0 || block.columns == 0) continue;
-        multiply(product, block, a + at.a, b + at.b, c + which * product.m * product.n);
-      }
+    run_blocks(count, product.operations() / static_cast<double>(blocks), [&](std::int64_t i) {
+      const std::int64_t which = i / blocks;
+      const Offsets& at = batch[static_cast<std::size_t>(which)];
+      const ProductBlock block = grid.block(product, i % blocks);
+      if (block.rows == 0 || block.columns == 0) return;
+      multiply(product, block, a + at.a, b + at.b, c + which * product.m * product.n);
     });
   }
 };

@@ -26,7 +26,7 @@ PackedProduct::Code PackedProduct::code_for(std::int64_t width) const {
   const auto as_int = [](std::int64_t x) { return static_cast<int>(x); };
   const int lda = as_int(width), ldb = as_int(product_.k), ldc = as_int(product_.n), flags = LIBXSMM_GEMM_FLAG_NONE,
             prefetch = LIBXSMM_PREFETCH_NONE;
-  const float alpha = 1, beta = 0;
+  const float alpha = 1, beta = product_.accumulate ? 1 : 0;
   return libxsmm_smmdispatch(as_int(width), as_int(product_.m), as_int(product_.k), &lda, &ldb, &ldc, &alpha, &beta, &flags,
                              &prefetch);
 #else

@@ -7,8 +7,9 @@
 
 namespace graphrun {
 
-// C [m, n] = A [m, k] · op(B) [k, n] in float32, op(B) in panels of columns that a core reads from end to end. Made when a
-// kernel is bound: libxsmm writes machine code for these sizes then (on x86; elsewhere there is none).
+// C [m, n] = A [m, k] · op(B) [k, n] in float32 (added to C where the product accumulates), op(B) in panels of columns that a
+// core reads from end to end. Made when a kernel is bound: libxsmm writes machine code for these sizes then (on x86; elsewhere
+// there is none).
 class PackedProduct {
  public:
   explicit PackedProduct(const Product& product);

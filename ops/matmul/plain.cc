@@ -32,6 +32,7 @@ struct Strided {
   T* c;
   std::int64_t rows, columns, k;
   std::int64_t a_row, a_k, b_k, b_column, c_row;
+  bool accumulate;
 };
 
 // Adds to (or begins) R rows of the result from row i on, `width` columns from column j on, with one packed block of B.
@@ -57,6 +58,7 @@ HWY_INLINE void rows_of_block(const Strided<T>& s, std::int64_t i, std::int64_t 
       for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(x, hn::Load(d, row + v * lanes), sum[r][v]);
     }
   }
+  const bool begins = k == 0 && !s.accumulate;
   const bool whole = width == static_cast<std::int64_t>(kVectors * lanes);
 #pragma GCC unroll 4
   for (int r = 0; r < R; ++r) {
@@ -64,7 +66,7 @@ HWY_INLINE void rows_of_block(const Strided<T>& s, std::int64_t i, std::int64_t 
     if (whole) {
 #pragma GCC unroll 4
       for (std::size_t v = 0; v < kVectors; ++v) {
-        hn::StoreU(k == 0 ? sum[r][v] : hn::Add(hn::LoadU(d, out + v * lanes), sum[r][v]), d, out + v * lanes);
+        hn::StoreU(begins ? sum[r][v] : hn::Add(hn::LoadU(d, out + v * lanes), sum[r][v]), d, out + v * lanes);
       }
       continue;
     }
@@ -72,7 +74,7 @@ HWY_INLINE void rows_of_block(const Strided<T>& s, std::int64_t i, std::int64_t 
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < kVectors; ++v) hn::Store(sum[r][v], d, result + v * lanes);
     for (std::int64_t x = 0; x < width; ++x) {
-      out[x] = k == 0 ? result[x] : out[x] + result[x];
+      out[x] = begins ? result[x] : out[x] + result[x];
     }
   }
 }
@@ -120,7 +122,9 @@ void multiply_block(const Product& p, const ProductBlock& at, const T* a, const 
   s.a_row = p.transpose_a ? 1 : p.k, s.a_k = p.transpose_a ? p.m : 1;
   s.b_k = p.transpose_b ? 1 : p.n, s.b_column = p.transpose_b ? p.k : 1;
   s.c_row = p.n;
+  s.accumulate = p.accumulate;
   s.a = a + at.row * s.a_row, s.b = b + at.column * s.b_column, s.c = c + at.row * s.c_row + at.column;
+  if (p.k == 0 && p.accumulate) return;
   if (p.k == 0) {
     for (std::int64_t i = 0; i < s.rows; ++i) std::fill_n(s.c + i * s.c_row, s.columns, T{0});
     return;

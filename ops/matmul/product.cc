@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "runtime/status.h"
@@ -38,8 +39,10 @@ std::int64_t blocks_for(double operations) {
 
 }  // namespace
 
-ProductGrid::ProductGrid(const Product& product) {
-  const std::int64_t wanted = blocks_for(product.operations());
+ProductGrid::ProductGrid(const Product& product, std::int64_t together) {
+  const double all = product.operations() * static_cast<double>(together);
+  const auto wanted = static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>((blocks_for(all) + together - 1) / std::max<std::int64_t>(together, 1))));
   // Of the grids with that many blocks, the one that reads least: each column of blocks reads A once, each row of them B.
   double best = 0;
   for (std::int64_t r = 1; r <= wanted; r *= 2) {
@@ -71,8 +74,9 @@ void multiply(const Product& p, const ProductBlock& at, const float* a, const fl
   const OneThread guard;
   const float* a_block = a + (p.transpose_a ? at.row : at.row * p.a_row());
   const float* b_block = b + (p.transpose_b ? at.column * p.b_row() : at.column);
-  const dnnl_status_t status = dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', at.rows, at.columns, p.k, 1.f,
-                                          a_block, p.a_row(), b_block, p.b_row(), 0.f, c + at.row * p.n + at.column, p.n);
+  const dnnl_status_t status =
+      dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', at.rows, at.columns, p.k, 1.f, a_block, p.a_row(),
+                 b_block, p.b_row(), p.accumulate ? 1.f : 0.f, c + at.row * p.n + at.column, p.n);
   if (status == dnnl_out_of_memory) {
     throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory", "no memory for a matrix product's scratch space");
   }

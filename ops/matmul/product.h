@@ -1,13 +1,17 @@
-// One matrix product on the CPU: C [m, n] = op(A) [m, k] · op(B) [k, n], row-major, C overwritten.
+// One matrix product on the CPU: C [m, n] = op(A) [m, k] · op(B) [k, n], row-major.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+
+#include "runtime/threads.h"
 
 namespace graphrun {
 
 struct Product {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;  // A is stored [k, m], B [n, k]
+  bool accumulate = false;                        // added to C; else C is overwritten
 
   std::int64_t a_row() const { return transpose_a ? m : k; }  // the stored rows' lengths
   std::int64_t b_row() const { return transpose_b ? k : n; }
@@ -24,10 +28,21 @@ struct ProductBlock {
 struct ProductGrid {
   std::int64_t rows = 1, columns = 1;
 
-  explicit ProductGrid(const Product& product);
+  // `together`: of how many such products that run side by side this is one: the more they are, the larger its blocks.
+  explicit ProductGrid(const Product& product, std::int64_t together = 1);
   std::int64_t blocks() const { return rows * columns; }
   ProductBlock block(const Product& product, std::int64_t index) const;
 };
+
+// Calls fn(i) for blocks 0 to count of about so many operations each, side by side as far as that is worth a thread.
+template <class Fn>
+void run_blocks(std::int64_t count, double operations_each, Fn&& fn) {
+  constexpr double kOperationsPerThread = 250e3;
+  const auto grain = static_cast<std::int64_t>(std::max(1.0, kOperationsPerThread / std::max(1.0, operations_each)));
+  parallel_ranges(count, std::min(grain, std::max<std::int64_t>(count, 1)), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) fn(i);
+  });
+}
 
 // Computes one block on the calling thread. float: oneDNN, or the plain kernel where the product is tiny.
 void multiply(const Product& product, const ProductBlock& block, const float* a, const float* b, float* c);

@@ -36,6 +36,47 @@ void add_products(std::vector<Case>& cases) {
   cases.push_back(CaseBuilder("matmul_reduce", "large").in(uniform({20, 5, 60})).in(uniform({20, 5, 70}, -1, 1, 2)).large());
 }
 
+void add_merged_products(std::vector<Case>& cases) {
+  cases.push_back(CaseBuilder("matmul_many", "two matrices, symbols")
+                      .in(uniform({2, 3, 4}))
+                      .in(uniform({4, 5}, -1, 1, 2))
+                      .in(uniform({4, 5}, -1, 1, 3))
+                      .shapes({"[time, batch, 4]", "[4, 5]", "[4, 5]"}));
+  cases.push_back(CaseBuilder("matmul_many", "transposed")
+                      .in(uniform({3, 4}))
+                      .in(uniform({5, 4}, -1, 1, 2))
+                      .in(uniform({5, 4}, -1, 1, 3))
+                      .with("transpose_b", true));
+  cases.push_back(
+      CaseBuilder("matmul_many", "large").in(uniform({90, 70})).in(uniform({70, 60}, -1, 1, 2)).in(uniform({70, 60})).large());
+  cases.push_back(CaseBuilder("matmul_reduce_many", "two leading axes")
+                      .in(uniform({2, 3, 4}))
+                      .in(uniform({2, 3, 5}, -1, 1, 2))
+                      .in(uniform({2, 3, 5}, -1, 1, 3)));
+  cases.push_back(CaseBuilder("matmul_reduce_many", "large")
+                      .in(uniform({20, 5, 60}))
+                      .in(uniform({20, 5, 70}, -1, 1, 2))
+                      .in(uniform({20, 5, 70}))
+                      .large());
+  cases.push_back(CaseBuilder("matmul_sum", "other inner sizes")
+                      .in(uniform({2, 3, 4}))
+                      .in(uniform({4, 5}, -1, 1, 2))
+                      .in(uniform({2, 3, 2}, -1, 1, 3))
+                      .in(uniform({2, 5}, -1, 1, 4)));
+  cases.push_back(CaseBuilder("matmul_sum", "transposed")
+                      .in(uniform({3, 4}))
+                      .in(uniform({5, 4}, -1, 1, 2))
+                      .in(uniform({3, 4}, -1, 1, 3))
+                      .in(uniform({5, 4}, -1, 1, 4))
+                      .with("transpose_b", true));
+  cases.push_back(CaseBuilder("matmul_sum", "large")
+                      .in(uniform({90, 70}))
+                      .in(uniform({70, 60}, -1, 1, 2))
+                      .in(uniform({90, 80}, -1, 1, 3))
+                      .in(uniform({80, 60}, -1, 1, 4))
+                      .large());
+}
+
 void add_draws(std::vector<Case>& cases) {
   for (const std::string op : {"dropout", "dropout_mask"}) {
     const auto make = [&](const std::string& name, const Sizes& sizes) {
@@ -86,6 +127,7 @@ void add_updates(std::vector<Case>& cases) {
 
 void add_algebra_cases(std::vector<Case>& cases) {
   add_products(cases);
+  add_merged_products(cases);
   add_draws(cases);
   add_updates(cases);
 }

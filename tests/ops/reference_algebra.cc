@@ -51,6 +51,28 @@ std::vector<Array> matmul_reduce(const Call& c) {
   return {y};
 }
 
+// What stands for several products, by what each gives: the op `one` of operands a and b.
+Array product_of(const Call& c, const Reference& one, std::size_t a, std::size_t b, const Sizes& y) {
+  Call call{{c.inputs[a], c.inputs[b]}, c.attributes, c.symbols, {y}};
+  if (!call.attributes.has("transpose_a")) call.attributes.set("transpose_a", false);
+  return one(call)[0];
+}
+
+std::vector<Array> many(const Call& c, const Reference& one) {
+  std::vector<Array> y;
+  for (std::size_t i = 1; i < c.inputs.size(); ++i) y.push_back(product_of(c, one, 0, i, c.output_sizes[i - 1]));
+  return y;
+}
+
+std::vector<Array> matmul_sum(const Call& c) {
+  Array y(c.output_sizes[0]);
+  for (std::size_t i = 0; i < c.inputs.size(); i += 2) {
+    const Array term = product_of(c, matmul, i, i + 1, y.sizes);
+    for (std::size_t k = 0; k < y.data.size(); ++k) y.data[k] += term.data[k];
+  }
+  return {y};
+}
+
 // The draw of one element as ops/random documents it, under the seed 7, the step 11 and the scan step 3 of the interpreter.
 bool dropped(const std::string& key, const Sizes& index, double rate) {
   const std::uint64_t stream = fold_coordinate(fold_coordinate(7, hash_name(key.data(), key.size())), 0);
@@ -112,6 +134,9 @@ std::vector<Array> all_finite(const Call& c) {
 void add_algebra_references(References& r) {
   r["matmul"] = matmul;
   r["matmul_reduce"] = matmul_reduce;
+  r["matmul_many"] = [](const Call& c) { return many(c, matmul); };
+  r["matmul_reduce_many"] = [](const Call& c) { return many(c, matmul_reduce); };
+  r["matmul_sum"] = matmul_sum;
   r["dropout"] = [](const Call& c) { return dropout(c, false); };
   r["dropout_mask"] = [](const Call& c) { return dropout(c, true); };
   r["sgd_update"] = sgd;

@@ -1,0 +1,224 @@
+#include "compiler/passes/merge.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "compiler/ir/op.h"
+#include "compiler/ir/readers.h"
+#include "compiler/passes/rewrite.h"
+
+namespace graphrun {
+namespace {
+
+using ir::Graph;
+using ir::kNone;
+using ir::Node;
+using ir::ValueId;
+
+// A node in place of several: made where node `at` stands.
+struct Merged {
+  std::size_t at = 0;
+  const char* op = "";
+  std::vector<ValueId> inputs;
+  bool transpose_b = false;        // of products; matmul_reduce_many has no such attribute
+  std::vector<ValueId> results;    // the values that its results replace; of a sum none
+  ValueId sum = kNone;             // of a sum: the last addition's result, and the terms that are no products
+  std::vector<ValueId> rest = {};  // are added to it
+};
+
+// What may become one in a graph, nodes of its regions not counted.
+class Products {
+ public:
+  // `same` holds for values of a body that are the same at every step; empty outside of loops.
+  Products(const Graph& graph, std::vector<bool> same)
+      : g_(graph), same_(std::move(same)), readers_(graph), reads_(graph.values.size()) {
+    for (std::size_t v = 0; v < reads_.size(); ++v) reads_[v] = readers_.of(static_cast<ValueId>(v)).size();
+    for (const ir::Output& o : g_.outputs) ++reads_[index(o.value)];
+    for (const ir::Variable& v : g_.variables) {
+      if (v.next != kNone) ++reads_[index(v.next)];
+    }
+    gone.resize(g_.nodes.size());
+    for (std::size_t n = g_.nodes.size(); n-- > 0;) look_at_sum(n);
+    find_shared();
+    std::stable_sort(found.begin(), found.end(), [](const Merged& a, const Merged& b) { return a.at < b.at; });
+  }
+
+  std::vector<Merged> found;  // by place; sums of one addition follow each other
+  std::vector<bool> gone;     // by node: replaced
+
+ private:
+  static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
+  std::int32_t node_of(ValueId v) const { return g_.value(v).node; }
+  const Node& node(std::int32_t n) const { return g_.nodes[static_cast<std::size_t>(n)]; }
+  bool is_same(ValueId v) const { return !same_.empty() && same_[index(v)]; }
+
+  // Rows of the left factor with one matrix for all of them.
+  bool is_rows_by_matrix(const Node& n) const {
+    return n.op->name == "matmul" && !n.attributes.boolean("transpose_a") && g_.type(n.inputs[0]).shape.size() >= 2 &&
+           g_.type(n.inputs[1]).shape.size() == 2;
+  }
+
+  // ---- sums
+
+  bool is_inner_addition(ValueId v, const ir::TensorType& type) const {
+    return node_of(v) >= 0 && node(node_of(v)).op->name == "add" && g_.type(v) == type && reads_[index(v)] == 1;
+  }
+  // Nothing else adds up what this addition makes.
+  bool is_last_addition(std::size_t n) const {
+    const Node& add = g_.nodes[n];
+    if (add.op->name != "add" || gone[n]) return false;
+    const ValueId y = add.outputs[0];
+    if (reads_[index(y)] != 1 || readers_.of(y).empty()) return true;
+    const Node& reader = node(readers_.of(y)[0]);
+    return reader.op->name != "add" || g_.type(reader.outputs[0]) != g_.type(y);
+  }
+
+  void look_at_sum(std::size_t n) {
+    if (!is_last_addition(n)) return;
+    const ValueId y = g_.nodes[n].outputs[0];
+    std::vector<ValueId> terms, open = {y};
+    std::vector<std::int32_t> additions;
+    while (!open.empty()) {
+      const ValueId v = open.back();
+      open.pop_back();
+      if (v == y || is_inner_addition(v, g_.type(y))) {
+        const Node& add = node(node_of(v));
+        additions.push_back(node_of(v));
+        open.insert(open.end(), add.inputs.rbegin(), add.inputs.rend());  // the first is looked at first
+      } else {
+        terms.push_back(v);
+      }
+    }
+    std::map<std::pair<bool, bool>, std::vector<ValueId>> kinds;  // transposed, the same at every step
+    for (ValueId v : terms) {
+      if (const auto kind = kind_of_term(v, g_.type(y))) kinds[*kind].push_back(v);
+    }
+    std::erase_if(kinds, [](const auto& kind) { return kind.second.size() < 2; });
+    if (kinds.empty()) return;
+    for (const auto& [kind, products] : kinds) add_sum(n, kind.first, products, terms);
+    found.back().sum = y, found.back().rest = terms;
+    for (std::int32_t a : additions) gone[static_cast<std::size_t>(a)] = true;
+  }
+
+  std::optional<std::pair<bool, bool>> kind_of_term(ValueId v, const ir::TensorType& type) const {
+    if (node_of(v) < 0 || reads_[index(v)] != 1 || g_.type(v) != type) return std::nullopt;
+    const Node& product = node(node_of(v));
+    if (!is_rows_by_matrix(product)) return std::nullopt;
+    return std::pair(product.attributes.boolean("transpose_b"), is_same(product.inputs[1]));
+  }
+
+  // The products leave `terms`.
+  void add_sum(std::size_t at, bool transpose_b, const std::vector<ValueId>& products, std::vector<ValueId>& terms) {
+    Merged merged{at, "matmul_sum", {}, transpose_b, {}};
+    for (ValueId v : products) {
+      const Node& product = node(node_of(v));
+      merged.inputs.insert(merged.inputs.end(), product.inputs.begin(), product.inputs.end());
+      gone[static_cast<std::size_t>(node_of(v))] = true;
+      std::erase(terms, v);
+    }
+    found.push_back(std::move(merged));
+  }
+
+  // ---- shared factors
+
+  // What products must have in common: op, left factor, the right one's shape and kind, who reads the result first.
+  using Key = std::tuple<std::string, ValueId, bool, std::string, bool, std::int32_t>;
+
+  void find_shared() {
+    std::map<Key, std::vector<std::int32_t>> groups;
+    std::vector<const Key*> order;
+    for (std::size_t n = 0; n < g_.nodes.size(); ++n) {
+      const Node& product = g_.nodes[n];
+      const bool reduces = product.op->name == "matmul_reduce";
+      if (gone[n] || !(reduces || is_rows_by_matrix(product))) continue;
+      const ValueId b = product.inputs[1], y = product.outputs[0];
+      const bool is_body = !same_.empty(), grows = !is_body && !reduces;
+      const auto readers = readers_.of(y);
+      const std::int32_t reader = !grows ? -1 : readers.empty() ? -2 : readers[0];
+      const Key key{product.op->name,      product.inputs[0], !reduces && product.attributes.boolean("transpose_b"),
+                    str(g_.type(b).shape), is_same(b),        reader};
+      const auto [it, fresh] = groups.try_emplace(key);
+      if (fresh) order.push_back(&it->first);
+      // What comes later than the first cannot wait for it: it stays.
+      if (fresh || node_of(b) < it->second[0]) it->second.push_back(static_cast<std::int32_t>(n));
+    }
+    for (const Key* key : order) {
+      const std::vector<std::int32_t>& members = groups.at(*key);
+      if (members.size() < 2) continue;
+      const bool reduces = std::get<0>(*key) == "matmul_reduce";
+      Merged merged{static_cast<std::size_t>(members[0]),
+                    reduces ? "matmul_reduce_many" : "matmul_many",
+                    {std::get<1>(*key)},
+                    std::get<2>(*key),
+                    {}};
+      for (std::int32_t n : members) {
+        merged.inputs.push_back(node(n).inputs[1]);
+        merged.results.push_back(node(n).outputs[0]);
+        gone[static_cast<std::size_t>(n)] = true;
+      }
+      found.push_back(std::move(merged));
+    }
+  }
+
+  const Graph& g_;
+  const std::vector<bool> same_;
+  const ir::Readers readers_;
+  std::vector<std::size_t> reads_;  // by value: by nodes, outputs, variables
+};
+
+void make(Rebuild& rebuild, const Merged& merged, const Node& at, ValueId& sum) {
+  ir::Builder& b = rebuild.builder();
+  b.set_location(at.at);
+  b.set_name(b.graph().value(merged.results.empty() ? at.outputs[0] : merged.results[0]).name);
+  std::vector<ValueId> inputs;
+  for (ValueId v : merged.inputs) inputs.push_back(rebuild.of(v));
+  ir::NamedAttributes attributes;
+  if (std::string_view(merged.op) != "matmul_reduce_many") attributes = {{"transpose_b", merged.transpose_b}};
+  const std::vector<ValueId> made = b.ops(merged.op, std::move(inputs), attributes);
+  for (std::size_t i = 0; i < merged.results.size(); ++i) rebuild.replace(merged.results[i], made[i]);
+  if (!merged.results.empty()) return;
+  sum = sum == kNone ? made[0] : b.op("add", {sum, made[0]});
+  if (merged.sum == kNone) return;  // more of them follow
+  for (ValueId v : merged.rest) sum = b.op("add", {sum, rebuild.of(v)});
+  rebuild.replace(merged.sum, std::exchange(sum, kNone));
+}
+
+bool merge_in(Graph& graph, std::vector<bool> same) {
+  bool changed = false;
+  for (Node& node : graph.nodes) {
+    for (Graph& region : node.regions) {
+      std::vector<bool> of_region(region.values.size());
+      if (ir::is_scan(node)) {
+        const ir::ScanLayout l = ir::scan_layout(node);
+        for (std::size_t i = l.invariant_begin(); i < l.step(); ++i)
+          of_region[static_cast<std::size_t>(region.inputs[i].value)] = true;
+      }
+      changed = merge_in(region, std::move(of_region)) || changed;
+    }
+  }
+  const Products products(graph, std::move(same));
+  if (products.found.empty()) return changed;
+  Rebuild rebuild(graph);
+  ValueId sum = kNone;
+  auto next = products.found.begin();
+  for (std::size_t n = 0; n < rebuild.old_nodes().size(); ++n) {
+    for (; next != products.found.end() && next->at == n; ++next) make(rebuild, *next, rebuild.old_nodes()[n], sum);
+    if (!products.gone[n]) rebuild.keep(std::move(rebuild.old_nodes()[n]));
+  }
+  rebuild.finish();
+  return true;
+}
+
+}  // namespace
+
+PassResult merge(Graph graph) {
+  const bool changed = merge_in(graph, {});
+  return {std::move(graph), changed};
+}
+
+}  // namespace graphrun

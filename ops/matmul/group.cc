@@ -1,0 +1,142 @@
+#include "ops/matmul/group.h"
+
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "runtime/status.h"
+
+namespace graphrun {
+namespace {
+
+constexpr std::int64_t kTurnFloats = 16;  // a cache line for each column step: threads do not share one
+
+template <class T>
+void run_group(const ProductGroup& group, const ProductGrid& grid, const KernelContext& c) {
+  const Product& first = group.products[0];
+  if (first.m == 0 || first.n == 0) return;
+  const auto count = static_cast<std::int64_t>(group.products.size());
+  const auto run = [&](std::int64_t i, const ProductBlock& block) {
+    const auto g = static_cast<std::size_t>(i);
+    multiply(group.products[g], block, c.inputs[group.a(g)].as<const T>(), c.inputs[group.b(g)].as<const T>(),
+             c.outputs[group.y(g)].as<T>());
+  };
+  const bool sum = group.kind == ProductGroup::Kind::kSum;
+  const std::int64_t blocks = grid.blocks(), all = sum ? blocks : blocks * count;
+  run_blocks(all, group.operations() / static_cast<double>(all), [&](std::int64_t i) {
+    const ProductBlock block = grid.block(first, i % blocks);
+    if (block.rows == 0 || block.columns == 0) return;
+    if (!sum) return run(i / blocks, block);
+    for (std::int64_t g = 0; g < count; ++g) run(g, block);
+  });
+}
+
+template <class T>
+void run_columns_plainly(const ProductGroup& group, const KernelContext& c, std::int64_t begin, std::int64_t end) {
+  for (std::size_t i = 0; i < group.products.size(); ++i) {
+    multiply_plainly(group.products[i], {0, group.products[i].m, begin, end - begin}, c.inputs[group.a(i)].as<const T>(),
+                     c.inputs[group.b(i)].as<const T>(), c.outputs[group.y(i)].as<T>());
+  }
+}
+
+std::shared_ptr<const ColumnKernel> columns_of(const std::shared_ptr<const ProductGroup>& group, DType dtype) {
+  auto kernel = std::make_shared<ColumnKernel>();
+  const std::size_t count = group->products.size();
+  kernel->columns = group->products[0].n;
+  kernel->operations = group->operations();
+  kernel->reads_other_columns.assign(group->b(count - 1) + 1, false);
+  for (std::size_t i = 0; i < count; ++i) kernel->reads_other_columns[group->a(i)] = true;
+  const auto packed = std::make_shared<const PackedGroup>(*group);
+  if (dtype == DType::kFloat32 && packed->available()) {
+    kernel->step = packed->panel();
+    kernel->kept = packed->bytes();
+    kernel->prepare = [packed](const KernelContext& c, std::int64_t begin, std::int64_t end) { packed->pack(c, begin, end); };
+    kernel->run = [packed](const KernelContext& c, std::int64_t begin, std::int64_t end) { packed->multiply(c, begin, end); };
+    return kernel;
+  }
+  kernel->prepare = [](const KernelContext&, std::int64_t, std::int64_t) {};
+  kernel->run = [group, dtype](const KernelContext& c, std::int64_t begin, std::int64_t end) {
+    dtype == DType::kFloat32 ? run_columns_plainly<float>(*group, c, begin, end)
+                             : run_columns_plainly<double>(*group, c, begin, end);
+  };
+  return kernel;
+}
+
+}  // namespace
+
+double ProductGroup::operations() const {
+  return std::accumulate(products.begin(), products.end(), 0.0,
+                         [](double sum, const Product& p) { return sum + p.operations(); });
+}
+
+Kernel group_kernel(ProductGroup of, DType dtype, bool constant_factors) {
+  const auto group = std::make_shared<const ProductGroup>(std::move(of));
+  GRAPHRUN_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64,
+                 "no kernel of products for " + std::string(name_of(dtype)));
+  const Product& p = group->products[0];
+  const bool sum = group->kind == ProductGroup::Kind::kSum;
+  const ProductGrid grid(p, sum ? 1 : static_cast<std::int64_t>(group->products.size()));
+  Kernel kernel{[group, grid, dtype](const KernelContext& c) {
+                  dtype == DType::kFloat32 ? run_group<float>(*group, grid, c) : run_group<double>(*group, grid, c);
+                },
+                0};
+  if (constant_factors && p.m > 0 && p.n > 0 && p.k > 0 && !p.transpose_a) kernel.by_columns = columns_of(group, dtype);
+  return kernel;
+}
+
+PackedGroup::PackedGroup(const ProductGroup& group) : group_(group) {
+  std::int64_t at = 0;
+  for (const Product& p : group.products) {
+    packed_.emplace_back(p);
+    offset_.push_back(at);
+    at += packed_.back().packed_floats();
+  }
+  offset_.push_back(at + (kTurnFloats - at % kTurnFloats) % kTurnFloats);
+}
+
+bool PackedGroup::available() const {
+  for (const PackedProduct& packed : packed_) {
+    if (!packed.available() || packed.panel() != panel()) return false;
+  }
+  return true;
+}
+
+std::size_t PackedGroup::bytes() const {
+  const std::int64_t turns = (group_.products[0].n + kColumnStep - 1) / kColumnStep;
+  return static_cast<std::size_t>(offset_.back() + turns * kTurnFloats) * sizeof(float);
+}
+
+std::int32_t& PackedGroup::turn(const KernelContext& c, std::int64_t begin) const {
+  return *reinterpret_cast<std::int32_t*>(static_cast<float*>(c.workspace) + offset_.back() +
+                                          begin / kColumnStep * kTurnFloats);
+}
+
+void PackedGroup::pack(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
+  for (std::size_t i = 0; i < packed_.size(); ++i) {
+    packed_[i].pack(c.inputs[group_.b(i)].as<const float>(), panels(c, i), begin, end);
+  }
+  turn(c, begin) = 0;
+}
+
+void PackedGroup::multiply(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
+  const bool sum = group_.kind == ProductGroup::Kind::kSum;
+  const std::int64_t in_range = (end - begin + panel() - 1) / panel(), count = static_cast<std::int64_t>(packed_.size());
+  const std::int64_t steps = sum ? in_range : in_range * count;
+  const bool back = std::exchange(turn(c, begin), 1 - turn(c, begin)) != 0;
+  const auto run = [&](std::int64_t g, std::int64_t column) {
+    const auto i = static_cast<std::size_t>(g);
+    packed_[i].multiply(c.inputs[group_.a(i)].as<const float>(), panels(c, i), c.outputs[group_.y(i)].as<float>(), column,
+                        std::min(column + panel(), end));
+  };
+  for (std::int64_t s = 0; s < steps; ++s) {
+    const std::int64_t at = back ? steps - 1 - s : s, column = begin + at % in_range * panel();
+    if (!sum) {
+      run(at / in_range, column);
+    } else {
+      for (std::int64_t g = 0; g < count; ++g) run(g, column);
+    }
+  }
+}
+
+}  // namespace graphrun

@@ -1,0 +1,124 @@
+// Products made one by the pass `merge`: matmul_many and matmul_reduce_many on a shared factor, matmul_sum added up.
+#include "ops/matmul/group.h"
+#include "ops/schema.h"
+
+namespace graphrun {
+namespace {
+
+using ir::InferContext;
+
+[[noreturn]] void refuse(const InferContext& c, const std::string& why) {
+  std::string operands;
+  for (const ir::TensorType* type : c.inputs) operands += (operands.empty() ? "" : ", ") + type->str();
+  throw ir::OpError("E0301 shape-mismatch", c.op->name + ": " + why + ", found " + operands);
+}
+
+void require_floats(const InferContext& c) {
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) require_type(c, i, Type::kFloat);
+}
+
+// Of a product of the rows of `a` with the matrix `b`.
+Shape product_shape(const InferContext& c, std::size_t a, std::size_t b, bool transpose_b) {
+  const Shape &rows = c.input(a).shape, &matrix = c.input(b).shape;
+  if (rows.size() < 2 || matrix.size() != 2) refuse(c, "needs rows and matrices");
+  if (rows.back() != matrix[transpose_b ? 1 : 0]) refuse(c, "the summed sizes differ");
+  Shape y = rows;
+  y.back() = matrix[transpose_b ? 0 : 1];
+  return y;
+}
+
+Product product_of(const TensorView& a, const TensorView& y, bool transpose_b) {
+  Product p;
+  p.transpose_b = transpose_b;
+  p.n = y.sizes.back(), p.k = a.sizes.back(), p.m = 1;
+  for (std::size_t i = 0; i + 1 < y.sizes.size(); ++i) p.m *= y.sizes[i];
+  return p;
+}
+
+REGISTER_OP("matmul_many", "matmul")
+    .Doc(
+        "yᵢ[..., i, j] = Σₖ a[..., i, k] bᵢ[k, j]: the same rows times several matrices of one size, a result each.\n"
+        "  z, r = matmul_many(h, Uz, Ur)")
+    .Input("a", "[..., n, k] FLOAT")
+    .VariadicInput("b", "[k, m] FLOAT each, or [m, k] with transpose_b")
+    .Bool("transpose_b", false, "each b is read as its transpose")
+    .Output("y")
+    .Internal()
+    .NoGradient("made after differentiation")
+    .Shape([](InferContext& c) {
+      require_floats(c);
+      for (std::size_t i = 1; i < c.inputs.size(); ++i) {
+        if (c.input(i).shape != c.input(1).shape) refuse(c, "the matrices differ in size");
+        c.outputs.push_back({Type::kFloat, product_shape(c, 0, i, c.attributes->boolean("transpose_b"))});
+      }
+    });
+REGISTER_KERNEL("matmul_many", kCpu, [](const KernelRequest& request) {
+  const Product p = product_of(request.inputs.at(0), request.outputs.at(0), request.attributes->boolean("transpose_b"));
+  bool constant = true;
+  for (std::size_t i = 1; i < request.inputs.size(); ++i) constant &= request.is_constant(i);
+  return group_kernel({ProductGroup::Kind::kMany, std::vector<Product>(request.outputs.size(), p)}, request.outputs[0].dtype,
+                      constant);
+});
+
+REGISTER_OP("matmul_reduce_many", "matmul")
+    .Doc(
+        "yᵢ[j, k] = Σ a[..., j] bᵢ[..., k] over all leading axes: what matmul_reduce gives for one stack of rows and several "
+        "others of\n"
+        "one size.\n"
+        "  dWz, dWr = matmul_reduce_many(x, dz, dr)")
+    .Input("a", "[..., k] FLOAT")
+    .VariadicInput("b", "[..., m] FLOAT each, with a's leading sizes")
+    .Output("y")
+    .Internal()
+    .NoGradient("made after differentiation")
+    .Shape([](InferContext& c) {
+      require_floats(c);
+      const Shape &a = c.input(0).shape, &b = c.input(1).shape;
+      if (a.size() < 2 || b.size() != a.size()) refuse(c, "needs stacks of rows");
+      for (std::size_t i = 1; i < c.inputs.size(); ++i) {
+        if (c.input(i).shape != b) refuse(c, "the right stacks differ in size");
+        c.outputs.push_back({Type::kFloat, {a.back(), b.back()}});
+      }
+      if (Shape(a.begin(), a.end() - 1) != Shape(b.begin(), b.end() - 1)) refuse(c, "the leading sizes differ");
+    });
+REGISTER_KERNEL("matmul_reduce_many", kCpu, [](const KernelRequest& request) {
+  const Sizes& a = request.inputs.at(0).sizes;
+  Product p;
+  p.transpose_a = true;
+  p.m = a.back(), p.n = request.inputs.at(1).sizes.back(), p.k = 1;
+  for (std::size_t i = 0; i + 1 < a.size(); ++i) p.k *= a[i];
+  return group_kernel({ProductGroup::Kind::kMany, std::vector<Product>(request.outputs.size(), p)}, request.outputs[0].dtype,
+                      false);
+});
+
+REGISTER_OP("matmul_sum", "matmul")
+    .Doc(
+        "y = Σᵢ aᵢ bᵢ: products of rows with a matrix each, added up where the result stands.\n"
+        "  dh = matmul_sum(dz, Uz, dr, Ur; transpose_b=true)")
+    .VariadicInput("ab", "a₀, b₀, a₁, b₁, …: [..., n, kᵢ] and [kᵢ, m] FLOAT, or [m, kᵢ] with transpose_b")
+    .Bool("transpose_b", false, "each b is read as its transpose")
+    .Output("y")
+    .Internal()
+    .NoGradient("made after differentiation")
+    .Shape([](InferContext& c) {
+      require_floats(c);
+      if (c.inputs.size() % 2 != 0) refuse(c, "needs pairs of factors");
+      const bool transpose_b = c.attributes->boolean("transpose_b");
+      c.outputs = {{Type::kFloat, product_shape(c, 0, 1, transpose_b)}};
+      for (std::size_t i = 2; i < c.inputs.size(); i += 2) {
+        if (product_shape(c, i, i + 1, transpose_b) != c.outputs[0].shape) refuse(c, "the products differ in size");
+      }
+    });
+REGISTER_KERNEL("matmul_sum", kCpu, [](const KernelRequest& request) {
+  ProductGroup group{ProductGroup::Kind::kSum, {}};
+  bool constant = true;
+  for (std::size_t i = 0; i < request.inputs.size(); i += 2) {
+    group.products.push_back(product_of(request.inputs[i], request.outputs.at(0), request.attributes->boolean("transpose_b")));
+    group.products.back().accumulate = i > 0;
+    constant &= request.is_constant(i + 1);
+  }
+  return group_kernel(std::move(group), request.outputs[0].dtype, constant);
+});
+
+}  // namespace
+}  // namespace graphrun

@@ -1,7 +1,8 @@
 // A recurrent layer, forward and backward, by every parameter and the input: its time over that of its matrix products alone,
-// and beside PyTorch's in the same run.
+// and beside PyTorch's in the same run. With --forward: the layer's inference.
 //
-//   bench_layer [--pairs N] [--threads N] [--peer 'python3 …/torch_peer.py'] [CELL TIME BATCH WIDTH HIDDEN]
+//   bench_layer [--pairs N] [--threads N] [--peer 'python3 …/torch_peer.py'] [--profile] [--forward] [--disable-pass NAME]
+//               [CELL TIME BATCH WIDTH HIDDEN]
 //
 // Each round measures products, layer and peer once; what is printed are the medians over the rounds.
 #include <algorithm>
@@ -26,11 +27,16 @@ struct Case {
   std::int64_t time, batch, width, hidden;
 };
 
+struct LayerOptions {
+  bool forward = false;
+  std::vector<std::string> disabled_passes;
+};
+
 // ---- ours
 
 class Layer {
  public:
-  explicit Layer(const Case& c) : variables_(std::make_shared<Variables>()) {
+  Layer(const Case& c, const LayerOptions& how) : variables_(std::make_shared<Variables>()) {
     GraphRequest request;
     request.path = kBench + "/layer.pbtxt";
     request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
@@ -38,14 +44,15 @@ class Layer {
                         {"width", std::to_string(c.width), {}},
                         {"hidden", std::to_string(c.hidden), {}}};
     ir::Graph graph = load_graph(request);
-    std::vector<ir::ValueId> by;
-    for (const ir::Variable& v : graph.variables) by.push_back(v.value);
-    by.push_back(graph.inputs[0].value);
-    const std::vector<ir::ValueId> gradients = differentiate(graph, graph.output("loss")->value, by);
-    for (std::size_t i = 0; i < by.size(); ++i) graph.outputs.push_back({"d." + graph.value(by[i]).name, gradients[i]});
+    if (how.forward) {
+      graph.outputs = {*graph.output("h")};
+    } else {
+      add_gradients(graph);
+    }
     ProductsOfGraph products;
     CompileOptions options;
     options.observe = products.observer();
+    options.disabled_passes = how.disabled_passes;
     executable_ = std::make_unique<Executable>(compile(graph, options), variables_);
     initialize(executable_->program(), *variables_, 1);
     const SymbolValues symbols = {{Symbol::named("time"), c.time}, {Symbol::named("batch"), c.batch}};
@@ -55,24 +62,40 @@ class Layer {
 
   double run() {
     const std::int64_t begin = Profiler::now();
-    executable_->run(feeds_);
+    executable_->run(feeds_, options_);
     return milliseconds(begin);
+  }
+  std::string profile() {
+    Profiler profiler;
+    options_.profiler = &profiler;
+    for (int i = 0; i < 10; ++i) run();
+    options_.profiler = nullptr;
+    return profiler.table();
   }
   const ProductsAlone& products() const { return products_; }
 
  private:
+  static void add_gradients(ir::Graph& graph) {
+    std::vector<ir::ValueId> by;
+    for (const ir::Variable& v : graph.variables) by.push_back(v.value);
+    by.push_back(graph.inputs[0].value);
+    const std::vector<ir::ValueId> gradients = differentiate(graph, graph.output("loss")->value, by);
+    for (std::size_t i = 0; i < by.size(); ++i) graph.outputs.push_back({"d." + graph.value(by[i]).name, gradients[i]});
+  }
+
   std::shared_ptr<Variables> variables_;
   std::unique_ptr<Executable> executable_;
   ProductsAlone products_;
   Feeds feeds_;
+  RunOptions options_;
 };
 
-void measure(const Case& c, Peer& peer, int pairs) {
-  Layer layer(c);
-  const bool has_peer =
-      peer.ready(fmt::format("layer {} {} {} {} {} {}", c.cell, c.time, c.batch, c.width, c.hidden, threads()));
+void measure(const Case& c, Peer& peer, const PairOptions& options, const LayerOptions& how) {
+  Layer layer(c, how);
+  const bool has_peer = peer.ready(fmt::format("{} {} {} {} {} {} {}", how.forward ? "forward" : "layer", c.cell, c.time,
+                                               c.batch, c.width, c.hidden, threads()));
   std::vector<double> ours, floor, theirs, over, times;
-  for (int round = -2; round < pairs; ++round) {
+  for (int round = -2; round < options.pairs; ++round) {
     const double mine = layer.run();
     const double alone = layer.products().run(), other = has_peer ? peer.time() : 0;
     if (round < 0) continue;  // the first are for caches
@@ -85,17 +108,30 @@ void measure(const Case& c, Peer& peer, int pairs) {
              layer.products().operations() / median(ours) / 1e6);
   if (has_peer) fmt::print("  PyTorch {:8.2f} ms, {:.2f} x", median(theirs), median(times));
   fmt::print("\n");
+  if (options.profile) fmt::print("{}\n", layer.profile());
   std::fflush(stdout);
 }
 
 int run(int count, char** words) {
   const PairOptions options(count, words);
-  const std::vector<std::string>& rest = options.rest;
+  LayerOptions how;
+  std::vector<std::string> rest;
+  for (std::size_t i = 0; i < options.rest.size(); ++i) {
+    if (options.rest[i] == "--forward") {
+      how.forward = true;
+    } else if (options.rest[i] == "--disable-pass" && i + 1 < options.rest.size()) {
+      how.disabled_passes.push_back(options.rest[++i]);
+    } else {
+      rest.push_back(options.rest[i]);
+    }
+  }
   Peer peer(options.peer);
   set_threads(options.threads);
   std::vector<Case> cases;
   if (rest.size() == 5) {
     cases.push_back({rest[0], std::stoll(rest[1]), std::stoll(rest[2]), std::stoll(rest[3]), std::stoll(rest[4])});
+  } else if (how.forward) {
+    for (const char* cell : {"atr", "lstm", "gru"}) cases.push_back({cell, 35, 1, 650, 650});
   } else {
     for (const char* cell : {"atr", "gru", "lstm", "adaptive_gru"}) {
       cases.push_back({cell, 35, 20, 650, 650});
@@ -103,7 +139,7 @@ int run(int count, char** words) {
     }
     for (const char* cell : {"atr", "lstm"}) cases.push_back({cell, 35, 4, 64, 64});
   }
-  for (const Case& c : cases) measure(c, peer, options.pairs);
+  for (const Case& c : cases) measure(c, peer, options, how);
   return 0;
 }
 

@@ -3,6 +3,7 @@
 
 Reads commands on stdin, answers each with one line:
   layer CELL TIME BATCH WIDTH HIDDEN THREADS    -> "ready VERSION" or "none REASON"
+  forward CELL TIME BATCH WIDTH HIDDEN THREADS  inference of a layer
   crf likelihood|viterbi TIME BATCH LABELS THREADS
   language_model CELL TIME BATCH VOCABULARY HIDDEN DEPTH DROPOUT_PERCENT THREADS
   tagger CELL TIME BATCH VOCABULARY LABELS HIDDEN THREADS
@@ -110,6 +111,17 @@ def layer_run(cell: str, steps: int, batch: int, width: int, hidden: int):
         model.zero_grad(set_to_none=True)
         x.grad = None
         (model(x) * weight).sum().backward()
+
+    return run
+
+
+def forward_run(cell: str, steps: int, batch: int, width: int, hidden: int):
+    model = make_layer(cell, width, hidden).eval()
+    x = torch.randn(steps, batch, width)
+
+    def run():
+        with torch.inference_mode():
+            model(x)
 
     return run
 
@@ -233,7 +245,7 @@ def peak_megabytes(run) -> float:
 
 def main() -> None:
     run = None
-    makers = {"layer": layer_run, "crf": crf_run, "language_model": language_model_run, "tagger": tagger_run}
+    makers = {"layer": layer_run, "forward": forward_run, "crf": crf_run, "language_model": language_model_run, "tagger": tagger_run}
     for line in sys.stdin:
         kind, *words = line.split()
         if kind == "memory":

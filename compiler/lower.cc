@@ -1,5 +1,6 @@
 #include "compiler/lower.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/ir/op.h"
@@ -52,6 +53,7 @@ class Lowering {
     return {name, concrete(type.type, precision_), type.shape, storage};
   }
   void append_copies(const Graph& graph, const RegionPlan& plan, Region& region) const;
+  static void find_beside(Region& region);
 
   Precision precision_;
   std::vector<Region> regions_;
@@ -76,6 +78,32 @@ Instruction copy_of(const Region& region, std::size_t from, std::size_t to) {
   out.inputs = {static_cast<std::int32_t>(from)};
   out.outputs = {static_cast<std::int32_t>(to)};
   return out;
+}
+
+// Scans that follow each other, of as many steps, none of which touches what another writes.
+void Lowering::find_beside(Region& region) {
+  const auto touch = [&](const Instruction& a, const Instruction& b) {
+    const auto storage = [&](std::int32_t v) { return v < 0 ? Storage{} : region.values[static_cast<std::size_t>(v)].storage; };
+    const auto meets = [&](std::int32_t written, const std::vector<std::int32_t>& others) {
+      const Storage where = storage(written);
+      return where.kind != Storage::Kind::kNone &&
+             std::any_of(others.begin(), others.end(), [&](std::int32_t v) { return storage(v) == where; });
+    };
+    return std::any_of(a.outputs.begin(), a.outputs.end(),
+                       [&](std::int32_t v) { return meets(v, b.inputs) || meets(v, b.outputs); }) ||
+           std::any_of(b.outputs.begin(), b.outputs.end(), [&](std::int32_t v) { return meets(v, a.inputs); });
+  };
+  std::vector<Instruction>& all = region.instructions;
+  std::size_t group = 0;  // its first
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool joins =
+        i > group && i - group < kMostBeside && all[i].kind == Instruction::Kind::kScan &&
+        all[group].kind == Instruction::Kind::kScan && all[i].scan.steps == all[group].scan.steps &&
+        std::none_of(all.begin() + static_cast<std::ptrdiff_t>(group), all.begin() + static_cast<std::ptrdiff_t>(i),
+                     [&](const Instruction& before) { return touch(before, all[i]); });
+    all[i].beside = joins;
+    if (!joins) group = i;
+  }
 }
 
 // The copies at the region's end. What is staged is read first of all: a slot must not be written before it was.
@@ -134,6 +162,7 @@ std::int32_t Lowering::lower_region(const Graph& graph, const RegionPlan& plan) 
     region.blocks.push_back({bytes_of(block.type, precision_), position[static_cast<std::size_t>(block.first)],
                              to_end ? last : position[static_cast<std::size_t>(block.last)]});
   }
+  if (index == 0) find_beside(region);
   regions_[index] = std::move(region);
   return static_cast<std::int32_t>(index);
 }

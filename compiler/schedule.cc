@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <queue>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/readers.h"
+#include "runtime/program.h"
 
 namespace graphrun {
 namespace {
@@ -144,6 +146,74 @@ std::vector<NodeIndex> RegionSchedule::order() {
   return order;
 }
 
+// Brings loops of an order together that can run at the same time.
+class LoopsTogether {
+ public:
+  LoopsTogether(const Graph& graph, std::vector<NodeIndex> order) : graph_(graph), order_(std::move(order)) {}
+
+  std::vector<NodeIndex> run() {
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      if (!is_loop(i)) continue;
+      std::size_t last = i, joined = 1;  // of those side by side
+      for (std::size_t j = i + 1; j < order_.size() && j - i <= kFarthest && joined < kMostBeside; ++j) {
+        if (!is_loop(j) || steps(j) != steps(i) || needs_one_of(i, last, j)) continue;
+        i += bring(i, last, j);
+        last = i + joined++;
+        j = last;
+      }
+      i = last;
+    }
+    return std::move(order_);
+  }
+
+ private:
+  static constexpr std::size_t kFarthest = 256;
+
+  const Node& node(std::size_t at) const { return graph_.nodes[static_cast<std::size_t>(order_[at])]; }
+  bool is_loop(std::size_t at) const {
+    if (!ir::is_scan(node(at))) return false;
+    const std::vector<Node>& body = node(at).regions[0].nodes;
+    return std::none_of(body.begin(), body.end(), [](const Node& n) { return ir::is_scan(n); });
+  }
+  const Dim& steps(std::size_t at) const { return node(at).attributes.dim("steps"); }
+
+  // Whether the node at `to` depends on one of those at [first, last].
+  bool needs_one_of(std::size_t first, std::size_t last, std::size_t to) const {
+    std::set<NodeIndex> reached(order_.begin() + static_cast<std::ptrdiff_t>(first),
+                                order_.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+    for (std::size_t at = last + 1; at <= to; ++at) {
+      for (ValueId v : node(at).inputs) {
+        if (v == kNone || reached.count(graph_.value(v).node) == 0) continue;
+        if (at == to) return true;
+        reached.insert(order_[at]);
+        break;
+      }
+    }
+    return false;
+  }
+
+  // Moves the node at `from` behind `last`, and what it needs of those between before `first`; how many those are.
+  std::size_t bring(std::size_t first, std::size_t last, std::size_t from) {
+    std::set<NodeIndex> needed = {order_[from]};
+    for (std::size_t at = from + 1; at-- > last + 1;) {
+      if (needed.count(order_[at]) == 0) continue;
+      for (ValueId v : node(at).inputs) {
+        if (v != kNone && graph_.value(v).node >= 0) needed.insert(graph_.value(v).node);
+      }
+    }
+    const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(last) + 1,
+               end = order_.begin() + static_cast<std::ptrdiff_t>(from) + 1;
+    const auto rest = std::stable_partition(begin, end, [&](NodeIndex n) { return needed.count(n) != 0; });
+    const auto count = static_cast<std::size_t>(rest - begin) - 1;
+    // [first, last] go behind the nodes that the new one needs, before the new one itself.
+    std::rotate(order_.begin() + static_cast<std::ptrdiff_t>(first), begin, begin + static_cast<std::ptrdiff_t>(count));
+    return count;
+  }
+
+  const Graph& graph_;
+  std::vector<NodeIndex> order_;
+};
+
 void reorder(Graph& graph, const std::vector<NodeIndex>& order) {
   std::vector<Node> nodes;
   nodes.reserve(order.size());
@@ -157,7 +227,9 @@ void reorder(Graph& graph, const std::vector<NodeIndex>& order) {
 }
 
 void schedule_region(Graph& graph, bool is_body, std::size_t states) {
-  reorder(graph, RegionSchedule(graph, is_body, states).order());
+  std::vector<NodeIndex> order = RegionSchedule(graph, is_body, states).order();
+  if (!is_body) order = LoopsTogether(graph, std::move(order)).run();
+  reorder(graph, order);
   for (Node& node : graph.nodes) {
     for (Graph& region : node.regions) schedule_region(region, true, ir::scan_layout(node).states);
   }

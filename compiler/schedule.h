@@ -13,6 +13,8 @@ namespace graphrun {
 //  - what is made of nothing but inputs and variables (constants, zeros) runs just before its first user: that keeps nothing
 //    alive for longer, and the result for less;
 //  - an optimizer's update runs as soon as its gradient is there, which is then over;
+//  - loops of the root with as many steps, none of which needs another (both directions of a bi-directional layer), stand side
+//    by side where little lies between them: then they can run at the same time;
 //  - all else in the order in which it stands.
 // n log n, without recursion over nodes.
 ir::Graph schedule(ir::Graph graph);

@@ -152,14 +152,25 @@ ArenaLayout by_time(const std::vector<ArenaBlock>& blocks) {
 
 // The blocks of a region: its own, then one for each instruction that needs one (a workspace, or a scan's body).
 std::vector<ArenaBlock> blocks_of(const Region& region, const SymbolValues& symbols, const std::vector<Workspace>& workspaces) {
+  const auto count = static_cast<std::int32_t>(region.instructions.size());
+  // What may run at the same time takes its memory together, and gives it back together.
+  std::vector<std::int32_t> begin(static_cast<std::size_t>(count) + 1), end(begin.size());
+  for (std::int32_t i = 0; i <= count; ++i) begin[static_cast<std::size_t>(i)] = end[static_cast<std::size_t>(i)] = i;
+  for (std::size_t i = 1; i < region.instructions.size(); ++i) {
+    if (region.instructions[i].beside) begin[i] = begin[i - 1];
+  }
+  for (std::size_t i = region.instructions.size(); i-- > 1;) {
+    if (region.instructions[i].beside) end[i - 1] = end[i];
+  }
   std::vector<ArenaBlock> blocks;
   blocks.reserve(region.blocks.size() + region.instructions.size());
-  for (const BlockSpec& block : region.blocks) blocks.push_back({block.bytes.evaluate(symbols), block.first, block.last});
-  for (std::size_t i = 0; i < region.instructions.size(); ++i) {
-    const auto position = static_cast<std::int32_t>(i);
-    const auto last = static_cast<std::int32_t>(region.instructions.size());
-    blocks.push_back(
-        {workspaces[i].bytes, workspaces[i].throughout ? 0 : position, workspaces[i].throughout ? last : position});
+  const auto add = [&](std::int64_t bytes, std::int32_t first, std::int32_t last) {
+    blocks.push_back({bytes, begin[static_cast<std::size_t>(first)], end[static_cast<std::size_t>(last)]});
+  };
+  for (const BlockSpec& block : region.blocks) add(block.bytes.evaluate(symbols), block.first, block.last);
+  for (std::int32_t i = 0; i < count; ++i) {
+    const Workspace& own = workspaces[static_cast<std::size_t>(i)];
+    add(own.bytes, own.throughout ? 0 : i, own.throughout ? count : i);
   }
   return blocks;
 }

@@ -213,6 +213,7 @@ void make_teams(BoundRegion& region, const ProgramLayout& layout, const std::set
     make_teams(bound.scan->body, layout, shared);
     if (shared.count(bound.scan->body.index) != 0) bound.scan->team = make_team(*bound.scan, layout, threads());
   }
+  if (region.depth == 0) pair_teams(region, layout, threads());
 }
 
 }  // namespace
@@ -224,7 +225,7 @@ std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbol
   binding->root = binder.bind_region(0, 0, {});
   binding->layout = layout(program, binding->symbols, binder.workspaces());
   make_teams(binding->root, binding->layout, binder.shared());
-  binding->scan_steps.assign(binder.deepest(), 0);
+  binding->scan_steps.assign(std::max(binder.deepest(), kMostBeside), 0);
   return binding;
 }
 

@@ -23,6 +23,7 @@ struct BoundInstruction {
   std::vector<TensorView> operands;  // inputs, then outputs
   void* workspace = nullptr;
   std::unique_ptr<BoundScan> scan;  // kScan
+  std::size_t beside = 0;           // kScan: how many of the next ones run at the same time
 
   std::span<const TensorView> inputs() const { return {operands.data(), source->inputs.size()}; }
   std::span<const TensorView> outputs() const { return {operands.data() + source->inputs.size(), source->outputs.size()}; }

@@ -2,9 +2,11 @@
 
 #include <omp.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <optional>
 
 #include "runtime/profiler.h"
 #include "runtime/team.h"
@@ -45,7 +47,8 @@ class ScanRun {
         inputs_(instruction.inputs()),
         outputs_(instruction.outputs()),
         context_(context),
-        first_result_(inputs_.size() + 1) {}
+        first_result_(inputs_.size() + 1),
+        barrier_(scan_.team ? members() : 1) {}
 
   void run() {
     begin();
@@ -58,22 +61,13 @@ class ScanRun {
     finish();
   }
 
-  // The members of the team side by side, or one after the other where there are no threads for them.
-  void run_team() {
-    Team& team = *scan_.team;
-    begin();
-    const auto members = static_cast<int>(team.members.size());
-    Barrier barrier(members);
-    TeamFailure failure;
-#pragma omp parallel num_threads(members) if (members > 1)
-    {
-      if (omp_get_num_threads() == members) {
-        run_members(omp_get_thread_num(), 1, &barrier, failure);
-      } else if (omp_get_thread_num() == 0) {
-        run_members(0, members, nullptr, failure);
-      }
-    }
-    if (failure.what) std::rethrow_exception(failure.what);
+  // The team's run: begin_team, every member's part, finish_team, which throws what one of them threw.
+  int members() const { return static_cast<int>(scan_.team->members.size()); }
+  void begin_team() { begin(); }
+  void run_member(int m) { run_members(m, 1, &barrier_); }
+  void run_all_members() { run_members(0, members(), nullptr); }
+  void finish_team() {
+    if (failure_.what) std::rethrow_exception(failure_.what);
     finish();
   }
 
@@ -100,7 +94,7 @@ class ScanRun {
   }
 
   // Members [first, first + count) of the team on this thread; they meet the others at the barrier, if there are others.
-  void run_members(int first, int count, Barrier* barrier, TeamFailure& failure) {
+  void run_members(int first, int count, Barrier* barrier) {
     Team& team = *scan_.team;
     const BoundInstruction* current = nullptr;
     try {
@@ -114,12 +108,12 @@ class ScanRun {
         if (first == 0) context_.scan_steps[body_.depth - 1] = position_of(k);
         for (std::size_t i = 0; i < body_.instructions.size(); ++i) {
           if (team.meet_before[i] && barrier != nullptr) barrier->wait();
-          if (failure.any.load(std::memory_order_relaxed)) break;
+          if (failure_.any.load(std::memory_order_relaxed)) break;
           for (int m = first; m < first + count; ++m) run_share(m, i, current);
         }
       }
     } catch (...) {
-      if (!failure.any.exchange(true)) failure.what = failure_of(current);
+      if (!failure_.any.exchange(true)) failure_.what = failure_of(current);
       // The others must not wait for a thread that is gone.
       if (barrier != nullptr) barrier->leave();
     }
@@ -221,16 +215,71 @@ class ScanRun {
   BoundScan& scan_;
   BoundRegion& body_;
   std::span<const TensorView> inputs_, outputs_;
-  const RunContext& context_;
+  const RunContext context_;
   const std::size_t first_result_;  // the body's slot of its first output: after its inputs, which the step's number ends
+  Barrier barrier_;
+  TeamFailure failure_;
+};
+
+// Loops shared by teams, at the same time: each team's members side by side, or all one after the other where there are no
+// threads for them.
+class Teams {
+ public:
+  Teams(BoundInstruction* loops, std::size_t count, const RunContext& context)
+      : loops_(loops), count_(count), profiler_(context.profiler) {
+    for (std::size_t i = 0; i < count; ++i) {
+      RunContext own = context;
+      own.scan_steps += i;  // bodies that teams run hold no loops: each needs one position
+      runs_[i].emplace(loops[i], own);
+    }
+  }
+
+  void run() {
+    int threads = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      runs_[i]->begin_team();
+      threads += runs_[i]->members();
+    }
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+      if (omp_get_num_threads() == threads) {
+        run_on(omp_get_thread_num());
+      } else if (omp_get_thread_num() == 0) {
+        for (std::size_t i = 0; i < count_; ++i) noted(i, [&] { runs_[i]->run_all_members(); });
+      }
+    }
+    for (std::size_t i = 0; i < count_; ++i) runs_[i]->finish_team();
+  }
+
+ private:
+  void run_on(int thread) {
+    std::size_t i = 0;
+    for (; thread >= runs_[i]->members(); ++i) thread -= runs_[i]->members();
+    if (thread == 0) {
+      noted(i, [&] { runs_[i]->run_member(0); });
+    } else {
+      runs_[i]->run_member(thread);
+    }
+  }
+  // A loop alone is noted by its region.
+  template <class Fn>
+  void noted(std::size_t i, Fn&& fn) const {
+    const std::int64_t start = profiler_ != nullptr && count_ > 1 ? Profiler::now() : 0;
+    fn();
+    if (start != 0) profiler_->record(loops_[i].source->name, loops_[i].source->op, start, Profiler::now());
+  }
+
+  BoundInstruction* loops_;
+  std::size_t count_;
+  Profiler* profiler_;
+  std::array<std::optional<ScanRun>, kMostBeside> runs_;
 };
 
 void run_instruction(BoundInstruction& bound, std::size_t depth, const RunContext& context) {
   switch (bound.source->kind) {
     case Instruction::Kind::kKernel: bound.kernel.run(kernel_context(bound, depth, context)); return;
     case Instruction::Kind::kScan: {
-      ScanRun scan(bound, context);
-      bound.scan->team ? scan.run_team() : scan.run();
+      bound.scan->team ? Teams(&bound, 1, context).run() : ScanRun(bound, context).run();
       return;
     }
     case Instruction::Kind::kCopy:
@@ -244,8 +293,14 @@ void run_instruction(BoundInstruction& bound, std::size_t depth, const RunContex
 void run_region(BoundRegion& region, const RunContext& context) {
   const BoundInstruction* current = nullptr;
   try {
-    for (BoundInstruction& bound : region.instructions) {
+    for (std::size_t i = 0; i < region.instructions.size(); ++i) {
+      BoundInstruction& bound = region.instructions[i];
       current = &bound;
+      if (bound.beside > 0) {
+        Teams(&bound, bound.beside + 1, context).run();
+        i += bound.beside;
+        continue;
+      }
       const std::int64_t start = context.profiler == nullptr ? 0 : Profiler::now();
       run_instruction(bound, region.depth, context);
       if (context.profiler != nullptr) context.profiler->record(bound.source->name, bound.source->op, start, Profiler::now());

@@ -84,6 +84,9 @@ struct ScanSpec {
   bool reverse = false;
 };
 
+// Scans that run at the same time, at most.
+inline constexpr std::size_t kMostBeside = 4;
+
 struct Instruction {
   enum class Kind : std::uint8_t { kKernel, kScan, kCopy } kind = Kind::kKernel;
   std::string op;    // kKernel: in the kernel registry
@@ -91,7 +94,8 @@ struct Instruction {
   Attributes attributes;
   std::vector<std::int32_t> inputs;  // values of the region; -1: absent
   std::vector<std::int32_t> outputs;
-  ScanSpec scan;  // kScan
+  ScanSpec scan;        // kScan
+  bool beside = false;  // kScan of the root: may run at the same time as the scan before it, and those that that runs beside
   Location at;
 };
 

@@ -16,6 +16,8 @@ constexpr std::int64_t kFewestSteps = 3;        // below, packing weights costs 
 constexpr std::size_t kMostInstructions = 256;  // each is held against all others
 constexpr std::size_t kSmall = 256;             // bytes of results that one thread may as well make alone
 constexpr double kWorkOfMember = 150e3;         // operations of a step that are worth a thread of their own
+constexpr double kWorkOfLoop = 3e6;             // operations of a loop that are worth one
+constexpr double kUneven = 1.25;                // how much more one of several loops may have to do than another
 
 void pause() {
 #if defined(__x86_64__)
@@ -184,6 +186,46 @@ bool can_share(const BoundScan& scan) {
     prepares |= bound.kernel.by_columns && bound.kernel.by_columns->prepare;
   }
   return prepares;
+}
+
+namespace {
+
+double operations_of(const BoundScan& scan) {
+  double work = 0;
+  for (const BoundInstruction& bound : scan.body.instructions) work += operations_of(bound);
+  return work * static_cast<double>(scan.steps);
+}
+
+// Whether loops [first, last) are better off at the same time, with `threads` for all of them.
+bool belong_together(const BoundRegion& root, std::size_t first, std::size_t last, int threads) {
+  const auto loops = static_cast<int>(last - first);
+  if (loops < 2 || threads < loops || threads % loops != 0) return false;
+  double least = 0, most = 0;
+  for (std::size_t i = first; i < last; ++i) {
+    const BoundScan& scan = *root.instructions[i].scan;
+    if (!scan.team) return false;
+    const double work = operations_of(scan);
+    least = i == first ? work : std::min(least, work);
+    most = std::max(most, work);
+  }
+  return least >= kWorkOfLoop && most <= kUneven * least;
+}
+
+}  // namespace
+
+void pair_teams(BoundRegion& root, const ProgramLayout& layout, int threads) {
+  for (std::size_t first = 0; first < root.instructions.size();) {
+    std::size_t last = first + 1;
+    while (last < root.instructions.size() && root.instructions[last].source->beside) ++last;
+    if (belong_together(root, first, last, threads)) {
+      root.instructions[first].beside = last - first - 1;
+      for (std::size_t i = first; i < last; ++i) {
+        BoundScan& scan = *root.instructions[i].scan;
+        scan.team = make_team(scan, layout, threads / static_cast<int>(last - first));
+      }
+    }
+    first = last;
+  }
 }
 
 std::unique_ptr<Team> make_team(const BoundScan& scan, const ProgramLayout& layout, int threads) {

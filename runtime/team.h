@@ -54,4 +54,8 @@ bool can_share(const BoundScan& scan);
 // A team of up to `threads`, fewer where there is too little work; addresses come with rebase. Places are those of the layout.
 std::unique_ptr<Team> make_team(const BoundScan& scan, const ProgramLayout& layout, int threads);
 
+// Of a root: loops that may run at the same time and have about the same to do share the threads, each with a smaller team
+// (both directions of a bi-directional layer): a team meets less often the fewer it is.
+void pair_teams(BoundRegion& root, const ProgramLayout& layout, int threads);
+
 }  // namespace graphrun

@@ -117,6 +117,30 @@ TEST_F(Schedule, OrdersTheBodiesOfScans) {
   EXPECT_THAT(names(schedule(graph_).nodes[0].regions[0]), ElementsAre("seen", "next"));
 }
 
+// A loop over `x`; its name is the end's.
+ValueId loop(Builder& b, const std::string& name, ValueId begin, ValueId x, const Dim& steps, const ir::TensorType& type) {
+  Graph body;
+  Builder inside(body);
+  const ValueId h = inside.input("h", type), slice = inside.input("x", type);
+  inside.input("step", {Type::kInt32, {}});
+  body.outputs = {{"h", inside.op("t_average", {h, slice})}};
+  b.set_name(name);
+  return b.scan({begin, x}, std::move(body), 1, 1, steps, false)[0];
+}
+
+TEST_F(Schedule, BringsLoopsTogetherThatCanRunAtTheSameTime) {
+  const Dim time(Symbol::named("time"));
+  const ir::TensorType sequence{Type::kFloat, {time, type_.shape[0], type_.shape[1]}};
+  const ValueId begin = input("begin"), x = b_.input("x", sequence);
+  const ValueId a = loop(b_, "a", begin, x, time, type_);
+  output(node("after", "t_mix", {a}));
+  b_.set_name("before");
+  const ValueId y = b_.op("t_mix", {x});
+  output(loop(b_, "b", begin, y, time, type_));
+  output(loop(b_, "c", a, x, time, type_));
+  EXPECT_THAT(order(), ElementsAre("before", "a.h", "b.h", "after", "c.h"));
+}
+
 TEST_F(Schedule, KeepsGraphsSound) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     const Graph graph = test::RandomGraph(seed).make(25);

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/kept.h"
 #include "runtime/status.h"
 #include "runtime/team.h"
 #include "runtime/threads.h"
@@ -14,30 +15,44 @@ namespace {
 
 class Binder {
  public:
-  Binder(const Program& program, const SymbolValues& symbols, Device device)
-      : program_(program), symbols_(symbols), device_(device), workspaces_(program.regions.size()) {}
+  Binder(const Program& program, const SymbolValues& symbols, Device device, KeptStore& store)
+      : program_(program),
+        symbols_(symbols),
+        device_(device),
+        store_(store),
+        workspaces_(program.regions.size()),
+        variables_(program.regions.size()) {}
 
-  // Slots [constant_begin, constant_end) hold the same at every run of the region until its scan ends.
-  struct ConstantSlots {
-    std::int32_t begin = 0, end = 0;
-  };
-  BoundRegion bind_region(std::size_t index, std::size_t depth, ConstantSlots constant);
+  BoundRegion bind_root();
+  std::vector<Kept*> take_kept() { return std::move(kept_); }
   const Workspaces& workspaces() const { return workspaces_; }
   std::size_t deepest() const { return deepest_; }
   const std::set<std::size_t>& shared() const { return shared_; }
 
  private:
+  // What a region's slots hold.
+  struct Slots {
+    std::int32_t constant_begin = 0, constant_end = 0;  // these the same at every run of the region until its scan ends
+    std::vector<std::int32_t> variables;  // by slot: which variable, where no run of the program writes it; else -1
+  };
+  BoundRegion bind_region(std::size_t index, std::size_t depth, const Slots& slots);
+  Slots slots_of_body(const Instruction& scan, const std::vector<std::int32_t>& variables) const;
   std::vector<TensorView> sized_values(const Region& region) const;
   BoundInstruction bind_instruction(const Instruction& instruction, const std::vector<TensorView>& values,
-                                    const std::vector<bool>& constant, std::size_t depth);
-  Kernel make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant) const;
-  std::unique_ptr<BoundScan> bind_scan(const BoundInstruction& bound, std::size_t depth);
+                                    const std::vector<bool>& constant, std::size_t region, std::size_t depth);
+  Kernel make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant,
+                     const std::vector<std::int32_t>& variables) const;
+  std::unique_ptr<BoundScan> bind_scan(const BoundInstruction& bound, std::size_t region, std::size_t depth);
   void reserve_for_team(const BoundScan& scan);
+  void keep_what_lasts(BoundRegion& region, bool team);
 
   const Program& program_;
   const SymbolValues& symbols_;
   Device device_;
+  KeptStore& store_;
   Workspaces workspaces_;
+  std::vector<std::vector<std::int32_t>> variables_;  // by region and value, as in Slots
+  std::vector<Kept*> kept_;
   std::set<std::size_t> shared_;  // regions that a team runs
   std::size_t deepest_ = 0;
 };
@@ -61,7 +76,18 @@ std::vector<TensorView> Binder::sized_values(const Region& region) const {
   return values;
 }
 
-BoundRegion Binder::bind_region(std::size_t index, std::size_t depth, ConstantSlots constant) {
+BoundRegion Binder::bind_root() {
+  Slots slots;
+  slots.variables.assign(static_cast<std::size_t>(program_.regions[0].slots), -1);
+  for (std::size_t i = 0; i < program_.variables.size(); ++i) {
+    if (!store_.written()[i]) slots.variables[i] = static_cast<std::int32_t>(i);
+  }
+  BoundRegion root = bind_region(0, 0, slots);
+  keep_what_lasts(root, false);
+  return root;
+}
+
+BoundRegion Binder::bind_region(std::size_t index, std::size_t depth, const Slots& slots) {
   const Region& source = program_.regions[index];
   deepest_ = std::max(deepest_, depth);
   BoundRegion region;
@@ -72,11 +98,13 @@ BoundRegion Binder::bind_region(std::size_t index, std::size_t depth, ConstantSl
   std::vector<bool> is_constant;
   for (const ValueSpec& value : source.values) {
     const Storage& at = value.storage;
-    is_constant.push_back(at.kind == Storage::Kind::kSlot && at.index >= constant.begin && at.index < constant.end);
+    const bool slot = at.kind == Storage::Kind::kSlot;
+    is_constant.push_back(slot && at.index >= slots.constant_begin && at.index < slots.constant_end);
+    variables_[index].push_back(slot ? slots.variables[static_cast<std::size_t>(at.index)] : -1);
   }
   region.instructions.reserve(source.instructions.size());
   for (const Instruction& instruction : source.instructions) {
-    region.instructions.push_back(bind_instruction(instruction, values, is_constant, depth));
+    region.instructions.push_back(bind_instruction(instruction, values, is_constant, index, depth));
     workspaces_[index].push_back({static_cast<std::int64_t>(region.instructions.back().kernel.workspace), false});
   }
   index_slots(region);
@@ -84,7 +112,7 @@ BoundRegion Binder::bind_region(std::size_t index, std::size_t depth, ConstantSl
 }
 
 BoundInstruction Binder::bind_instruction(const Instruction& instruction, const std::vector<TensorView>& values,
-                                          const std::vector<bool>& constant, std::size_t depth) {
+                                          const std::vector<bool>& constant, std::size_t region, std::size_t depth) {
   BoundInstruction bound;
   bound.source = &instruction;
   const auto add = [&](std::int32_t v) {
@@ -92,17 +120,18 @@ BoundInstruction Binder::bind_instruction(const Instruction& instruction, const 
   };
   for (std::int32_t v : instruction.inputs) add(v);
   for (std::int32_t v : instruction.outputs) add(v);
-  if (instruction.kind == Instruction::Kind::kScan) bound.scan = bind_scan(bound, depth);
+  if (instruction.kind == Instruction::Kind::kScan) bound.scan = bind_scan(bound, region, depth);
   if (instruction.kind != Instruction::Kind::kKernel) return bound;
   try {
-    bound.kernel = make_kernel(bound, constant);
+    bound.kernel = make_kernel(bound, constant, variables_[region]);
   } catch (...) {
     rethrow_from(instruction);
   }
   return bound;
 }
 
-Kernel Binder::make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant) const {
+Kernel Binder::make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant,
+                           const std::vector<std::int32_t>& variables) const {
   const Instruction& instruction = *bound.source;
   const KernelFactory* factory = KernelRegistry::instance().find(instruction.op, device_);
   GRAPHRUN_CHECK(factory != nullptr, "no kernel for '" + instruction.op + "'");
@@ -113,17 +142,28 @@ Kernel Binder::make_kernel(const BoundInstruction& bound, const std::vector<bool
   for (std::int32_t v : instruction.inputs) {
     request.absent_inputs.push_back(v < 0);
     request.constant_inputs.push_back(v >= 0 && constant[static_cast<std::size_t>(v)]);
+    request.lasting_inputs.push_back(v >= 0 && variables[static_cast<std::size_t>(v)] >= 0);
   }
   request.symbols = &symbols_;
   return (*factory)(request);
 }
 
-std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std::size_t depth) {
+Binder::Slots Binder::slots_of_body(const Instruction& scan, const std::vector<std::int32_t>& variables) const {
+  Slots slots;
+  slots.constant_begin = static_cast<std::int32_t>(scan.scan.states.size()) + scan.scan.each;
+  slots.constant_end = static_cast<std::int32_t>(scan.inputs.size());
+  slots.variables.assign(static_cast<std::size_t>(program_.regions[static_cast<std::size_t>(scan.scan.region)].slots), -1);
+  for (std::int32_t i = slots.constant_begin; i < slots.constant_end; ++i) {
+    const std::int32_t v = scan.inputs[static_cast<std::size_t>(i)];
+    if (v >= 0) slots.variables[static_cast<std::size_t>(i)] = variables[static_cast<std::size_t>(v)];
+  }
+  return slots;
+}
+
+std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std::size_t region, std::size_t depth) {
   const ScanSpec& spec = bound.source->scan;
   auto scan = std::make_unique<BoundScan>();
-  const auto varying = static_cast<std::int32_t>(spec.states.size()) + spec.each;
-  const auto operands = static_cast<std::int32_t>(bound.source->inputs.size());
-  scan->body = bind_region(static_cast<std::size_t>(spec.region), depth + 1, {varying, operands});
+  scan->body = bind_region(static_cast<std::size_t>(spec.region), depth + 1, slots_of_body(*bound.source, variables_[region]));
   scan->steps = spec.steps.evaluate(symbols_);
   scan->reverse = spec.reverse;
   scan->each = static_cast<std::size_t>(spec.each);
@@ -136,7 +176,9 @@ std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std:
   for (std::size_t s = 0; s < states; ++s) scan->states.push_back({spec.states[s], bound.inputs()[s].bytes(), nullptr});
   for (std::size_t e = 0; e < scan->each; ++e) scan->each_stride.push_back(stride(bound.inputs()[states + e]));
   for (std::size_t k = 0; k < scan->stacks; ++k) scan->stack_stride.push_back(stride(bound.outputs()[states + k]));
-  if (can_share(*scan)) reserve_for_team(*scan);
+  const bool team = can_share(*scan);
+  if (team) reserve_for_team(*scan);
+  keep_what_lasts(scan->body, team);
   return scan;
 }
 
@@ -148,6 +190,29 @@ void Binder::reserve_for_team(const BoundScan& scan) {
     const auto& kernel = scan.body.instructions[i].kernel;
     const std::size_t kept = kernel.by_columns ? kernel.by_columns->kept : 0;
     own[i] = {static_cast<std::int64_t>(std::max(kept, kernel.workspace)), true};
+  }
+}
+
+// Gives what kernels prepare of variables alone a place that outlives the run. Without a team that is for the kernels that run
+// by columns all the same.
+void Binder::keep_what_lasts(BoundRegion& region, bool team) {
+  const std::vector<std::int32_t>& variables = variables_[region.index];
+  for (std::size_t i = 0; i < region.instructions.size(); ++i) {
+    BoundInstruction& bound = region.instructions[i];
+    const ColumnKernel* columns = bound.kernel.by_columns.get();
+    if (columns == nullptr || !columns->prepare || columns->layout == 0 || !(team || columns->alone)) continue;
+    std::vector<std::int32_t> made_of;
+    bool lasts = true;
+    for (std::size_t k = 0; k < columns->prepares_from.size(); ++k) {
+      const std::int32_t v = columns->prepares_from[k] ? bound.source->inputs[k] : -1;
+      if (v < 0) continue;
+      made_of.push_back(variables[static_cast<std::size_t>(v)]);
+      lasts &= made_of.back() >= 0;
+    }
+    if (!lasts) continue;
+    bound.kept = &store_.place(region.index, i, columns->layout, columns->kept, made_of);
+    kept_.push_back(bound.kept);
+    workspaces_[region.index][i] = {};
   }
 }
 
@@ -163,7 +228,7 @@ void rebase_region(BoundRegion& region, const ProgramLayout& layout, char* arena
       const Storage& storage = region.source->values[static_cast<std::size_t>(v)].storage;
       if (storage.kind == Storage::Kind::kBlock) bound.operands[o].data = block(storage.index);
     }
-    bound.workspace = arena + place.workspaces[i];
+    bound.workspace = bound.kept == nullptr ? arena + place.workspaces[i] : bound.kept->memory.raw();
     if (!bound.scan) continue;
     BoundScan& scan = *bound.scan;
     rebase_region(scan.body, layout, arena);
@@ -218,11 +283,12 @@ void make_teams(BoundRegion& region, const ProgramLayout& layout, const std::set
 
 }  // namespace
 
-std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Device device) {
+std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Device device, KeptStore& store) {
   auto binding = std::make_unique<Binding>();
   binding->symbols = symbols;
-  Binder binder(program, binding->symbols, device);
-  binding->root = binder.bind_region(0, 0, {});
+  Binder binder(program, binding->symbols, device, store);
+  binding->root = binder.bind_root();
+  binding->kept = binder.take_kept();
   binding->layout = layout(program, binding->symbols, binder.workspaces());
   make_teams(binding->root, binding->layout, binder.shared());
   binding->scan_steps.assign(std::max(binder.deepest(), kMostBeside), 0);

@@ -15,6 +15,8 @@
 namespace graphrun {
 
 struct BoundScan;
+struct Kept;
+class KeptStore;
 struct Team;
 
 struct BoundInstruction {
@@ -22,6 +24,7 @@ struct BoundInstruction {
   Kernel kernel;                     // kKernel
   std::vector<TensorView> operands;  // inputs, then outputs
   void* workspace = nullptr;
+  Kept* kept = nullptr;             // where what its kernel prepares lasts from run to run: instead of the workspace
   std::unique_ptr<BoundScan> scan;  // kScan
   std::size_t beside = 0;           // kScan: how many of the next ones run at the same time
 
@@ -68,10 +71,12 @@ struct Binding {
   ProgramLayout layout;
   std::vector<std::int64_t> scan_steps;  // room for the positions of nested scans, outermost first
   const void* base = nullptr;            // the arena that the addresses stand on
+  std::vector<Kept*> kept;               // of all its instructions
 };
 
-// Makes the kernels and lays out the arena. Throws UserError (E0602) where a size comes out negative, and what kernels throw.
-std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Device device);
+// Makes the kernels and lays out the arena; what they keep from run to run is in `store`, which outlives the binding. Throws
+// UserError (E0602) where a size comes out negative, and what kernels throw.
+std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Device device, KeptStore& store);
 
 // Puts the binding's addresses into an arena of at least layout.bytes.
 void rebase(Binding& binding, void* arena);

@@ -7,6 +7,7 @@
 
 #include "runtime/binding.h"
 #include "runtime/execute.h"
+#include "runtime/kept.h"
 #include "runtime/status.h"
 
 namespace graphrun {
@@ -69,12 +70,16 @@ const Tensor& Variables::at(const std::string& name) const {
 
 struct Executable::Impl {
   Impl(Program program_of, std::shared_ptr<Variables> variables_of, Device on)
-      : program(std::move(program_of)), variables(std::move(variables_of)), device(on), symbols(symbols_of(program)) {}
+      : program(std::move(program_of)),
+        variables(std::move(variables_of)),
+        device(on),
+        symbols(symbols_of(program)),
+        kept(program) {}
 
   Binding& binding_for(const SymbolValues& values);
   void make_room(Binding& binding);
-  void give_variables(BoundRegion& root, const SymbolValues& values);
-  void* variable_memory(const VariableSpec& spec, const SymbolValues& values);
+  void give_variables(Binding& binding, const SymbolValues& values);
+  const Tensor& variable_memory(const VariableSpec& spec, const SymbolValues& values);
   void give_feeds(BoundRegion& root, const Feeds& feeds);
   std::vector<Tensor> give_fetches(BoundRegion& root, const SymbolValues& values);
   std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options);
@@ -83,11 +88,13 @@ struct Executable::Impl {
   const std::shared_ptr<Variables> variables;
   const Device device;
   const std::vector<Symbol> symbols;
+  KeptStore kept;
 
   std::list<std::unique_ptr<Binding>> recent;  // the last one used first
   std::map<SymbolValues, std::list<std::unique_ptr<Binding>>::iterator> bindings;
   std::size_t bindings_made = 0;
-  Tensor arena;                   // as large as the largest batch so far needed
+  Tensor arena;  // as large as the largest batch so far needed
+  std::vector<std::uint64_t> versions = std::vector<std::uint64_t>(program.variables.size());  // of variables, at this run
   std::vector<Tensor> converted;  // feeds in the program's dtype, while a run lasts
 };
 
@@ -97,7 +104,7 @@ Binding& Executable::Impl::binding_for(const SymbolValues& values) {
     recent.splice(recent.begin(), recent, it->second);
     return *recent.front();
   }
-  recent.push_front(bind(program, values, device));
+  recent.push_front(bind(program, values, device, kept));
   bindings.emplace(values, recent.begin());
   ++bindings_made;
   if (recent.size() > kBindingsKept) {
@@ -123,7 +130,7 @@ void Executable::Impl::make_room(Binding& binding) {
 }
 
 // The variable's buffer. A stream's state that is not there, or is of another batch's size, begins as zeros.
-void* Executable::Impl::variable_memory(const VariableSpec& spec, const SymbolValues& values) {
+const Tensor& Executable::Impl::variable_memory(const VariableSpec& spec, const SymbolValues& values) {
   const Sizes sizes = evaluate(spec.shape, values);
   const bool is_state = spec.kind == VariableSpec::Kind::kState;
   if (is_state && (!variables->has(spec.name) || variables->at(spec.name).sizes() != sizes)) {
@@ -139,12 +146,22 @@ void* Executable::Impl::variable_memory(const VariableSpec& spec, const SymbolVa
                     "'" + spec.name + "' is " + std::string(name_of(tensor.dtype())) + graphrun::str(tensor.sizes()) + ", " +
                         std::string(name_of(spec.dtype)) + graphrun::str(sizes) + " expected");
   }
-  return tensor.raw();
+  return tensor;
 }
 
-void Executable::Impl::give_variables(BoundRegion& root, const SymbolValues& values) {
+// Tells the binding where variables are; what was made of one that has changed since must be made again.
+void Executable::Impl::give_variables(Binding& binding, const SymbolValues& values) {
   for (std::size_t i = 0; i < program.variables.size(); ++i) {
-    root.set_slot(i, variable_memory(program.variables[i], values));
+    const Tensor& tensor = variable_memory(program.variables[i], values);
+    if (kept.written()[i]) tensor.mark_written();
+    versions[i] = tensor.version();
+    binding.root.set_slot(i, tensor.raw());
+  }
+  for (Kept* place : binding.kept) {
+    for (std::size_t k = 0; k < place->variables.size(); ++k) {
+      const std::uint64_t version = versions[static_cast<std::size_t>(place->variables[k])];
+      if (place->versions[k] != version) place->versions[k] = version, place->ready = false;
+    }
   }
 }
 
@@ -180,7 +197,7 @@ std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& 
   check_elements(program, feeds, values);
   Binding& binding = binding_for(values);
   make_room(binding);
-  give_variables(binding.root, values);
+  give_variables(binding, values);
   give_feeds(binding.root, feeds);
   std::vector<Tensor> fetched = give_fetches(binding.root, values);
   run_region(binding.root, {options.seed, options.step, options.profiler, binding.scan_steps.data()});
@@ -210,6 +227,7 @@ std::size_t Executable::variable_bytes() const {
   return bytes;
 }
 
+std::size_t Executable::kept_bytes() const { return impl_->kept.bytes(); }
 std::size_t Executable::bindings_made() const { return impl_->bindings_made; }
 
 }  // namespace graphrun

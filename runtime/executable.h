@@ -17,7 +17,9 @@
 
 namespace graphrun {
 
-// The buffers that outlive a run, by full name: parameters, optimizer slots, states of a stream.
+// The buffers that outlive a run, by full name: parameters, optimizer slots, states of a stream. Executables keep what they
+// made of variables alone (packed matrices) from run to run: who writes a variable's elements in place calls its
+// mark_written(). set() and the runs of executables need no such word.
 class Variables {
  public:
   bool has(const std::string& name) const { return tensors_.count(name) != 0; }
@@ -57,6 +59,8 @@ class Executable {
   // Bytes of the arena for the last batch's shape, and of the variables.
   std::size_t arena_bytes() const;
   std::size_t variable_bytes() const;
+  // Bytes beside those, of what was made of variables alone and is kept from run to run.
+  std::size_t kept_bytes() const;
   // How many times sizes were bound so far: a batch of a shape that is still remembered binds nothing.
   std::size_t bindings_made() const;
 

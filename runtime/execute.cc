@@ -2,14 +2,17 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
 #include <exception>
 #include <optional>
 
+#include "runtime/kept.h"
 #include "runtime/profiler.h"
 #include "runtime/team.h"
+#include "runtime/threads.h"
 
 namespace graphrun {
 namespace {
@@ -24,6 +27,24 @@ KernelContext kernel_context(const BoundInstruction& bound, std::size_t depth, c
           bound.outputs(),
           bound.workspace,
           {context.seed, context.step, {context.scan_steps, depth}}};
+}
+
+constexpr double kWorkOfThread = 150e3;  // operations that are worth another thread
+
+// A kernel that lasting operands are prepared for, outside of a team.
+void run_by_columns(BoundInstruction& bound, const KernelContext& context) {
+  const ColumnKernel& kernel = *bound.kernel.by_columns;
+  const double each = std::max(1.0, kernel.operations) / static_cast<double>(std::max<std::int64_t>(kernel.columns, 1));
+  const auto steps = static_cast<std::int64_t>(kWorkOfThread / each / static_cast<double>(kernel.step)) + 1;
+  const std::int64_t grain = std::min(steps * kernel.step, std::max<std::int64_t>(kernel.columns, 1));
+  const auto for_each_range = [&](const auto& run) {
+    parallel_ranges(kernel.columns, grain, [&](std::int64_t begin, std::int64_t end) { run(context, begin, end); });
+  };
+  if (!bound.kept->ready) {
+    for_each_range(kernel.prepare);
+    bound.kept->ready = true;
+  }
+  for_each_range(kernel.run);
 }
 
 void run_instruction(BoundInstruction& bound, std::size_t depth, const RunContext& context);
@@ -68,6 +89,9 @@ class ScanRun {
   void run_all_members() { run_members(0, members(), nullptr); }
   void finish_team() {
     if (failure_.what) std::rethrow_exception(failure_.what);
+    for (BoundInstruction& bound : body_.instructions) {
+      if (bound.kept != nullptr) bound.kept->ready = true;
+    }
     finish();
   }
 
@@ -126,6 +150,7 @@ class ScanRun {
       BoundInstruction& bound = member.body.instructions[i];
       const ColumnRange& range = member.ranges[i];
       if (!bound.kernel.by_columns || !bound.kernel.by_columns->prepare || range.begin == range.end) continue;
+      if (bound.kept != nullptr && bound.kept->ready) continue;
       current = &bound;
       bound.kernel.by_columns->prepare(kernel_context(bound, body_.depth, context_), range.begin, range.end);
     }
@@ -277,7 +302,9 @@ class Teams {
 
 void run_instruction(BoundInstruction& bound, std::size_t depth, const RunContext& context) {
   switch (bound.source->kind) {
-    case Instruction::Kind::kKernel: bound.kernel.run(kernel_context(bound, depth, context)); return;
+    case Instruction::Kind::kKernel:
+      if (bound.kept != nullptr) return run_by_columns(bound, kernel_context(bound, depth, context));
+      return bound.kernel.run(kernel_context(bound, depth, context));
     case Instruction::Kind::kScan: {
       bound.scan->team ? Teams(&bound, 1, context).run() : ScanRun(bound, context).run();
       return;

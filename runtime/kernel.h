@@ -32,6 +32,8 @@ struct KernelRequest {
   const SymbolValues* symbols = nullptr;  // for attributes that are Dims
   std::vector<bool> constant_inputs;      // in a scan's body: the same at every step
   bool is_constant(std::size_t i) const { return i < constant_inputs.size() && constant_inputs[i]; }
+  std::vector<bool> lasting_inputs;  // the same from run to run: variables that the program does not write
+  bool is_lasting(std::size_t i) const { return i < lasting_inputs.size() && lasting_inputs[i]; }
 };
 
 // The operands at run time, aligned to their elements alone. An in-place output may share its input's memory; none else does.
@@ -58,6 +60,12 @@ struct ColumnKernel {
   std::size_t kept = 0;
   // Called once for each range before the first step, when only constant inputs have data. Null: nothing to prepare.
   std::function<void(const KernelContext&, std::int64_t begin, std::int64_t end)> prepare;
+  std::vector<bool> prepares_from;  // by input: whether `prepare` reads it
+  // Of two kernels of one node that have the same number here, each can run on what the other prepared from the same inputs,
+  // whatever the ranges were: where those inputs are lasting, it is kept from run to run. 0: not so.
+  std::uint64_t layout = 0;
+  // Whether running this way, prepared, is faster than the kernel itself where no loop is shared.
+  bool alone = false;
 };
 
 // A kernel reports a bad index and the like by throwing UserError (kBadData); the executor adds the node's name and place.

@@ -250,7 +250,7 @@ std::unique_ptr<Team> make_team(const BoundScan& scan, const ProgramLayout& layo
     body.instructions.reserve(scan.body.instructions.size());
     for (const BoundInstruction& bound : scan.body.instructions) {
       BoundInstruction copy;
-      copy.source = bound.source, copy.kernel = bound.kernel, copy.operands = bound.operands;
+      copy.source = bound.source, copy.kernel = bound.kernel, copy.operands = bound.operands, copy.kept = bound.kept;
       body.instructions.push_back(std::move(copy));
       member->ranges.push_back(columns_of(shared_columns(bound), t, size, step));
     }

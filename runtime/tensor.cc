@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <new>
 
 namespace graphrun {
 namespace {
@@ -47,18 +49,30 @@ std::size_t checked_bytes(DType dtype, const Sizes& sizes) {
   return bytes;
 }
 
+// The version stands before the elements.
+using Version = std::atomic<std::uint64_t>;
+static_assert(sizeof(Version) <= kAlignment);
+Version& version_of(void* elements) { return *reinterpret_cast<Version*>(static_cast<char*>(elements) - kAlignment); }
+
+std::uint64_t next_version() {
+  static Version last{0};
+  return ++last;
+}
+
 // Memory fresh from the kernel is zero already: calloc knows, and large tensors cost nothing until they are touched.
 std::shared_ptr<void> allocate_zeros(DType dtype, const Sizes& sizes) {
   const std::size_t bytes = checked_bytes(dtype, sizes);
   if (bytes > memory_limit()) refuse(std::to_string(bytes) + " bytes", dtype, sizes);
   // Whole vectors may be read at the end of a buffer: round up to the alignment; never empty, so that data is never null.
   const std::size_t rounded = std::max<std::size_t>(1, (bytes + kAlignment - 1) / kAlignment) * kAlignment;
-  void* base = std::calloc(1, rounded + kAlignment - 1);
+  void* base = std::calloc(1, rounded + 2 * kAlignment - 1);
   if (base == nullptr) refuse(std::to_string(bytes) + " bytes", dtype, sizes);
   const std::shared_ptr<void> owner(base, [](void* p) { std::free(p); });
   const auto address = reinterpret_cast<std::uintptr_t>(base);
   const std::uintptr_t offset = (kAlignment - address % kAlignment) % kAlignment;
-  return {owner, static_cast<char*>(base) + offset};
+  char* elements = static_cast<char*>(base) + offset + kAlignment;
+  new (elements - kAlignment) Version(next_version());
+  return {owner, elements};
 }
 
 template <class To, class From>
@@ -92,6 +106,11 @@ void convert_all(const Tensor& from, Tensor& to) {
 }  // namespace
 
 Tensor::Tensor(DType dtype, Sizes sizes) : dtype_(dtype), sizes_(std::move(sizes)), data_(allocate_zeros(dtype_, sizes_)) {}
+
+std::uint64_t Tensor::version() const { return empty() ? 0 : version_of(raw()).load(std::memory_order_relaxed); }
+void Tensor::mark_written() const {
+  if (!empty()) version_of(raw()).store(next_version(), std::memory_order_relaxed);
+}
 
 Tensor Tensor::clone() const {
   if (empty()) return {};

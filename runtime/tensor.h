@@ -65,6 +65,11 @@ class Tensor {
   std::span<T> span() const {
     return {data<T>(), static_cast<std::size_t>(count())};
   }
+  // A number that no other buffer has, and that is another one after mark_written: what was made of the elements holds as long
+  // as it is the same. Copies share it with the elements. 0: empty.
+  std::uint64_t version() const;
+  // For whoever writes elements that something may have been made of (a variable's): see Variables.
+  void mark_written() const;
   TensorView view() const { return {data_.get(), dtype_, sizes_}; }
   Tensor clone() const;
   Tensor converted(DType to) const;  // element by element

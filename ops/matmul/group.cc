@@ -51,6 +51,10 @@ std::shared_ptr<const ColumnKernel> columns_of(const std::shared_ptr<const Produ
   if (dtype == DType::kFloat32 && packed->available()) {
     kernel->step = packed->panel();
     kernel->kept = packed->bytes();
+    kernel->layout = static_cast<std::uint64_t>(packed->panel());
+    kernel->alone = packed->few_rows();
+    kernel->prepares_from.assign(group->b(count - 1) + 1, false);
+    for (std::size_t i = 0; i < count; ++i) kernel->prepares_from[group->b(i)] = true;
     kernel->prepare = [packed](const KernelContext& c, std::int64_t begin, std::int64_t end) { packed->pack(c, begin, end); };
     kernel->run = [packed](const KernelContext& c, std::int64_t begin, std::int64_t end) { packed->multiply(c, begin, end); };
     return kernel;

@@ -39,6 +39,7 @@ class PackedGroup {
   bool available() const;
   std::size_t bytes() const;
   std::int64_t panel() const { return packed_[0].panel(); }
+  bool few_rows() const { return packed_[0].few_rows(); }
   void pack(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
   void multiply(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
 

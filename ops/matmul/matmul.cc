@@ -80,6 +80,9 @@ std::shared_ptr<const ColumnKernel> columns_of(DType dtype, const Product& p) {
   if (dtype == DType::kFloat32 && packed->available()) {
     kernel->step = packed->panel();
     kernel->kept = static_cast<std::size_t>(packed->packed_floats()) * sizeof(float);
+    kernel->layout = static_cast<std::uint64_t>(packed->panel());
+    kernel->alone = packed->few_rows();
+    kernel->prepares_from = {false, true};
     kernel->prepare = [packed](const KernelContext& c, std::int64_t begin, std::int64_t end) {
       packed->pack(c.inputs[1].as<const float>(), static_cast<float*>(c.workspace), begin, end);
     };
@@ -117,7 +120,8 @@ Kernel bind_matmul(const KernelRequest& request) {
   if (!p.transpose_a && element_count(b_lead) == 1 && element_count(a_lead) == products) {
     p.m *= products;
     Kernel kernel = kernel_of(request.outputs[0].dtype, p, {{0, 0}});
-    if (request.is_constant(1) && !b_is_vector && p.m > 0 && p.n > 0 && p.k > 0) {
+    if ((request.is_constant(1) || (request.is_lasting(1) && p.m <= kFewRows)) && !b_is_vector && p.m > 0 && p.n > 0 &&
+        p.k > 0) {
       kernel.by_columns = columns_of(request.outputs[0].dtype, p);
     }
     return kernel;

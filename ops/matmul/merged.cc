@@ -55,7 +55,8 @@ REGISTER_OP("matmul_many", "matmul")
 REGISTER_KERNEL("matmul_many", kCpu, [](const KernelRequest& request) {
   const Product p = product_of(request.inputs.at(0), request.outputs.at(0), request.attributes->boolean("transpose_b"));
   bool constant = true;
-  for (std::size_t i = 1; i < request.inputs.size(); ++i) constant &= request.is_constant(i);
+  for (std::size_t i = 1; i < request.inputs.size(); ++i)
+    constant &= request.is_constant(i) || (request.is_lasting(i) && p.m <= kFewRows);
   return group_kernel({ProductGroup::Kind::kMany, std::vector<Product>(request.outputs.size(), p)}, request.outputs[0].dtype,
                       constant);
 });
@@ -115,7 +116,7 @@ REGISTER_KERNEL("matmul_sum", kCpu, [](const KernelRequest& request) {
   for (std::size_t i = 0; i < request.inputs.size(); i += 2) {
     group.products.push_back(product_of(request.inputs[i], request.outputs.at(0), request.attributes->boolean("transpose_b")));
     group.products.back().accumulate = i > 0;
-    constant &= request.is_constant(i + 1);
+    constant &= request.is_constant(i + 1) || (request.is_lasting(i + 1) && group.products.back().m <= kFewRows);
   }
   return group_kernel(std::move(group), request.outputs[0].dtype, constant);
 });

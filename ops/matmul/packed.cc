@@ -11,12 +11,9 @@
 namespace graphrun {
 namespace {
 
-// Few rows need wide panels, so that enough sums are under way at once; else three AVX-512 vectors or six of AVX2 fill the
-// registers, with eight rows. A narrow matrix has narrow panels: it is shared out in them.
-std::int64_t panel_for(const Product& p) {
-  if (p.m <= 4 && p.n >= 256) return 4 * kColumnStep;
-  return p.n >= 480 ? 3 * kColumnStep : kColumnStep;
-}
+// Three AVX-512 vectors or six of AVX2 fill the registers, with eight rows. A narrow matrix has narrow panels, as it is shared
+// out in them; less so with few rows, of which too few sums would be under way at once.
+std::int64_t panel_for(const Product& p) { return p.n >= (p.m <= 4 ? 256 : 480) ? 3 * kColumnStep : kColumnStep; }
 
 }  // namespace
 

@@ -7,6 +7,9 @@
 
 namespace graphrun {
 
+// Rows up to which a packed matrix is faster than oneDNN where it need not be packed first.
+inline constexpr std::int64_t kFewRows = 128;
+
 // C [m, n] = A [m, k] · op(B) [k, n] in float32 (added to C where the product accumulates), op(B) in panels of columns that a
 // core reads from end to end. Made when a kernel is bound: libxsmm writes machine code for these sizes then (on x86; elsewhere
 // there is none).
@@ -22,6 +25,8 @@ class PackedProduct {
   // Packs columns [begin, end) of op(B) into their place in `packed`.
   void pack(const float* b, float* packed, std::int64_t begin, std::int64_t end) const;
   void multiply(const float* a, const float* packed, float* c, std::int64_t begin, std::int64_t end) const;
+
+  bool few_rows() const { return product_.m <= kFewRows; }
 
  private:
   // panel [k, width] in place of libxsmm's A, our A in place of its B: it counts columns first.

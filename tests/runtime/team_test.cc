@@ -11,6 +11,7 @@
 #include "compiler/ir/verifier.h"
 #include "ops/schema.h"
 #include "runtime/executable.h"
+#include "runtime/kept.h"
 #include "runtime/threads.h"
 #include "tests/compiler/interpreter.h"
 #include "tests/compiler/small_ops.h"
@@ -297,7 +298,8 @@ std::vector<std::size_t> loops_beside(const std::string& text) {
   const Program program = compile(ir::parse(text, "team_test"));
   const int before = threads();
   set_threads(2);
-  const std::unique_ptr<Binding> binding = bind(program, kSizes, Device::kCpu);
+  KeptStore store(program);
+  const std::unique_ptr<Binding> binding = bind(program, kSizes, Device::kCpu, store);
   set_threads(before);
   std::vector<std::size_t> out;
   const auto& instructions = binding->root.instructions;

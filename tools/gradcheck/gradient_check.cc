@@ -78,12 +78,15 @@ class Differences {
   }
 
   // Central differences of fourth order at one element.
-  double slope(double* element, double h) {
-    const double x = *element;
+  double slope(const Tensor& values, std::int64_t i, double h) {
+    double& element = values.data<double>()[i];
+    const double x = element;
     const auto at = [&](double offset) {
-      *element = x + offset;
+      element = x + offset;
+      values.mark_written();
       const double y = scalar();
-      *element = x;
+      element = x;
+      values.mark_written();
       return y;
     };
     return (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
@@ -114,7 +117,7 @@ void compare(GradientCheckResult::Tensor& result, Tensor values, const Tensor& g
     if (derived != 0) result.zero = false;
     double error = kInfinity, found = 0;
     for (const double h : kSteps) {
-      const double slope = differences.slope(values.data<double>() + i, h);
+      const double slope = differences.slope(values, i, h);
       const double e = relative_error(derived, slope);
       if (e < error || h == kSteps[0]) error = e, found = slope;
       if (error <= options.tolerance || !std::isfinite(derived)) break;

@@ -1,0 +1,104 @@
+// What a batch of a shape costs before it runs: binding its sizes where they are new (kernels made, memory laid out), and where
+// they were seen before. Of the shipped networks with their training steps, and of their inference.
+//
+//   bench_bind [--pairs N] [--threads N] [NAME …]
+#include <algorithm>
+#include <cstdio>
+
+#include "compiler/compile.h"
+#include "runtime/binding.h"
+#include "runtime/executable.h"
+#include "runtime/feeds.h"
+#include "runtime/kept.h"
+#include "runtime/threads.h"
+#include "tests/bench/peer.h"
+
+namespace graphrun {
+namespace {
+
+struct Network {
+  std::string name, graph;
+  std::vector<std::pair<std::string, std::string>> args;
+};
+
+Program compiled(const Network& network, bool train) {
+  GraphRequest request;
+  request.path = network.graph;
+  request.from_graphs = true;
+  request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+  for (const auto& [name, value] : network.args) request.bindings.push_back({name, value, {}});
+  const ir::Graph graph = load_graph(request);
+  if (!train) return compile(graph);
+  TrainOptions options;
+  options.minimize = "loss";
+  options.optimizer = TrainOptions::Optimizer::kAdam;
+  options.clip_global_norm = 5;
+  return compile(graph, {}, &options);
+}
+
+// Feeds of some size, which is another one for every `seed`: every symbol's size is.
+Feeds feeds_of(const Program& program, std::int64_t seed) {
+  SymbolValues sizes;
+  for (const FeedSpec& feed : program.feeds) {
+    for (const Dim& dim : feed.shape) {
+      for (Symbol s : dim.symbols()) sizes.emplace(s, 10 + seed + static_cast<std::int64_t>(sizes.size()));
+    }
+  }
+  Feeds feeds;
+  for (const FeedSpec& feed : program.feeds) feeds[feed.name] = Tensor(feed.dtype, evaluate(feed.shape, sizes));
+  return feeds;
+}
+
+void measure(const Network& network, bool train, int rounds) {
+  const Program program = compiled(network, train);
+  KeptStore store(program);
+  std::vector<double> fresh, again;
+  double worst = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const Feeds feeds = feeds_of(program, round);
+    std::int64_t begin = Profiler::now();
+    const SymbolValues symbols = bind_sizes(program, feeds);
+    const std::unique_ptr<Binding> binding = bind(program, symbols, Device::kCpu, store);
+    const Tensor arena(DType::kBool, {std::max<std::int64_t>(binding->layout.bytes, 1)});
+    rebase(*binding, arena.raw());
+    if (round > 0) fresh.push_back(milliseconds(begin)), worst = std::max(worst, fresh.back());  // the first is for libraries
+    begin = Profiler::now();
+    bind_sizes(program, feeds);
+    rebase(*binding, arena.raw());
+    again.push_back(milliseconds(begin));
+  }
+  std::size_t instructions = 0;
+  for (const Region& region : program.regions) instructions += region.instructions.size();
+  fmt::print("{:<24} {:<9} {:>5} instructions  new {:7.3f} ms (worst {:7.3f})  seen {:7.1f} us\n", network.name,
+             train ? "training" : "inference", instructions, median(fresh), worst, 1e3 * median(again));
+  std::fflush(stdout);
+}
+
+std::vector<Network> networks() {
+  std::vector<Network> out;
+  for (const std::string cell : {"atr", "lstm", "gru"}) {
+    const std::pair<std::string, std::string> which{"cell", "cells/" + cell + ".pbtxt"};
+    out.push_back({"language_model_" + cell, "language_model.pbtxt", {{"vocabulary", "10000"}, which}});
+    out.push_back({"tagger_" + cell, "tagger.pbtxt", {{"vocabulary", "3500"}, {"labels", "4"}, which}});
+  }
+  out.push_back({"transformer", "transformer.pbtxt", {{"source_vocabulary", "8000"}, {"target_vocabulary", "8000"}}});
+  out.push_back({"translator", "translator.pbtxt", {{"source_vocabulary", "8000"}, {"target_vocabulary", "8000"}}});
+  return out;
+}
+
+int run(int count, char** words) {
+  const PairOptions options(count, words);
+  set_threads(options.threads);
+  for (const Network& network : networks()) {
+    const bool wanted =
+        options.rest.empty() || std::find(options.rest.begin(), options.rest.end(), network.name) != options.rest.end();
+    if (!wanted) continue;
+    for (bool train : {true, false}) measure(network, train, std::max(options.pairs, 2));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace graphrun
+
+int main(int count, char** words) { return graphrun::run(count, words); }

@@ -1,0 +1,168 @@
+// What is made of variables alone and kept from run to run: used again while they stay, made again after any write.
+#include "runtime/kept.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "compiler/compile.h"
+#include "compiler/ir/parser.h"
+#include "runtime/executable.h"
+#include "runtime/threads.h"
+
+namespace graphrun {
+namespace {
+
+// A loop with its matrix, and a product outside of it on its last state.
+constexpr const char* kNetwork = R"(
+graph "network" {
+  input %x: FLOAT[time, batch, 40]
+  input %h0: FLOAT[batch, 40]
+  parameter %U: FLOAT[40, 40] = xavier(0.0)
+  parameter %P: FLOAT[40, 70] = xavier(0.0)
+  %end: FLOAT[batch, 40] = scan(%h0, %x, %U; states=1, each=1, steps=<time>, reverse=false) body "b" {
+    input %h: FLOAT[batch, 40]
+    input %x: FLOAT[batch, 40]
+    input %U: FLOAT[40, 40]
+    input %step: INT32[]
+    %u = matmul(%h, %U)
+    %v = add(%u, %x)
+    %t = tanh(%v)
+    output "h" = %t
+  }
+  %y = matmul(%end, %P)
+  %loss = sum(%y)
+  output "y" = %y
+  output "loss" = %loss
+}
+)";
+
+Tensor numbers(const Sizes& sizes, unsigned seed) {
+  Tensor t(DType::kFloat32, sizes);
+  for (float& x : t.span<float>()) {
+    seed = seed * 1664525u + 1013904223u;
+    x = static_cast<float>(seed >> 20) / 4096 - 0.5f;
+  }
+  return t;
+}
+
+Feeds feeds(std::int64_t batch, std::int64_t time = 9) {
+  return {{"x", numbers({time, batch, 40}, 1)}, {"h0", numbers({batch, 40}, 2)}};
+}
+
+Program inference() {
+  CompileOptions options;
+  options.fetches = {"y"};
+  return compile(ir::parse(kNetwork, "network"), options);
+}
+
+Program training() {
+  TrainOptions train;
+  train.minimize = "loss";
+  return compile(ir::parse(kNetwork, "network"), {}, &train);
+}
+
+bool same(const Tensor& a, const Tensor& b) { return a.sizes() == b.sizes() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0; }
+
+class KeptValues : public ::testing::Test {
+ protected:
+  KeptValues() {
+    initialize(executable_.program(), *variables_, 5);
+    first_ = run(executable_);
+  }
+  static Tensor run(Executable& executable, std::int64_t batch = 3) { return executable.run(feeds(batch))[0]; }
+  // What an executable gives that has nothing yet.
+  Tensor afresh(std::int64_t batch = 3) const {
+    Executable fresh(inference(), variables_);
+    return run(fresh, batch);
+  }
+  // The next run sees what was written, and not by chance.
+  void expect_seen() {
+    const Tensor y = run(executable_);
+    EXPECT_TRUE(same(y, afresh()));
+    EXPECT_FALSE(same(y, first_));
+  }
+  void train() {
+    Executable trainer(training(), variables_);
+    Feeds all = feeds(3);
+    for (const FeedSpec& feed : trainer.program().feeds) {
+      if (all.count(feed.name) == 0) all[feed.name] = Tensor::of<float>({}, {0.25f});
+    }
+    trainer.run(all);
+    EXPECT_EQ(trainer.kept_bytes(), 0u);  // of what it writes itself, nothing lasts
+  }
+
+  std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
+  Executable executable_{inference(), variables_};
+  Tensor first_;
+};
+
+TEST_F(KeptValues, AreUsedAgain) {
+  if (executable_.kept_bytes() == 0) GTEST_SKIP() << "this machine packs nothing";
+  EXPECT_TRUE(same(run(executable_), first_));
+  // Behind the runtime's back: so nothing was read again.
+  for (const char* name : {"U", "P"}) variables_->at(name).data<float>()[0] += 1;
+  EXPECT_TRUE(same(run(executable_), first_));
+  EXPECT_FALSE(same(afresh(), first_));
+}
+
+TEST_F(KeptValues, SeeAnElementThatWasWritten) {
+  variables_->at("U").data<float>()[41] += 1;
+  variables_->at("U").mark_written();
+  expect_seen();
+}
+
+TEST_F(KeptValues, SeeATensorThatWasSet) {
+  variables_->set("P", numbers({40, 70}, 7));
+  expect_seen();
+}
+
+TEST_F(KeptValues, SeeAStepOfTraining) {
+  train();
+  expect_seen();
+}
+
+TEST_F(KeptValues, SeeAStepOfTrainingThatSharesTensorsAlone) {
+  auto others = std::make_shared<Variables>();
+  for (const auto& [name, tensor] : variables_->all()) others->set(name, tensor);
+  Executable other(inference(), others);
+  EXPECT_TRUE(same(run(other), first_));
+  train();
+  EXPECT_TRUE(same(run(other), afresh()));
+}
+
+TEST_F(KeptValues, AreSharedByBatchShapes) {
+  const std::size_t bytes = executable_.kept_bytes();
+  for (std::int64_t batch : {1, 2, 5, 20}) EXPECT_TRUE(same(run(executable_, batch), afresh(batch))) << batch;
+  EXPECT_EQ(executable_.kept_bytes(), bytes);
+  EXPECT_TRUE(same(run(executable_), first_));
+  // Where the loop is too short to be shared, too.
+  Executable fresh(inference(), variables_);
+  EXPECT_TRUE(same(executable_.run(feeds(3, 2))[0], fresh.run(feeds(3, 2))[0]));
+}
+
+TEST_F(KeptValues, HaveTheSameBitsForAnyNumberOfThreads) {
+  const int before = threads();
+  for (int t = 1; t <= core_count(); ++t) {
+    set_threads(t);
+    EXPECT_TRUE(same(afresh(), first_));
+    EXPECT_TRUE(same(run(executable_), first_));
+  }
+  set_threads(before);
+}
+
+TEST(Version, IsOfTheElementsAndNeverComesBack) {
+  EXPECT_EQ(Tensor().version(), 0u);
+  const Tensor a(DType::kFloat32, {3});
+  const Tensor b = a, c = a.clone();
+  EXPECT_NE(a.version(), 0u);
+  EXPECT_EQ(a.version(), b.version());
+  EXPECT_NE(a.version(), c.version());
+  const std::uint64_t before = a.version();
+  b.mark_written();
+  EXPECT_NE(a.version(), before);
+  EXPECT_EQ(a.version(), b.version());
+}
+
+}  // namespace
+}  // namespace graphrun

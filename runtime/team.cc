@@ -1,6 +1,7 @@
 #include "runtime/team.h"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <thread>
 
@@ -11,13 +12,14 @@
 namespace graphrun {
 namespace {
 
-constexpr int kSpins = 4000;                    // before the core is given away: some microseconds
-constexpr std::int64_t kFewestSteps = 3;        // below, packing weights costs more than it brings
-constexpr std::size_t kMostInstructions = 256;  // each is held against all others
-constexpr std::size_t kSmall = 256;             // bytes of results that one thread may as well make alone
-constexpr double kWorkOfMember = 150e3;         // operations of a step that are worth a thread of their own
-constexpr double kWorkOfLoop = 3e6;             // operations of a loop that are worth one
-constexpr double kUneven = 1.25;                // how much more one of several loops may have to do than another
+constexpr std::chrono::microseconds kPatience{4};  // before the core is given away
+constexpr int kPauses = 16;                         // between two looks at the clock
+constexpr std::int64_t kFewestSteps = 3;            // below, packing weights costs more than it brings
+constexpr std::size_t kMostInstructions = 256;      // each is held against all others
+constexpr std::size_t kSmall = 256;                 // bytes of results that one thread may as well make alone
+constexpr double kWorkOfMember = 150e3;             // operations of a step that are worth a thread of their own
+constexpr double kWorkOfLoop = 3e6;                 // operations of a loop that are worth one
+constexpr double kUneven = 1.25;                    // how much more one of several loops may have to do than another
 
 void pause() {
 #if defined(__x86_64__)
@@ -163,12 +165,14 @@ void Barrier::wait() {
     round_.store(round + 1, std::memory_order_release);
     return;
   }
-  for (int spin = 0; round_.load(std::memory_order_acquire) == round && !open_.load(std::memory_order_acquire); ++spin) {
-    if (spin < kSpins) {
-      pause();
-    } else {
-      std::this_thread::yield();
-    }
+  // By the clock: how long a pause takes differs between processors by a factor of ten, and where there are fewer cores than
+  // threads the one waited for may need this one.
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  const auto waits = [&] { return round_.load(std::memory_order_acquire) == round && !open_.load(std::memory_order_acquire); };
+  while (waits()) {
+    for (int i = 0; i < kPauses && waits(); ++i) pause();
+    if (Clock::now() - begin > kPatience) std::this_thread::yield();
   }
 }
 

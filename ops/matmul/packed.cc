@@ -12,8 +12,13 @@ namespace graphrun {
 namespace {
 
 // Three AVX-512 vectors or six of AVX2 fill the registers, with eight rows. A narrow matrix has narrow panels, as it is shared
-// out in them; less so with few rows, of which too few sums would be under way at once.
-std::int64_t panel_for(const Product& p) { return p.n >= (p.m <= 4 ? 256 : 480) ? 3 * kColumnStep : kColumnStep; }
+// out in them; less so with few rows, of which too few sums would be under way at once, and where so little is to be done that
+// one thread may do it.
+std::int64_t panel_for(const Product& p) {
+  constexpr double kOfOneThread = 150e3;
+  const bool is_small = p.m <= 8 && p.operations() <= kOfOneThread;
+  return p.n >= (p.m <= 4 ? 256 : 480) || is_small ? 3 * kColumnStep : kColumnStep;
+}
 
 }  // namespace
 
@@ -34,9 +39,10 @@ PackedProduct::Code PackedProduct::code_for(std::int64_t width) const {
 
 PackedProduct::PackedProduct(const Product& product) : product_(product), panel_(panel_for(product)) {
   if (product.m <= 0 || product.n <= 0 || product.k <= 0 || product.transpose_a) return;
-  whole_ = code_for(panel_);
-  last_ = code_for(product.n % panel_);
-  if (last_ == nullptr && product.n % panel_ != 0) whole_ = nullptr;
+  const bool any_whole = product.n >= panel_, any_less = product.n % panel_ != 0;
+  if (any_whole) whole_ = code_for(panel_);
+  if (any_less) last_ = code_for(product.n % panel_);
+  available_ = (whole_ != nullptr) == any_whole && (last_ != nullptr) == any_less;
 }
 
 void PackedProduct::pack(const float* b, float* packed, std::int64_t begin, std::int64_t end) const {

@@ -17,7 +17,7 @@ class PackedProduct {
  public:
   explicit PackedProduct(const Product& product);
   // Whether there is code for it.
-  bool available() const { return whole_ != nullptr; }
+  bool available() const { return available_; }
 
   std::int64_t packed_floats() const { return product_.n * product_.k; }
   // The columns of a panel. Ranges of columns begin at multiples of it, so that a column is always computed by the same code.
@@ -35,6 +35,7 @@ class PackedProduct {
 
   Product product_;
   std::int64_t panel_;
+  bool available_ = false;
   Code whole_ = nullptr, last_ = nullptr;  // for a panel; for the matrix's last columns, fewer
 };
 

@@ -76,7 +76,8 @@ TEST(PackedProduct, IsTheProductWhereverItsColumnsAreCut) {
                                  {33, 31, 1},
                                  {128, 100, 19},
                                  {2, 300, 40},
-                                 {9, 500, 32}}) {
+                                 {9, 500, 32},
+                                 {3, 40, 40}}) {
       SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));
       check({m, n, k, false, transposed});
     }

@@ -133,8 +133,10 @@ TEST_F(KeptValues, SeeAStepOfTrainingThatSharesTensorsAlone) {
 
 TEST_F(KeptValues, AreSharedByBatchShapes) {
   const std::size_t bytes = executable_.kept_bytes();
-  for (std::int64_t batch : {1, 2, 5, 20}) EXPECT_TRUE(same(run(executable_, batch), afresh(batch))) << batch;
+  for (std::int64_t batch : {1, 2, 5, 8}) EXPECT_TRUE(same(run(executable_, batch), afresh(batch))) << batch;
   EXPECT_EQ(executable_.kept_bytes(), bytes);
+  // Many rows may want another layout, and too many none.
+  for (std::int64_t batch : {30, 150}) EXPECT_TRUE(same(run(executable_, batch), afresh(batch))) << batch;
   EXPECT_TRUE(same(run(executable_), first_));
   // Where the loop is too short to be shared, too.
   Executable fresh(inference(), variables_);

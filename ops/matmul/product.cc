@@ -37,6 +37,15 @@ std::int64_t blocks_for(double operations) {
   return operations < 8e9 ? 16 : 32;
 }
 
+constexpr double kTransposed = 2.5;  // what reading a transposed factor costs, against one as it lies
+
+// Rows of blocks that there should be: of a transposed A, pieces of more rows fall out of the cache before they are used again.
+std::int64_t rows_at_least(const Product& product) {
+  constexpr std::int64_t kMostRows = 128;
+  if (!product.transpose_a) return 1;
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>((product.m + kMostRows - 1) / kMostRows)));
+}
+
 }  // namespace
 
 ProductGrid::ProductGrid(const Product& product, std::int64_t together) {
@@ -45,27 +54,28 @@ ProductGrid::ProductGrid(const Product& product, std::int64_t together) {
       std::bit_ceil(static_cast<std::uint64_t>((blocks_for(all) + together - 1) / std::max<std::int64_t>(together, 1))));
   // Of the grids with that many blocks, the one that reads least: each column of blocks reads A once, each row of them B.
   double best = 0;
-  for (std::int64_t r = 1; r <= wanted; r *= 2) {
-    const std::int64_t c = wanted / r;
+  for (std::int64_t r = 1; r <= std::max(wanted, rows_at_least(product)); r *= 2) {
+    const std::int64_t c = std::max<std::int64_t>(1, wanted / r);
     if ((r > 1 && product.m / r < 8) || (c > 1 && product.n / c < 16)) continue;
-    const double reads =
-        static_cast<double>(c) * static_cast<double>(product.m) + static_cast<double>(r) * static_cast<double>(product.n);
-    if (best == 0 || reads < best) best = reads, rows = r, columns = c;
+    const double a = static_cast<double>(product.m) * (product.transpose_a ? kTransposed : 1);
+    const double b = static_cast<double>(product.n) * (product.transpose_b ? kTransposed : 1);
+    const double reads = static_cast<double>(c) * a + static_cast<double>(r) * b;
+    if (best == 0 || reads < best || r <= rows_at_least(product)) best = reads, rows = r, columns = c;
   }
 }
 
 ProductBlock ProductGrid::block(const Product& product, std::int64_t index) const {
-  // Cuts at multiples of 8 rows and 16 columns, the micro-kernels' steps.
+  // Cuts at multiples of 8 rows and 48 columns, the micro-kernels' steps; of 16 where the result is narrow.
   const auto cut = [](std::int64_t size, std::int64_t parts, std::int64_t step, std::int64_t i) {
     const std::int64_t steps = (size + step - 1) / step;
     return std::min(size, steps * i / parts * step);
   };
-  const std::int64_t r = index / columns, c = index % columns;
+  const std::int64_t r = index / columns, c = index % columns, step = product.n / columns >= 144 ? 48 : 16;
   ProductBlock block;
   block.row = cut(product.m, rows, 8, r);
   block.rows = cut(product.m, rows, 8, r + 1) - block.row;
-  block.column = cut(product.n, columns, 16, c);
-  block.columns = cut(product.n, columns, 16, c + 1) - block.column;
+  block.column = cut(product.n, columns, step, c);
+  block.columns = cut(product.n, columns, step, c + 1) - block.column;
   return block;
 }
 

@@ -35,6 +35,7 @@ struct Vec {
   using Lane = T;
   hn::Vec<Tag<T>> v;
 
+  Vec() = default;                             // any lanes: of an array that is about to be filled
   HWY_INLINE Vec(hn::Vec<Tag<T>> v) : v(v) {}  // NOLINT
   template <class A, std::enable_if_t<std::is_arithmetic_v<A>, int> = 0>
   HWY_INLINE Vec(A number) : v(hn::Set(Tag<T>(), static_cast<T>(number))) {}  // NOLINT: a number stands for a vector of it

@@ -4,10 +4,27 @@
 #include "ops/dispatch.h"
 #include "ops/over_sequence.h"
 #include "ops/reduce/extreme.h"
+#include "ops/reduce/position_simd.h"
 #include "ops/schema.h"
 
 namespace graphrun {
 namespace {
+
+template <bool kMax, class T>
+void find_positions(const T* x, std::int32_t* out, const AxisView& view, const Lengths& lengths) {
+  ReduceTask<T> task;
+  task.x = x, task.positions = out, task.view = view, task.lengths = lengths;
+  run_units(task, [](const ReduceTask<T>& part) { kMax ? argmax_along(part) : argmin_along(part); });
+}
+
+template <bool kMax>
+void find_positions(const std::int32_t* x, std::int32_t* out, const AxisView& view, const Lengths& lengths) {
+  parallel_for(view.results(), view.count(), [&](std::int64_t begin, std::int64_t end) {
+    std::fill(out + begin, out + end, 0);
+    first_extremes<kMax>(x, view, lengths, begin, end,
+                         [&](std::int64_t r, std::int64_t a) { out[r] = static_cast<std::int32_t>(a); });
+  });
+}
 
 template <bool kMax>
 Kernel bind_position(const KernelRequest& request) {
@@ -16,14 +33,7 @@ Kernel bind_position(const KernelRequest& request) {
   return with_number(request.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     return Kernel{[view](const KernelContext& c) {
-      const T* x = c.inputs[0].as<T>();
-      std::int32_t* out = c.outputs[0].as<std::int32_t>();
-      const Lengths lengths = lengths_of(c, 1, view);
-      parallel_for(view.results(), view.count(), [&](std::int64_t begin, std::int64_t end) {
-        std::fill(out + begin, out + end, 0);
-        first_extremes<kMax>(x, view, lengths, begin, end,
-                             [&](std::int64_t r, std::int64_t a) { out[r] = static_cast<std::int32_t>(a); });
-      });
+      find_positions<kMax>(c.inputs[0].as<T>(), c.outputs[0].as<std::int32_t>(), view, lengths_of(c, 1, view));
     }};
   });
 }

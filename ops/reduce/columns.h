@@ -22,11 +22,13 @@ struct Strip {
   std::int64_t outer, begin, width;
   std::int64_t result;  // index of the first column's element in the result
 
-  Strip(const AxisView& view, std::int64_t unit)
-      : outer(unit / strips(view)),
-        begin(unit % strips(view) * kStrip),
-        width(std::min(kStrip, view.inner - begin)),
-        result(outer * view.inner + begin) {}
+  Strip(const AxisView& view, std::int64_t unit) {
+    const std::int64_t each = strips(view);
+    outer = each == 1 ? unit : unit / each;  // a division costs what a short strip does
+    begin = (unit - outer * each) * kStrip;
+    width = std::min(kStrip, view.inner - begin);
+    result = outer * view.inner + begin;
+  }
   // Index in x of the first column at position `a` of the axis.
   std::int64_t at(const AxisView& view, std::int64_t a) const { return (outer * view.n + a) * view.inner + begin; }
 };
@@ -53,10 +55,20 @@ struct ReduceTask {
   const T* y = nullptr;
   const T* g = nullptr;
   T* out = nullptr;
+  std::int32_t* positions = nullptr;  // argmax: instead of `out`
   AxisView view;
   Lengths lengths;
   std::int64_t begin = 0, end = 0;
 };
+
+// A whole tensor [outer, n, inner] without lengths, for one thread.
+template <class T>
+ReduceTask<T> whole_task(const T* x, T* out, const AxisView& view) {
+  ReduceTask<T> task;
+  task.x = x, task.out = out, task.view = view, task.lengths = {nullptr, 1, view.n};
+  task.end = units(view);
+  return task;
+}
 
 // Runs a kernel over all units of `task`, on threads where there is much to do.
 template <class T, class Run>

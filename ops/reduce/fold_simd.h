@@ -16,4 +16,14 @@ void min_along(const ReduceTask<double>& task);
 void logsumexp_along(const ReduceTask<float>& task);
 void logsumexp_along(const ReduceTask<double>& task);
 
+// Two reductions of parts of an axis made one: out[i] joined with x[i], for i from begin to end of the task.
+void sum_into(const ReduceTask<float>& task);
+void sum_into(const ReduceTask<double>& task);
+void max_into(const ReduceTask<float>& task);
+void max_into(const ReduceTask<double>& task);
+void min_into(const ReduceTask<float>& task);
+void min_into(const ReduceTask<double>& task);
+void logsumexp_into(const ReduceTask<float>& task);
+void logsumexp_into(const ReduceTask<double>& task);
+
 }  // namespace graphrun

@@ -1,0 +1,120 @@
+// Reductions down the columns of a strip (ops/reduce/columns.h) by registers of neighbouring columns: of a row's last ones as
+// many as there are, under a mask, so that narrow and odd widths cost what whole registers do. Included once for each
+// instruction set by the files that follow the pattern of ops/simd_export.h.
+#if defined(GRAPHRUN_REDUCE_COLUMN_GROUPS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef GRAPHRUN_REDUCE_COLUMN_GROUPS_INL_H
+#undef GRAPHRUN_REDUCE_COLUMN_GROUPS_INL_H
+#else
+#define GRAPHRUN_REDUCE_COLUMN_GROUPS_INL_H
+#endif
+
+#include <cstdint>
+
+#include "ops/pointwise/vector-inl.h"
+#include "ops/reduce/columns.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace graphrun {
+namespace HWY_NAMESPACE {
+
+// A register of neighbouring columns, or the first `count` of them at a row's end.
+template <class T>
+struct AllLanes {
+  HWY_INLINE Vec<T> load(const T* from) const { return hn::LoadU(Tag<T>(), from); }
+  HWY_INLINE void store(Vec<T> v, T* to) const { hn::StoreU(v.v, Tag<T>(), to); }
+  static std::size_t size() { return hn::Lanes(Tag<T>()); }
+};
+template <class T>
+struct FirstLanes {
+  std::size_t count;
+  HWY_INLINE Vec<T> load(const T* from) const { return load_first(from, count); }
+  HWY_INLINE void store(Vec<T> v, T* to) const { store_first(v, to, count); }
+  std::size_t size() const { return count; }
+};
+
+// N registers of neighbouring columns of a strip, with their rows: what is folded down them stays in registers.
+template <int N, class T, class LanesOf>
+struct ColumnGroup {
+  LanesOf lanes;
+  const T* x;           // row 0
+  std::int64_t stride;  // from row to row
+  std::int64_t rows;    // of the longest column
+  const T* limit;       // the columns' lengths; null: all are real
+  std::int64_t result;  // index of the first column's element in the results
+
+  static constexpr int kRegisters = N;
+  static std::int64_t at(int k) { return k * static_cast<std::int64_t>(hn::Lanes(Tag<T>())); }
+
+  std::int64_t columns() const { return at(N - 1) + static_cast<std::int64_t>(lanes.size()); }
+
+  // to[k] = join(to[k], element, k, a) for rows a, but from the columns' lengths on.
+  template <class Join>
+  HWY_INLINE void fold(Vec<T> (&to)[N], const Join& join) const {
+    for (std::int64_t a = 0; a < rows; ++a) {
+      const T* row = x + a * stride;
+#pragma GCC unroll 4
+      for (int k = 0; k < N; ++k) {
+        const Vec<T> joined = join(to[k], lanes.load(row + at(k)), k, a);
+        to[k] = limit == nullptr ? joined : select(is_real(k, a), joined, to[k]);
+      }
+    }
+  }
+  HWY_INLINE Mask<T> is_real(int k, std::int64_t a) const {
+    return {hn::Lt(hn::Set(Tag<T>(), static_cast<T>(a)), lanes.load(limit + at(k)).v)};
+  }
+  // Stores from[k] as the columns' results, 0 where a column has no rows.
+  HWY_INLINE void store(const Vec<T> (&from)[N], T* out) const {
+#pragma GCC unroll 4
+    for (int k = 0; k < N; ++k) {
+      const Vec<T> v = limit == nullptr ? (rows > 0 ? from[k] : Vec<T>(0)) : select(is_real(k, 0), from[k], Vec<T>(0));
+      lanes.store(v, out + result + at(k));
+    }
+  }
+};
+
+// Calls visit(group) for groups that make up the strip.
+template <class T, class Visit>
+HWY_INLINE void for_column_groups(const ReduceTask<T>& task, const Strip& strip, const Visit& visit) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Tag<T>()));
+  const T* x = task.x + strip.at(task.view, 0);
+  const auto run = [&](const T* limits, std::int64_t rows) HWY_ATTR {
+    const auto limit = [&](std::int64_t i) { return limits == nullptr ? nullptr : limits + i; };
+    std::int64_t i = 0;
+    for (; i + 4 * lanes <= strip.width; i += 4 * lanes) {
+      visit(ColumnGroup<4, T, AllLanes<T>>{{}, x + i, task.view.inner, rows, limit(i), strip.result + i});
+    }
+    for (; i + lanes <= strip.width; i += lanes) {
+      visit(ColumnGroup<1, T, AllLanes<T>>{{}, x + i, task.view.inner, rows, limit(i), strip.result + i});
+    }
+    if (i == strip.width) return;
+    const FirstLanes<T> rest{static_cast<std::size_t>(strip.width - i)};
+    visit(ColumnGroup<1, T, FirstLanes<T>>{rest, x + i, task.view.inner, rows, limit(i), strip.result + i});
+  };
+  if (!task.lengths.present()) return run(nullptr, task.view.n);
+  const StripLimits<T> limits(strip, task.lengths);
+  run(limits.limit, limits.most);
+}
+
+// Runs row(result, elements, count) where the axis is the last, else columns(group), over a task's units.
+template <class T, class Row, class Columns>
+HWY_INLINE void fold_units(const ReduceTask<T>& task, const Row& row, const Columns& columns) {
+  for (std::int64_t unit = task.begin; unit < task.end; ++unit) {
+    if (task.view.inner == 1) {
+      row(unit, task.x + unit * task.view.n, task.lengths.at(unit));
+    } else {
+      for_column_groups(task, Strip(task.view, unit), columns);
+    }
+  }
+}
+
+template <int N, class T>
+HWY_INLINE void fill(Vec<T> (&v)[N], T number) {
+#pragma GCC unroll 4
+  for (int k = 0; k < N; ++k) v[k] = number;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace graphrun
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target

@@ -6,6 +6,7 @@
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/fold_constants.h"
 #include "compiler/passes/fuse.h"
+#include "compiler/passes/fuse_reductions.h"
 #include "compiler/passes/hoist.h"
 #include "compiler/passes/merge.h"
 #include "compiler/passes/pass.h"
@@ -24,6 +25,7 @@ const std::vector<Pass>& all_passes() {
       {"dead_code", "drops what no output and no variable needs", dead_code},
       {"merge", "makes matrix products of one factor, or of one sum, one kernel", merge},
       {"fuse", "makes groups of pointwise ops one kernel each", fuse},
+      {"fuse_reductions", "reduces pointwise work as it is made", fuse_reductions},
   };
   return passes;
 }

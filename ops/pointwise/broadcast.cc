@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/pointwise/runs.h"
+
 namespace graphrun {
 namespace {
 
@@ -9,6 +11,18 @@ namespace {
 constexpr std::int64_t kShortRow = 32;
 // Elements gathered at once: a few operands of them fit the first-level cache.
 constexpr std::int64_t kGathered = 512;
+
+// `runs` runs of `length` elements: each an element of its own, repeated, or all the same elements in their order.
+template <class T>
+void lay_out(const T* in, T* out, std::int64_t runs, std::int64_t length, bool spread) {
+  if constexpr (sizeof(T) >= 4) {
+    spread ? spread_runs(in, out, runs, length) : repeat_run(in, out, runs, length);
+  } else {
+    for (std::int64_t r = 0; r < runs; ++r, out += length) {
+      spread ? std::fill_n(out, length, in[r]) : std::copy_n(in, length, out);
+    }
+  }
+}
 
 }  // namespace
 
@@ -78,10 +92,15 @@ void BroadcastPlan::gather_elements(int k, const T* in, T* out, std::int64_t beg
   }
   const std::size_t last = axes - 1;
   const std::int64_t stride = strides_[last][u];
+  // Whole runs of the last axis that one walk along the axis before it lays out: elements side by side that are repeated, or
+  // one row of them again and again.
+  const bool walks = axes > 1 && (stride == 0 ? strides_[last - 1][u] == 1 : strides_[last - 1][u] == 0);
   for (const T* const end = out + n; out < end;) {
-    const std::int64_t run = std::min<std::int64_t>(sizes_[last] - at[last], end - out);
-    for (std::int64_t i = 0; i < run; ++i) out[i] = in[offset + i * stride];
-    out += run;
+    std::int64_t run = std::min<std::int64_t>(sizes_[last] - at[last], end - out), runs = 1;
+    if (walks && run == sizes_[last]) runs = std::min<std::int64_t>(sizes_[last - 1] - at[last - 1], (end - out) / run);
+    lay_out(in + offset, out, runs, run, stride == 0);
+    out += runs * run;
+    if (runs > 1) at[last - 1] += runs - 1, offset += (runs - 1) * strides_[last - 1][u];
     at[last] += run;
     offset += run * stride;
     for (std::size_t axis = last; axis > 0 && at[axis] == sizes_[axis]; --axis) {
@@ -90,6 +109,17 @@ void BroadcastPlan::gather_elements(int k, const T* in, T* out, std::int64_t beg
       ++at[axis - 1];
     }
   }
+}
+
+const void* BroadcastPlan::in_place(const void* in, std::int64_t begin, std::int64_t n) const {
+  const std::int64_t row = sizes_.back();
+  if (strides_.back()[0] != 1 || begin % row + n > row) return nullptr;
+  std::int64_t offset = begin % row, rest = begin / row;
+  for (std::size_t axis = sizes_.size() - 1; axis-- > 0;) {
+    offset += rest % sizes_[axis] * strides_[axis][0];
+    rest /= sizes_[axis];
+  }
+  return static_cast<const char*>(in) + static_cast<std::size_t>(offset) * bytes_[0];
 }
 
 void BroadcastPlan::run(PointwiseTile tile, const void* const* in, char* out, std::size_t out_bytes, std::int64_t begin,
@@ -125,7 +155,7 @@ void BroadcastPlan::run_rows(PointwiseTile tile, const void* const* in, char* ou
 
 void BroadcastPlan::run_gathered(PointwiseTile tile, const void* const* in, char* out, std::size_t out_bytes,
                                  std::int64_t begin, std::int64_t end) const {
-  alignas(kAlignment) char buffer[kMostOperands][kGathered * sizeof(double)];
+  alignas(kAlignment) char buffer[kMostOperands][kGathered * sizeof(double) + kRunSlack];
   for (std::int64_t position = begin; position < end; position += kGathered) {
     const std::int64_t run = std::min(kGathered, end - position);
     std::array<const void*, kMostOperands> at{};

@@ -27,8 +27,14 @@ class BroadcastPlan {
   void run(PointwiseTile tile, const void* const* in, char* out, std::size_t out_bytes, std::int64_t begin,
            std::int64_t end) const;
 
-  // What operand k broadcasts to at positions [begin, begin + n) of the result, laid out side by side.
+  // What operand k broadcasts to at positions [begin, begin + n) of the result, laid out side by side. May write up to
+  // kRunSlack bytes beyond.
   void gather(int k, const void* in, void* to, std::int64_t begin, std::int64_t n) const;
+
+  // The same where it lies side by side in the operand's own memory; else null. Of a plan for this operand alone.
+  const void* in_place(const void* in, std::int64_t begin, std::int64_t n) const;
+  // Positions after which what gather lays out repeats itself. Of a plan for one operand alone.
+  std::int64_t period() const { return strides_.front()[0] == 0 ? count_ / sizes_.front() : count_; }
 
  private:
   using Strides = std::array<std::int64_t, kMostOperands>;

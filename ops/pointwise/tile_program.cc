@@ -13,6 +13,8 @@ constexpr std::size_t kMostSlots = 320, kMostInputs = 24;
 constexpr std::int64_t kShortRow = 64;
 // Elements of a tile: enough to pay for its steps' calls, few enough that all it touches fits the first-level cache.
 constexpr std::int64_t kLeastTile = 128, kMostTile = 1024;
+// Of a piece: the longer, the more of what is reduced comes at once.
+constexpr std::int64_t kMostPiece = 4096;
 constexpr std::size_t kTileBytes = 32 * 1024;
 // Of temporaries and gathered operands, on the stack.
 constexpr std::size_t kMostBufferBytes = 96 * 1024;
@@ -79,35 +81,39 @@ struct TileProgram::Frame {
   std::array<bool, kMostSlots> scalar;
   std::array<const char*, kMostInputs> input;  // their beginnings
   std::array<char*, kMostSlots> result;
+  struct LaidOut {
+    std::int64_t phase = -1, n = 0;  // where in its period it begins, and how much there is
+  };
+  std::array<LaidOut, kMostInputs> laid_out;
   alignas(kAlignment) char buffers[kMostBufferBytes];
 };
 
-TileProgram::TileProgram(const Sizes& result, std::span<const TensorView> inputs, std::vector<TileStep> steps)
+TileProgram::TileProgram(const Sizes& result, std::span<const TensorView> inputs, std::vector<TileStep> steps, Results results)
     : result_(result),
       inputs_(inputs.begin(), inputs.end()),
       steps_(std::move(steps)),
       count_(element_count(result)),
       axes_(result, inputs, false),
-      column_axes_(result, inputs, true) {
+      column_axes_(result, inputs, true),
+      in_pieces_(results == Results::kPieces) {
   GRAPHRUN_CHECK(inputs.size() <= kMostInputs, "TileProgram: too many inputs");
-  int cost = 0;
   for (const TileStep& s : steps_) {
     GRAPHRUN_CHECK(s.tile != nullptr, "TileProgram: a step without a tile");
     results_ = std::max(results_, static_cast<std::size_t>(s.result + 1));
-    cost += s.cost;
+    cost_ += s.cost;
   }
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     whole_.push_back(inputs[k].count() == count_);
     scalar_.push_back(inputs[k].count() == 1);
   }
-  gathers_ = axes_.sizes.size() > 1 && axes_.inner() < kShortRow;
+  gathers_ = in_pieces_ || (axes_.sizes.size() > 1 && axes_.inner() < kShortRow);
   for (std::size_t k = 0; gathers_ && k < inputs.size(); ++k) plans_.emplace_back(result, inputs.subspan(k, 1));
   allocate_slots();
   choose_tile();
   // A stream of a whole tensor costs about what four additions do.
-  for (bool whole : whole_) cost += whole ? kStreamCost : 0;
-  cost += kStreamCost * static_cast<int>(results_);
-  grain_ = count_ * cost < kLeastShared ? std::max<std::int64_t>(count_, 1) : round_up(kLeastShare / cost + 1, 64);
+  for (bool whole : whole_) cost_ += whole ? kStreamCost : 0;
+  if (!in_pieces_) cost_ += kStreamCost * static_cast<int>(results_);
+  grain_ = count_ * cost_ < kLeastShared ? std::max<std::int64_t>(count_, 1) : round_up(kLeastShare / cost_ + 1, 64);
 }
 
 // Each temporary gets a buffer from its step to its last reader. What a step reads for the last time it may write over where
@@ -164,13 +170,12 @@ void TileProgram::allocate_slots() {
 void TileProgram::choose_tile() {
   for (const TileStep& s : steps_) width_ = std::max(width_, size_of(s.dtype));
   for (const TensorView& v : inputs_) width_ = std::max(width_, size_of(v.dtype));
-  std::size_t gathered = 0;
-  for (std::size_t k = 0; k < inputs_.size(); ++k) gathered += gathers_ && !whole_[k] && !scalar_[k];
-  const std::size_t touched = buffers_ + inputs_.size() + results_;
-  tile_ = static_cast<std::int64_t>(kTileBytes / (touched * width_)) / 64 * 64;
-  tile_ = std::clamp(tile_, kLeastTile, kMostTile);
-  GRAPHRUN_CHECK((buffers_ + gathered) * width_ * static_cast<std::size_t>(tile_) <= kMostBufferBytes,
-                 "TileProgram: too many temporaries");
+  std::size_t own = buffers_ + (in_pieces_ ? results_ : 0);  // pieces of memory that the frame has
+  for (std::size_t k = 0; k < inputs_.size(); ++k) own += gathers_ && !whole_[k] && !scalar_[k];
+  const std::size_t touched = buffers_ + inputs_.size() + results_, most = kMostBufferBytes - own * kRunSlack;
+  tile_ = static_cast<std::int64_t>(std::min(kTileBytes / touched, most / std::max<std::size_t>(own, 1)) / width_) / 64 * 64;
+  tile_ = std::clamp(tile_, kLeastTile, in_pieces_ ? kMostPiece : kMostTile);
+  GRAPHRUN_CHECK(own * laid_out_bytes() <= kMostBufferBytes, "TileProgram: too many temporaries");
 }
 
 // What is the same in every tile. `axes` null: operands are gathered.
@@ -180,11 +185,13 @@ void TileProgram::begin_frame(Frame& f, const KernelContext& c, const TileAxes* 
     f.input[k] = static_cast<const char*>(c.inputs[k].data);
     f.scalar[slot] = axes ? axes->strides.back()[k] == 0 : bool{scalar_[k]};
   }
-  for (std::size_t r = 0; r < results_; ++r) f.result[r] = static_cast<char*>(c.outputs[r].data);
+  for (std::size_t r = 0; r < results_; ++r) {
+    f.result[r] = in_pieces_ ? f.buffers + (buffers_ + r) * buffer_bytes() : static_cast<char*>(c.outputs[r].data);
+  }
   const std::size_t rest = inputs_.size() + results_ + buffers_ + numbers_.size();
   std::fill(f.scalar.begin() + static_cast<std::ptrdiff_t>(slot), f.scalar.begin() + static_cast<std::ptrdiff_t>(rest), false);
   slot += results_;
-  for (std::size_t b = 0; b < buffers_; ++b) f.at[slot++] = f.buffers + b * width_ * static_cast<std::size_t>(tile_);
+  for (std::size_t b = 0; b < buffers_; ++b) f.at[slot++] = f.buffers + b * buffer_bytes();
   for (const auto& number : numbers_) f.scalar[slot] = true, f.at[slot++] = number.data();
 }
 
@@ -236,22 +243,50 @@ void TileProgram::run_rows(Frame& f, const TileAxes& axes, std::int64_t first_ro
   }
 }
 
+// Operands at [position, position + n) of the result: where they lie, or laid out side by side. What is repeated is laid out
+// once where pieces begin at the same place of it.
+void TileProgram::lay_out_inputs(Frame& f, std::int64_t position, std::int64_t n) const {
+  char* buffer = f.buffers + (buffers_ + (in_pieces_ ? results_ : 0)) * buffer_bytes();
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    if (scalar_[k]) {
+      f.at[k] = f.input[k];
+    } else if (whole_[k]) {
+      f.at[k] = f.input[k] + static_cast<std::size_t>(position) * size_of(inputs_[k].dtype);
+    } else {
+      const std::int64_t phase = position % plans_[k].period();
+      if (const void* there = plans_[k].in_place(f.input[k], position, n)) {
+        f.at[k] = there;
+      } else {
+        if (f.laid_out[k].phase != phase || f.laid_out[k].n < n) plans_[k].gather(0, f.input[k], buffer, position, n);
+        f.laid_out[k] = {phase, std::max(n, f.laid_out[k].phase == phase ? f.laid_out[k].n : 0)};
+        f.at[k] = buffer;
+      }
+      buffer += laid_out_bytes();
+    }
+  }
+}
+
 void TileProgram::run_gathered(Frame& f, std::int64_t begin, std::int64_t end) const {
   for (std::int64_t position = begin; position < end; position += tile_) {
     const std::int64_t n = std::min(tile_, end - position);
-    char* buffer = f.buffers + buffers_ * width_ * static_cast<std::size_t>(tile_);
-    for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      if (scalar_[k]) {
-        f.at[k] = f.input[k];
-      } else if (whole_[k]) {
-        f.at[k] = f.input[k] + static_cast<std::size_t>(position) * size_of(inputs_[k].dtype);
-      } else {
-        plans_[k].gather(0, f.input[k], buffer, position, n);
-        f.at[k] = buffer;
-        buffer += width_ * static_cast<std::size_t>(tile_);
-      }
-    }
+    lay_out_inputs(f, position, n);
     run_tile(f, position, static_cast<std::size_t>(n));
+  }
+}
+
+void TileProgram::run_pieces(const KernelContext& c, std::int64_t begin, std::int64_t end, std::int64_t piece,
+                             PieceReader& reader) const {
+  if (begin >= end) return;
+  GRAPHRUN_CHECK(in_pieces_ && piece <= tile_, "TileProgram: no piece may be longer than a tile");
+  Frame f;
+  begin_frame(f, c, nullptr);
+  std::array<const void*, kMostSlots> results;
+  for (std::size_t r = 0; r < results_; ++r) results[r] = f.result[r];
+  for (std::int64_t position = begin; position < end; position += piece) {
+    const std::int64_t n = std::min(piece, end - position);
+    lay_out_inputs(f, position, n);
+    run_tile(f, 0, static_cast<std::size_t>(n));
+    reader.read({results.data(), results_}, position, n);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ops/pointwise/broadcast.h"
+#include "ops/pointwise/runs.h"
 #include "ops/pointwise/tiles.h"
 #include "runtime/kernel.h"
 
@@ -41,19 +42,36 @@ struct TileAxes {
   std::int64_t inner() const { return sizes.back(); }
 };
 
+// Takes a program's results piece by piece: elements [begin, begin + n) of each, in memory that lasts until the next piece.
+class PieceReader {
+ public:
+  virtual void read(std::span<const void* const> results, std::int64_t begin, std::int64_t n) = 0;
+
+ protected:
+  ~PieceReader() = default;
+};
+
 class TileProgram {
  public:
+  // Where the results go: to the kernel's results, or piece by piece to whoever runs the program.
+  enum class Results : std::uint8_t { kWhole, kPieces };
+
   // Inputs whose sizes broadcast to `result`, the sizes of every step. Made when a kernel is bound.
-  TileProgram(const Sizes& result, std::span<const TensorView> inputs, std::vector<TileStep> steps);
+  TileProgram(const Sizes& result, std::span<const TensorView> inputs, std::vector<TileStep> steps,
+              Results results = Results::kWhole);
 
   // Elements [begin, end) of all results. A result may be the memory of an input of the result's sizes and element size that no
   // step after the result's own reads.
   void run(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
   // Columns [begin, end) of all rows.
   void run_columns(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
+  // Of a program made for it: elements [begin, end) of all results in pieces of `piece`, at most tile() of them.
+  void run_pieces(const KernelContext& c, std::int64_t begin, std::int64_t end, std::int64_t piece, PieceReader& reader) const;
 
   std::int64_t count() const { return count_; }
   std::int64_t grain() const { return grain_; }  // elements that a thread should have at least
+  std::int64_t tile() const { return tile_; }
+  int cost() const { return cost_; }  // of an element, in additions
 
   // The program shared by columns; null where its results are scalars.
   static std::shared_ptr<const ColumnKernel> by_columns(std::shared_ptr<const TileProgram> program);
@@ -71,6 +89,9 @@ class TileProgram {
   void run_rows(Frame& f, const TileAxes& axes, std::int64_t first_row, std::int64_t end_row, std::int64_t begin,
                 std::int64_t end) const;
   void run_gathered(Frame& f, std::int64_t begin, std::int64_t end) const;
+  void lay_out_inputs(Frame& f, std::int64_t position, std::int64_t n) const;
+  std::size_t buffer_bytes() const { return width_ * static_cast<std::size_t>(tile_); }
+  std::size_t laid_out_bytes() const { return buffer_bytes() + static_cast<std::size_t>(kRunSlack); }
   void run_tile(Frame& f, std::int64_t position, std::size_t n) const;
 
   Sizes result_;
@@ -81,11 +102,13 @@ class TileProgram {
   TileAxes axes_, column_axes_;
   std::vector<Slots> slots_;  // of each step
   std::vector<std::array<char, 8>> numbers_;
-  std::vector<bool> whole_, scalar_;     // by input
-  std::vector<BroadcastPlan> plans_;     // by input, where some are gathered
-  bool gathers_ = false;                 // rows are short: operands are laid out side by side first
+  std::vector<bool> whole_, scalar_;  // by input
+  std::vector<BroadcastPlan> plans_;  // by input, where some are gathered
+  const bool in_pieces_;
+  bool gathers_ = false;                 // operands are laid out side by side first: rows are short, or all is made in pieces
   std::size_t buffers_ = 0, width_ = 1;  // of temporaries and of what is gathered; bytes of the widest element
   std::int64_t tile_ = 0, grain_ = 0;
+  int cost_ = 0;
 };
 
 // A kernel of the program alone: shared by ranges of elements, or by columns.

@@ -1,0 +1,234 @@
+#include "compiler/passes/fuse_reductions.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "compiler/ir/op.h"
+#include "compiler/ir/readers.h"
+#include "compiler/ir/reduction_program.h"
+#include "compiler/passes/fuse_groups.h"
+#include "compiler/passes/rewrite.h"
+
+namespace graphrun {
+namespace {
+
+using ir::Graph;
+using ir::kNone;
+using ir::Node;
+using ir::PointwiseProgram;
+using ir::ReductionProgram;
+using ir::ValueId;
+using Index = std::size_t;
+
+// Neighbouring axes [first, last).
+struct Axes {
+  std::int64_t first = 0, last = 0;
+  friend bool operator==(const Axes&, const Axes&) = default;
+};
+
+// Of a reduction node that may be fused: which axes go, and by which of a program's reductions.
+struct Reduction {
+  std::string fold;
+  Axes axes;
+};
+
+// Axes that summing x to `shape` takes away or makes 1, where they are neighbours.
+std::optional<Axes> summed_axes(const Shape& x, const Shape& shape) {
+  const auto added = static_cast<std::int64_t>(x.size() - shape.size());
+  std::optional<Axes> axes;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(x.size()); ++i) {
+    const bool goes = i < added || shape[static_cast<Index>(i - added)] != x[static_cast<Index>(i)];
+    if (!goes) continue;
+    if (axes && axes->last != i) return std::nullopt;
+    axes = axes ? Axes{axes->first, i + 1} : Axes{i, i + 1};
+  }
+  return axes;
+}
+
+std::optional<Axes> given_axes(const Node& node, std::size_t rank) {
+  const auto r = static_cast<std::int64_t>(rank);
+  const Attribute& given = node.attributes.all().find("axis")->second;
+  std::vector<std::int64_t> axes;
+  if (const auto* one = std::get_if<std::int64_t>(&given)) {
+    axes = {*one};
+  } else {
+    axes = std::get<std::vector<std::int64_t>>(given);
+  }
+  if (axes.empty()) return r == 0 ? std::nullopt : std::optional<Axes>(Axes{0, r});
+  for (std::int64_t& axis : axes) axis = axis < 0 ? axis + r : axis;
+  const auto [least, most] = std::minmax_element(axes.begin(), axes.end());
+  return Axes{*least, *most + 1};
+}
+
+std::optional<Reduction> reduction_of(const Graph& graph, const Node& node) {
+  const bool to_shape = node.op->name == "sum_to";
+  if (!to_shape && !ir::is_fold(node.op->name)) return std::nullopt;
+  if (node.inputs.size() > 1 && node.inputs[1] != kNone) return std::nullopt;  // lengths
+  const ir::TensorType& x = graph.type(node.inputs[0]);
+  if (x.type != Type::kFloat) return std::nullopt;
+  const std::optional<Axes> axes =
+      to_shape ? summed_axes(x.shape, node.attributes.shape("shape")) : given_axes(node, x.shape.size());
+  if (!axes) return std::nullopt;
+  return Reduction{to_shape ? "sum" : node.op->name, *axes};
+}
+
+// A pointwise node as the program that it is, and what the program reads.
+struct Work {
+  PointwiseProgram program;
+  std::vector<ValueId> inputs;
+};
+
+Work work_of(const Graph& graph, const Node& node) {
+  if (node.op->name == "fused") return {ir::parse_program(node.attributes.string("code")), node.inputs};
+  Work work;
+  PointwiseProgram::Instruction made;
+  made.op = node.op;
+  if (!node.op->pointwise) made.to = graph.type(node.outputs[0]).type;
+  for (ValueId v : node.inputs) {
+    if (is_program_number(graph, v)) {
+      const Node& constant = graph.nodes[static_cast<Index>(graph.value(v).node)];
+      made.operands.push_back(PointwiseProgram::Operand::constant(constant.attributes.number("value"), graph.type(v).type));
+      continue;
+    }
+    auto at = std::find(work.inputs.begin(), work.inputs.end(), v);
+    if (at == work.inputs.end()) at = work.inputs.insert(at, v);
+    made.operands.push_back(PointwiseProgram::Operand::input(static_cast<Index>(at - work.inputs.begin())));
+  }
+  work.program.instructions.push_back(std::move(made));
+  work.program.results.push_back(0);
+  return work;
+}
+
+// A pointwise node with the reductions that read it.
+struct Edge {
+  std::vector<Index> readers;  // in order
+  Axes axes;
+};
+
+class EdgeFuser {
+ public:
+  explicit EdgeFuser(Graph& graph) : graph_(graph), readers_(graph), at_end_(read_at_end(graph)) {}
+
+  bool run() {
+    std::map<Index, Index> work_of_first;  // by a group's first reduction: its work
+    std::vector<char> goes(graph_.nodes.size(), 0);
+    std::map<Index, Edge> edges;
+    for (Index n = 0; n < graph_.nodes.size(); ++n) {
+      std::optional<Edge> edge = edge_of(graph_.nodes[n]);
+      if (!edge) continue;
+      goes[n] = 1;
+      for (Index r : edge->readers) goes[r] = 1;
+      work_of_first[edge->readers.front()] = n;
+      edges.emplace(n, std::move(*edge));
+    }
+    if (edges.empty()) return false;
+    drop_numbers(goes);
+    std::map<Index, std::pair<Work, std::vector<Reduction>>> made;  // while the graph is whole
+    for (const auto& [n, edge] : edges) {
+      std::vector<Reduction> reductions;
+      for (Index r : edge.readers) reductions.push_back(*reduction_of(graph_, graph_.nodes[r]));
+      made.emplace(n, std::pair(work_of(graph_, graph_.nodes[n]), std::move(reductions)));
+    }
+    const std::vector<ir::Value> values = graph_.values;
+    Rebuild rebuild(graph_);
+    std::vector<Node>& old = rebuild.old_nodes();
+    for (Index n = 0; n < goes.size(); ++n) {
+      if (!goes[n]) {
+        rebuild.keep(std::move(old[n]));
+      } else if (const auto first = work_of_first.find(n); first != work_of_first.end()) {
+        const auto& [work, reductions] = made.at(first->second);
+        emit(rebuild, values, old[first->second], edges.at(first->second), work, reductions);
+      }
+    }
+    rebuild.finish();
+    return true;
+  }
+
+ private:
+  std::optional<Edge> edge_of(const Node& node) const {
+    const bool fused = node.op->name == "fused";
+    if (!fused && !ir::is_program_op(*node.op)) return std::nullopt;
+    Edge edge;
+    for (ValueId v : node.outputs) {
+      if (at_end_[static_cast<Index>(v)] || readers_.of(v).empty()) return std::nullopt;
+      for (std::int32_t r : readers_.of(v)) {
+        const std::optional<Reduction> reduction = reduction_of(graph_, graph_.nodes[static_cast<Index>(r)]);
+        if (!reduction || (!edge.readers.empty() && !(reduction->axes == edge.axes))) return std::nullopt;
+        edge.axes = reduction->axes;
+        edge.readers.push_back(static_cast<Index>(r));
+      }
+    }
+    std::sort(edge.readers.begin(), edge.readers.end());
+    return fits(node, edge) ? std::optional<Edge>(std::move(edge)) : std::nullopt;
+  }
+
+  // Numbers that stand in the code of all their readers from now on.
+  void drop_numbers(std::vector<char>& goes) const {
+    for (Index n = 0; n < goes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      if (node.outputs.size() != 1 || at_end_[static_cast<Index>(node.outputs[0])]) continue;
+      const auto readers = readers_.of(node.outputs[0]);
+      const bool all_go =
+          std::all_of(readers.begin(), readers.end(), [&](std::int32_t r) { return goes[static_cast<Index>(r)] != 0; });
+      if (is_program_number(graph_, node.outputs[0]) && !readers.empty() && all_go) goes[n] = 1;
+    }
+  }
+
+  // Whether a program holds it, and has an operand that tells which float FLOAT is.
+  bool fits(const Node& node, const Edge& edge) const {
+    const Work work = work_of(graph_, node);
+    const bool tells_float =
+        std::any_of(work.inputs.begin(), work.inputs.end(), [&](ValueId v) { return graph_.type(v).type == Type::kFloat; });
+    return tells_float && edge.readers.size() <= PointwiseProgram::kMostResults &&
+           work.inputs.size() + work.program.instructions.size() + node.outputs.size() <= ReductionProgram::kMostPieces;
+  }
+
+  static void emit(Rebuild& rebuild, const std::vector<ir::Value>& values, const Node& pointwise, const Edge& edge,
+                   const Work& work, const std::vector<Reduction>& reductions) {
+    ReductionProgram code{work.program, {}};
+    std::vector<ValueId> inputs, wanted;
+    for (ValueId v : work.inputs) inputs.push_back(rebuild.of(v));
+    for (Index i = 0; i < edge.readers.size(); ++i) {
+      const Node& reduction = rebuild.old_nodes()[edge.readers[i]];
+      const auto result = std::find(pointwise.outputs.begin(), pointwise.outputs.end(), reduction.inputs[0]);
+      code.folds.push_back({reductions[i].fold, static_cast<Index>(result - pointwise.outputs.begin())});
+      wanted.push_back(reduction.outputs[0]);
+    }
+    std::vector<std::int64_t> axes;
+    for (std::int64_t axis = edge.axes.first; axis < edge.axes.last; ++axis) axes.push_back(axis);
+    ir::Builder& b = rebuild.builder();
+    b.set_location(rebuild.old_nodes()[edge.readers.front()].at);
+    b.set_name("fused");
+    const std::vector<ValueId> results = b.ops("fused_reduction", std::move(inputs), {{"axis", axes}, {"code", print(code)}});
+    for (Index i = 0; i < wanted.size(); ++i) {
+      ValueId result = results[i];
+      // Axes of size 1 that stay.
+      const Shape& shape = values[static_cast<Index>(wanted[i])].type.shape;
+      if (b.graph().type(result).shape != shape) result = b.op("reshape", {result}, {{"shape", Shape(shape)}});
+      rebuild.replace(wanted[i], result);
+    }
+  }
+
+  Graph& graph_;
+  const ir::Readers readers_;
+  const std::vector<bool> at_end_;
+};
+
+bool fuse_reductions_in(Graph& graph) {
+  bool changed = false;
+  for (Node& node : graph.nodes) {
+    for (Graph& region : node.regions) changed = fuse_reductions_in(region) || changed;
+  }
+  return EdgeFuser(graph).run() || changed;
+}
+
+}  // namespace
+
+PassResult fuse_reductions(Graph graph) {
+  const bool changed = fuse_reductions_in(graph);
+  return {std::move(graph), changed};
+}
+
+}  // namespace graphrun

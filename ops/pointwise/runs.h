@@ -1,0 +1,19 @@
+// What broadcasting repeats, laid out side by side, vectorised: the short rows of a narrow tensor would otherwise cost more to
+// put together than to compute with.
+#pragma once
+
+#include <cstdint>
+
+namespace graphrun {
+
+// How far beyond its end either may write: a register.
+inline constexpr std::int64_t kRunSlack = 64;  // bytes
+
+// out[r * length + i] = in[r] for r < runs, i < length. Elements of 4 or 8 bytes.
+void spread_runs(const std::uint32_t* in, std::uint32_t* out, std::int64_t runs, std::int64_t length);
+void spread_runs(const std::uint64_t* in, std::uint64_t* out, std::int64_t runs, std::int64_t length);
+// out[r * length + i] = in[i] for r < runs, i < length.
+void repeat_run(const std::uint32_t* in, std::uint32_t* out, std::int64_t runs, std::int64_t length);
+void repeat_run(const std::uint64_t* in, std::uint64_t* out, std::int64_t runs, std::int64_t length);
+
+}  // namespace graphrun

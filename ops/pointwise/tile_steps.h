@@ -1,0 +1,16 @@
+// From a pointwise program, as a node carries it, to the steps of its kernel.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ir/pointwise_program.h"
+#include "ops/pointwise/tile_program.h"
+#include "runtime/kernel.h"
+
+namespace graphrun {
+
+// The program's instructions for the operands of the request; FLOAT is the float of an operand, or of a result where no operand
+// has one.
+std::vector<TileStep> tile_steps(const ir::PointwiseProgram& program, const KernelRequest& request);
+
+}  // namespace graphrun

@@ -1,0 +1,91 @@
+// fused_reduction: pointwise work reduced as it is made, without a tensor of its shape. The pass `fuse_reductions` makes it.
+#include <algorithm>
+#include <memory>
+
+#include "compiler/ir/reduction_program.h"
+#include "ops/pointwise/tile_steps.h"
+#include "ops/reduce/piecewise.h"
+#include "ops/reduce/reduction.h"
+#include "ops/schema.h"
+
+namespace graphrun {
+namespace {
+
+using ir::ReductionProgram;
+
+// The shape of the pointwise work: that of all operands broadcast together.
+Shape shape_of_work(const ir::InferContext& c) {
+  Shape shape;
+  for (const ir::TensorType* type : c.inputs) {
+    const std::optional<Shape> both = broadcast(shape, type->shape);
+    GRAPHRUN_CHECK(both.has_value(), "fused_reduction: shapes do not fit: " + str(shape) + " and " + str(type->shape));
+    shape = *both;
+  }
+  return shape;
+}
+
+void infer(ir::InferContext& c) {
+  const ReductionProgram code = ir::parse_reduction_program(c.attributes->string("code"));
+  GRAPHRUN_CHECK(code.program.inputs() == c.inputs.size(), "fused_reduction: the code reads " +
+                                                               std::to_string(code.program.inputs()) +
+                                                               " inputs, the node has " + std::to_string(c.inputs.size()));
+  const Shape shape = shape_of_work(c);
+  std::vector<ir::TensorType> inputs;
+  bool tells_float = false;
+  for (const ir::TensorType* type : c.inputs) inputs.push_back(*type), tells_float |= type->type == Type::kFloat;
+  GRAPHRUN_CHECK(tells_float, "fused_reduction: no operand tells which float FLOAT is");
+  const std::vector<ir::TensorType> types = infer(code.program, inputs);
+  for (const ir::TensorType& type : types) {
+    GRAPHRUN_CHECK(type.shape == shape, "fused_reduction: found " + type.str() + ", all must be " + str(shape));
+  }
+  const AxisRange axes = reduced_axes(*c.op, *c.attributes, shape.size());
+  Shape left = shape;
+  left.erase(left.begin() + axes.first, left.begin() + axes.last);
+  for (const ReductionProgram::Fold& fold : code.folds) {
+    const ir::TensorType& reduced = types[code.program.results[fold.result]];
+    GRAPHRUN_CHECK(reduced.type == Type::kFloat, "fused_reduction: only FLOAT is reduced, found " + reduced.str());
+    c.outputs.push_back({ir::gives_position(fold.op) ? Type::kInt32 : Type::kFloat, left});
+  }
+}
+
+Sizes sizes_of_work(const KernelRequest& request) {
+  Sizes sizes;
+  for (const TensorView& input : request.inputs) {
+    if (input.sizes.size() > sizes.size()) sizes.insert(sizes.begin(), input.sizes.size() - sizes.size(), 1);
+    for (std::size_t from_end = 1; from_end <= input.sizes.size(); ++from_end) {
+      const std::int64_t size = input.sizes[input.sizes.size() - from_end];
+      if (size != 1) sizes[sizes.size() - from_end] = size;
+    }
+  }
+  return sizes;
+}
+
+Kernel bind(const KernelRequest& request) {
+  const ReductionProgram code = ir::parse_reduction_program(request.attributes->string("code"));
+  const Sizes sizes = sizes_of_work(request);
+  auto program = std::make_shared<const TileProgram>(sizes, request.inputs, tile_steps(code.program, request),
+                                                     TileProgram::Results::kPieces);
+  std::vector<PieceFold> folds;
+  for (const ReductionProgram::Fold& fold : code.folds) folds.push_back({fold_kind(fold.op), fold.result});
+  const bool doubles =
+      std::any_of(request.inputs.begin(), request.inputs.end(), [](const TensorView& v) { return v.dtype == DType::kFloat64; });
+  return piecewise_kernel(std::move(program), reduced_view(*request.attributes, sizes), std::move(folds),
+                          doubles ? DType::kFloat64 : DType::kFloat32);
+}
+
+REGISTER_OP("fused_reduction", "reduce")
+    .Doc(
+        "A program of pointwise ops over one shape, that of all inputs broadcast together, the results of which are reduced\n"
+        "along axes as they are made: sum, mean, max, min, logsumexp, argmax, argmin, by their own rules.\n"
+        "  fused_reduction(a, T; axis=(1), code=\"t0 = add(x0, x1); return max(t0), argmax(t0)\")")
+    .VariadicInput("x", "[...] of any type: x0, x1, … of the code")
+    .Required("code", AttributeKind::kString, "the instructions, and which reductions of them are results")
+    .Required("axis", AttributeKind::kInts, "the neighbouring axes that go")
+    .Output("y")
+    .Internal()
+    .NoGradient("made after differentiation")
+    .Shape(infer);
+REGISTER_KERNEL("fused_reduction", kCpu, bind);
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,313 @@
+#include "ops/reduce/piecewise.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include "ops/dispatch.h"
+#include "ops/reduce/fold_simd.h"
+#include "ops/reduce/position_simd.h"
+#include "runtime/threads.h"
+
+namespace graphrun {
+namespace {
+
+constexpr std::size_t kMostFolds = 32;
+// Work, in additions, that each thread should have, and what all of it is where waking others does not pay.
+constexpr std::int64_t kLeastShare = 65536, kLeastShared = 4 * kLeastShare;
+// A sum into few results over many rows is made in parts, so that threads can share it. How many depends on sizes alone: the
+// same bits for any number of threads.
+constexpr std::int64_t kMostParts = 16, kFewResults = 4096;
+
+bool is_sum(FoldKind kind) { return kind == FoldKind::kSum || kind == FoldKind::kMean; }
+bool is_position(FoldKind kind) { return kind == FoldKind::kArgMax || kind == FoldKind::kArgMin; }
+int cost_of(FoldKind kind) { return kind == FoldKind::kLogSumExp ? 12 : is_position(kind) ? 4 : 1; }
+
+template <class T>
+void reduce(FoldKind kind, const ReduceTask<T>& task) {
+  switch (kind) {
+    case FoldKind::kSum:
+    case FoldKind::kMean: sum_along(task); return;
+    case FoldKind::kMax: max_along(task); return;
+    case FoldKind::kMin: min_along(task); return;
+    case FoldKind::kLogSumExp: logsumexp_along(task); return;
+    case FoldKind::kArgMax: argmax_along(task); return;
+    case FoldKind::kArgMin: argmin_along(task); return;
+  }
+}
+
+// For the functions that join x with what there is.
+template <class T>
+ReduceTask<T> task_of_elements(const T* x, T* out, std::int64_t n) {
+  ReduceTask<T> task;
+  task.x = x, task.out = out, task.end = n;
+  return task;
+}
+
+template <class T>
+void join(FoldKind kind, const ReduceTask<T>& task) {
+  switch (kind) {
+    case FoldKind::kSum:
+    case FoldKind::kMean: sum_into(task); return;
+    case FoldKind::kMax: max_into(task); return;
+    case FoldKind::kMin: min_into(task); return;
+    case FoldKind::kLogSumExp: logsumexp_into(task); return;
+    case FoldKind::kArgMax:
+    case FoldKind::kArgMin: return;  // by their values: Chunks::join_positions
+  }
+}
+
+// How the work is cut into pieces: several slabs [n, inner] at once where they fit a tile, else rows of one, else pieces of a
+// row. A unit of work is a slab, or strip `width` of one, or a part of its rows.
+struct Cut {
+  AxisView view;
+  std::int64_t slabs = 0;        // in a piece; 0: a slab does not fit
+  std::int64_t rows = 0, width;  // of a piece of one slab
+  std::int64_t strips = 1;       // pieces across a row
+  std::int64_t parts = 1, part_rows = 0;
+
+  Cut(const AxisView& v, std::int64_t tile, bool only_sums) : view(v), width(v.inner) {
+    const std::int64_t slab = v.n * v.inner;
+    if (slab <= tile) {
+      slabs = slab == 0 ? 1 : tile / slab;
+      if (!only_sums || v.outer > 1 || slab == 0) return;
+    }
+    strips = (v.inner + tile - 1) / tile;
+    if (strips > 1) width = ((v.inner + strips - 1) / strips + 63) / 64 * 64;
+    strips = (v.inner + width - 1) / width;
+    slabs = 0;
+    rows = strips > 1 ? 1 : std::max<std::int64_t>(1, std::min(tile / v.inner, v.n));
+    part_rows = v.n;
+    const std::int64_t chunks = (v.n + rows - 1) / rows;
+    if (!only_sums || v.results() > kFewResults || chunks * rows * width < kLeastShare / 4) return;
+    parts = std::min(kMostParts, chunks);
+    part_rows = (chunks + parts - 1) / parts * rows;
+    parts = (v.n + part_rows - 1) / part_rows;
+  }
+  std::int64_t units() const { return slabs > 0 ? view.outer : view.outer * strips * parts; }
+  std::int64_t unit_count() const { return slabs > 0 ? view.n * view.inner : part_rows * width; }
+};
+
+class Piecewise {
+ public:
+  Piecewise(std::shared_ptr<const TileProgram> program, const AxisView& view, std::vector<PieceFold> folds)
+      : program_(std::move(program)),
+        folds_(std::move(folds)),
+        cut_(view, program_->tile(),
+             std::all_of(folds_.begin(), folds_.end(), [](const PieceFold& f) { return is_sum(f.kind); })) {
+    GRAPHRUN_CHECK(!folds_.empty() && folds_.size() <= kMostFolds, "fused_reduction: too many reductions");
+    std::int64_t cost = program_->cost();
+    for (const PieceFold& f : folds_) cost += cost_of(f.kind);
+    const std::int64_t unit = std::max<std::int64_t>(1, cut_.unit_count() * cost);
+    const bool small = unit * cut_.units() < kLeastShared;
+    grain_ = small ? std::max<std::int64_t>(1, cut_.units()) : (kLeastShare + unit - 1) / unit;
+  }
+
+  // Partial sums [fold, part, results]; the greatest values so far [fold, results] of positions.
+  std::size_t workspace(std::size_t element) const {
+    const bool keeps =
+        cut_.slabs == 0 &&
+        (cut_.parts > 1 || std::any_of(folds_.begin(), folds_.end(), [](const PieceFold& f) { return is_position(f.kind); }));
+    return keeps ? folds_.size() * static_cast<std::size_t>(cut_.parts * cut_.view.results()) * element : 0;
+  }
+
+  template <class T>
+  void run(const KernelContext& c) const {
+    if (cut_.view.results() == 0) return;
+    if (cut_.view.n == 0) return clear<T>(c);
+    parallel_ranges(cut_.units(), grain_, [&](std::int64_t begin, std::int64_t end) { run_units<T>(c, begin, end); });
+    for (std::size_t f = 0; f < folds_.size(); ++f) finish<T>(c, f);
+  }
+
+ private:
+  template <class T>
+  class Slabs;
+  template <class T>
+  class Chunks;
+
+  template <class T>
+  void run_units(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
+    const std::int64_t slab = cut_.view.n * cut_.view.inner;
+    if (cut_.slabs > 0) {
+      Slabs<T> reader(*this, c);
+      program_->run_pieces(c, begin * slab, end * slab, cut_.slabs * slab, reader);
+      return;
+    }
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      const std::int64_t part = unit % cut_.parts, strip = unit / cut_.parts % cut_.strips;
+      const std::int64_t outer = unit / cut_.parts / cut_.strips, column = strip * cut_.width;
+      const std::int64_t first = part * cut_.part_rows, last = std::min(first + cut_.part_rows, cut_.view.n);
+      Chunks<T> reader(*this, c, outer, column, part, first);
+      const std::int64_t row = cut_.view.inner, at = outer * slab;
+      if (cut_.strips == 1) {
+        program_->run_pieces(c, at + first * row, at + last * row, cut_.rows * row, reader);
+        continue;
+      }
+      const std::int64_t width = std::min(cut_.width, row - column);
+      for (std::int64_t a = first; a < last; ++a) {
+        program_->run_pieces(c, at + a * row + column, at + a * row + column + width, width, reader);
+      }
+    }
+  }
+
+  template <class T>
+  T* partial(const KernelContext& c, std::size_t f, std::int64_t part) const {
+    const std::int64_t results = cut_.view.results();
+    return static_cast<T*>(c.workspace) + (static_cast<std::int64_t>(f) * cut_.parts + part) * results;
+  }
+
+  // Adds up parts; divides means.
+  template <class T>
+  void finish(const KernelContext& c, std::size_t f) const {
+    if (!is_sum(folds_[f].kind)) return;
+    const std::int64_t results = cut_.view.results();
+    T* out = c.outputs[f].as<T>();
+    if (cut_.slabs == 0 && cut_.parts > 1) {
+      std::copy_n(partial<T>(c, f, 0), results, out);
+      for (std::int64_t part = 1; part < cut_.parts; ++part) {
+        sum_into(task_of_elements(partial<T>(c, f, part), out, results));
+      }
+    }
+    if (folds_[f].kind != FoldKind::kMean || cut_.view.n < 2) return;
+    for (std::int64_t r = 0; r < results; ++r) out[r] /= static_cast<T>(cut_.view.n);
+  }
+
+  // Over nothing.
+  template <class T>
+  void clear(const KernelContext& c) const {
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+      if (is_position(folds_[f].kind)) {
+        std::fill_n(c.outputs[f].as<std::int32_t>(), cut_.view.results(), 0);
+      } else {
+        std::fill_n(c.outputs[f].as<T>(), cut_.view.results(), T{0});
+      }
+    }
+  }
+
+  std::shared_ptr<const TileProgram> program_;
+  std::vector<PieceFold> folds_;
+  Cut cut_;
+  std::int64_t grain_ = 1;  // units
+};
+
+// Pieces of whole slabs: a piece's results are done with it.
+template <class T>
+class Piecewise::Slabs final : public PieceReader {
+ public:
+  Slabs(const Piecewise& p, const KernelContext& c) : p_(p), c_(c) {}
+
+  void read(std::span<const void* const> results, std::int64_t begin, std::int64_t n) override {
+    const AxisView& whole = p_.cut_.view;
+    const std::int64_t slab = whole.n * whole.inner, first = begin / slab * whole.inner;
+    const AxisView view{n / slab, whole.n, whole.inner};
+    for (std::size_t f = 0; f < p_.folds_.size(); ++f) {
+      const PieceFold& fold = p_.folds_[f];
+      ReduceTask<T> task = whole_task<T>(static_cast<const T*>(results[fold.result]), nullptr, view);
+      if (is_position(fold.kind)) {
+        task.positions = c_.outputs[f].as<std::int32_t>() + first;
+      } else {
+        task.out = c_.outputs[f].as<T>() + first;
+      }
+      reduce(fold.kind, task);
+    }
+  }
+
+ private:
+  const Piecewise& p_;
+  const KernelContext& c_;
+};
+
+// Pieces of one slab, from its row `row` on: each is reduced, and joined with what there is.
+template <class T>
+class Piecewise::Chunks final : public PieceReader {
+ public:
+  Chunks(const Piecewise& p, const KernelContext& c, std::int64_t outer, std::int64_t column, std::int64_t part,
+         std::int64_t row)
+      : p_(p), c_(c), result_(outer * p.cut_.view.inner + column), part_(part), row_(row) {}
+
+  void read(std::span<const void* const> results, std::int64_t, std::int64_t n) override {
+    const Cut& cut = p_.cut_;
+    const std::int64_t width = cut.strips == 1 ? cut.width : n, rows = n / width;
+    for (std::size_t f = 0; f < p_.folds_.size(); ++f) {
+      const PieceFold& fold = p_.folds_[f];
+      const T* x = static_cast<const T*>(results[fold.result]);
+      if (is_position(fold.kind)) {
+        read_positions(f, x, {1, rows, width});
+        continue;
+      }
+      T* to = (cut.parts > 1 ? p_.partial<T>(c_, f, part_) : c_.outputs[f].as<T>()) + result_;
+      if (first_ || rows > 1) {
+        reduce(fold.kind, whole_task<T>(x, first_ ? to : joined_, {1, rows, width}));
+        x = joined_;
+      }
+      if (!first_) join_numbers(f, x, to, width);
+      if (width == 1 && first_) total_[f] = static_cast<double>(*to);
+    }
+    first_ = false;
+    row_ += rows;
+  }
+
+ private:
+  // A long row is added up in double precision.
+  void join_numbers(std::size_t f, const T* x, T* to, std::int64_t width) {
+    const FoldKind kind = p_.folds_[f].kind;
+    if (width == 1 && is_sum(kind)) {
+      total_[f] += static_cast<double>(*x);
+      *to = static_cast<T>(total_[f]);
+      return;
+    }
+    join(kind, task_of_elements(x, to, width));
+  }
+
+  void read_positions(std::size_t f, const T* x, const AxisView& view) {
+    const FoldKind kind = p_.folds_[f].kind;
+    ReduceTask<T> task = whole_task<T>(x, nullptr, view);
+    std::int32_t* out = c_.outputs[f].as<std::int32_t>() + result_;
+    T* best = p_.partial<T>(c_, f, 0) + result_;
+    task.positions = positions_;
+    reduce(kind, task);
+    for (std::int64_t i = 0; i < view.inner; ++i) {
+      const T value = x[positions_[i] * view.inner + i];
+      const bool ahead = kind == FoldKind::kArgMax ? value > best[i] : value < best[i];
+      if (!first_ && !ahead && !(std::isnan(value) && !std::isnan(best[i]))) continue;
+      best[i] = value;
+      out[i] = static_cast<std::int32_t>(row_) + positions_[i];
+    }
+  }
+
+  static constexpr std::size_t kMostWidth = 4096;  // TileProgram's longest piece
+
+  const Piecewise& p_;
+  const KernelContext& c_;
+  const std::int64_t result_, part_;
+  std::int64_t row_;
+  bool first_ = true;
+  std::array<double, kMostFolds> total_{};
+  alignas(64) T joined_[kMostWidth];
+  std::int32_t positions_[kMostWidth];
+};
+
+}  // namespace
+
+FoldKind fold_kind(std::string_view op) {
+  if (op == "sum") return FoldKind::kSum;
+  if (op == "mean") return FoldKind::kMean;
+  if (op == "max") return FoldKind::kMax;
+  if (op == "min") return FoldKind::kMin;
+  if (op == "logsumexp") return FoldKind::kLogSumExp;
+  if (op == "argmax") return FoldKind::kArgMax;
+  if (op == "argmin") return FoldKind::kArgMin;
+  throw InternalError("fused_reduction: no reduction '" + std::string(op) + "'");
+}
+
+Kernel piecewise_kernel(std::shared_ptr<const TileProgram> program, const AxisView& view, std::vector<PieceFold> folds,
+                        DType dtype) {
+  return with_float(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const auto work = std::make_shared<const Piecewise>(std::move(program), view, std::move(folds));
+    return Kernel{[work](const KernelContext& c) { work->run<T>(c); }, work->workspace(sizeof(T))};
+  });
+}
+
+}  // namespace graphrun

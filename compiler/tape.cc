@@ -1,8 +1,7 @@
 #include "compiler/tape.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
+#include <vector>
 
 #include "compiler/ir/op.h"
 
@@ -38,6 +37,23 @@ using ir::kNone;
 using ir::Node;
 using ir::ScanLayout;
 using ir::ValueId;
+
+namespace {
+
+// Whether `a` has more elements than `b`, whatever the batch's sizes, and none smaller: b's sizes are some of a's.
+bool is_larger(const ir::TensorType& a, const ir::TensorType& b) {
+  if (a.type != b.type) return false;
+  std::vector<Dim> left = a.shape;
+  for (const Dim& d : b.shape) {
+    if (d == Dim(1)) continue;
+    const auto at = std::find(left.begin(), left.end(), d);
+    if (at == left.end()) return false;
+    left.erase(at);
+  }
+  return std::any_of(left.begin(), left.end(), [](const Dim& d) { return d != Dim(1); });
+}
+
+}  // namespace
 
 Recomputable::Recomputable(const Graph& body, std::size_t nodes, const ScanLayout& layout) : is_(body.values.size(), 0) {
   for (std::size_t i = layout.invariant_begin(); i < body.inputs.size(); ++i) {
@@ -95,19 +111,30 @@ void Sources::collect(ValueId root, std::set<ValueId>& sources) {
   }
 }
 
-// Of every shape there must not be more to keep than before, and all in all a third less of what is made again: sigmoids take
-// time too.
+// Everything new must take the place of a result at least as large, and of what is as large as before a third less is kept
+// than is made again: sigmoids take time too. What is smaller than its results (scores of all pairs of labels are made of two
+// labels' scores) is always less to keep.
 bool Sources::is_worth_it(const std::set<ValueId>& kept, const std::set<ValueId>& results, const std::set<ValueId>& all) const {
-  std::map<std::string, int> more;
-  int added = 0;
-  for (ValueId v : results) --more[body_.type(v).str()];
+  std::vector<ir::TensorType> freed;
+  for (ValueId v : results) freed.push_back(body_.type(v));
+  std::vector<ir::TensorType> smaller;
+  int equal = 0;
   for (ValueId v : all) {
     if (kept.count(v) != 0 || !is_on_state(v)) continue;
-    ++more[body_.type(v).str()];
-    ++added;
+    const auto same = std::find(freed.begin(), freed.end(), body_.type(v));
+    if (same == freed.end()) {
+      smaller.push_back(body_.type(v));
+    } else {
+      freed.erase(same);
+      ++equal;
+    }
   }
-  const bool none_grows = std::all_of(more.begin(), more.end(), [](const auto& shape) { return shape.second <= 0; });
-  return none_grows && 3 * added <= 2 * static_cast<int>(results.size());
+  for (const ir::TensorType& type : smaller) {
+    const auto larger = std::find_if(freed.begin(), freed.end(), [&](const ir::TensorType& f) { return is_larger(f, type); });
+    if (larger == freed.end()) return false;
+    freed.erase(larger);
+  }
+  return 3 * equal <= 2 * static_cast<int>(results.size());
 }
 
 }  // namespace graphrun

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "compiler/ir/op.h"
 #include "compiler/passes/around_scan.h"
+#include "compiler/passes/remake.h"
 #include "compiler/passes/rewrite.h"
 
 namespace graphrun {
@@ -102,8 +104,9 @@ class Sinking {
     Graph& body = scan_.regions[0];
     for (std::size_t i = l.each_begin(); i < l.invariant_begin(); ++i) outside_[body.inputs[i].value] = scan_.inputs[i];
     for (std::size_t k = l.states; k < body.outputs.size(); ++k) outside_.emplace(body.outputs[k].value, scan_.outputs[k]);
+    const BodyDependence dependence = dependence_in_body(scan_);
     for (const Accumulation& a : all) {
-      for (ValueId v : a.go) hand_out(v);
+      for (ValueId v : a.go) hand_out(v, dependence);
     }
     for (const Accumulation& a : all) {
       ir::Builder inside(body);
@@ -114,6 +117,7 @@ class Sinking {
     const std::vector<ValueId> outputs = scan_.outputs;
     const Node scan = scan_;  // the body is read below
     r_.keep(std::move(scan_));
+    make_again(scan);
     for (const Accumulation& a : all) {
       // The end's name goes to the whole sum, so what the loop still adds up has another.
       ir::Builder& b = r_.builder();
@@ -141,17 +145,44 @@ class Sinking {
 
   const Node& term(const Graph& body, ValueId v) const { return body.nodes[static_cast<std::size_t>(body.value(v).node)]; }
 
-  // What a term reads becomes results of the scan, where it is none yet.
-  void hand_out(ValueId v) {
+  // What a term reads becomes results of the scan, where it is none yet. A reduction's operand is made again behind the loop
+  // where that asks for less: fused with it, it never lies in memory.
+  void hand_out(ValueId v, const BodyDependence& dependence) {
+    const Node& node = term(scan_.regions[0], v);
+    const std::vector<ValueId> reads = node.inputs;
+    const bool reduces = node.op->family == "reduce";
+    for (ValueId x : reads) {
+      if (x == kNone || outside_.count(x) != 0 || again_.count(x) != 0) continue;
+      std::optional<Remake> again = reduces ? remake_of(scan_, dependence, x) : std::nullopt;
+      if (!again) {
+        stack(x);
+        continue;
+      }
+      for (ValueId source : again->sources) stack(source);
+      again_.emplace(x, std::move(*again));
+    }
+  }
+
+  void stack(ValueId x) {
+    if (outside_.count(x) != 0) return;
     Graph& body = scan_.regions[0];
-    for (ValueId x : term(body, v).inputs) {
-      if (x == kNone || outside_.count(x) != 0) continue;
-      ir::TensorType type = body.type(x);
-      type.shape.insert(type.shape.begin(), steps_);
-      body.outputs.push_back({body.value(x).name, x});
-      const ValueId stack = r_.builder().value(body.value(x).name, std::move(type));
-      scan_.outputs.push_back(stack);
-      outside_[x] = stack;
+    ir::TensorType type = body.type(x);
+    type.shape.insert(type.shape.begin(), steps_);
+    body.outputs.push_back({body.value(x).name, x});
+    const ValueId sequence = r_.builder().value(body.value(x).name, std::move(type));
+    scan_.outputs.push_back(sequence);
+    outside_[x] = sequence;
+  }
+
+  void make_again(const Node& scan) {
+    if (again_.empty()) return;
+    AroundScan around(r_.builder(), scan);
+    for (const auto& [v, sequence] : outside_) around.set(v, {sequence, true});
+    for (const auto& [x, again] : again_) {
+      for (std::size_t n : again.nodes) {
+        if (!around.has(scan.regions[0].nodes[n].outputs[0])) around.lift(n);
+      }
+      outside_[x] = around.sequence(x);
     }
   }
 
@@ -175,6 +206,7 @@ class Sinking {
   Node scan_;
   const Dim steps_;
   std::map<ValueId, ValueId> outside_;  // values of the body as sequences
+  std::map<ValueId, Remake> again_;     // those that are made again behind the loop
   std::vector<std::pair<ValueId, ValueId>> ends_;
 };
 

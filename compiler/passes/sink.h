@@ -3,7 +3,9 @@
 // stacked sequences, Σₜ of a bias' gradients one sum, a table's gradient one scatter_add. The loop hands out what they read.
 //
 // A term goes where its op sums over leading axes by itself (OpSchema::sums) and what it reads is outside anyway or has at most
-// one size that grows with the batch; other terms stay in the state. Numbers change in the last bits: the order of the sum
+// one size that grows with the batch; other terms stay in the state. Where a reduction reads pointwise work over axes that none
+// of its own operands has all of (a CRF's transitions), those operands are handed out, and the work is made again behind the
+// loop, where it is fused with the reduction. Numbers change in the last bits: the order of the sum
 // does.
 //
 // Must run after: common_subexpressions. Leaves a state that no longer changes to simplify and dead_code.

@@ -1,9 +1,8 @@
-// logsumexp and its gradient.
+// logsumexp.
 #include "ops/dispatch.h"
 #include "ops/over_sequence.h"
 #include "ops/reduce/fold_simd.h"
 #include "ops/reduce/reduction.h"
-#include "ops/reduce/softmax_simd.h"
 
 namespace graphrun {
 namespace {
@@ -27,8 +26,11 @@ REGISTER_OP("logsumexp", "reduce")
     })
     .Gradient([](ir::GradientContext& c) {
       if (!c.needs()) return;
-      c.set(0, c.b.op("logsumexp_gradient", {c.x(), c.x(1), c.y(), c.g()},
-                      {{"axis", c.attributes.integers("axis")}, {"keep", c.attributes.boolean("keep")}}));
+      // Pointwise, so that it fuses. Where y is not finite, it counts as 0: of -inf no exponential is left.
+      const ir::ValueId shift = beside_operand(c, c.b.equation("where(y - y == 0, y, 0)", {{"y", c.y()}}));
+      const std::vector<std::pair<std::string, ir::ValueId>> names = {
+          {"x", c.x()}, {"shift", shift}, {"g", beside_operand(c, c.g())}};
+      c.set(0, real_positions(c, c.b.equation("g * exp(x - shift)", names)));
     });
 REGISTER_KERNEL("logsumexp", kCpu, [](const KernelRequest& request) {
   const AxisView view = reduced_view(*request.attributes, request.inputs[0].sizes);
@@ -39,35 +41,6 @@ REGISTER_KERNEL("logsumexp", kCpu, [](const KernelRequest& request) {
       task.x = c.inputs[0].as<T>(), task.out = c.outputs[0].as<T>();
       task.view = view, task.lengths = lengths_of(c, 1, view);
       run_units(task, [](const ReduceTask<T>& part) { logsumexp_along(part); });
-    }};
-  });
-});
-
-REGISTER_OP("logsumexp_gradient", "reduce")
-    .Doc(
-        "The gradient of logsumexp: d_x = g * exp(x - y), 0 from the lengths on.\n"
-        "  x [..., n, ...], y and g [..., ...] -> d_x [..., n, ...]")
-    .Input("x", "[...] FLOAT: what was reduced")
-    .OptionalInput("lengths", "INT32: as logsumexp had them")
-    .Input("y", "FLOAT: the result")
-    .Input("g", "FLOAT: the gradient of the result")
-    .Required("axis", AttributeKind::kInts, "as logsumexp had it")
-    .Bool("keep", false, "as logsumexp had it")
-    .OverSequence(over_leading_axes_with_axis())
-    .Output("d_x")
-    .Internal()
-    .InPlace(0, 0)
-    .Shape([](ir::InferContext& c) { c.outputs = {c.input(0)}; })
-    .NoGradient("made by differentiation, which is done once");
-REGISTER_KERNEL("logsumexp_gradient", kCpu, [](const KernelRequest& request) {
-  const AxisView view = reduced_view(*request.attributes, request.inputs[0].sizes);
-  return with_float(request.inputs[0].dtype, [&](auto zero) {
-    using T = decltype(zero);
-    return Kernel{[view](const KernelContext& c) {
-      ReduceTask<T> task;
-      task.x = c.inputs[0].as<T>(), task.y = c.inputs[2].as<T>(), task.g = c.inputs[3].as<T>(), task.out = c.outputs[0].as<T>();
-      task.view = view, task.lengths = lengths_of(c, 1, view);
-      run_units(task, [](const ReduceTask<T>& part) { logsumexp_gradient_along(part); });
     }};
   });
 });

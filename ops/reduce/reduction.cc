@@ -53,20 +53,28 @@ AxisView reduced_view(const Attributes& attributes, const Sizes& sizes) {
   return view_axes(sizes, first, last);
 }
 
-ir::ValueId spread(ir::GradientContext& c, ir::ValueId value) {
-  const Shape x = c.shape(c.x());
-  const AxisRange axes = reduced_axes(c.op, c.attributes, x.size());
+ir::ValueId beside_operand(ir::GradientContext& c, ir::ValueId value) {
+  const AxisRange axes = reduced_axes(c.op, c.attributes, c.shape(c.x()).size());
   // Leading axes come back by broadcasting alone.
   if (!c.attributes.boolean("keep") && axes.first > 0) {
     for (int axis = axes.first; axis < axes.last; ++axis) {
       value = c.b.op("expand", {value}, {{"axis", static_cast<std::int64_t>(axis)}});
     }
   }
-  if (c.shape(value) != x) value = c.b.op("broadcast_to", {value}, {{"shape", Shape(c.shape(c.x()))}});
-  if (c.inputs.size() > 1 && c.x(1) != ir::kNone) {
-    value = c.b.op("mask", {value, c.x(1)}, {{"axis", static_cast<std::int64_t>(axes.first)}});
-  }
   return value;
+}
+
+ir::ValueId real_positions(ir::GradientContext& c, ir::ValueId value) {
+  if (c.inputs.size() < 2 || c.x(1) == ir::kNone) return value;
+  const AxisRange axes = reduced_axes(c.op, c.attributes, c.shape(c.x()).size());
+  return c.b.op("mask", {value, c.x(1)}, {{"axis", static_cast<std::int64_t>(axes.first)}});
+}
+
+ir::ValueId spread(ir::GradientContext& c, ir::ValueId value) {
+  const Shape x = c.shape(c.x());
+  value = beside_operand(c, value);
+  if (c.shape(value) != x) value = c.b.op("broadcast_to", {value}, {{"shape", x}});
+  return real_positions(c, value);
 }
 
 OpDefinition reduction(std::string name, std::string doc, std::string x) {

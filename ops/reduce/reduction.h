@@ -23,8 +23,13 @@ void infer_reduction(ir::InferContext& c, Type result);
 // The operand of a bound or running kernel around its reduced axes.
 AxisView reduced_view(const Attributes& attributes, const Sizes& sizes);
 
-// `value`, of a reduction's result shape, broadcast back to the shape of x; 0 from the lengths on. For gradient rules of ops
-// with inputs (x, lengths?).
+// `value`, of a reduction's result shape, with axes of size 1 where it needs them to broadcast to x. For gradient rules of ops
+// with inputs (x, lengths?), as those below.
+ir::ValueId beside_operand(ir::GradientContext& c, ir::ValueId value);
+// `value`, of x's shape, 0 from the lengths on.
+ir::ValueId real_positions(ir::GradientContext& c, ir::ValueId value);
+
+// `value`, of a reduction's result shape, broadcast back to the shape of x; 0 from the lengths on.
 ir::ValueId spread(ir::GradientContext& c, ir::ValueId value);
 
 // Reductions' attributes and inputs, in the order that all of them have.

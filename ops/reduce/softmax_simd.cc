@@ -66,7 +66,7 @@ HWY_INLINE void over_units(const ReduceTask<T>& task, const Row& row, const Colu
   for (std::int64_t unit = task.begin; unit < task.end; ++unit) {
     if (task.view.inner == 1) {
       const std::int64_t n = task.lengths.at(unit), begin = unit * task.view.n;
-      row(begin, n, unit);
+      row(begin, n);
       std::fill(task.out + begin + n, task.out + begin + task.view.n, T{0});
       continue;
     }
@@ -85,7 +85,7 @@ template <class T>
 void softmax_along(const ReduceTask<T>& task) {
   over_units(
       task,
-      [&](std::int64_t begin, std::int64_t n, std::int64_t) HWY_ATTR {
+      [&](std::int64_t begin, std::int64_t n) HWY_ATTR {
         const T* x = task.x + begin;
         T* out = task.out + begin;
         const T scale = reciprocal_or_zero(exp_row(x, n, finite_or_zero(max_row(x, n)), out));
@@ -113,7 +113,7 @@ template <class T>
 void log_softmax_along(const ReduceTask<T>& task) {
   over_units(
       task,
-      [&](std::int64_t begin, std::int64_t n, std::int64_t) HWY_ATTR {
+      [&](std::int64_t begin, std::int64_t n) HWY_ATTR {
         const T* x = task.x + begin;
         const T shift = finite_or_zero(max_row(x, n));
         const T log_total = shift + std::log(sum_exp_row(x, n, shift));
@@ -137,7 +137,7 @@ template <class T>
 void softmax_gradient_along(const ReduceTask<T>& task) {
   over_units(
       task,
-      [&](std::int64_t begin, std::int64_t n, std::int64_t) HWY_ATTR {
+      [&](std::int64_t begin, std::int64_t n) HWY_ATTR {
         const T *y = task.y + begin, *g = task.g + begin;
         const T dot = dot_row(y, g, n);
         map_row(task.out + begin, n, [&](auto d, std::int64_t i) HWY_ATTR {
@@ -159,7 +159,7 @@ template <class T>
 void log_softmax_gradient_along(const ReduceTask<T>& task) {
   over_units(
       task,
-      [&](std::int64_t begin, std::int64_t n, std::int64_t) HWY_ATTR {
+      [&](std::int64_t begin, std::int64_t n) HWY_ATTR {
         const T *y = task.y + begin, *g = task.g + begin;
         const T total = sum_row<T>(n, [&](auto d, std::int64_t i) HWY_ATTR { return hn::LoadU(d, g + i); });
         map_row(task.out + begin, n, [&](auto d, std::int64_t i) HWY_ATTR {
@@ -176,31 +176,10 @@ void log_softmax_gradient_along(const ReduceTask<T>& task) {
       });
 }
 
-template <class T>
-void logsumexp_gradient_along(const ReduceTask<T>& task) {
-  over_units(
-      task,
-      [&](std::int64_t begin, std::int64_t n, std::int64_t unit) HWY_ATTR {
-        const T *x = task.x + begin, g = task.g[unit], y = finite_or_zero(task.y[unit]);
-        map_row(task.out + begin, n, [&](auto d, std::int64_t i) HWY_ATTR {
-          return hn::Mul(hn::Set(d, g), exp_of(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, y))));
-        });
-      },
-      [&](const Strip& strip, const StripLimits<T>& limits) HWY_ATTR {
-        alignas(64) T y[kStrip];
-        const T* g = task.g + strip.result;
-        for (std::int64_t i = 0; i < strip.width; ++i) y[i] = finite_or_zero(task.y[strip.result + i]);
-        map_columns(task, strip, limits, [&](auto d, std::int64_t at, std::int64_t i) HWY_ATTR {
-          return hn::Mul(hn::LoadU(d, g + i), exp_of(d, hn::Sub(hn::LoadU(d, task.x + at), hn::LoadU(d, y + i))));
-        });
-      });
-}
-
 GRAPHRUN_SIMD_OP(softmax_along, ReduceTask)
 GRAPHRUN_SIMD_OP(log_softmax_along, ReduceTask)
 GRAPHRUN_SIMD_OP(softmax_gradient_along, ReduceTask)
 GRAPHRUN_SIMD_OP(log_softmax_gradient_along, ReduceTask)
-GRAPHRUN_SIMD_OP(logsumexp_gradient_along, ReduceTask)
 
 }  // namespace HWY_NAMESPACE
 }  // namespace graphrun
@@ -212,6 +191,5 @@ GRAPHRUN_SIMD_EXPORT(softmax_along, ReduceTask)
 GRAPHRUN_SIMD_EXPORT(log_softmax_along, ReduceTask)
 GRAPHRUN_SIMD_EXPORT(softmax_gradient_along, ReduceTask)
 GRAPHRUN_SIMD_EXPORT(log_softmax_gradient_along, ReduceTask)
-GRAPHRUN_SIMD_EXPORT(logsumexp_gradient_along, ReduceTask)
 }  // namespace graphrun
 #endif

@@ -18,8 +18,4 @@ void softmax_gradient_along(const ReduceTask<double>& task);
 // out = g - exp(y) * sum(g), with y the log_softmax.
 void log_softmax_gradient_along(const ReduceTask<float>& task);
 void log_softmax_gradient_along(const ReduceTask<double>& task);
-// out = g * exp(x - y), with y and g of the result's shape.
-void logsumexp_gradient_along(const ReduceTask<float>& task);
-void logsumexp_gradient_along(const ReduceTask<double>& task);
-
 }  // namespace graphrun

@@ -38,6 +38,9 @@ void add_reduction(std::vector<Case>& cases, const std::string& op, Tensor (*ope
   cases.push_back(make("one length for all", {4, 3}).in(integers({}, {2})).axes({0}));
   cases.push_back(make("one length for all, kept", {4, 3}).in(integers({}, {2})).axes({0}).with("keep", true));
   cases.push_back(make("lengths beyond the axis", {2, 3}).in(integers({2}, {9, 2})).axes({1}));
+  cases.push_back(make("narrow columns", {4, 9, 9}).axes({1}));
+  cases.push_back(make("odd columns", {2, 3, 85}).axes({1}));
+  cases.push_back(make("odd columns, lengths", {2, 3, 85}).in(random_integers({2, 85}, 4)).axes({1}));
   cases.push_back(make("large rows", {300, 211}).axes({1}).large());
   cases.push_back(make("large columns", {70, 701}).axes({0}).large());
   cases.push_back(make("large, lengths", {40, 20, 60}).in(random_integers({20}, 41)).axes({0}).large());
@@ -78,25 +81,30 @@ void add_sums(std::vector<Case>& cases) {
 void add_logsumexp(std::vector<Case>& cases) {
   add_reduction(cases, "logsumexp", any, false);
   cases.push_back(CaseBuilder("logsumexp", "far from zero").in(floats({2, 3}, {800, 801, 802, -900, -905, -899})).axes({1}));
-  cases.push_back(CaseBuilder("logsumexp_gradient", "rows")
-                      .in(floats({1, 3}, {0, 1, 2}))
-                      .absent()
-                      .in(floats({1}, {2.407605964444380}))
-                      .in(floats({1}, {3}))
-                      .axes({1}));
-  cases.push_back(CaseBuilder("logsumexp_gradient", "columns")
-                      .in(uniform({3, 2}))
-                      .in(integers({2}, {3, 1}))
-                      .in(floats({2}, {1.5, 0.25}))
-                      .in(floats({2}, {3, -1}))
-                      .axes({0}));
-  cases.push_back(CaseBuilder("logsumexp_gradient", "large")
-                      .in(uniform({200, 300}))
-                      .absent()
-                      .in(uniform({200}, 6, 7))
-                      .in(uniform({200}))
-                      .axes({1})
-                      .large());
+}
+
+void add_fused_reduction(std::vector<Case>& cases) {
+  const auto make = [](const std::string& name, const Sizes& a, const Sizes& b, const std::string& code) {
+    return CaseBuilder("fused_reduction", name).in(uniform(a, -1, 1, 1)).in(uniform(b, -1, 1, 2)).with("code", code);
+  };
+  const std::string sums = "t0 = add(x0, x1); t1 = exp(t0); t2 = mul(t0, 0.5); return sum(t2), logsumexp(t0), mean(t1)";
+  const std::string extremes = "t0 = add(x0, x1); return max(t0), argmax(t0), min(t0), argmin(t0)";
+  for (const auto& [what, code] : {std::pair("sums", sums), std::pair("extremes", extremes)}) {
+    const std::string of = std::string(", ") + what;
+    cases.push_back(make("middle axis" + of, {5, 9, 1}, {9, 9}, code).axes({1}));
+    cases.push_back(make("last axis" + of, {5, 9, 1}, {5, 1, 9}, code).axes({2}));
+    cases.push_back(make("first axis" + of, {6, 7}, {7}, code).axes({0}));
+    cases.push_back(make("neighbouring axes" + of, {3, 2, 1, 5}, {2, 7, 5}, code)
+                        .axes({1, 2})
+                        .shapes({"[time, batch, 1, 5]", "[batch, 7, 5]"}));
+    cases.push_back(make("all axes" + of, {3, 4}, {3, 1}, code).axes({0, 1}));
+    // Slabs of more than a piece, rows of more, few results of many rows.
+    cases.push_back(make("long slabs" + of, {3, 300, 1}, {300, 50}, code).axes({1}).large());
+    cases.push_back(make("wide slabs" + of, {6, 9000}, {9000}, code).axes({0}).large());
+    cases.push_back(make("long rows" + of, {2, 20000}, {2, 1}, code).axes({1}).large());
+    cases.push_back(make("many rows" + of, {3000, 33}, {3000, 1}, code).axes({0}).large());
+  }
+  cases.push_back(make("over nothing", {0, 3}, {3}, extremes).axes({0}));
 }
 
 void add_softmax(std::vector<Case>& cases, const std::string& op) {
@@ -205,6 +213,7 @@ void add_sum_to(std::vector<Case>& cases) {
 void add_reduce_cases(std::vector<Case>& cases) {
   add_sums(cases);
   add_logsumexp(cases);
+  add_fused_reduction(cases);
   add_softmax(cases, "softmax");
   add_softmax(cases, "log_softmax");
   add_cross_entropy(cases);

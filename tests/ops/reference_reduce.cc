@@ -3,6 +3,7 @@
 #include <functional>
 #include <limits>
 
+#include "compiler/ir/reduction_program.h"
 #include "tests/ops/reference.h"
 
 namespace graphrun::testing {
@@ -129,18 +130,6 @@ std::vector<Array> position(const Call& c, bool max) {
   return {out};
 }
 
-std::vector<Array> logsumexp_gradient(const Call& c) {
-  Array d(c.output_sizes[0]);
-  std::vector<std::vector<std::int64_t>> positions;
-  const auto all = groups(c, &positions);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    for (std::size_t k = 0; k < all[i].size(); ++k) {
-      d.data[static_cast<std::size_t>(positions[i][k])] = c.x(3).data[i] * std::exp(all[i][k] - c.x(2).data[i]);
-    }
-  }
-  return {d};
-}
-
 // Cross entropy against the smoothed distribution, as its definition says.
 std::vector<Array> cross_entropy(const Call& c) {
   const std::int64_t n = c.x().sizes.back();
@@ -230,6 +219,37 @@ std::vector<Array> sum_to(const Call& c) {
   return {y};
 }
 
+// The pointwise program, then each reduction of what it makes.
+std::vector<Array> fused_reduction(const Call& c) {
+  const ir::ReductionProgram code = ir::parse_reduction_program(c.attributes.string("code"));
+  Sizes sizes;
+  for (const Array* x : c.inputs) {
+    if (x->rank() > sizes.size()) sizes.insert(sizes.begin(), x->rank() - sizes.size(), 1);
+    for (std::size_t k = 1; k <= x->rank(); ++k) {
+      if (x->sizes[x->rank() - k] != 1) sizes[sizes.size() - k] = x->sizes[x->rank() - k];
+    }
+  }
+  Call pointwise = c;
+  pointwise.attributes.set("code", print(code.program));
+  pointwise.output_sizes.assign(code.program.results.size(), sizes);
+  const std::vector<Array> made = (*reference_of("fused"))(pointwise);
+  std::vector<Array> results;
+  for (std::size_t f = 0; f < code.folds.size(); ++f) {
+    Call one;
+    one.inputs = {&made[code.folds[f].result]};
+    one.attributes.set("axis", c.attributes.integers("axis"));
+    one.output_sizes = {c.output_sizes[f]};
+    if (!ir::gives_position(code.folds[f].op)) {
+      results.push_back((*reference_of(code.folds[f].op))(one)[0]);
+      continue;
+    }
+    const bool max = code.folds[f].op == "argmax";
+    results.push_back(
+        folding([&](const std::vector<double>& v) { return static_cast<double>(first_extreme(v, max)); })(one)[0]);
+  }
+  return results;
+}
+
 }  // namespace
 
 void add_reduce_references(References& r) {
@@ -240,7 +260,6 @@ void add_reduce_references(References& r) {
   r["logsumexp"] = folding(logsumexp);
   r["max_gradient"] = extreme_gradient(true);
   r["min_gradient"] = extreme_gradient(false);
-  r["logsumexp_gradient"] = logsumexp_gradient;
   r["argmax"] = [](const Call& c) { return position(c, true); };
   r["argmin"] = [](const Call& c) { return position(c, false); };
   r["softmax"] = [](const Call& c) { return softmax(c, false); };
@@ -253,6 +272,7 @@ void add_reduce_references(References& r) {
   r["layer_norm"] = normalize;
   r["normalize_gradient"] = normalize_gradient;
   r["sum_to"] = sum_to;
+  r["fused_reduction"] = fused_reduction;
 }
 
 }  // namespace graphrun::testing

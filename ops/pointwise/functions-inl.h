@@ -118,19 +118,30 @@ inline constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
 // or overflow.
 HWY_INLINE F32 exp(F32 x) {
   const Tag<float> d;
-  const Tag<std::int32_t> di;
+#if HWY_TARGET <= HWY_AVX3
+  // A NaN passes: of two operands, one of which is none, the second is taken.
+  const F32 inside = hn::Min(F32(89.f).v, hn::Max(F32(-104.f).v, x.v));
+  constexpr float kWhole = 12582912.f;  // 1.5 × 2^23: what is added to it is rounded to whole numbers
+  const F32 n = multiply_add(inside, 1.44269504088896341f, kWhole) - kWhole;
+#else
   const F32 inside = hn::Min(hn::Max(x.v, F32(-104.f).v), F32(89.f).v);
   const F32 n = hn::Round((inside * F32(1.44269504088896341f)).v);
+#endif
   const F32 r = multiply_add(n, -kLn2Low, multiply_add(n, -kLn2High, inside));
   static constexpr float kCoefficients[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
                                             4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
   const F32 e = multiply_add(polynomial(r, kCoefficients), r * r, r) + 1;
+#if HWY_TARGET <= HWY_AVX3
+  return hn::Vec<decltype(d)>{_mm512_scalef_ps(e.v.raw, n.v.raw)};
+#else
+  const Tag<std::int32_t> di;
   const auto exponent = hn::ConvertTo(di, n.v);
   const auto half = hn::ShiftRight<1>(exponent);
   const auto bias = hn::Set(di, 127);
   const F32 first = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias)));
   const F32 second = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(exponent, half), bias)));
   return select(x == x, e * first * second, x);
+#endif
 }
 
 // ln x = e ln 2 + ln(1 + f), 1 + f the mantissa in [√½, √2) (Cephes).

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compiler/ir/op.h"
+#include "compiler/ir/shape_order.h"
 
 namespace graphrun {
 namespace {
@@ -37,23 +38,6 @@ using ir::kNone;
 using ir::Node;
 using ir::ScanLayout;
 using ir::ValueId;
-
-namespace {
-
-// Whether `a` has more elements than `b`, whatever the batch's sizes, and none smaller: b's sizes are some of a's.
-bool is_larger(const ir::TensorType& a, const ir::TensorType& b) {
-  if (a.type != b.type) return false;
-  std::vector<Dim> left = a.shape;
-  for (const Dim& d : b.shape) {
-    if (d == Dim(1)) continue;
-    const auto at = std::find(left.begin(), left.end(), d);
-    if (at == left.end()) return false;
-    left.erase(at);
-  }
-  return std::any_of(left.begin(), left.end(), [](const Dim& d) { return d != Dim(1); });
-}
-
-}  // namespace
 
 Recomputable::Recomputable(const Graph& body, std::size_t nodes, const ScanLayout& layout) : is_(body.values.size(), 0) {
   for (std::size_t i = layout.invariant_begin(); i < body.inputs.size(); ++i) {
@@ -130,7 +114,9 @@ bool Sources::is_worth_it(const std::set<ValueId>& kept, const std::set<ValueId>
     }
   }
   for (const ir::TensorType& type : smaller) {
-    const auto larger = std::find_if(freed.begin(), freed.end(), [&](const ir::TensorType& f) { return is_larger(f, type); });
+    const auto larger = std::find_if(freed.begin(), freed.end(), [&](const ir::TensorType& f) {
+      return f.type == type.type && ir::is_smaller(type.shape, f.shape);
+    });
     if (larger == freed.end()) return false;
     freed.erase(larger);
   }

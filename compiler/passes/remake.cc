@@ -4,6 +4,7 @@
 #include <set>
 
 #include "compiler/ir/op.h"
+#include "compiler/ir/shape_order.h"
 
 namespace graphrun {
 namespace {
@@ -12,18 +13,6 @@ using ir::kNone;
 using ir::Node;
 using ir::ValueId;
 
-// Whether `small` has less elements than `large`, whatever the batch's sizes: its sizes are some of the other's.
-bool is_smaller(const Shape& small, const Shape& large) {
-  std::vector<Dim> left = large;
-  for (const Dim& d : small) {
-    if (d == Dim(1)) continue;
-    const auto at = std::find(left.begin(), left.end(), d);
-    if (at == left.end()) return false;
-    left.erase(at);
-  }
-  return std::any_of(left.begin(), left.end(), [](const Dim& d) { return d != Dim(1); });
-}
-
 class Search {
  public:
   Search(const Node& scan, const BodyDependence& dependence, ValueId v)
@@ -31,7 +20,7 @@ class Search {
 
   bool visit(ValueId v) {
     if (v == kNone || !seen_.insert(v).second) return true;
-    if (d_.on_state[static_cast<std::size_t>(v)] && is_smaller(body_.type(v).shape, shape_)) {
+    if (d_.on_state[static_cast<std::size_t>(v)] && ir::is_smaller(body_.type(v).shape, shape_)) {
       sources_.push_back(v);
       return true;
     }
@@ -39,7 +28,11 @@ class Search {
     if (n < 0) return !d_.on_state[static_cast<std::size_t>(v)];  // a slice, or the same at every step
     const Node& node = body_.nodes[static_cast<std::size_t>(n)];
     const bool cheap = node.inputs.empty() || node.op->pointwise || node.op->view;
-    if (!cheap || node.op->random || !can_lift(body_, node, d_, steps_)) return false;
+    if (!cheap || node.op->random || !can_lift(body_, node, d_, steps_)) {
+      if (!ir::is_smaller(body_.type(v).shape, shape_)) return false;
+      sources_.push_back(v);
+      return true;
+    }
     nodes_.insert(static_cast<std::size_t>(n));
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId x) { return visit(x); });
   }

@@ -12,7 +12,7 @@ namespace graphrun {
 
 struct Remake {
   std::vector<std::size_t> nodes;    // of the body, in order: to be lifted (AroundScan)
-  std::vector<ir::ValueId> sources;  // what they read of the states, to be handed out
+  std::vector<ir::ValueId> sources;  // what they read of the loop, to be handed out
 };
 
 // How to make v of the body again outside; none where it is no such work.

@@ -1,5 +1,6 @@
 // max and min, and where their gradient goes.
 #include <cstdint>
+#include <type_traits>
 
 #include "ops/dispatch.h"
 #include "ops/over_sequence.h"
@@ -9,13 +10,6 @@
 
 namespace graphrun {
 namespace {
-
-template <bool kMax, class T>
-void extreme(const T* x, T* out, const AxisView& view, const Lengths& lengths) {
-  ReduceTask<T> task;
-  task.x = x, task.out = out, task.view = view, task.lengths = lengths;
-  run_units(task, [](const ReduceTask<T>& part) { kMax ? max_along(part) : min_along(part); });
-}
 
 template <bool kMax>
 void extreme(const std::int32_t* x, std::int32_t* out, const AxisView& view, const Lengths& lengths) {
@@ -32,9 +26,15 @@ Kernel bind_extreme(const KernelRequest& request) {
   const AxisView view = reduced_view(*request.attributes, request.inputs[0].sizes);
   return with_number(request.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
-    return Kernel{[view](const KernelContext& c) {
-      extreme<kMax>(c.inputs[0].as<T>(), c.outputs[0].as<T>(), view, lengths_of(c, 1, view));
-    }};
+    if constexpr (std::is_floating_point_v<T>) {
+      return reduction_kernel<T>(
+          request, view, [](const KernelContext& c, ReduceTask<T>& task) { task.out = c.outputs[0].as<T>(); },
+          [](const ReduceTask<T>& part) { kMax ? max_along(part) : min_along(part); });
+    } else {
+      return Kernel{[view](const KernelContext& c) {
+        extreme<kMax>(c.inputs[0].as<T>(), c.outputs[0].as<T>(), view, lengths_of(c, 1, view));
+      }};
+    }
   });
 }
 
@@ -58,6 +58,19 @@ Kernel bind_extreme_gradient(const KernelRequest& request) {
   });
 }
 
+// g where the extreme stands, 0 elsewhere: pointwise, so that it fuses.
+ir::ValueId at_position(ir::GradientContext& c, const std::string& position) {
+  const Shape x = c.shape(c.x());
+  const auto axis = static_cast<std::int64_t>(reduced_axes(c.op, c.attributes, x.size()).first);
+  ir::ValueId places = c.b.op("range", {}, {{"n", x[static_cast<std::size_t>(axis)]}});
+  for (auto behind = static_cast<std::int64_t>(x.size()) - axis - 1; behind > 0; --behind) {
+    places = c.b.op("expand", {places}, {{"axis", std::int64_t{-1}}});
+  }
+  ir::ValueId place = c.b.op(position, {c.x()}, {{"axis", axis}});
+  place = c.b.op("expand", {place}, {{"axis", axis}});
+  return c.b.equation("where(places == place, g, 0)", {{"places", places}, {"place", place}, {"g", beside_operand(c, c.g())}});
+}
+
 OpDefinition extreme_op(const std::string& name, const std::string& what) {
   OpDefinition op = reduction(name,
                               "y = the " + what +
@@ -70,8 +83,12 @@ OpDefinition extreme_op(const std::string& name, const std::string& what) {
   op.Shape([](ir::InferContext& c) {
       if (c.input(0).type == Type::kBool) ir::require_type(c, 0, Type::kInt32);
       infer_reduction(c, c.input(0).type);
-    }).Gradient([gradient = name + "_gradient"](ir::GradientContext& c) {
+    }).Gradient([gradient = name + "_gradient", position = "arg" + name](ir::GradientContext& c) {
     if (!c.needs()) return;
+    if (c.attributes.integers("axis").size() == 1 && (c.inputs.size() < 2 || c.x(1) == ir::kNone)) {
+      c.set(0, at_position(c, position));
+      return;
+    }
     c.set(0, c.b.op(gradient, {c.x(), c.x(1), c.g()},
                     {{"axis", c.attributes.integers("axis")}, {"keep", c.attributes.boolean("keep")}}));
   });

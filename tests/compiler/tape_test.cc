@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
+#include "compiler/differentiate.h"
+#include "compiler/ir/builder.h"
 
 namespace graphrun {
 namespace {
@@ -46,6 +48,26 @@ TEST(Tape, OfAtrKeepsBothProductsAndTheState) {
   EXPECT_THAT(describe(tape[0]), HasSubstr(": 96*batch*time bytes; makes again "));
   EXPECT_THAT(describe(tape[0]), HasSubstr(": saves 64*batch*time bytes"));
   EXPECT_THAT(describe(tape[0], Precision::kFloat64), HasSubstr(": 192*batch*time bytes; "));
+}
+
+// Scores of pairs of labels are made of scores of labels, whatever the numbers of them.
+TEST(Tape, OfACrfKeepsNothingOverPairs) {
+  GraphRequest request;
+  request.path = "crf.pbtxt";
+  request.from_graphs = true;
+  request.graphs_root = GRAPHRUN_SOURCE_DIR "/graphs";
+  request.bindings = {{"labels", "7", {}}};
+  const ir::Graph graph = load_graph(request);
+  for (const char* output : {"nll", "margin"}) {
+    ir::Graph by = graph;
+    const ir::ValueId loss = ir::Builder(by).op("sum", {by.output(output)->value});
+    std::vector<TapeDecision> tape;
+    differentiate(by, loss, {by.variables[0].value}, &tape);
+    ASSERT_FALSE(tape.empty());
+    for (const TapeDecision& loop : tape) {
+      for (const TapeDecision::Value& v : loop.kept) EXPECT_LE(v.type.shape.size(), 2u) << output << ": " << v.name;
+    }
+  }
 }
 
 // Nothing is saved by keeping an LSTM's four products and its state instead of its gates, so its gates are kept.

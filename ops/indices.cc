@@ -23,12 +23,15 @@ namespace {
 }  // namespace
 
 void check_indices(const TensorView& indices, std::int64_t bound, std::string_view what) {
+  check_indices(indices, 0, indices.count(), bound, what);
+}
+
+void check_indices(const TensorView& indices, std::int64_t begin, std::int64_t end, std::int64_t bound, std::string_view what) {
   const auto* data = indices.as<std::int32_t>();
-  const std::int64_t count = indices.count();
   bool good = true;
-  for (std::int64_t i = 0; i < count; ++i) good &= data[i] >= 0 && data[i] < bound;
+  for (std::int64_t i = begin; i < end; ++i) good &= data[i] >= 0 && data[i] < bound;
   if (good) return;
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (std::int64_t i = begin; i < end; ++i) {
     if (data[i] < 0 || data[i] >= bound) refuse(indices, i, bound, what);
   }
 }

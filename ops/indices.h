@@ -11,5 +11,7 @@ namespace graphrun {
 // Throws UserError (kBadData) naming the first index outside [0, bound), its position and the bound. `what` begins the message:
 // "gather: index". Run it before anything is written, on one thread.
 void check_indices(const TensorView& indices, std::int64_t bound, std::string_view what);
+// The same of indices [begin, end) alone.
+void check_indices(const TensorView& indices, std::int64_t begin, std::int64_t end, std::int64_t bound, std::string_view what);
 
 }  // namespace graphrun

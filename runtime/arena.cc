@@ -199,7 +199,7 @@ ProgramLayout layout(const Program& program, const SymbolValues& symbols, const 
     for (std::size_t i = 0; i < region.instructions.size(); ++i) {
       const Instruction& instruction = region.instructions[i];
       if (instruction.kind != Instruction::Kind::kScan) continue;
-      own[i].bytes = result.regions[static_cast<std::size_t>(instruction.scan.region)].bytes;
+      own[i].bytes = own[i].copies * result.regions[static_cast<std::size_t>(instruction.scan.region)].bytes;
     }
     ArenaLayout here = assign_offsets(blocks_of(region, symbols, own));
     result.regions[r].bytes = here.peak;

@@ -28,6 +28,7 @@ ArenaLayout assign_offsets(const std::vector<ArenaBlock>& blocks);
 struct Workspace {
   std::int64_t bytes = 0;
   bool throughout = false;  // as long as the region runs, not its instruction alone
+  std::int64_t copies = 1;  // of a scan's body, one behind the other: where each thread has its own
 };
 using Workspaces = std::vector<std::vector<Workspace>>;  // by region and instruction
 

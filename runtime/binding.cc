@@ -105,7 +105,9 @@ BoundRegion Binder::bind_region(std::size_t index, std::size_t depth, const Slot
   region.instructions.reserve(source.instructions.size());
   for (const Instruction& instruction : source.instructions) {
     region.instructions.push_back(bind_instruction(instruction, values, is_constant, index, depth));
-    workspaces_[index].push_back({static_cast<std::int64_t>(region.instructions.back().kernel.workspace), false});
+    const BoundInstruction& bound = region.instructions.back();
+    workspaces_[index].push_back({static_cast<std::int64_t>(bound.kernel.workspace), false});
+    if (bound.scan) workspaces_[index].back().copies = std::max(1, bound.scan->row_members);
   }
   index_slots(region);
   return region;
@@ -177,7 +179,11 @@ std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std:
   for (std::size_t e = 0; e < scan->each; ++e) scan->each_stride.push_back(stride(bound.inputs()[states + e]));
   for (std::size_t k = 0; k < scan->stacks; ++k) scan->stack_stride.push_back(stride(bound.outputs()[states + k]));
   const bool team = can_share(*scan);
-  if (team) reserve_for_team(*scan);
+  if (team) {
+    reserve_for_team(*scan);
+  } else {
+    scan->row_members = row_members(*scan, threads());
+  }
   keep_what_lasts(scan->body, team);
   return scan;
 }
@@ -233,7 +239,7 @@ void rebase_region(BoundRegion& region, const ProgramLayout& layout, char* arena
     BoundScan& scan = *bound.scan;
     rebase_region(scan.body, layout, arena);
     if (scan.team) {
-      for (const auto& member : scan.team->members) rebase_region(member->body, layout, arena);
+      for (const auto& member : scan.team->members) rebase_region(member->body, layout, arena + member->memory);
     }
     const ProgramLayout::Region& body = layout.regions[scan.body.index];
     for (BoundScan::State& state : scan.states) {
@@ -277,6 +283,7 @@ void make_teams(BoundRegion& region, const ProgramLayout& layout, const std::set
     if (!bound.scan) continue;
     make_teams(bound.scan->body, layout, shared);
     if (shared.count(bound.scan->body.index) != 0) bound.scan->team = make_team(*bound.scan, layout, threads());
+    if (bound.scan->row_members > 0) bound.scan->team = make_row_team(*bound.scan, layout);
   }
   if (region.depth == 0) pair_teams(region, layout, threads());
 }

@@ -59,7 +59,8 @@ struct BoundScan {
   bool reverse = false;
   std::vector<std::size_t> each_stride, stack_stride;  // bytes from one step to the next
   std::int32_t position = 0;                           // of the step under way: what the body reads as its number
-  std::unique_ptr<Team> team;                          // where threads share the body by columns (runtime/team.h); else null
+  int row_members = 0;                                 // threads that share the body by rows; 0: none do
+  std::unique_ptr<Team> team;                          // where threads share the body (runtime/team.h); else null
 
   BoundScan();
   ~BoundScan();

@@ -128,8 +128,9 @@ class ScanRun {
           Team::Member& member = *team.members[static_cast<std::size_t>(m)];
           set_step(member.body, k);
           member.position = position_of(k);
+          if (team.by_rows) member.scan_steps.back() = member.position;
         }
-        if (first == 0) context_.scan_steps[body_.depth - 1] = position_of(k);
+        if (first == 0 && !team.by_rows) context_.scan_steps[body_.depth - 1] = position_of(k);
         for (std::size_t i = 0; i < body_.instructions.size(); ++i) {
           if (team.meet_before[i] && barrier != nullptr) barrier->wait();
           if (failure_.any.load(std::memory_order_relaxed)) break;
@@ -146,6 +147,10 @@ class ScanRun {
   void prepare(Team::Member& member, const BoundInstruction*& current) const {
     set_constants(member.body);
     member.body.set_slot(inputs_.size(), &member.position);
+    if (scan_.team->by_rows) {
+      std::copy_n(context_.scan_steps, body_.depth, member.scan_steps.begin());
+      return;
+    }
     for (std::size_t i = 0; i < member.body.instructions.size(); ++i) {
       BoundInstruction& bound = member.body.instructions[i];
       const ColumnRange& range = member.ranges[i];
@@ -162,7 +167,9 @@ class ScanRun {
     const ColumnRange& range = member.ranges[i];
     current = &bound;
     const std::int64_t start = m != 0 || context_.profiler == nullptr ? 0 : Profiler::now();
-    if (range.begin < range.end && bound.kernel.by_columns) {
+    if (scan_.team->by_rows) {
+      run_rows(member, bound, range);
+    } else if (range.begin < range.end && bound.kernel.by_columns) {
       bound.kernel.by_columns->run(kernel_context(bound, body_.depth, context_), range.begin, range.end);
     } else if (range.begin < range.end) {
       copy_columns(bound, range);
@@ -174,6 +181,19 @@ class ScanRun {
     }
   }
 
+  // A member's rows, or all of what each makes for itself.
+  void run_rows(Team::Member& member, BoundInstruction& bound, const ColumnRange& rows) const {
+    RunContext own = context_;
+    own.scan_steps = member.scan_steps.data();
+    if (bound.source->kind == Instruction::Kind::kCopy && rows.begin < rows.end) {
+      copy_rows(bound, rows);
+    } else if (rows.begin < rows.end) {
+      bound.kernel.by_rows->run(kernel_context(bound, body_.depth, own), rows.begin, rows.end);
+    } else if (rows.begin < 0) {
+      run_instruction(bound, body_.depth, own);
+    }
+  }
+
   static void copy_columns(const BoundInstruction& bound, const ColumnRange& range) {
     const TensorView &from = bound.operands[0], &to = bound.operands[1];
     const std::size_t element = size_of(from.dtype), row = static_cast<std::size_t>(from.sizes.back()) * element;
@@ -182,6 +202,14 @@ class ScanRun {
     for (std::size_t at = begin; at < from.bytes(); at += row) {
       copy_bytes(static_cast<char*>(to.data) + at, static_cast<const char*>(from.data) + at, bytes);
     }
+  }
+
+  static void copy_rows(const BoundInstruction& bound, const ColumnRange& rows) {
+    const TensorView &from = bound.operands[0], &to = bound.operands[1];
+    const std::size_t row = from.bytes() / static_cast<std::size_t>(from.sizes[0]);
+    const std::size_t begin = static_cast<std::size_t>(rows.begin) * row;
+    copy_bytes(static_cast<char*>(to.data) + begin, static_cast<const char*>(from.data) + begin,
+               static_cast<std::size_t>(rows.end - rows.begin) * row);
   }
 
   static char* slice(const TensorView& sequence, std::size_t stride, std::int64_t position) {

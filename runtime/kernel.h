@@ -68,12 +68,23 @@ struct ColumnKernel {
   bool alone = false;
 };
 
+// How threads share a kernel in a scan's body for all steps without ever waiting for each other: each has a range of rows, the
+// first axis of the results, and what it reads of others is the same for all.
+struct RowKernel {
+  std::int64_t rows = 0;               // size of the first axis of every result
+  double operations = 0;               // about how many additions a run takes; 0: one an element
+  std::vector<bool> reads_other_rows;  // by input: whether rows of the results read more of it than the same rows
+  // Computes rows [begin, end) of all results; the bits of a row do not depend on the range.
+  std::function<void(const KernelContext&, std::int64_t begin, std::int64_t end)> run;
+};
+
 // A kernel reports a bad index and the like by throwing UserError (kBadData); the executor adds the node's name and place.
 struct Kernel {
   std::function<void(const KernelContext&)> run;
   std::size_t workspace = 0;  // bytes
-  // Where threads can share it by columns; else null.
+  // Where threads can share it by columns, or by rows; else null.
   std::shared_ptr<const ColumnKernel> by_columns = nullptr;
+  std::shared_ptr<const RowKernel> by_rows = nullptr;
 };
 
 using KernelFactory = std::function<Kernel(const KernelRequest&)>;

@@ -182,6 +182,19 @@ ColumnRange columns_of(std::int64_t columns, int thread, int threads, std::int64
   return {cut(thread), cut(thread + 1)};
 }
 
+BoundRegion copy_of(const BoundRegion& body) {
+  BoundRegion made;
+  made.source = body.source, made.index = body.index, made.depth = body.depth;
+  made.instructions.reserve(body.instructions.size());
+  for (const BoundInstruction& bound : body.instructions) {
+    BoundInstruction copy;
+    copy.source = bound.source, copy.kernel = bound.kernel, copy.operands = bound.operands, copy.kept = bound.kept;
+    made.instructions.push_back(std::move(copy));
+  }
+  index_slots(made);
+  return made;
+}
+
 bool can_share(const BoundScan& scan) {
   if (scan.steps < kFewestSteps || scan.body.instructions.size() > kMostInstructions) return false;
   bool prepares = false;
@@ -207,7 +220,7 @@ bool belong_together(const BoundRegion& root, std::size_t first, std::size_t las
   double least = 0, most = 0;
   for (std::size_t i = first; i < last; ++i) {
     const BoundScan& scan = *root.instructions[i].scan;
-    if (!scan.team) return false;
+    if (!scan.team || scan.team->by_rows) return false;  // by rows nobody waits anyhow
     const double work = operations_of(scan);
     least = i == first ? work : std::min(least, work);
     most = std::max(most, work);
@@ -249,16 +262,10 @@ std::unique_ptr<Team> make_team(const BoundScan& scan, const ProgramLayout& layo
   if (size > 1) team->meet_before = Meetings(scan, layout).find();
   for (int t = 0; t < size; ++t) {
     auto member = std::make_unique<Team::Member>();
-    BoundRegion& body = member->body;
-    body.source = scan.body.source, body.index = scan.body.index, body.depth = scan.body.depth;
-    body.instructions.reserve(scan.body.instructions.size());
+    member->body = copy_of(scan.body);
     for (const BoundInstruction& bound : scan.body.instructions) {
-      BoundInstruction copy;
-      copy.source = bound.source, copy.kernel = bound.kernel, copy.operands = bound.operands, copy.kept = bound.kept;
-      body.instructions.push_back(std::move(copy));
       member->ranges.push_back(columns_of(shared_columns(bound), t, size, step));
     }
-    index_slots(body);
     team->members.push_back(std::move(member));
   }
   return team;

@@ -1,6 +1,8 @@
-// A scan's body run by a team of threads for all steps: each has its own columns of every result, from step to step, and they
-// meet only where one reads what others made. Against one parallel region for every kernel of every step, that leaves one
-// meeting for each dependent product, and every thread's part of the weights in its own core's cache.
+// A scan's body run by a team of threads for all steps, instead of one parallel region for every kernel of every step.
+//  - By columns: each has its own columns of every result, from step to step, and they meet only where one reads what others
+//    made. That leaves one meeting for each dependent product, and every thread's part of the weights in its own core's cache.
+//  - By rows, of the batch: where no row ever reads another, as in a CRF. Each thread goes through all steps by itself, in
+//    memory of its own, and they never meet; a loop too small for two is run by one, without any parallel region.
 #pragma once
 
 #include <atomic>
@@ -39,16 +41,22 @@ ColumnRange columns_of(std::int64_t columns, int thread, int threads, std::int64
 // A scan's body for each thread of a team, and the instructions before which they meet.
 struct Team {
   struct Member {
-    BoundRegion body;                 // its own addresses: threads may be at different steps
-    std::vector<ColumnRange> ranges;  // by instruction
-    std::int32_t position = 0;        // of its step
+    BoundRegion body;                      // its own addresses: threads may be at different steps
+    std::vector<ColumnRange> ranges;       // by instruction; by rows: of rows, from -1 where each makes all for itself
+    std::int32_t position = 0;             // of its step
+    std::int64_t memory = 0;               // where its copy of the body's memory is, from the first one's on
+    std::vector<std::int64_t> scan_steps;  // by rows: the positions of the scans around and this one
   };
+  bool by_rows = false;
   std::vector<std::unique_ptr<Member>> members;
   std::vector<char> meet_before;  // by instruction
 };
 
-// Whether a bound scan's body can be shared: every instruction by columns, or so small that one thread does it; and there are
-// enough steps to prepare for.
+// A body with instructions of its own, the kernels shared; addresses come with rebase.
+BoundRegion copy_of(const BoundRegion& body);
+
+// Whether a bound scan's body can be shared by columns: every instruction by columns, or so small that one thread does it; and
+// there are enough steps to prepare for.
 bool can_share(const BoundScan& scan);
 
 // A team of up to `threads`, fewer where there is too little work; addresses come with rebase. Places are those of the layout.
@@ -57,5 +65,12 @@ std::unique_ptr<Team> make_team(const BoundScan& scan, const ProgramLayout& layo
 // Of a root: loops that may run at the same time and have about the same to do share the threads, each with a smaller team
 // (both directions of a bi-directional layer): a team meets less often the fewer it is.
 void pair_teams(BoundRegion& root, const ProgramLayout& layout, int threads);
+
+// How many threads share a bound scan's body by rows: 0 where an instruction can't, or where its kernels have more to share out
+// than there are rows.
+int row_members(const BoundScan& scan, int threads);
+
+// The team of scan.row_members; the layout has as many copies of the body.
+std::unique_ptr<Team> make_row_team(const BoundScan& scan, const ProgramLayout& layout);
 
 }  // namespace graphrun

@@ -12,14 +12,21 @@ constexpr std::int64_t kShortRow = 32;
 // Elements gathered at once: a few operands of them fit the first-level cache.
 constexpr std::int64_t kGathered = 512;
 
-// `runs` runs of `length` elements: each an element of its own, repeated, or all the same elements in their order.
+// What one walk lays out: `rows` rows of `times` runs of `length` elements. Of a spread walk, which has one row, each run is an
+// element of its own, repeated; else a row's runs are the same elements.
+struct Walk {
+  std::int64_t rows = 1, times = 1, length = 1;
+  bool spread = false;
+  std::int64_t count() const { return rows * times * length; }
+};
+
 template <class T>
-void lay_out(const T* in, T* out, std::int64_t runs, std::int64_t length, bool spread) {
+void lay_out(const T* in, T* out, const Walk& w) {
   if constexpr (sizeof(T) >= 4) {
-    spread ? spread_runs(in, out, runs, length) : repeat_run(in, out, runs, length);
+    w.spread ? spread_runs(in, out, w.times, w.length) : repeat_rows(in, out, w.rows, w.times, w.length);
   } else {
-    for (std::int64_t r = 0; r < runs; ++r, out += length) {
-      spread ? std::fill_n(out, length, in[r]) : std::copy_n(in, length, out);
+    for (std::int64_t run = 0; run < w.rows * w.times; ++run, out += w.length) {
+      w.spread ? std::fill_n(out, w.length, in[run]) : std::copy_n(in + run / w.times * w.length, w.length, out);
     }
   }
 }
@@ -93,16 +100,25 @@ void BroadcastPlan::gather_elements(int k, const T* in, T* out, std::int64_t beg
   const std::size_t last = axes - 1;
   const std::int64_t stride = strides_[last][u];
   // Whole runs of the last axis that one walk along the axis before it lays out: elements side by side that are repeated, or
-  // one row of them again and again.
+  // one row of them again and again, and then the next row.
   const bool walks = axes > 1 && (stride == 0 ? strides_[last - 1][u] == 1 : strides_[last - 1][u] == 0);
+  const bool walks_rows = walks && stride == 1 && axes > 2 && strides_[last - 2][u] == sizes_[last];
   for (const T* const end = out + n; out < end;) {
-    std::int64_t run = std::min<std::int64_t>(sizes_[last] - at[last], end - out), runs = 1;
-    if (walks && run == sizes_[last]) runs = std::min<std::int64_t>(sizes_[last - 1] - at[last - 1], (end - out) / run);
-    lay_out(in + offset, out, runs, run, stride == 0);
-    out += runs * run;
-    if (runs > 1) at[last - 1] += runs - 1, offset += (runs - 1) * strides_[last - 1][u];
-    at[last] += run;
-    offset += run * stride;
+    Walk w;
+    w.spread = stride == 0;
+    w.length = std::min<std::int64_t>(sizes_[last] - at[last], end - out);
+    if (walks && w.length == sizes_[last]) {
+      w.times = std::min<std::int64_t>(sizes_[last - 1] - at[last - 1], (end - out) / w.length);
+      if (walks_rows && w.times == sizes_[last - 1]) {
+        w.rows = std::min<std::int64_t>(sizes_[last - 2] - at[last - 2], (end - out) / (w.times * w.length));
+      }
+    }
+    lay_out(in + offset, out, w);
+    out += w.count();
+    if (w.rows > 1) at[last - 2] += w.rows - 1, offset += (w.rows - 1) * strides_[last - 2][u];
+    if (w.times > 1) at[last - 1] += w.times - 1, offset += (w.times - 1) * strides_[last - 1][u];
+    at[last] += w.length;
+    offset += w.length * stride;
     for (std::size_t axis = last; axis > 0 && at[axis] == sizes_[axis]; --axis) {
       offset += strides_[axis - 1][u] - at[axis] * strides_[axis][u];
       at[axis] = 0;

@@ -23,19 +23,20 @@ void spread(const T* in, T* out, std::int64_t runs, std::int64_t length) {
 }
 
 template <class T>
-void repeat(const T* in, T* out, std::int64_t runs, std::int64_t length) {
+void repeat(const T* in, T* out, std::int64_t rows, std::int64_t times, std::int64_t length) {
   const Tag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  if (length <= lanes) {
-    const Vec<T> v = load_first(in, static_cast<std::size_t>(length));
-    for (std::int64_t r = 0; r < runs; ++r, out += length) hn::StoreU(v.v, d, out);
-    return;
-  }
-  for (std::int64_t r = 0; r < runs; ++r, out += length) {
-    std::int64_t i = 0;
-    for (; i + lanes <= length; i += lanes) hn::StoreU(hn::LoadU(d, in + i), d, out + i);
-    // The last register overlaps the one before it.
-    if (i < length) hn::StoreU(hn::LoadU(d, in + length - lanes), d, out + length - lanes);
+  for (std::int64_t r = 0; r < rows; ++r, in += length) {
+    if (length <= lanes) {
+      const Vec<T> v = load_first(in, static_cast<std::size_t>(length));
+      for (std::int64_t t = 0; t < times; ++t, out += length) hn::StoreU(v.v, d, out);
+      continue;
+    }
+    for (std::int64_t t = 0; t < times; ++t, out += length) {
+      for (std::int64_t i = 0; i + lanes <= length; i += lanes) hn::StoreU(hn::LoadU(d, in + i), d, out + i);
+      // The last register may overlap the one before it.
+      hn::StoreU(hn::LoadU(d, in + length - lanes), d, out + length - lanes);
+    }
   }
 }
 
@@ -43,8 +44,12 @@ void repeat(const T* in, T* out, std::int64_t runs, std::int64_t length) {
 
 void spread_4(const std::uint32_t* in, std::uint32_t* out, std::int64_t runs, std::int64_t n) { spread(in, out, runs, n); }
 void spread_8(const std::uint64_t* in, std::uint64_t* out, std::int64_t runs, std::int64_t n) { spread(in, out, runs, n); }
-void repeat_4(const std::uint32_t* in, std::uint32_t* out, std::int64_t runs, std::int64_t n) { repeat(in, out, runs, n); }
-void repeat_8(const std::uint64_t* in, std::uint64_t* out, std::int64_t runs, std::int64_t n) { repeat(in, out, runs, n); }
+void repeat_4(const std::uint32_t* in, std::uint32_t* out, std::int64_t rows, std::int64_t times, std::int64_t n) {
+  repeat(in, out, rows, times, n);
+}
+void repeat_8(const std::uint64_t* in, std::uint64_t* out, std::int64_t rows, std::int64_t times, std::int64_t n) {
+  repeat(in, out, rows, times, n);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace graphrun
@@ -64,11 +69,11 @@ void spread_runs(const std::uint32_t* in, std::uint32_t* out, std::int64_t runs,
 void spread_runs(const std::uint64_t* in, std::uint64_t* out, std::int64_t runs, std::int64_t length) {
   HWY_DYNAMIC_DISPATCH(spread_8)(in, out, runs, length);
 }
-void repeat_run(const std::uint32_t* in, std::uint32_t* out, std::int64_t runs, std::int64_t length) {
-  HWY_DYNAMIC_DISPATCH(repeat_4)(in, out, runs, length);
+void repeat_rows(const std::uint32_t* in, std::uint32_t* out, std::int64_t rows, std::int64_t times, std::int64_t length) {
+  HWY_DYNAMIC_DISPATCH(repeat_4)(in, out, rows, times, length);
 }
-void repeat_run(const std::uint64_t* in, std::uint64_t* out, std::int64_t runs, std::int64_t length) {
-  HWY_DYNAMIC_DISPATCH(repeat_8)(in, out, runs, length);
+void repeat_rows(const std::uint64_t* in, std::uint64_t* out, std::int64_t rows, std::int64_t times, std::int64_t length) {
+  HWY_DYNAMIC_DISPATCH(repeat_8)(in, out, rows, times, length);
 }
 
 }  // namespace graphrun

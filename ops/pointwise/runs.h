@@ -12,8 +12,8 @@ inline constexpr std::int64_t kRunSlack = 64;  // bytes
 // out[r * length + i] = in[r] for r < runs, i < length. Elements of 4 or 8 bytes.
 void spread_runs(const std::uint32_t* in, std::uint32_t* out, std::int64_t runs, std::int64_t length);
 void spread_runs(const std::uint64_t* in, std::uint64_t* out, std::int64_t runs, std::int64_t length);
-// out[r * length + i] = in[i] for r < runs, i < length.
-void repeat_run(const std::uint32_t* in, std::uint32_t* out, std::int64_t runs, std::int64_t length);
-void repeat_run(const std::uint64_t* in, std::uint64_t* out, std::int64_t runs, std::int64_t length);
+// out[(r * times + t) * length + i] = in[r * length + i] for r < rows, t < times, i < length.
+void repeat_rows(const std::uint32_t* in, std::uint32_t* out, std::int64_t rows, std::int64_t times, std::int64_t length);
+void repeat_rows(const std::uint64_t* in, std::uint64_t* out, std::int64_t rows, std::int64_t times, std::int64_t length);
 
 }  // namespace graphrun

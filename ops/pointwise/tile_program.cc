@@ -13,9 +13,10 @@ constexpr std::size_t kMostSlots = 320, kMostInputs = 24;
 constexpr std::int64_t kShortRow = 64;
 // Elements of a tile: enough to pay for its steps' calls, few enough that all it touches fits the first-level cache.
 constexpr std::int64_t kLeastTile = 128, kMostTile = 1024;
-// Of a piece: the longer, the more of what is reduced comes at once.
-constexpr std::int64_t kMostPiece = 4096;
 constexpr std::size_t kTileBytes = 32 * 1024;
+// Of a piece: the longer, the more of what is reduced comes at once. Where that takes it, it may spill into the second level.
+constexpr std::int64_t kMostPiece = 4096;
+constexpr std::size_t kPieceBytes = 2 * kTileBytes;
 // Of temporaries and gathered operands, on the stack.
 constexpr std::size_t kMostBufferBytes = 96 * 1024;
 // Work, in additions, that is worth waking other threads for (some 20 microseconds), and that each of them should have.
@@ -173,9 +174,19 @@ void TileProgram::choose_tile() {
   std::size_t own = buffers_ + (in_pieces_ ? results_ : 0);  // pieces of memory that the frame has
   for (std::size_t k = 0; k < inputs_.size(); ++k) own += gathers_ && !whole_[k] && !scalar_[k];
   const std::size_t touched = buffers_ + inputs_.size() + results_, most = kMostBufferBytes - own * kRunSlack;
-  tile_ = static_cast<std::int64_t>(std::min(kTileBytes / touched, most / std::max<std::size_t>(own, 1)) / width_) / 64 * 64;
+  tile_ = static_cast<std::int64_t>(
+              std::min((in_pieces_ ? kPieceBytes : kTileBytes) / touched, most / std::max<std::size_t>(own, 1)) / width_) /
+          64 * 64;
   tile_ = std::clamp(tile_, kLeastTile, in_pieces_ ? kMostPiece : kMostTile);
   GRAPHRUN_CHECK(own * laid_out_bytes() <= kMostBufferBytes, "TileProgram: too many temporaries");
+}
+
+std::int64_t TileProgram::period() const {
+  std::int64_t longest = 1;
+  for (std::size_t k = 0; k < plans_.size() && count_ > 0; ++k) {
+    if (!whole_[k] && !scalar_[k] && plans_[k].period() < count_) longest = std::max(longest, plans_[k].period());
+  }
+  return longest;
 }
 
 // What is the same in every tile. `axes` null: operands are gathered.
@@ -325,12 +336,28 @@ std::shared_ptr<const ColumnKernel> TileProgram::by_columns(std::shared_ptr<cons
   return kernel;
 }
 
+std::shared_ptr<const RowKernel> TileProgram::by_rows(std::shared_ptr<const TileProgram> program) {
+  const Sizes& result = program->result_;
+  if (result.empty() || result[0] == 0) return nullptr;
+  auto kernel = std::make_shared<RowKernel>();
+  kernel->rows = result[0];
+  kernel->operations = static_cast<double>(program->count_ * program->cost_);
+  for (const TensorView& v : program->inputs_) {
+    kernel->reads_other_rows.push_back(v.sizes.size() != result.size() || v.sizes[0] != result[0]);
+  }
+  const std::int64_t row = program->count_ / result[0];
+  kernel->run = [program = std::move(program), row](const KernelContext& c, std::int64_t begin, std::int64_t end) {
+    program->run(c, begin * row, end * row);
+  };
+  return kernel;
+}
+
 Kernel tile_kernel(std::shared_ptr<const TileProgram> program) {
   const auto run = [program](const KernelContext& c) {
     parallel_ranges(program->count(), program->grain(),
                     [&](std::int64_t begin, std::int64_t end) { program->run(c, begin, end); });
   };
-  return {run, 0, TileProgram::by_columns(program)};
+  return {run, 0, TileProgram::by_columns(program), TileProgram::by_rows(program)};
 }
 
 }  // namespace graphrun

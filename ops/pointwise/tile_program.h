@@ -71,10 +71,15 @@ class TileProgram {
   std::int64_t count() const { return count_; }
   std::int64_t grain() const { return grain_; }  // elements that a thread should have at least
   std::int64_t tile() const { return tile_; }
+  // Elements after which the longest of what is repeated over and over begins anew: pieces that begin with it, or end with it,
+  // find it in one place. 1: nothing is.
+  std::int64_t period() const;
   int cost() const { return cost_; }  // of an element, in additions
 
   // The program shared by columns; null where its results are scalars.
   static std::shared_ptr<const ColumnKernel> by_columns(std::shared_ptr<const TileProgram> program);
+  // The same by rows.
+  static std::shared_ptr<const RowKernel> by_rows(std::shared_ptr<const TileProgram> program);
 
  private:
   struct Frame;

@@ -1,5 +1,6 @@
 // argmax and argmin.
 #include <cstdint>
+#include <type_traits>
 
 #include "ops/dispatch.h"
 #include "ops/over_sequence.h"
@@ -9,13 +10,6 @@
 
 namespace graphrun {
 namespace {
-
-template <bool kMax, class T>
-void find_positions(const T* x, std::int32_t* out, const AxisView& view, const Lengths& lengths) {
-  ReduceTask<T> task;
-  task.x = x, task.positions = out, task.view = view, task.lengths = lengths;
-  run_units(task, [](const ReduceTask<T>& part) { kMax ? argmax_along(part) : argmin_along(part); });
-}
 
 template <bool kMax>
 void find_positions(const std::int32_t* x, std::int32_t* out, const AxisView& view, const Lengths& lengths) {
@@ -32,9 +26,15 @@ Kernel bind_position(const KernelRequest& request) {
   const AxisView view = view_axis(sizes, ir::resolve_axis(request.attributes->integer("axis"), sizes.size(), "argmax"));
   return with_number(request.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
-    return Kernel{[view](const KernelContext& c) {
-      find_positions<kMax>(c.inputs[0].as<T>(), c.outputs[0].as<std::int32_t>(), view, lengths_of(c, 1, view));
-    }};
+    if constexpr (std::is_floating_point_v<T>) {
+      return reduction_kernel<T>(
+          request, view, [](const KernelContext& c, ReduceTask<T>& task) { task.positions = c.outputs[0].as<std::int32_t>(); },
+          [](const ReduceTask<T>& part) { kMax ? argmax_along(part) : argmin_along(part); });
+    } else {
+      return Kernel{[view](const KernelContext& c) {
+        find_positions<kMax>(c.inputs[0].as<T>(), c.outputs[0].as<std::int32_t>(), view, lengths_of(c, 1, view));
+      }};
+    }
   });
 }
 

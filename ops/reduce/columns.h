@@ -8,6 +8,7 @@
 
 #include "ops/axis.h"
 #include "ops/parallel.h"
+#include "ops/rows.h"
 #include "runtime/status.h"
 
 namespace graphrun {
@@ -81,6 +82,34 @@ void run_units(ReduceTask<T> task, const Run& run) {
     part.begin = begin, part.end = end;
     run(part);
   });
+}
+
+template <class T, class Make>
+ReduceTask<T> task_of(const KernelContext& c, const AxisView& view, const Make& make) {
+  ReduceTask<T> task;
+  task.x = c.inputs[0].as<T>(), task.view = view, task.lengths = lengths_of(c, 1, view);
+  make(c, task);
+  return task;
+}
+
+// The kernel of a reduction of x, input 0, with lengths or none, input 1; `make` fills in where the results go. Shared by rows
+// where the first axis stays.
+template <class T, class Make, class Run>
+Kernel reduction_kernel(const KernelRequest& request, const AxisView& view, const Make& make, const Run& run) {
+  Kernel kernel;
+  kernel.run = [view, make, run](const KernelContext& c) { run_units(task_of<T>(c, view, make), run); };
+  const Sizes &x = request.inputs[0].sizes, &result = request.outputs[0].sizes;
+  const bool keeps_rows = !x.empty() && !result.empty() && x[0] == result[0] && view.count() > 0 && view.outer % x[0] == 0;
+  if (!keeps_rows) return kernel;
+  const bool one_length = has_input(request, 1) && request.inputs[1].sizes.empty();
+  kernel.by_rows = row_kernel(request, {false, one_length},
+                              [view, make, run, rows = x[0]](const KernelContext& c, std::int64_t begin, std::int64_t end) {
+                                ReduceTask<T> part = task_of<T>(c, view, make);
+                                const std::int64_t each = units(view) / rows;
+                                part.begin = begin * each, part.end = end * each;
+                                run(part);
+                              });
+  return kernel;
 }
 
 }  // namespace graphrun

@@ -69,8 +69,8 @@ Kernel bind(const KernelRequest& request) {
   for (const ReductionProgram::Fold& fold : code.folds) folds.push_back({fold_kind(fold.op), fold.result});
   const bool doubles =
       std::any_of(request.inputs.begin(), request.inputs.end(), [](const TensorView& v) { return v.dtype == DType::kFloat64; });
-  return piecewise_kernel(std::move(program), reduced_view(*request.attributes, sizes), std::move(folds),
-                          doubles ? DType::kFloat64 : DType::kFloat32);
+  return piecewise_kernel(request, std::move(program), reduced_view(*request.attributes, sizes), std::move(folds),
+                          doubles ? DType::kFloat64 : DType::kFloat32, sizes.size());
 }
 
 REGISTER_OP("fused_reduction", "reduce")

@@ -36,12 +36,9 @@ REGISTER_KERNEL("logsumexp", kCpu, [](const KernelRequest& request) {
   const AxisView view = reduced_view(*request.attributes, request.inputs[0].sizes);
   return with_float(request.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
-    return Kernel{[view](const KernelContext& c) {
-      ReduceTask<T> task;
-      task.x = c.inputs[0].as<T>(), task.out = c.outputs[0].as<T>();
-      task.view = view, task.lengths = lengths_of(c, 1, view);
-      run_units(task, [](const ReduceTask<T>& part) { logsumexp_along(part); });
-    }};
+    return reduction_kernel<T>(
+        request, view, [](const KernelContext& c, ReduceTask<T>& task) { task.out = c.outputs[0].as<T>(); },
+        [](const ReduceTask<T>& part) { logsumexp_along(part); });
   });
 });
 

@@ -67,10 +67,10 @@ struct Cut {
   std::int64_t strips = 1;       // pieces across a row
   std::int64_t parts = 1, part_rows = 0;
 
-  Cut(const AxisView& v, std::int64_t tile, bool only_sums) : view(v), width(v.inner) {
+  Cut(const AxisView& v, std::int64_t tile, std::int64_t period, bool only_sums) : view(v), width(v.inner) {
     const std::int64_t slab = v.n * v.inner;
     if (slab <= tile) {
-      slabs = slab == 0 ? 1 : tile / slab;
+      slabs = slab == 0 ? 1 : slabs_of(slab, tile, period);
       if (!only_sums || v.outer > 1 || slab == 0) return;
     }
     strips = (v.inner + tile - 1) / tile;
@@ -85,6 +85,16 @@ struct Cut {
     part_rows = (chunks + parts - 1) / parts * rows;
     parts = (v.n + part_rows - 1) / part_rows;
   }
+  // As many as fill half a tile, or one that takes more; whole periods of what is repeated, or a whole part of one.
+  static std::int64_t slabs_of(std::int64_t slab, std::int64_t tile, std::int64_t period) {
+    const std::int64_t some = std::max<std::int64_t>(1, tile / 2 / slab);
+    if (period <= slab || period % slab != 0) return some;
+    const std::int64_t whole = period / slab;
+    if (whole * slab <= tile) return std::max<std::int64_t>(1, some / whole) * whole;
+    std::int64_t part = some;
+    while (whole % part != 0) --part;
+    return 2 * part < some ? some : part;
+  }
   std::int64_t units() const { return slabs > 0 ? view.outer : view.outer * strips * parts; }
   std::int64_t unit_count() const { return slabs > 0 ? view.n * view.inner : part_rows * width; }
 };
@@ -94,12 +104,12 @@ class Piecewise {
   Piecewise(std::shared_ptr<const TileProgram> program, const AxisView& view, std::vector<PieceFold> folds)
       : program_(std::move(program)),
         folds_(std::move(folds)),
-        cut_(view, program_->tile(),
+        cut_(view, program_->tile(), program_->period(),
              std::all_of(folds_.begin(), folds_.end(), [](const PieceFold& f) { return is_sum(f.kind); })) {
     GRAPHRUN_CHECK(!folds_.empty() && folds_.size() <= kMostFolds, "fused_reduction: too many reductions");
-    std::int64_t cost = program_->cost();
-    for (const PieceFold& f : folds_) cost += cost_of(f.kind);
-    const std::int64_t unit = std::max<std::int64_t>(1, cut_.unit_count() * cost);
+    cost_ = program_->cost();
+    for (const PieceFold& f : folds_) cost_ += cost_of(f.kind);
+    const std::int64_t unit = std::max<std::int64_t>(1, cut_.unit_count() * cost_);
     const bool small = unit * cut_.units() < kLeastShared;
     grain_ = small ? std::max<std::int64_t>(1, cut_.units()) : (kLeastShare + unit - 1) / unit;
   }
@@ -117,8 +127,18 @@ class Piecewise {
     if (cut_.view.results() == 0) return;
     if (cut_.view.n == 0) return clear<T>(c);
     parallel_ranges(cut_.units(), grain_, [&](std::int64_t begin, std::int64_t end) { run_units<T>(c, begin, end); });
-    for (std::size_t f = 0; f < folds_.size(); ++f) finish<T>(c, f);
+    for (std::size_t f = 0; f < folds_.size(); ++f) finish<T>(c, f, 0, cut_.view.results());
   }
+
+  // Slabs [begin, end).
+  template <class T>
+  void run_outer(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
+    const std::int64_t units = cut_.units() / cut_.view.outer;
+    run_units<T>(c, begin * units, end * units);
+    for (std::size_t f = 0; f < folds_.size(); ++f) finish<T>(c, f, begin * cut_.view.inner, end * cut_.view.inner);
+  }
+
+  double operations() const { return static_cast<double>(cost_ * cut_.view.count()); }
 
  private:
   template <class T>
@@ -157,20 +177,19 @@ class Piecewise {
     return static_cast<T*>(c.workspace) + (static_cast<std::int64_t>(f) * cut_.parts + part) * results;
   }
 
-  // Adds up parts; divides means.
+  // Adds up parts and divides means, of results [begin, end).
   template <class T>
-  void finish(const KernelContext& c, std::size_t f) const {
+  void finish(const KernelContext& c, std::size_t f, std::int64_t begin, std::int64_t end) const {
     if (!is_sum(folds_[f].kind)) return;
-    const std::int64_t results = cut_.view.results();
     T* out = c.outputs[f].as<T>();
     if (cut_.slabs == 0 && cut_.parts > 1) {
-      std::copy_n(partial<T>(c, f, 0), results, out);
+      std::copy(partial<T>(c, f, 0) + begin, partial<T>(c, f, 0) + end, out + begin);
       for (std::int64_t part = 1; part < cut_.parts; ++part) {
-        sum_into(task_of_elements(partial<T>(c, f, part), out, results));
+        sum_into(task_of_elements(partial<T>(c, f, part) + begin, out + begin, end - begin));
       }
     }
     if (folds_[f].kind != FoldKind::kMean || cut_.view.n < 2) return;
-    for (std::int64_t r = 0; r < results; ++r) out[r] /= static_cast<T>(cut_.view.n);
+    for (std::int64_t r = begin; r < end; ++r) out[r] /= static_cast<T>(cut_.view.n);
   }
 
   // Over nothing.
@@ -189,6 +208,7 @@ class Piecewise {
   std::vector<PieceFold> folds_;
   Cut cut_;
   std::int64_t grain_ = 1;  // units
+  std::int64_t cost_ = 0;   // of an element, in additions
 };
 
 // Pieces of whole slabs: a piece's results are done with it.
@@ -301,12 +321,26 @@ FoldKind fold_kind(std::string_view op) {
   throw InternalError("fused_reduction: no reduction '" + std::string(op) + "'");
 }
 
-Kernel piecewise_kernel(std::shared_ptr<const TileProgram> program, const AxisView& view, std::vector<PieceFold> folds,
-                        DType dtype) {
+Kernel piecewise_kernel(const KernelRequest& request, std::shared_ptr<const TileProgram> program, const AxisView& view,
+                        std::vector<PieceFold> folds, DType dtype, std::size_t rank) {
   return with_float(dtype, [&](auto zero) {
     using T = decltype(zero);
     const auto work = std::make_shared<const Piecewise>(std::move(program), view, std::move(folds));
-    return Kernel{[work](const KernelContext& c) { work->run<T>(c); }, work->workspace(sizeof(T))};
+    Kernel kernel{[work](const KernelContext& c) { work->run<T>(c); }, work->workspace(sizeof(T))};
+    const Sizes& result = request.outputs[0].sizes;
+    if (view.count() == 0 || result.empty() || view.outer % result[0] != 0) return kernel;
+    // Rows are outside the axes that go: those of operands as of results.
+    auto rows = std::make_shared<RowKernel>();
+    rows->rows = result[0];
+    rows->operations = work->operations();
+    for (const TensorView& v : request.inputs) {
+      rows->reads_other_rows.push_back(v.sizes.size() != rank || v.sizes[0] != result[0]);
+    }
+    rows->run = [work, slabs = view.outer / result[0]](const KernelContext& c, std::int64_t begin, std::int64_t end) {
+      work->run_outer<T>(c, begin * slabs, end * slabs);
+    };
+    kernel.by_rows = std::move(rows);
+    return kernel;
   });
 }
 

@@ -21,9 +21,9 @@ struct PieceFold {
   std::size_t result = 0;  // of the program: what is reduced
 };
 
-// Reduces results of the program, made for pieces, around the axes of `view`, its shape; result i of the kernel is folds[i]'s.
-// `dtype` is the float that is reduced.
-Kernel piecewise_kernel(std::shared_ptr<const TileProgram> program, const AxisView& view, std::vector<PieceFold> folds,
-                        DType dtype);
+// Reduces results of the program, made for pieces, around the axes of `view`, its shape, of `rank` axes; result i of the kernel
+// is folds[i]'s. `dtype` is the float that is reduced.
+Kernel piecewise_kernel(const KernelRequest& request, std::shared_ptr<const TileProgram> program, const AxisView& view,
+                        std::vector<PieceFold> folds, DType dtype, std::size_t rank);
 
 }  // namespace graphrun

@@ -25,11 +25,10 @@ void sum_integers(const In* x, Out* out, const AxisView& view, const Lengths& le
 }
 
 template <class T>
-void sum_floats(const T* x, T* out, const AxisView& view, const Lengths& lengths, bool mean) {
+void mean_floats(const T* x, T* out, const AxisView& view, const Lengths& lengths) {
   ReduceTask<T> task;
   task.x = x, task.out = out, task.view = view, task.lengths = lengths;
   run_units(task, [](const ReduceTask<T>& part) { sum_along(part); });
-  if (!mean) return;
   for (std::int64_t r = 0; r < view.results(); ++r) {
     if (const std::int64_t n = lengths.at(r); n > 1) out[r] /= static_cast<T>(n);
   }
@@ -41,8 +40,13 @@ Kernel bind_sum(const KernelRequest& request, bool mean) {
   if (from == to && from != DType::kInt32) {
     return with_float(from, [&](auto zero) {
       using T = decltype(zero);
-      return Kernel{[view, mean](const KernelContext& c) {
-        sum_floats(c.inputs[0].as<T>(), c.outputs[0].as<T>(), view, lengths_of(c, 1, view), mean);
+      if (!mean) {
+        return reduction_kernel<T>(
+            request, view, [](const KernelContext& c, ReduceTask<T>& task) { task.out = c.outputs[0].as<T>(); },
+            [](const ReduceTask<T>& part) { sum_along(part); });
+      }
+      return Kernel{[view](const KernelContext& c) {
+        mean_floats(c.inputs[0].as<T>(), c.outputs[0].as<T>(), view, lengths_of(c, 1, view));
       }};
     });
   }

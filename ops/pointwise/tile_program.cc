@@ -14,9 +14,9 @@ constexpr std::int64_t kShortRow = 64;
 // Elements of a tile: enough to pay for its steps' calls, few enough that all it touches fits the first-level cache.
 constexpr std::int64_t kLeastTile = 128, kMostTile = 1024;
 constexpr std::size_t kTileBytes = 32 * 1024;
-// Of a piece: the longer, the more of what is reduced comes at once. Where that takes it, it may spill into the second level.
+// Of a piece: the longer, the more of what is reduced comes at once; a little of it may spill into the second level.
 constexpr std::int64_t kMostPiece = 4096;
-constexpr std::size_t kPieceBytes = 2 * kTileBytes;
+constexpr std::size_t kPieceBytes = 40 * 1024;
 // Of temporaries and gathered operands, on the stack.
 constexpr std::size_t kMostBufferBytes = 96 * 1024;
 // Work, in additions, that is worth waking other threads for (some 20 microseconds), and that each of them should have.

@@ -11,11 +11,13 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/pointwise/coefficients.h"
 #include "ops/pointwise/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace graphrun {
 namespace HWY_NAMESPACE {
+namespace of = coefficients;
 
 // f(x) for each lane.
 template <class T, T (*f)(T)>
@@ -111,26 +113,20 @@ HWY_INLINE F32 polynomial(F32 x, const float (&c)[N]) {
 
 HWY_INLINE F32 copy_sign(F32 magnitude, F32 sign) { return hn::CopySign(magnitude.v, sign.v); }
 
-// ln 2 in two parts; a whole number up to 2^14 times the first is exact.
-inline constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
-
-// eˣ = 2ⁿ eʳ, |r| ≤ ln 2 / 2 (Cephes, Moshier 1989). 2ⁿ is multiplied in as two factors, so that the result may be subnormal
-// or overflow.
+// eˣ = 2ⁿ eʳ, |r| ≤ ln 2 / 2. Where no instruction scales by 2ⁿ, it is multiplied in as two factors, so that the result may be
+// subnormal or overflow.
 HWY_INLINE F32 exp(F32 x) {
   const Tag<float> d;
 #if HWY_TARGET <= HWY_AVX3
   // A NaN passes: of two operands, one of which is none, the second is taken.
-  const F32 inside = hn::Min(F32(89.f).v, hn::Max(F32(-104.f).v, x.v));
-  constexpr float kWhole = 12582912.f;  // 1.5 × 2^23: what is added to it is rounded to whole numbers
-  const F32 n = multiply_add(inside, 1.44269504088896341f, kWhole) - kWhole;
+  const F32 inside = hn::Min(F32(of::kExpHighest).v, hn::Max(F32(of::kExpLowest).v, x.v));
+  const F32 n = multiply_add(inside, of::kLog2E, of::kWhole) - of::kWhole;
 #else
-  const F32 inside = hn::Min(hn::Max(x.v, F32(-104.f).v), F32(89.f).v);
-  const F32 n = hn::Round((inside * F32(1.44269504088896341f)).v);
+  const F32 inside = hn::Min(hn::Max(x.v, F32(of::kExpLowest).v), F32(of::kExpHighest).v);
+  const F32 n = hn::Round((inside * F32(of::kLog2E)).v);
 #endif
-  const F32 r = multiply_add(n, -kLn2Low, multiply_add(n, -kLn2High, inside));
-  static constexpr float kCoefficients[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
-                                            4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
-  const F32 e = multiply_add(polynomial(r, kCoefficients), r * r, r) + 1;
+  const F32 r = multiply_add(n, -of::kLn2Low, multiply_add(n, -of::kLn2High, inside));
+  const F32 e = multiply_add(polynomial(r, of::kExp), r * r, r) + 1;
 #if HWY_TARGET <= HWY_AVX3
   return hn::Vec<decltype(d)>{_mm512_scalef_ps(e.v.raw, n.v.raw)};
 #else
@@ -149,20 +145,17 @@ HWY_INLINE F32 log(F32 x) {
   const Tag<float> d;
   const Tag<std::int32_t> di;
   const Mask<float> subnormal = x < F32(std::numeric_limits<float>::min());
-  const F32 normal = select(subnormal, x * F32(8388608.f), x);  // 2^23
+  const F32 normal = select(subnormal, x * F32(of::kTwoTo23), x);
   // The exponent of normal / √½, so that the mantissa falls around 1.
-  const auto root_half = hn::Set(di, 0x3F3504F3);
+  const auto root_half = hn::Set(di, of::kRootHalfBits);
   const auto bits = hn::Sub(hn::BitCast(di, normal.v), root_half);
   const F32 e = F32(hn::ConvertTo(d, hn::ShiftRight<23>(bits))) - select(subnormal, F32(23), 0);
-  const F32 f = F32(hn::BitCast(d, hn::Add(hn::And(bits, hn::Set(di, 0x007FFFFF)), root_half))) - 1;
-  static constexpr float kCoefficients[] = {7.0376836292e-2f,  -1.1514610310e-1f, 1.1676998740e-1f,
-                                            -1.2420140846e-1f, 1.4249322787e-1f,  -1.6668057665e-1f,
-                                            2.0000714765e-1f,  -2.4999993993e-1f, 3.3333331174e-1f};
+  const F32 f = F32(hn::BitCast(d, hn::Add(hn::And(bits, hn::Set(di, of::kMantissaBits)), root_half))) - 1;
   const F32 square = f * f;
-  F32 y = polynomial(f, kCoefficients) * f * square;
-  y = multiply_add(e, kLn2Low, y);
+  F32 y = polynomial(f, of::kLog) * f * square;
+  y = multiply_add(e, of::kLn2Low, y);
   y = multiply_add(square, -0.5f, y);
-  y = multiply_add(e, kLn2High, f + y);
+  y = multiply_add(e, of::kLn2High, f + y);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   y = select(x < kInfinity, y, x);  // infinity and NaN stay
   y = select(x == 0, -kInfinity, y);
@@ -178,15 +171,13 @@ HWY_INLINE F32 log1p(F32 x) {
   return select(x == 0, x, select(u > 0, select(u < std::numeric_limits<float>::infinity(), exact, y), y));
 }
 
-// Near 0 an odd polynomial (Cephes), else 1 - 2 / (e^2|x| + 1).
+// Near 0 an odd polynomial, else 1 - 2 / (e^2|x| + 1).
 HWY_INLINE F32 tanh(F32 x) {
   const F32 size = abs(x);
   const F32 square = x * x;
-  static constexpr float kCoefficients[] = {-5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f, 1.33314422036e-1f,
-                                            -3.33332819422e-1f};
-  const F32 near = multiply_add(polynomial(square, kCoefficients), square * size, size);
+  const F32 near = multiply_add(polynomial(square, of::kTanh), square * size, size);
   const F32 far = 1 - 2 / (exp(size + size) + 1);
-  return copy_sign(select(size < 0.625f, near, far), x);
+  return copy_sign(select(size < of::kTanhNear, near, far), x);
 }
 
 // By e^-|x| on both sides, so that small results keep their digits.
@@ -196,18 +187,14 @@ HWY_INLINE Vec<T> sigmoid(Vec<T> x) {
   return select(x < 0, e, 1) / (1 + e);
 }
 
-// |x| ≤ 475/512: an odd polynomial; beyond it 1 - exp(-P(|x|)). Minimax polynomials in the manner of N. Juffa's erff.
+// Near 0 an odd polynomial; beyond 1 - exp(-P(|x|)).
 HWY_INLINE F32 erf(F32 x) {
   const F32 size = abs(x);
   const F32 square = x * x;
-  static constexpr float kNear[] = {-5.96761703e-4f, 4.99119423e-3f,  -2.67681349e-2f,
-                                    1.12819925e-1f,  -3.76125336e-1f, 1.28379166e-1f};
-  static constexpr float kFar[] = {-1.72853470e-5f, 3.83197126e-4f,  -3.88396438e-3f, 2.42546219e-2f,
-                                   -1.06777877e-1f, -6.34846687e-1f, -1.28717512e-1f};
-  const F32 near = multiply_add(polynomial(square, kNear), x, x);
-  const F32 inside = hn::Min(size.v, F32(5.f).v);  // beyond 4 it is 1; NaN takes the other way
-  const F32 far = copy_sign(1 - exp(multiply_add(polynomial(inside, kFar), inside, -inside)), x);
-  return select(size > 0.927734375f, far, near);
+  const F32 near = multiply_add(polynomial(square, of::kErfNearBy), x, x);
+  const F32 inside = hn::Min(size.v, F32(of::kErfFarthest).v);  // beyond 4 it is 1; NaN takes the other way
+  const F32 far = copy_sign(1 - exp(multiply_add(polynomial(inside, of::kErfFarBy), inside, -inside)), x);
+  return select(size > of::kErfNear, far, near);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -78,6 +78,7 @@ std::int64_t TileAxes::rows() const {
 
 // What the steps of a tile read and write: inputs, results, buffers, numbers, in this order.
 struct TileProgram::Frame {
+  const MachineCode* code;
   std::array<const void*, kMostSlots> at;
   std::array<bool, kMostSlots> scalar;
   std::array<const char*, kMostInputs> input;  // their beginnings
@@ -111,6 +112,11 @@ TileProgram::TileProgram(const Sizes& result, std::span<const TensorView> inputs
   for (std::size_t k = 0; gathers_ && k < inputs.size(); ++k) plans_.emplace_back(result, inputs.subspan(k, 1));
   allocate_slots();
   choose_tile();
+  if (steps_.size() > 1 && count_ > 0) {
+    code_ = code_for(gathers_ ? nullptr : &axes_);
+    column_code_ = code_for(&column_axes_);
+  }
+  if (code_) cost_ = cost_ / 2 + 1;
   // A stream of a whole tensor costs about what four additions do.
   for (bool whole : whole_) cost_ += whole ? kStreamCost : 0;
   if (!in_pieces_) cost_ += kStreamCost * static_cast<int>(results_);
@@ -189,9 +195,18 @@ std::int64_t TileProgram::period() const {
   return longest;
 }
 
+std::shared_ptr<const MachineCode> TileProgram::code_for(const TileAxes* axes) const {
+  std::vector<MachineCode::Input> inputs;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    inputs.push_back({inputs_[k].dtype, axes ? axes->strides.back()[k] == 0 : bool{scalar_[k]}});
+  }
+  return MachineCode::of(steps_, inputs);
+}
+
 // What is the same in every tile. `axes` null: operands are gathered.
 void TileProgram::begin_frame(Frame& f, const KernelContext& c, const TileAxes* axes) const {
   std::size_t slot = 0;
+  f.code = axes == &column_axes_ ? column_code_.get() : code_.get();
   for (std::size_t k = 0; k < inputs_.size(); ++k, ++slot) {
     f.input[k] = static_cast<const char*>(c.inputs[k].data);
     f.scalar[slot] = axes ? axes->strides.back()[k] == 0 : bool{scalar_[k]};
@@ -212,6 +227,12 @@ void TileProgram::run_tile(Frame& f, std::int64_t position, std::size_t n) const
     const int r = steps_[s].result;
     if (r < 0) continue;
     f.at[slots_[s].out] = f.result[static_cast<std::size_t>(r)] + static_cast<std::size_t>(position) * size_of(steps_[s].dtype);
+  }
+  if (f.code != nullptr) {
+    std::array<void*, kMostSlots> results;
+    for (std::size_t r = 0; r < results_; ++r) results[r] = const_cast<void*>(f.at[inputs_.size() + r]);
+    f.code->run(f.at.data(), results.data(), n);
+    return;
   }
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const auto& in = slots_[s].in;
@@ -236,8 +257,8 @@ void TileProgram::run_rows(Frame& f, const TileAxes& axes, std::int64_t first_ro
     for (std::size_t k = 0; k < inputs_.size(); ++k) offset[k] += at[a] * axes.strides[a][k];
   }
   // Pieces of one size: a short one at the end would cost what a long one does.
-  const std::int64_t pieces = (end - begin - 1) / tile_ + 1,
-                     piece = std::min(round_up((end - begin - 1) / pieces + 1, 64), tile_);
+  const std::int64_t pieces = f.code ? 1 : (end - begin - 1) / tile_ + 1,
+                     piece = f.code ? end - begin : std::min(round_up((end - begin - 1) / pieces + 1, 64), tile_);
   for (std::int64_t row = first_row; row < end_row; ++row) {
     for (std::int64_t column = begin; column < end; column += piece) {
       for (std::size_t k = 0; k < inputs_.size(); ++k) {

@@ -1,5 +1,6 @@
-// Several pointwise steps run over one tile after the other: what stands between them stays in the first-level cache. One
-// walk serves all, because all have the result's shape; operands broadcast to it.
+// Several pointwise steps as one walk, because all have the result's shape; operands broadcast to it. Where there is machine
+// code for them (ops/pointwise/machine_code.h) what stands between them stays in registers; else they run over one tile after
+// the other, and it stays in the first-level cache.
 #pragma once
 
 #include <array>
@@ -9,27 +10,12 @@
 #include <vector>
 
 #include "ops/pointwise/broadcast.h"
+#include "ops/pointwise/machine_code.h"
 #include "ops/pointwise/runs.h"
-#include "ops/pointwise/tiles.h"
+#include "ops/pointwise/tile_step.h"
 #include "runtime/kernel.h"
 
 namespace graphrun {
-
-struct TileOperand {
-  enum class Kind : std::uint8_t { kInput, kStep, kNumber } kind = Kind::kInput;
-  std::size_t index = 0;          // of the input or of an earlier step
-  double number = 0;              // an element of type `dtype`
-  DType dtype = DType::kFloat32;  // the number's
-};
-
-struct TileStep {
-  PointwiseTile tile = nullptr;
-  int arity = 0;
-  std::array<TileOperand, 3> operands;
-  DType dtype = DType::kFloat32;  // of what it makes
-  int result = -1;                // which of the results that is; -1: none, it is read by later steps alone
-  int cost = 1;                   // an element's, in additions
-};
 
 // How each operand's elements follow from the result's: strides over the fewest axes that do, 0 where it is repeated.
 struct TileAxes {
@@ -90,6 +76,7 @@ class TileProgram {
 
   void allocate_slots();
   void choose_tile();
+  std::shared_ptr<const MachineCode> code_for(const TileAxes* axes) const;
   void begin_frame(Frame& f, const KernelContext& c, const TileAxes* axes) const;
   void run_rows(Frame& f, const TileAxes& axes, std::int64_t first_row, std::int64_t end_row, std::int64_t begin,
                 std::int64_t end) const;
@@ -109,6 +96,8 @@ class TileProgram {
   std::vector<std::array<char, 8>> numbers_;
   std::vector<bool> whole_, scalar_;  // by input
   std::vector<BroadcastPlan> plans_;  // by input, where some are gathered
+  // For elements that lie side by side, in the order of axes_ or gathered, and for columns; null: tiles.
+  std::shared_ptr<const MachineCode> code_, column_code_;
   const bool in_pieces_;
   bool gathers_ = false;                 // operands are laid out side by side first: rows are short, or all is made in pieces
   std::size_t buffers_ = 0, width_ = 1;  // of temporaries and of what is gathered; bytes of the widest element

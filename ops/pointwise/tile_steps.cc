@@ -29,13 +29,13 @@ Precision precision_of(const KernelRequest& request) {
   return Precision::kFloat32;
 }
 
-PointwiseTile tile_of(const PointwiseProgram::Instruction& made, DType operands) {
-  if (made.op->name == "cast") return nullptr;
+std::size_t line_of(const ir::OpSchema& op) {
+  if (op.name == "cast") return kCastLine;
   const std::vector<PointwiseLine>& table = pointwise_table();
   for (std::size_t line = 0; line < table.size(); ++line) {
-    if (table[line].name == made.op->name) return pointwise_tile(line, operands);
+    if (table[line].name == op.name) return line;
   }
-  throw InternalError("fused: no kernel of " + made.op->name);
+  throw InternalError("fused: no kernel of " + op.name);
 }
 
 // In additions: functions that go through an exponential or a logarithm cost about as much as eight.
@@ -59,8 +59,9 @@ class StepMaker {
     TileStep step;
     step.arity = static_cast<int>(made.operands.size());
     for (std::size_t k = 0; k < made.operands.size(); ++k) step.operands[k] = operand(made.operands[k]);
-    const DType read = dtype_of_operand(step.operands[made.operands.size() - 1]);
-    step.tile = made.op->name == "cast" ? cast_tile(read, dtype) : tile_of(made, read);
+    step.line = line_of(*made.op);
+    step.read = dtype_of_operand(step.operands[made.operands.size() - 1]);
+    step.tile = step.line == kCastLine ? cast_tile(step.read, dtype) : pointwise_tile(step.line, step.read);
     step.dtype = dtype;
     step.cost = cost_of(*made.op);
     steps_.push_back(step);

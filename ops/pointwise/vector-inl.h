@@ -46,7 +46,7 @@ struct Vec {
   friend HWY_INLINE Vec operator/(Vec a, Vec b) { return hn::Div(a.v, b.v); }
   friend HWY_INLINE Vec operator-(Vec a) { return hn::Neg(a.v); }
   friend HWY_INLINE Mask<T> operator==(Vec a, Vec b) { return {hn::Eq(a.v, b.v)}; }
-  friend HWY_INLINE Mask<T> operator!=(Vec a, Vec b) { return {hn::Ne(a.v, b.v)}; }
+  friend HWY_INLINE Mask<T> operator!=(Vec a, Vec b) { return {hn::Not(hn::Eq(a.v, b.v))}; }  // NaN too is unequal
   friend HWY_INLINE Mask<T> operator<(Vec a, Vec b) { return {hn::Lt(a.v, b.v)}; }
   friend HWY_INLINE Mask<T> operator>(Vec a, Vec b) { return {hn::Gt(a.v, b.v)}; }
   friend HWY_INLINE Mask<T> operator<=(Vec a, Vec b) { return {at_most(a, b)}; }

@@ -246,6 +246,15 @@ TEST(Pointwise, MinimumAndMaximumKeepWhatIsNotANumber) {
   }
 }
 
+TEST(Pointwise, WhatIsNotANumberIsUnequalToEverything) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor a = Tensor::of<float>({2}, {nan, nan}), b = Tensor::of<float>({2}, {nan, 1});
+  for (const char* op : {"eq", "lt", "le", "gt", "ge", "ne"}) {
+    const Tensor y = run_kernel({op, {a, b}, {}, {}, {}}, DType::kBool, {2});
+    for (std::int64_t i = 0; i < 2; ++i) EXPECT_EQ(y.at(i), op == std::string("ne") ? 1 : 0) << op;
+  }
+}
+
 TEST(Pointwise, IntegersWrap) {
   const std::int32_t most = std::numeric_limits<std::int32_t>::max();
   const Tensor y = run_kernel({"add", {Tensor::of<std::int32_t>({1}, {most}), Tensor::of<std::int32_t>({1}, {1})}, {}, {}, {}},

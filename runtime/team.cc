@@ -13,13 +13,13 @@ namespace graphrun {
 namespace {
 
 constexpr std::chrono::microseconds kPatience{4};  // before the core is given away
-constexpr int kPauses = 16;                         // between two looks at the clock
-constexpr std::int64_t kFewestSteps = 3;            // below, packing weights costs more than it brings
-constexpr std::size_t kMostInstructions = 256;      // each is held against all others
-constexpr std::size_t kSmall = 256;                 // bytes of results that one thread may as well make alone
-constexpr double kWorkOfMember = 150e3;             // operations of a step that are worth a thread of their own
-constexpr double kWorkOfLoop = 3e6;                 // operations of a loop that are worth one
-constexpr double kUneven = 1.25;                    // how much more one of several loops may have to do than another
+constexpr int kPauses = 16;                        // between two looks at the clock
+constexpr std::int64_t kFewestSteps = 3;           // below, packing weights costs more than it brings
+constexpr std::size_t kMostInstructions = 256;     // each is held against all others
+constexpr std::size_t kSmall = 256;                // bytes of results that one thread may as well make alone
+constexpr double kWorkOfMember = 150e3;            // operations of a step that are worth a thread of their own
+constexpr double kWorkOfLoop = 3e6;                // operations of a loop that are worth one
+constexpr double kUneven = 1.25;                   // how much more one of several loops may have to do than another
 
 void pause() {
 #if defined(__x86_64__)

@@ -6,12 +6,11 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <variant>
 
 #if defined(GRAPHRUN_ASMJIT)
-#include "ops/pointwise/machine_vector.h"
-#include "ops/pointwise/table.h"
+#include "ops/pointwise/machine_lines.h"
 
 namespace graphrun {
 namespace {
@@ -22,148 +21,38 @@ using machine::F32;
 using machine::I32;
 using machine::Mask;
 using machine::NoCode;
+using machine::Value;
 using machine::Writer;
 
 constexpr std::size_t kLanes = 16, kMostNumbers = 256;
-
-// What a step makes, while code is written.
-using Value = std::variant<F32, I32, Bool>;
-
-template <class T>
-struct VectorOf;
-template <>
-struct VectorOf<float> {
-  using Type = F32;
-};
-template <>
-struct VectorOf<std::int32_t> {
-  using Type = I32;
-};
-template <>
-struct VectorOf<std::uint8_t> {
-  using Type = Bool;
-};
-
-Value value_of(F32 x) { return x; }
-Value value_of(I32 x) { return x; }
-Value value_of(Bool x) { return x; }
-Value value_of(Mask x) { return Bool(x); }
-
-// ---- each line of the table, computed on vectors that write code
-
-#define UNARY(name, promotion, expression, ...)    \
-  struct Line_##name {                             \
-    template <class V>                             \
-    static Value apply(V x) {                      \
-      using T [[maybe_unused]] = typename V::Lane; \
-      return value_of(expression);                 \
-    }                                              \
-  };
-#define BINARY(name, promotion, expression, ...)   \
-  struct Line_##name {                             \
-    template <class V>                             \
-    static Value apply(V a, V b) {                 \
-      using T [[maybe_unused]] = typename V::Lane; \
-      return value_of(expression);                 \
-    }                                              \
-  };
-#define TERNARY(name, promotion, expression, ...)  \
-  struct Line_##name {                             \
-    template <class V>                             \
-    static Value apply(Mask condition, V a, V b) { \
-      using T [[maybe_unused]] = typename V::Lane; \
-      return value_of(expression);                 \
-    }                                              \
-  };
-#include "ops/pointwise/table.def"
-#undef UNARY
-#undef BINARY
-#undef TERNARY
-
-template <class T>
-constexpr bool has_code(ir::Promotion promotion) {
-  switch (promotion) {
-    case ir::Promotion::kArithmetic: return sizeof(T) > 1;
-    case ir::Promotion::kFloat: return std::is_floating_point_v<T>;
-    case ir::Promotion::kLogical: return sizeof(T) == 1;
-    case ir::Promotion::kCompare:
-    case ir::Promotion::kSelect: return true;
-    case ir::Promotion::kNone: return false;
-  }
-  return false;
-}
-
-template <class Line, ir::Promotion promotion, int arity, class T>
-Value write_line(const std::vector<Value>& in) {
-  using V = typename VectorOf<T>::Type;
-  if constexpr (!has_code<T>(promotion)) {
-    throw NoCode();
-  } else if constexpr (arity == 1) {
-    return Line::apply(std::get<V>(in[0]));
-  } else if constexpr (arity == 2) {
-    return Line::apply(std::get<V>(in[0]), std::get<V>(in[1]));
-  } else {
-    return Line::apply(static_cast<Mask>(std::get<Bool>(in[0])), std::get<V>(in[1]), std::get<V>(in[2]));
-  }
-}
-
-template <class Line, ir::Promotion promotion, int arity>
-Value write_line(DType read, const std::vector<Value>& in) {
-  switch (read) {
-    case DType::kFloat32: return write_line<Line, promotion, arity, float>(in);
-    case DType::kInt32: return write_line<Line, promotion, arity, std::int32_t>(in);
-    case DType::kBool: return write_line<Line, promotion, arity, std::uint8_t>(in);
-    case DType::kFloat64: break;
-  }
-  throw NoCode();
-}
-
-using WriteLine = Value (*)(DType read, const std::vector<Value>& in);
-constexpr WriteLine kLines[] = {
-#define UNARY(name, promotion, ...) write_line<Line_##name, ir::Promotion::promotion, 1>,
-#define BINARY(name, promotion, ...) write_line<Line_##name, ir::Promotion::promotion, 2>,
-#define TERNARY(name, promotion, ...) write_line<Line_##name, ir::Promotion::promotion, 3>,
-#include "ops/pointwise/table.def"
-#undef UNARY
-#undef BINARY
-#undef TERNARY
-};
-
-Value write_cast(const Value& x, DType to) {
-  if (to == DType::kFloat32) {
-    if (std::holds_alternative<F32>(x)) return x;
-    if (const Bool* b = std::get_if<Bool>(&x)) return select(static_cast<Mask>(*b), F32(1), F32(0));
-    const x86::Zmm in = std::get<I32>(x).reg(), out = machine::writer->cc.newZmm();
-    machine::writer->cc.vcvtdq2ps(out, in);
-    return F32(out);
-  }
-  if (to == DType::kInt32) {
-    if (std::holds_alternative<I32>(x)) return x;
-    if (const Bool* b = std::get_if<Bool>(&x)) return select(static_cast<Mask>(*b), I32(1), I32(0));
-  }
-  if (to == DType::kBool) {
-    if (const I32* i = std::get_if<I32>(&x)) return Bool(*i != I32(0));
-    if (const F32* f = std::get_if<F32>(&x)) return Bool(*f != F32(0));
-    return x;
-  }
-  throw NoCode();  // float to whole numbers has ends of its own
-}
-
-// ---- the function around them
 
 class Body {
  public:
   Body(Writer& writer, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs)
       : cc_(writer.cc), steps_(steps), inputs_(inputs) {}
 
-  void write(x86::Gp input_addresses, x86::Gp result_addresses, x86::Gp n) {
-    begin(input_addresses, result_addresses);
-    const x86::Gp whole = cc_.newUInt64(), rest = cc_.newUInt64();
-    const asmjit::Label again = cc_.newLabel(), tail = cc_.newLabel(), end = cc_.newLabel();
-    at_ = cc_.newUInt64();
-    cc_.xor_(at_.r32(), at_.r32());
-    cc_.mov(whole, n);
+  struct Arguments {
+    x86::Gp inputs, results, n, rows, strides;
+  };
+  void write(const Arguments& a) {
+    load_addresses(a);
+    const x86::Gp whole = cc_.newUInt64(), rest = cc_.newUInt64(), first = cc_.newUInt64();
+    const x86::KReg mask = cc_.newKw();
+    const asmjit::Label row = cc_.newLabel(), again = cc_.newLabel(), tail = cc_.newLabel(), end_of_row = cc_.newLabel(),
+                        end = cc_.newLabel();
+    cc_.mov(whole, a.n);
     cc_.and_(whole, asmjit::imm(-static_cast<int>(kLanes)));
+    cc_.mov(rest, a.n);
+    cc_.and_(rest, asmjit::imm(kLanes - 1));
+    cc_.mov(first.r32(), asmjit::imm(-1));
+    cc_.bzhi(first.r32(), first.r32(), rest.r32());
+    cc_.kmovw(mask, first.r32());
+    at_ = cc_.newUInt64();
+
+    cc_.bind(row);
+    load_scalars();
+    cc_.xor_(at_.r32(), at_.r32());
+    cc_.test(whole, whole);
     cc_.jz(tail);
     cc_.bind(again);
     write_lanes(nullptr);
@@ -171,30 +60,37 @@ class Body {
     cc_.cmp(at_, whole);
     cc_.jb(again);
     cc_.bind(tail);
-    cc_.mov(rest, n);
-    cc_.and_(rest, asmjit::imm(kLanes - 1));
-    cc_.jz(end);
-    const x86::Gp first = cc_.newUInt64();
-    const x86::KReg mask = cc_.newKw();
-    cc_.mov(first.r32(), asmjit::imm(-1));
-    cc_.bzhi(first.r32(), first.r32(), rest.r32());
-    cc_.kmovw(mask, first.r32());
+    cc_.test(rest, rest);
+    cc_.jz(end_of_row);
     write_lanes(&mask);
+    cc_.bind(end_of_row);
+    cc_.dec(a.rows);
+    cc_.jz(end);
+    std::int32_t k = 0;
+    for (const std::vector<x86::Gp>* addresses : {&from_, &to_}) {
+      for (const x86::Gp& address : *addresses) cc_.add(address, x86::qword_ptr(a.strides, 8 * k++));
+    }
+    cc_.jmp(row);
     cc_.bind(end);
   }
 
  private:
-  void begin(x86::Gp input_addresses, x86::Gp result_addresses) {
+  void load_addresses(const Arguments& a) {
     std::size_t results = 0;
     for (const TileStep& s : steps_) results = std::max(results, static_cast<std::size_t>(s.result + 1));
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       from_.push_back(cc_.newUIntPtr());
-      cc_.mov(from_.back(), x86::qword_ptr(input_addresses, static_cast<std::int32_t>(8 * k)));
-      scalars_.push_back(inputs_[k].scalar ? std::optional<Value>(load_scalar(k)) : std::nullopt);
+      cc_.mov(from_.back(), x86::qword_ptr(a.inputs, static_cast<std::int32_t>(8 * k)));
     }
     for (std::size_t r = 0; r < results; ++r) {
       to_.push_back(cc_.newUIntPtr());
-      cc_.mov(to_.back(), x86::qword_ptr(result_addresses, static_cast<std::int32_t>(8 * r)));
+      cc_.mov(to_.back(), x86::qword_ptr(a.results, static_cast<std::int32_t>(8 * r)));
+    }
+  }
+
+  void load_scalars() {
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      scalars_.push_back(inputs_[k].scalar ? std::optional<Value>(load_scalar(k)) : std::nullopt);
     }
   }
 
@@ -241,7 +137,7 @@ class Body {
     for (const TileStep& s : steps_) {
       std::vector<Value> in;
       for (int k = 0; k < s.arity; ++k) in.push_back(value(s.operands[static_cast<std::size_t>(k)]));
-      made.push_back(s.line == kCastLine ? write_cast(in[0], s.dtype) : kLines[s.line](s.read, in));
+      made.push_back(s.line == kCastLine ? machine::write_cast(in[0], s.dtype) : machine::kLines[s.line](s.read, in));
     }
     // Last: a result may lie where an input does.
     for (std::size_t s = 0; s < steps_.size(); ++s) {
@@ -336,13 +232,15 @@ class Library {
     asmjit::CodeHolder code;
     if (code.init(runtime_.environment()) != asmjit::kErrorOk) return nullptr;
     x86::Compiler cc(&code);
-    asmjit::FuncNode* function =
-        cc.addFunc(asmjit::FuncSignatureT<void, const void*, void*, std::size_t>(asmjit::CallConvId::kHost));
+    using Signature = asmjit::FuncSignatureT<void, const void*, void*, std::size_t, std::size_t, const void*>;
+    asmjit::FuncNode* function = cc.addFunc(Signature(asmjit::CallConvId::kHost));
     function->frame().setAvxEnabled();
     function->frame().setAvx512Enabled();
     function->frame().setAvxCleanup();
-    const x86::Gp from = cc.newUIntPtr(), to = cc.newUIntPtr(), n = cc.newUInt64(), numbers_at = cc.newUIntPtr();
-    function->setArg(0, from), function->setArg(1, to), function->setArg(2, n);
+    const Body::Arguments arguments = {cc.newUIntPtr(), cc.newUIntPtr(), cc.newUInt64(), cc.newUInt64(), cc.newUIntPtr()};
+    const x86::Gp numbers_at = cc.newUIntPtr();
+    function->setArg(0, arguments.inputs), function->setArg(1, arguments.results), function->setArg(2, arguments.n);
+    function->setArg(3, arguments.rows), function->setArg(4, arguments.strides);
     auto numbers = std::make_unique<std::vector<std::uint32_t>>();
     numbers->reserve(kMostNumbers);
     Writer writer{cc, numbers_at, *numbers};
@@ -350,7 +248,7 @@ class Library {
     machine::writer = &writer;
     bool written = true;
     try {
-      Body(writer, steps, inputs).write(from, to, n);
+      Body(writer, steps, inputs).write(arguments);
     } catch (const NoCode&) {
       written = false;
     }

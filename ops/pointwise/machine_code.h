@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -26,11 +27,16 @@ class MachineCode {
   // Threads: any may ask at any time, and run what they got.
   static std::shared_ptr<const MachineCode> of(std::span<const TileStep> steps, const std::vector<Input>& inputs);
 
-  // The first n elements of all results, from as many of each input. A result may be the memory of an input of its element size
-  // that is not scalar. No alignment is asked for.
-  void run(const void* const* inputs, void* const* results, std::size_t n) const { code_(inputs, results, n); }
+  // n elements of all results, from as many of each input. A result may be the memory of an input of its element size that is
+  // not scalar. No alignment is asked for.
+  void run(const void* const* inputs, void* const* results, std::size_t n) const { code_(inputs, results, n, 1, nullptr); }
+  // The same for each of `rows` rows, at least one; `strides`: bytes from one to the next, of each input, then of each result.
+  void run_rows(const void* const* inputs, void* const* results, std::size_t n, std::size_t rows,
+                const std::int64_t* strides) const {
+    code_(inputs, results, n, rows, strides);
+  }
 
-  using Code = void (*)(const void* const*, void* const*, std::size_t);
+  using Code = void (*)(const void* const*, void* const*, std::size_t, std::size_t, const std::int64_t*);
   explicit MachineCode(Code code) : code_(code) {}
 
  private:

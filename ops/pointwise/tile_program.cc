@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostSlots = 320, kMostInputs = 24;
 // Rows shorter than this are laid out side by side first: a tile of a few elements costs more to begin than to compute.
-constexpr std::int64_t kShortRow = 64;
+constexpr std::int64_t kShortRow = 64, kShortRowOfCode = 24;
 // Elements of a tile: enough to pay for its steps' calls, few enough that all it touches fits the first-level cache.
 constexpr std::int64_t kLeastTile = 128, kMostTile = 1024;
 constexpr std::size_t kTileBytes = 32 * 1024;
@@ -79,6 +79,7 @@ std::int64_t TileAxes::rows() const {
 // What the steps of a tile read and write: inputs, results, buffers, numbers, in this order.
 struct TileProgram::Frame {
   const MachineCode* code;
+  std::int64_t origin = 0;  // the element that the results' memory begins with
   std::array<const void*, kMostSlots> at;
   std::array<bool, kMostSlots> scalar;
   std::array<const char*, kMostInputs> input;  // their beginnings
@@ -108,14 +109,13 @@ TileProgram::TileProgram(const Sizes& result, std::span<const TensorView> inputs
     whole_.push_back(inputs[k].count() == count_);
     scalar_.push_back(inputs[k].count() == 1);
   }
-  gathers_ = in_pieces_ || (axes_.sizes.size() > 1 && axes_.inner() < kShortRow);
+  if ((steps_.size() > 1 || in_pieces_) && count_ > 0) code_ = code_for(&axes_), column_code_ = code_for(&column_axes_);
+  const std::int64_t shortest = code_ ? kShortRowOfCode : kShortRow;
+  gathers_ = (in_pieces_ && !code_) || (axes_.sizes.size() > 1 && axes_.inner() < shortest);
+  if (gathers_ && code_) code_ = code_for(nullptr);
   for (std::size_t k = 0; gathers_ && k < inputs.size(); ++k) plans_.emplace_back(result, inputs.subspan(k, 1));
   allocate_slots();
   choose_tile();
-  if (steps_.size() > 1 && count_ > 0) {
-    code_ = code_for(gathers_ ? nullptr : &axes_);
-    column_code_ = code_for(&column_axes_);
-  }
   if (code_) cost_ = cost_ / 2 + 1;
   // A stream of a whole tensor costs about what four additions do.
   for (bool whole : whole_) cost_ += whole ? kStreamCost : 0;
@@ -226,7 +226,8 @@ void TileProgram::run_tile(Frame& f, std::int64_t position, std::size_t n) const
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const int r = steps_[s].result;
     if (r < 0) continue;
-    f.at[slots_[s].out] = f.result[static_cast<std::size_t>(r)] + static_cast<std::size_t>(position) * size_of(steps_[s].dtype);
+    f.at[slots_[s].out] =
+        f.result[static_cast<std::size_t>(r)] + static_cast<std::size_t>(position - f.origin) * size_of(steps_[s].dtype);
   }
   if (f.code != nullptr) {
     std::array<void*, kMostSlots> results;
@@ -246,6 +247,7 @@ void TileProgram::run_tile(Frame& f, std::int64_t position, std::size_t n) const
 void TileProgram::run_rows(Frame& f, const TileAxes& axes, std::int64_t first_row, std::int64_t end_row, std::int64_t begin,
                            std::int64_t end) const {
   if (begin >= end) return;
+  if (f.code != nullptr) return run_rows_by_code(f, axes, first_row, end_row, begin, end);
   const std::size_t last = axes.sizes.size() - 1;
   std::array<std::int64_t, 16> at{};
   GRAPHRUN_CHECK(last < at.size(), "TileProgram: too many axes");
@@ -257,8 +259,8 @@ void TileProgram::run_rows(Frame& f, const TileAxes& axes, std::int64_t first_ro
     for (std::size_t k = 0; k < inputs_.size(); ++k) offset[k] += at[a] * axes.strides[a][k];
   }
   // Pieces of one size: a short one at the end would cost what a long one does.
-  const std::int64_t pieces = f.code ? 1 : (end - begin - 1) / tile_ + 1,
-                     piece = f.code ? end - begin : std::min(round_up((end - begin - 1) / pieces + 1, 64), tile_);
+  const std::int64_t pieces = (end - begin - 1) / tile_ + 1,
+                     piece = std::min(round_up((end - begin - 1) / pieces + 1, 64), tile_);
   for (std::int64_t row = first_row; row < end_row; ++row) {
     for (std::int64_t column = begin; column < end; column += piece) {
       for (std::size_t k = 0; k < inputs_.size(); ++k) {
@@ -272,6 +274,42 @@ void TileProgram::run_rows(Frame& f, const TileAxes& axes, std::int64_t first_ro
       for (std::size_t k = 0; k < inputs_.size(); ++k) offset[k] -= at[axis] * axes.strides[axis][k];
       at[axis] = 0;
     }
+  }
+}
+
+// As run_rows; what is left to do between rows that follow each other along one axis, the code does itself.
+void TileProgram::run_rows_by_code(Frame& f, const TileAxes& axes, std::int64_t first_row, std::int64_t end_row,
+                                   std::int64_t begin, std::int64_t end) const {
+  const std::size_t last = axes.sizes.size() - 1, inputs = inputs_.size();
+  std::array<std::int64_t, kMostInputs + kMostSlots> strides;
+  std::array<void*, kMostSlots> results;
+  for (std::size_t k = 0; k < inputs; ++k) {
+    strides[k] = last == 0 ? 0 : axes.strides[last - 1][k] * static_cast<std::int64_t>(size_of(inputs_[k].dtype));
+  }
+  for (const TileStep& s : steps_) {
+    const auto r = static_cast<std::size_t>(s.result);
+    if (s.result >= 0) strides[inputs + r] = axes.inner() * static_cast<std::int64_t>(size_of(s.dtype));
+  }
+  const std::int64_t along = last == 0 ? 1 : axes.sizes[last - 1];
+  for (std::int64_t row = first_row; row < end_row;) {
+    const std::int64_t rows = std::min(end_row - row, along - row % along);
+    for (std::size_t k = 0; k < inputs; ++k) {
+      std::int64_t offset = begin * axes.strides[last][k];
+      for (std::int64_t axis = static_cast<std::int64_t>(last), rest = row; axis-- > 0;) {
+        const auto a = static_cast<std::size_t>(axis);
+        offset += rest % axes.sizes[a] * axes.strides[a][k];
+        rest /= axes.sizes[a];
+      }
+      f.at[k] = f.input[k] + static_cast<std::size_t>(offset) * size_of(inputs_[k].dtype);
+    }
+    const std::int64_t position = row * axes.inner() + begin - f.origin;
+    for (const TileStep& s : steps_) {
+      const auto r = static_cast<std::size_t>(s.result);
+      if (s.result >= 0) results[r] = f.result[r] + static_cast<std::size_t>(position) * size_of(s.dtype);
+    }
+    f.code->run_rows(f.at.data(), results.data(), static_cast<std::size_t>(end - begin), static_cast<std::size_t>(rows),
+                     strides.data());
+    row += rows;
   }
 }
 
@@ -311,13 +349,18 @@ void TileProgram::run_pieces(const KernelContext& c, std::int64_t begin, std::in
   if (begin >= end) return;
   GRAPHRUN_CHECK(in_pieces_ && piece <= tile_, "TileProgram: no piece may be longer than a tile");
   Frame f;
-  begin_frame(f, c, nullptr);
+  begin_frame(f, c, gathers_ ? nullptr : &axes_);
   std::array<const void*, kMostSlots> results;
   for (std::size_t r = 0; r < results_; ++r) results[r] = f.result[r];
   for (std::int64_t position = begin; position < end; position += piece) {
     const std::int64_t n = std::min(piece, end - position);
-    lay_out_inputs(f, position, n);
-    run_tile(f, 0, static_cast<std::size_t>(n));
+    f.origin = position;
+    if (gathers_) {
+      lay_out_inputs(f, position, n);
+      run_tile(f, position, static_cast<std::size_t>(n));
+    } else {
+      run_elements(f, position, position + n);
+    }
     reader.read({results.data(), results_}, position, n);
   }
 }
@@ -326,7 +369,11 @@ void TileProgram::run(const KernelContext& c, std::int64_t begin, std::int64_t e
   if (begin >= end) return;
   Frame f;
   begin_frame(f, c, gathers_ ? nullptr : &axes_);
-  if (gathers_) return run_gathered(f, begin, end);
+  gathers_ ? run_gathered(f, begin, end) : run_elements(f, begin, end);
+}
+
+// Elements [begin, end), at least one, row by row.
+void TileProgram::run_elements(Frame& f, std::int64_t begin, std::int64_t end) const {
   const std::int64_t inner = axes_.inner(), first = begin / inner, last = (end - 1) / inner;
   if (first == last) return run_rows(f, axes_, first, first + 1, begin - first * inner, end - first * inner);
   const std::int64_t whole_begin = first + (begin % inner != 0), whole_end = last + (end % inner == 0);

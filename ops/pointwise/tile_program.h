@@ -80,6 +80,9 @@ class TileProgram {
   void begin_frame(Frame& f, const KernelContext& c, const TileAxes* axes) const;
   void run_rows(Frame& f, const TileAxes& axes, std::int64_t first_row, std::int64_t end_row, std::int64_t begin,
                 std::int64_t end) const;
+  void run_rows_by_code(Frame& f, const TileAxes& axes, std::int64_t first_row, std::int64_t end_row, std::int64_t begin,
+                        std::int64_t end) const;
+  void run_elements(Frame& f, std::int64_t begin, std::int64_t end) const;
   void run_gathered(Frame& f, std::int64_t begin, std::int64_t end) const;
   void lay_out_inputs(Frame& f, std::int64_t position, std::int64_t n) const;
   std::size_t buffer_bytes() const { return width_ * static_cast<std::size_t>(tile_); }

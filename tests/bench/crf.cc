@@ -1,7 +1,7 @@
 // The CRF of graphs/crf.pbtxt, written in the language, beside the usual loops in PyTorch in the same run: log-likelihood
 // forward and backward (by emissions and transitions), and Viterbi.
 //
-//   bench_crf [--pairs N] [--threads N] [--peer 'python3 …/torch_peer.py']
+//   bench_crf [--pairs N] [--threads N] [--peer 'python3 …/torch_peer.py'] [--profile]
 #include <cstdio>
 #include <cstdlib>
 
@@ -44,6 +44,14 @@ class Crf {
     executable_->run(feeds_);
     return milliseconds(begin);
   }
+  // Where the time of some runs goes.
+  std::string profile() {
+    Profiler profiler;
+    RunOptions options;
+    options.profiler = &profiler;
+    for (int i = 0; i < 20; ++i) executable_->run(feeds_, options);
+    return profiler.table();
+  }
 
  private:
   static void add_gradient(ir::Graph& graph) {
@@ -70,11 +78,11 @@ class Crf {
   Feeds feeds_;
 };
 
-void measure(const Case& c, Peer& peer, int pairs) {
+void measure(const Case& c, Peer& peer, const PairOptions& options) {
   Crf crf(c);
   const bool has_peer = peer.ready(fmt::format("crf {} {} {} {} {}", c.what, c.time, c.batch, c.labels, threads()));
   std::vector<double> ours, theirs, times;
-  for (int round = -3; round < pairs; ++round) {
+  for (int round = -3; round < options.pairs; ++round) {
     const double mine = crf.run(), other = has_peer ? peer.time() : 0;
     if (round < 0) continue;  // the first are for caches
     ours.push_back(mine), theirs.push_back(other), times.push_back(other / mine);
@@ -82,6 +90,7 @@ void measure(const Case& c, Peer& peer, int pairs) {
   fmt::print("{:<10} T {} B {} labels {:<3}  {:7.3f} ms", c.what, c.time, c.batch, c.labels, median(ours));
   if (has_peer) fmt::print("  PyTorch {:8.2f} ms, {:.1f} x", median(theirs), median(times));
   fmt::print("\n");
+  if (options.profile) fmt::print("{}\n", crf.profile());
   std::fflush(stdout);
 }
 
@@ -90,7 +99,7 @@ int run(int count, char** words) {
   Peer peer(options.peer);
   set_threads(options.threads);
   for (const char* what : {"likelihood", "viterbi"}) {
-    for (const std::int64_t labels : {9, 45}) measure({what, 25, 32, labels}, peer, options.pairs);
+    for (const std::int64_t labels : {9, 45}) measure({what, 25, 32, labels}, peer, options);
   }
   return 0;
 }

@@ -264,6 +264,25 @@ TEST_F(MachineCodeTest, WritesOverItsInput) {
   }
 }
 
+// Rows of 21 elements, each 30 behind the last, a number for each row, and one row for all.
+TEST_F(MachineCodeTest, RunsRowByRow) {
+  const auto code = MachineCode::of(
+      std::vector<TileStep>{make("mul", {input(0), input(1)}), make("add", {step(0), input(2)}, DType::kFloat32, 0)},
+      {{DType::kFloat32, false}, {DType::kFloat32, true}, {DType::kFloat32, false}});
+  constexpr std::size_t kRows = 4, kN = 21, kStep = 30;
+  std::vector<float> x(kRows * kStep), scale(kRows), all(kN), y(kRows * kN);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+  for (std::size_t r = 0; r < kRows; ++r) scale[r] = static_cast<float>(r + 1);
+  for (std::size_t i = 0; i < kN; ++i) all[i] = static_cast<float>(100 * i);
+  const void* in[] = {x.data(), scale.data(), all.data()};
+  void* out[] = {y.data()};
+  const std::int64_t strides[] = {4 * kStep, 4, 0, 4 * kN};
+  code->run_rows(in, out, kN, kRows, strides);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t i = 0; i < kN; ++i) EXPECT_EQ(y[r * kN + i], x[r * kStep + i] * scale[r] + all[i]) << r << " " << i;
+  }
+}
+
 TEST_F(MachineCodeTest, IsMadeOnceForTheSameSteps) {
   const std::vector<TileStep> steps = {make("tanh", {input(0)}), make("add", {step(0), number(1)}, DType::kFloat32, 0)};
   const std::vector<MachineCode::Input> stream = {{DType::kFloat32, false}}, scalar = {{DType::kFloat32, true}};

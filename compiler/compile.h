@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "compiler/tape.h"
+#include "compiler/tape_decision.h"
 #include "runtime/program.h"
 
 namespace graphrun {

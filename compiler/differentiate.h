@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "compiler/tape.h"
+#include "compiler/tape_decision.h"
 
 namespace graphrun {
 

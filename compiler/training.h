@@ -4,7 +4,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/ir/graph.h"
-#include "compiler/tape.h"
+#include "compiler/tape_decision.h"
 
 namespace graphrun {
 

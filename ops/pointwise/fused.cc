@@ -46,7 +46,7 @@ REGISTER_OP("fused", "pointwise")
     .Doc(
         "A program of pointwise ops over one shape, that of all inputs broadcast together. Each result is what its "
         "instruction\n"
-        "gives, with the bits that the ops one by one would give.\n"
+        "gives, with the bits that the ops one by one would give (of what is not a number, one that is none).\n"
         "  fused(x, b; code=\"t0 = add(x0, x1); t1 = tanh(t0); return t1\")")
     .VariadicInput("x", "[...] of any type: x0, x1, … of the code")
     .Required("code", AttributeKind::kString, "the instructions, and which of them are results")

@@ -26,6 +26,7 @@ using machine::Writer;
 
 constexpr std::size_t kLanes = 16, kMostNumbers = 256;
 
+// The function around the steps: rows, and in each of them 16 elements at a time, the rest under a mask.
 class Body {
  public:
   Body(Writer& writer, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs)

@@ -95,7 +95,6 @@ class ProductsAlone {
     for (const auto& product : products_) sum += product->operations();
     return sum;
   }
-  bool empty() const { return products_.empty(); }
 
  private:
   std::vector<std::unique_ptr<ProductAlone>> products_;

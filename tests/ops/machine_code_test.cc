@@ -164,13 +164,23 @@ void check(const std::vector<TileStep>& steps, const std::vector<MachineCode::In
   }
 }
 
+// Asked of the processor itself: code that is missing where it should be made is a failure.
+bool processor_has_avx512() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2");
+#else
+  return false;
+#endif
+}
+
 class MachineCodeTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!MachineCode::of(std::vector<TileStep>{make("add", {input(0), input(0)}, DType::kFloat32, 0)},
-                         {{DType::kFloat32, false}})) {
-      GTEST_SKIP() << "no machine code for this processor";
-    }
+    if (!processor_has_avx512()) GTEST_SKIP() << "machine code needs AVX-512, which this processor has not";
+    ASSERT_NE(MachineCode::of(std::vector<TileStep>{make("add", {input(0), input(0)}, DType::kFloat32, 0)},
+                              {{DType::kFloat32, false}}),
+              nullptr);
   }
 };
 

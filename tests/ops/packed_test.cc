@@ -82,7 +82,9 @@ TEST(PackedProduct, IsTheProductWhereverItsColumnsAreCut) {
       check({m, n, k, false, transposed});
     }
   }
-  if (checked == 0) GTEST_SKIP() << "there is no machine code for products on this machine";
+#if !defined(__x86_64__)
+  if (checked == 0) GTEST_SKIP() << "libxsmm writes machine code for x86 alone";
+#endif
   EXPECT_GT(checked, 6);
 }
 

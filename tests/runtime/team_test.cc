@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <thread>
 
 #include "ops/schema.h"
@@ -186,34 +187,52 @@ void register_failing() {
   (void)once;
 }
 
-TEST_F(Loops, EndWithTheErrorOfOneThread) {
-  register_failing();
-  const ir::Graph graph = ir::parse(R"(graph "g" {
-    input %x: FLOAT[time, batch, 150]
-    input %U: FLOAT[150, 150]
-    %h0 = zeros(; shape=[batch, 150], type="FLOAT")
-    %end: FLOAT[batch, 150] = scan(%h0, %x, %U; states=1, each=1, steps=<time>) body "b" {
+// A loop with one, at the end of which `%end` stands; before it, for `beside`, one without that may run at the same time.
+std::string failing(bool beside) {
+  const auto loop = [](const std::string& name, const std::string& op) {
+    return "%" + name + ": FLOAT[batch, 150] = scan(%h0, %x, %U; states=1, each=1, steps=<time>) body \"b\" {" + R"(
       input %h: FLOAT[batch, 150]
       input %x: FLOAT[batch, 150]
       input %U: FLOAT[150, 150]
       input %step: INT32[]
       %q = matmul(%h, %U)
-      %f = t_fails(%q)
+      %f = )" +
+           op + R"((%q)
       %h1 = add(%x, %f)
       output "h" = %h1
     }
-    output "end" = %end
-  })",
-                                    "team_test");
+)";
+  };
+  return R"(graph "g" {
+    input %x: FLOAT[time, batch, 150]
+    input %U: FLOAT[150, 150]
+    %h0 = zeros(; shape=[batch, 150], type="FLOAT")
+    )" + (beside ? loop("other", "tanh") : "") +
+         loop("end", "t_fails") + (beside ? "output \"other\" = %other\n" : "") + "output \"end\" = %end\n}";
+}
+
+void expect_error_of_one(const std::function<void(int threads)>& run) {
   for (int threads = 1; threads <= core_count(); ++threads) {
     try {
-      run(graph, threads, Precision::kFloat32);
+      run(threads);
       FAIL();
     } catch (const UserError& error) {
       EXPECT_NE(std::string(error.what()).find("no such column"), std::string::npos);
       EXPECT_NE(std::string(error.what()).find("'f' (t_fails)"), std::string::npos) << error.what();
     }
   }
+}
+
+TEST_F(Loops, EndWithTheErrorOfOneThread) {
+  register_failing();
+  const ir::Graph graph = ir::parse(failing(false), "team_test");
+  expect_error_of_one([&](int threads) { run(graph, threads, Precision::kFloat32); });
+}
+
+TEST_F(Loops, EndWithTheErrorOfOneBesideAnother) {
+  register_failing();
+  const ir::Graph graph = ir::parse(failing(true), "team_test");
+  expect_error_of_one([&](int threads) { run(graph, threads, Precision::kFloat32); });
 }
 
 }  // namespace

@@ -78,6 +78,15 @@ class Reader {
     return found;
   }
 
+  std::string quoted() {
+    skip_spaces();
+    const std::size_t end = at_ < text_.size() && text_[at_] == '"' ? text_.find('"', at_ + 1) : std::string_view::npos;
+    check(end != std::string_view::npos, "expected a name in quotes", rest());
+    const std::string_view found = text_.substr(at_ + 1, end - at_ - 1);
+    at_ = end + 1;
+    return std::string(found);
+  }
+
   void instruction(std::string_view name) {
     check(program_.instructions.size() < PointwiseProgram::kMostInstructions, "too many instructions", name);
     Instruction made;
@@ -91,6 +100,14 @@ class Reader {
     if (is_cast(*made.op)) {
       expect(',');
       made.to = type(word());
+    }
+    if (is_draw(*made.op)) {
+      expect(',');
+      const std::string_view rate = word();
+      check(number(rate, made.rate), "expected a rate", rate);
+      expect(',');
+      made.key = quoted();
+      check(++draws_ <= PointwiseProgram::kMostDraws, "too many draws", name);
     }
     expect(')');
     program_.instructions.push_back(std::move(made));
@@ -138,7 +155,7 @@ class Reader {
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  std::size_t at_ = 0, draws_ = 0;
   PointwiseProgram program_;
 };
 
@@ -154,7 +171,8 @@ std::size_t PointwiseProgram::inputs() const {
   return count;
 }
 
-bool is_program_op(const OpSchema& op) { return op.pointwise || is_cast(op); }
+bool is_draw(const OpSchema& op) { return op.name == "dropout" || op.name == "dropout_mask"; }
+bool is_program_op(const OpSchema& op) { return op.pointwise || is_cast(op) || is_draw(op); }
 
 std::string print(const PointwiseProgram& program) {
   std::string text;
@@ -163,6 +181,7 @@ std::string print(const PointwiseProgram& program) {
     text += "t" + std::to_string(i) + " = " + made.op->name + "(";
     for (std::size_t k = 0; k < made.operands.size(); ++k) text += (k ? ", " : "") + text_of(made.operands[k]);
     if (is_cast(*made.op)) text += ", " + std::string(name_of(made.to));
+    if (is_draw(*made.op)) text += ", " + print(made.rate) + ", \"" + made.key + "\"";
     text += "); ";
   }
   text += "return ";
@@ -180,6 +199,7 @@ std::vector<TensorType> infer(const PointwiseProgram& program, const std::vector
     std::vector<TensorType> numbers(made.operands.size());
     Attributes attributes;
     if (is_cast(*made.op)) attributes.set("type", std::string(name_of(made.to)));
+    if (is_draw(*made.op)) attributes.set("rate", made.rate);
     InferContext c;
     c.op = made.op;
     c.attributes = &attributes;

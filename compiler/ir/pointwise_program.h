@@ -3,8 +3,9 @@
 //
 //   t0 = sub(x0, x1); t1 = sigmoid(t0); t2 = mul(t1, 2.0); t3 = cast(t2, INT32); return t1, t3
 //
-// x0, x1, … are the node's inputs, t0, t1, … the instructions in their order; ops are those of ops/pointwise/table.def, and
-// cast. Numbers: 2.0 is FLOAT, 2 INT32, true BOOL. What is returned are the node's results.
+// x0, x1, … are the node's inputs, t0, t1, … the instructions in their order; ops are those of ops/pointwise/table.def, cast,
+// and dropout with its mask, `t4 = dropout(t2, 0.5, "layers.0.x")`. Numbers: 2.0 is FLOAT, 2 INT32, true BOOL. What is returned
+// are the node's results.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ namespace graphrun::ir {
 
 struct PointwiseProgram {
   // So many that a tile of each fits the first-level cache, and their addresses the stack.
-  static constexpr std::size_t kMostInstructions = 64, kMostInputs = 24, kMostResults = 16;
+  static constexpr std::size_t kMostInstructions = 64, kMostInputs = 24, kMostResults = 16, kMostDraws = 8;
 
   struct Operand {
     enum class Kind : std::uint8_t { kInput, kInstruction, kNumber } kind = Kind::kInput;
@@ -37,6 +38,8 @@ struct PointwiseProgram {
     const OpSchema* op = nullptr;
     std::vector<Operand> operands;  // of earlier instructions
     Type to = Type::kFloat;         // cast: the type asked for
+    double rate = 0;                // of a draw: the share that is dropped
+    std::string key;                // of a draw: its name
     friend bool operator==(const Instruction&, const Instruction&) = default;
   };
 
@@ -49,6 +52,8 @@ struct PointwiseProgram {
 
 // Whether a program may have instructions of this op.
 bool is_program_op(const OpSchema& op);
+// Of those, the ones that draw: dropout and dropout_mask.
+bool is_draw(const OpSchema& op);
 
 std::string print(const PointwiseProgram& program);
 // Throws InternalError: programs are made by the compiler.

@@ -117,12 +117,9 @@ class Fuser {
     std::vector<ValueId> values;
     for (Index n : units.members(u)) {
       const Node& node = graph_.nodes[n];
-      PointwiseProgram::Instruction instruction;
-      instruction.op = node.op;
+      PointwiseProgram::Instruction instruction = instruction_of(graph_, node);
       for (ValueId v : node.inputs) instruction.operands.push_back(operand(v, values, made.inputs));
       const ValueId out = node.outputs[0];
-      instruction.to = graph_.type(out).type;
-      if (node.op->pointwise) instruction.to = Type::kFloat;  // a cast's alone
       if (is_result(units, u, out)) {
         made.program.results.push_back(values.size());
         made.results.push_back(out);

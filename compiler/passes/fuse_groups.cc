@@ -47,7 +47,7 @@ class Stages {
   static constexpr int kNoLimit = std::numeric_limits<int>::max();
 
   bool may_fuse(const Node& node, const std::vector<bool>& at_end) const {
-    if (!ir::is_program_op(*node.op) || node.outputs.size() != 1) return false;
+    if (!may_be_instruction(node)) return false;
     const ValueId v = node.outputs[0];
     return at_end[static_cast<Index>(v)] || !readers_.of(v).empty();
   }
@@ -162,7 +162,7 @@ class Cutter {
   Index longest(const std::vector<Index>& component, Index begin) const {
     std::vector<ValueId> inputs;
     std::unordered_map<ValueId, Index> unread;  // of what the run makes: readers that are not in it
-    Index open = 0, best = 1;                   // values with such readers
+    Index open = 0, draws = 0, best = 1;        // values with such readers; instructions that draw
     const Index most = std::min(component.size() - begin, PointwiseProgram::kMostInstructions);
     for (Index k = 0; k < most; ++k) {
       const Node& node = graph_.nodes[component[begin + k]];
@@ -173,7 +173,8 @@ class Cutter {
           inputs.push_back(v);
         }
       }
-      if (inputs.size() > PointwiseProgram::kMostInputs) break;
+      draws += ir::is_draw(*node.op);
+      if (inputs.size() > PointwiseProgram::kMostInputs || draws > PointwiseProgram::kMostDraws) break;
       const ValueId out = node.outputs[0];
       unread[out] = readers_.of(out).size() + at_end_[static_cast<Index>(out)];
       ++open;
@@ -217,6 +218,24 @@ std::vector<std::vector<Index>> find_fusible_groups(const Graph& graph, const ir
   std::vector<std::vector<Index>> groups;
   for (const std::vector<Index>& component : components(graph, readers, stages)) cutter.cut(component, groups);
   return groups;
+}
+
+bool may_be_instruction(const Node& node) {
+  // A program's text holds keys in quotes.
+  return ir::is_program_op(*node.op) && node.outputs.size() == 1 &&
+         (!ir::is_draw(*node.op) || node.attributes.string("key").find('"') == std::string::npos);
+}
+
+PointwiseProgram::Instruction instruction_of(const Graph& graph, const Node& node) {
+  PointwiseProgram::Instruction made;
+  made.op = node.op;
+  if (ir::is_draw(*node.op)) {
+    made.rate = node.attributes.number("rate");
+    made.key = node.attributes.string("key");
+  } else if (!node.op->pointwise) {
+    made.to = graph.type(node.outputs[0]).type;  // a cast's
+  }
+  return made;
 }
 
 bool is_program_number(const Graph& graph, ValueId v) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/pointwise_program.h"
 #include "compiler/ir/readers.h"
 
 namespace graphrun {
@@ -12,6 +13,10 @@ namespace graphrun {
 // Groups of two or more pointwise nodes, each in the graph's order; no node is in two. All may be joined at once: no path leads
 // out of a group and back, nor around through several.
 std::vector<std::vector<std::size_t>> find_fusible_groups(const ir::Graph& graph, const ir::Readers& readers);
+
+// Whether a program may have this node as an instruction, and which that is, but for its operands.
+bool may_be_instruction(const ir::Node& node);
+ir::PointwiseProgram::Instruction instruction_of(const ir::Graph& graph, const ir::Node& node);
 
 // Whether a program may hold this value as a number.
 bool is_program_number(const ir::Graph& graph, ir::ValueId v);

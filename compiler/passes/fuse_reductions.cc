@@ -83,9 +83,7 @@ struct Work {
 Work work_of(const Graph& graph, const Node& node) {
   if (node.op->name == "fused") return {ir::parse_program(node.attributes.string("code")), node.inputs};
   Work work;
-  PointwiseProgram::Instruction made;
-  made.op = node.op;
-  if (!node.op->pointwise) made.to = graph.type(node.outputs[0]).type;
+  PointwiseProgram::Instruction made = instruction_of(graph, node);
   for (ValueId v : node.inputs) {
     if (is_program_number(graph, v)) {
       const Node& constant = graph.nodes[static_cast<Index>(graph.value(v).node)];
@@ -149,7 +147,7 @@ class EdgeFuser {
  private:
   std::optional<Edge> edge_of(const Node& node) const {
     const bool fused = node.op->name == "fused";
-    if (!fused && !ir::is_program_op(*node.op)) return std::nullopt;
+    if (!fused && !may_be_instruction(node)) return std::nullopt;
     Edge edge;
     for (ValueId v : node.outputs) {
       if (at_end_[static_cast<Index>(v)] || readers_.of(v).empty()) return std::nullopt;

@@ -60,7 +60,7 @@ PointwiseTile tile_from(DType to) {
 Kernel bind(const KernelRequest& request) {
   const DType from = request.inputs.at(0).dtype, to = request.outputs.at(0).dtype;
   TileStep step{cast_tile(from, to), 1, {}, to, 0, 1};
-  return tile_kernel(std::make_shared<TileProgram>(request.outputs[0].sizes, request.inputs, std::vector<TileStep>{step}));
+  return tile_kernel(std::make_shared<TileProgram>(request.outputs[0].sizes, request.inputs, TileSteps{{step}, {}}));
 }
 
 REGISTER_OP("cast", "pointwise")

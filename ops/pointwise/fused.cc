@@ -37,9 +37,7 @@ void infer(ir::InferContext& c) {
 }
 
 Kernel bind(const KernelRequest& request) {
-  const PointwiseProgram program = ir::parse_program(request.attributes->string("code"));
-  return tile_kernel(
-      std::make_shared<const TileProgram>(request.outputs.at(0).sizes, request.inputs, tile_steps(program, request)));
+  return program_kernel(ir::parse_program(request.attributes->string("code")), request);
 }
 
 REGISTER_OP("fused", "pointwise")

@@ -107,7 +107,7 @@ Kernel bind(std::size_t line, const KernelRequest& request) {
   const std::size_t bytes = size_of(result.dtype);
   TileStep step{tile, static_cast<int>(request.inputs.size()), {}, result.dtype, 0, 1};
   for (std::size_t i = 0; i < request.inputs.size(); ++i) step.operands[i].index = i;
-  const auto shared = std::make_shared<const TileProgram>(result.sizes, request.inputs, std::vector<TileStep>{step});
+  const auto shared = std::make_shared<const TileProgram>(result.sizes, request.inputs, TileSteps{{step}, {}});
   return {[plan, tile, bytes](const KernelContext& c) {
             std::array<const void*, BroadcastPlan::kMostOperands> in{};
             for (std::size_t i = 0; i < c.inputs.size(); ++i) in[i] = c.inputs[i].data;

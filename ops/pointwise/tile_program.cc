@@ -8,7 +8,8 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kMostSlots = 320, kMostInputs = 24;
+constexpr std::size_t kMostSlots = 320, kMostInputs = 24, kMostDraws = 8;
+static_assert(kDrawSlack <= kRunSlack);
 // Rows shorter than this are laid out side by side first: a tile of a few elements costs more to begin than to compute.
 constexpr std::int64_t kShortRow = 64, kShortRowOfCode = 24;
 // Elements of a tile: enough to pay for its steps' calls, few enough that all it touches fits the first-level cache.
@@ -21,7 +22,7 @@ constexpr std::size_t kPieceBytes = 40 * 1024;
 constexpr std::size_t kMostBufferBytes = 96 * 1024;
 // Work, in additions, that is worth waking other threads for (some 20 microseconds), and that each of them should have.
 constexpr std::int64_t kLeastShared = 262144, kLeastShare = 65536;
-constexpr int kStreamCost = 4;
+constexpr int kStreamCost = 4, kDrawCost = 8;
 
 template <class T>
 void put(std::array<char, 8>& to, T value) {
@@ -88,18 +89,20 @@ struct TileProgram::Frame {
     std::int64_t phase = -1, n = 0;  // where in its period it begins, and how much there is
   };
   std::array<LaidOut, kMostInputs> laid_out;
+  std::array<DrawRow, kMostDraws> draw;
   alignas(kAlignment) char buffers[kMostBufferBytes];
 };
 
-TileProgram::TileProgram(const Sizes& result, std::span<const TensorView> inputs, std::vector<TileStep> steps, Results results)
+TileProgram::TileProgram(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps, Results results)
     : result_(result),
       inputs_(inputs.begin(), inputs.end()),
-      steps_(std::move(steps)),
+      steps_(std::move(steps.steps)),
+      draws_(std::move(steps.draws)),
       count_(element_count(result)),
       axes_(result, inputs, false),
       column_axes_(result, inputs, true),
       in_pieces_(results == Results::kPieces) {
-  GRAPHRUN_CHECK(inputs.size() <= kMostInputs, "TileProgram: too many inputs");
+  GRAPHRUN_CHECK(inputs.size() <= kMostInputs && draws_.size() <= kMostDraws, "TileProgram: too many inputs");
   for (const TileStep& s : steps_) {
     GRAPHRUN_CHECK(s.tile != nullptr, "TileProgram: a step without a tile");
     results_ = std::max(results_, static_cast<std::size_t>(s.result + 1));
@@ -117,6 +120,7 @@ TileProgram::TileProgram(const Sizes& result, std::span<const TensorView> inputs
   allocate_slots();
   choose_tile();
   if (code_) cost_ = cost_ / 2 + 1;
+  cost_ += kDrawCost * static_cast<int>(draws_.size());
   // A stream of a whole tensor costs about what four additions do.
   for (bool whole : whole_) cost_ += whole ? kStreamCost : 0;
   if (!in_pieces_) cost_ += kStreamCost * static_cast<int>(results_);
@@ -134,7 +138,7 @@ void TileProgram::allocate_slots() {
       if (o.kind == TileOperand::Kind::kStep) last_read[o.index] = s;
     }
   }
-  const std::size_t first_buffer = inputs_.size() + results_;
+  const std::size_t first_buffer = sources() + results_;
   const auto release = [&](std::size_t s, bool same_size) {
     for (int k = 0; k < steps_[s].arity; ++k) {
       const TileOperand& o = steps_[s].operands[static_cast<std::size_t>(k)];
@@ -147,7 +151,7 @@ void TileProgram::allocate_slots() {
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     release(s, true);
     if (steps_[s].result >= 0) {
-      slot_of[s] = inputs_.size() + static_cast<std::size_t>(steps_[s].result);
+      slot_of[s] = sources() + static_cast<std::size_t>(steps_[s].result);
     } else if (free.empty()) {
       slot_of[s] = first_buffer + buffers_++;
     } else {
@@ -177,9 +181,9 @@ void TileProgram::allocate_slots() {
 void TileProgram::choose_tile() {
   for (const TileStep& s : steps_) width_ = std::max(width_, size_of(s.dtype));
   for (const TensorView& v : inputs_) width_ = std::max(width_, size_of(v.dtype));
-  std::size_t own = buffers_ + (in_pieces_ ? results_ : 0);  // pieces of memory that the frame has
+  std::size_t own = buffers_ + own_results() + draws_.size();  // pieces of memory that the frame has
   for (std::size_t k = 0; k < inputs_.size(); ++k) own += gathers_ && !whole_[k] && !scalar_[k];
-  const std::size_t touched = buffers_ + inputs_.size() + results_, most = kMostBufferBytes - own * kRunSlack;
+  const std::size_t touched = buffers_ + sources() + results_, most = kMostBufferBytes - own * kRunSlack;
   tile_ = static_cast<std::int64_t>(
               std::min((in_pieces_ ? kPieceBytes : kTileBytes) / touched, most / std::max<std::size_t>(own, 1)) / width_) /
           64 * 64;
@@ -200,6 +204,7 @@ std::shared_ptr<const MachineCode> TileProgram::code_for(const TileAxes* axes) c
   for (std::size_t k = 0; k < inputs_.size(); ++k) {
     inputs.push_back({inputs_[k].dtype, axes ? axes->strides.back()[k] == 0 : bool{scalar_[k]}});
   }
+  inputs.insert(inputs.end(), draws_.size(), {DType::kBool, false});
   return MachineCode::of(steps_, inputs);
 }
 
@@ -214,7 +219,12 @@ void TileProgram::begin_frame(Frame& f, const KernelContext& c, const TileAxes* 
   for (std::size_t r = 0; r < results_; ++r) {
     f.result[r] = in_pieces_ ? f.buffers + (buffers_ + r) * buffer_bytes() : static_cast<char*>(c.outputs[r].data);
   }
-  const std::size_t rest = inputs_.size() + results_ + buffers_ + numbers_.size();
+  for (std::size_t d = 0; d < draws_.size(); ++d, ++slot) {
+    f.draw[d] = DrawRow(draws_[d], c.random);
+    f.scalar[slot] = false;
+    f.at[slot] = f.buffers + begin_of_laid_out(d);
+  }
+  const std::size_t rest = sources() + results_ + buffers_ + numbers_.size();
   std::fill(f.scalar.begin() + static_cast<std::ptrdiff_t>(slot), f.scalar.begin() + static_cast<std::ptrdiff_t>(rest), false);
   slot += results_;
   for (std::size_t b = 0; b < buffers_; ++b) f.at[slot++] = f.buffers + b * buffer_bytes();
@@ -223,6 +233,10 @@ void TileProgram::begin_frame(Frame& f, const KernelContext& c, const TileAxes* 
 
 // The inputs' addresses are set; the results begin at `position`.
 void TileProgram::run_tile(Frame& f, std::int64_t position, std::size_t n) const {
+  for (std::size_t d = 0; d < draws_.size(); ++d) {
+    draw_elements(f.draw[d], result_, position, static_cast<std::int64_t>(n),
+                  reinterpret_cast<std::uint8_t*>(f.buffers + begin_of_laid_out(d)));
+  }
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const int r = steps_[s].result;
     if (r < 0) continue;
@@ -231,7 +245,7 @@ void TileProgram::run_tile(Frame& f, std::int64_t position, std::size_t n) const
   }
   if (f.code != nullptr) {
     std::array<void*, kMostSlots> results;
-    for (std::size_t r = 0; r < results_; ++r) results[r] = const_cast<void*>(f.at[inputs_.size() + r]);
+    for (std::size_t r = 0; r < results_; ++r) results[r] = const_cast<void*>(f.at[sources() + r]);
     f.code->run(f.at.data(), results.data(), n);
     return;
   }
@@ -247,7 +261,7 @@ void TileProgram::run_tile(Frame& f, std::int64_t position, std::size_t n) const
 void TileProgram::run_rows(Frame& f, const TileAxes& axes, std::int64_t first_row, std::int64_t end_row, std::int64_t begin,
                            std::int64_t end) const {
   if (begin >= end) return;
-  if (f.code != nullptr) return run_rows_by_code(f, axes, first_row, end_row, begin, end);
+  if (f.code != nullptr && draws_.empty()) return run_rows_by_code(f, axes, first_row, end_row, begin, end);
   const std::size_t last = axes.sizes.size() - 1;
   std::array<std::int64_t, 16> at{};
   GRAPHRUN_CHECK(last < at.size(), "TileProgram: too many axes");
@@ -316,7 +330,7 @@ void TileProgram::run_rows_by_code(Frame& f, const TileAxes& axes, std::int64_t 
 // Operands at [position, position + n) of the result: where they lie, or laid out side by side. What is repeated is laid out
 // once where pieces begin at the same place of it.
 void TileProgram::lay_out_inputs(Frame& f, std::int64_t position, std::int64_t n) const {
-  char* buffer = f.buffers + (buffers_ + (in_pieces_ ? results_ : 0)) * buffer_bytes();
+  char* buffer = f.buffers + begin_of_laid_out(draws_.size());
   for (std::size_t k = 0; k < inputs_.size(); ++k) {
     if (scalar_[k]) {
       f.at[k] = f.input[k];

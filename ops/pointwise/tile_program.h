@@ -43,8 +43,7 @@ class TileProgram {
   enum class Results : std::uint8_t { kWhole, kPieces };
 
   // Inputs whose sizes broadcast to `result`, the sizes of every step. Made when a kernel is bound.
-  TileProgram(const Sizes& result, std::span<const TensorView> inputs, std::vector<TileStep> steps,
-              Results results = Results::kWhole);
+  TileProgram(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps, Results results = Results::kWhole);
 
   // Elements [begin, end) of all results. A result may be the memory of an input of the result's sizes and element size that no
   // step after the result's own reads.
@@ -86,12 +85,19 @@ class TileProgram {
   void run_gathered(Frame& f, std::int64_t begin, std::int64_t end) const;
   void lay_out_inputs(Frame& f, std::int64_t position, std::int64_t n) const;
   std::size_t buffer_bytes() const { return width_ * static_cast<std::size_t>(tile_); }
+  std::size_t own_results() const { return in_pieces_ ? results_ : 0; }
+  // A frame's memory: temporaries, results where they are its own, then what is drawn and what is laid out, with slack.
+  std::size_t begin_of_laid_out(std::size_t k) const {
+    return (buffers_ + own_results()) * buffer_bytes() + k * laid_out_bytes();
+  }
   std::size_t laid_out_bytes() const { return buffer_bytes() + static_cast<std::size_t>(kRunSlack); }
+  std::size_t sources() const { return inputs_.size() + draws_.size(); }
   void run_tile(Frame& f, std::int64_t position, std::size_t n) const;
 
   Sizes result_;
   std::vector<TensorView> inputs_;
   std::vector<TileStep> steps_;
+  std::vector<Draw> draws_;
   std::int64_t count_;
   std::size_t results_ = 0;
   TileAxes axes_, column_axes_;
@@ -103,7 +109,7 @@ class TileProgram {
   std::shared_ptr<const MachineCode> code_, column_code_;
   const bool in_pieces_;
   bool gathers_ = false;                 // operands are laid out side by side first: rows are short, or all is made in pieces
-  std::size_t buffers_ = 0, width_ = 1;  // of temporaries and of what is gathered; bytes of the widest element
+  std::size_t buffers_ = 0, width_ = 1;  // of temporaries; bytes of the widest element
   std::int64_t tile_ = 0, grain_ = 0;
   int cost_ = 0;
 };

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "ops/pointwise/draw.h"
 #include "ops/pointwise/tiles.h"
 #include "runtime/dtype.h"
 
@@ -29,6 +31,12 @@ struct TileStep {
   int cost = 1;                   // an element's, in additions
   std::size_t line = kCastLine;   // of pointwise_table()
   DType read = DType::kFloat32;   // of its operands (where: of a and b)
+};
+
+struct TileSteps {
+  std::vector<TileStep> steps;
+  // Inputs that are no tensors, in the order of their indices behind those that are: BOOL, whether an element stays.
+  std::vector<Draw> draws;
 };
 
 }  // namespace graphrun

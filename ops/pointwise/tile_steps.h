@@ -10,7 +10,10 @@
 namespace graphrun {
 
 // The program's instructions for the operands of the request; FLOAT is the float of an operand, or of a result where no operand
-// has one.
-std::vector<TileStep> tile_steps(const ir::PointwiseProgram& program, const KernelRequest& request);
+// has one. Draws are inputs of their own, behind the request's.
+TileSteps tile_steps(const ir::PointwiseProgram& program, const KernelRequest& request);
+
+// The kernel of such a program: its results are the request's.
+Kernel program_kernel(const ir::PointwiseProgram& program, const KernelRequest& request);
 
 }  // namespace graphrun

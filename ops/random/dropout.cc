@@ -1,78 +1,23 @@
 // dropout and dropout_mask.
-#include <cmath>
-#include <memory>
+#include <utility>
 
+#include "compiler/ir/pointwise_program.h"
 #include "ops/over_sequence.h"
-#include "ops/random/draw.h"
+#include "ops/pointwise/tile_steps.h"
 #include "ops/schema.h"
-#include "runtime/random.h"
-#include "runtime/threads.h"
 
 namespace graphrun {
 namespace {
 
-// The hash of a row's place: the steps of the scans around the node, then the row's coordinates on the leading axes. Inside a
-// scan the step stands for the axis that is not there, so the draws are those of the same tensor without the scan.
-std::uint64_t fold_row(std::uint64_t hash, const Sizes& sizes, std::int64_t row) {
-  std::int64_t below = 1;
-  for (std::size_t axis = 0; axis + 1 < sizes.size(); ++axis) below *= sizes[axis];
-  for (std::size_t axis = 0; axis + 1 < sizes.size(); ++axis) {
-    below /= sizes[axis];
-    hash = fold_coordinate(hash, static_cast<std::uint64_t>(row / below));
-    row %= below;
-  }
-  return hash;
-}
-
-struct DropoutPlan {
-  Sizes sizes;
-  std::int64_t rows = 0, features = 0;
-  std::uint64_t name = 0;
-  std::uint32_t threshold = 0;
-  double scale = 1;
-
-  explicit DropoutPlan(const KernelRequest& request) : sizes(request.outputs.at(0).sizes) {
-    const double rate = request.attributes->number("rate");
-    const std::string& key = request.attributes->string("key");
-    features = sizes.empty() ? 1 : sizes.back();
-    rows = features == 0 ? 0 : element_count(sizes) / features;
-    name = hash_name(key.data(), key.size());
-    threshold = static_cast<std::uint32_t>(std::lround(rate * 16777216.0));  // of 2^24
-    scale = 1 / (1 - rate);
-  }
-
-  // x null: the mask itself.
-  template <class T>
-  void run(const T* x, T* y, const RandomState& random) const {
-    DrawRow common;
-    common.key = fold_coordinate(fold_coordinate(random.seed, name), random.step >> 32);
-    common.step = static_cast<std::uint32_t>(random.step);
-    common.threshold = threshold;
-    for (std::int64_t s : random.scan_steps) common.row = fold_coordinate(common.row, static_cast<std::uint64_t>(s));
-    parallel_ranges(rows, std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(features, 1)),
-                    [&](std::int64_t begin, std::int64_t end) {
-                      for (std::int64_t r = begin; r < end; ++r) {
-                        DrawRow draw = common;
-                        draw.row = fold_row(common.row, sizes, r);
-                        drop_row(draw, x ? x + r * features : nullptr, y + r * features, features, scale);
-                      }
-                    });
-  }
-};
-
+// A program of this one instruction: drawn alone as in a group.
 template <bool mask>
 Kernel bind(const KernelRequest& request) {
-  const auto plan = std::make_shared<const DropoutPlan>(request);
-  if (request.outputs.at(0).dtype == DType::kFloat32) {
-    return {[plan](const KernelContext& c) {
-              plan->run(mask ? nullptr : c.inputs[0].as<const float>(), c.outputs[0].as<float>(), c.random);
-            },
-            0};
-  }
-  return {[plan](const KernelContext& c) {
-            plan->run(mask ? nullptr : c.inputs[0].as<const double>(), c.outputs[0].as<double>(), c.random);
-          },
-          0};
+  ir::PointwiseProgram::Instruction draw;
+  draw.op = ir::OpRegistry::instance().find(mask ? "dropout_mask" : "dropout");
+  draw.operands = {ir::PointwiseProgram::Operand::input(0)};
+  draw.rate = request.attributes->number("rate");
+  draw.key = request.attributes->string("key");
+  return program_kernel({{std::move(draw)}, {0}}, request);
 }
 
 void infer(ir::InferContext& c) {

@@ -93,11 +93,20 @@ class Generator {
     return fits[random_() % fits.size()];
   }
 
+  void draw(const ir::OpSchema* op) {
+    if (++draws_ > PointwiseProgram::kMostDraws) return;
+    const double rate = static_cast<double>(random_() % 10) / 10;
+    s_.program.instructions.push_back(
+        {op, {operand(Type::kFloat, true)}, Type::kFloat, rate, "x#" + std::to_string(random_() % 3)});
+    s_.types.push_back(Type::kFloat);
+  }
+
   void instruction() {
     const std::vector<const ir::OpSchema*> all = ir::OpRegistry::instance().all();
     const ir::OpSchema* op = all[random_() % all.size()];
-    if (!ir::is_program_op(*op) || op->family != "pointwise") return;
-    PointwiseProgram::Instruction made{op, {}, Type::kFloat};
+    if (!ir::is_program_op(*op)) return;
+    if (ir::is_draw(*op)) return draw(op);
+    PointwiseProgram::Instruction made{op, {}, Type::kFloat, 0, ""};
     const std::size_t whole = op->inputs.size() == 1 ? 0 : random_() % op->inputs.size();
     Type type = any_type(), result = type;
     switch (op->promotion) {
@@ -120,7 +129,11 @@ class Generator {
 
   std::mt19937 random_;
   Sample s_;
+  std::size_t draws_ = 0;
 };
+
+constexpr std::int64_t kScanStep = 5;
+RandomState random_state() { return {7, 11, std::span(&kScanStep, 1)}; }
 
 // What each instruction gives, by the ops' own kernels.
 std::vector<Tensor> one_by_one(const Sample& s) {
@@ -134,8 +147,13 @@ std::vector<Tensor> one_by_one(const Sample& s) {
         in.push_back(Tensor::of<double>({}, {o.number}).converted(concrete(o.type, s.precision)));
       }
     }
-    made.push_back(
-        run_kernel({s.program.instructions[i].op->name, in, {}, {}, {}}, concrete(s.types[i], s.precision), s.sizes));
+    const PointwiseProgram::Instruction& instruction = s.program.instructions[i];
+    testing::KernelCall call{instruction.op->name, in, {}, random_state(), {}};
+    if (ir::is_draw(*instruction.op)) {
+      call.attributes.set("rate", instruction.rate);
+      call.attributes.set("key", instruction.key);
+    }
+    made.push_back(run_kernel(call, concrete(s.types[i], s.precision), s.sizes));
   }
   std::vector<Tensor> results;
   for (std::size_t r : s.program.results) results.push_back(made[r]);
@@ -143,7 +161,7 @@ std::vector<Tensor> one_by_one(const Sample& s) {
 }
 
 testing::KernelCall call_of(const Sample& s, const std::vector<Tensor>& inputs) {
-  testing::KernelCall call{"fused", inputs, {}, {}, {}};
+  testing::KernelCall call{"fused", inputs, {}, random_state(), {}};
   call.inputs.resize(s.program.inputs());
   call.attributes.set("code", print(s.program));
   return call;
@@ -188,7 +206,7 @@ void run_columns(const testing::KernelCall& call, const std::vector<Tensor>& out
   const Kernel kernel = (*KernelRegistry::instance().find(call.op, Device::kCpu))(request);
   ASSERT_NE(kernel.by_columns, nullptr);
   ASSERT_EQ(kernel.by_columns->columns, outputs[0].sizes().back());
-  const KernelContext context{&call.attributes, in, out, nullptr, {}};
+  const KernelContext context{&call.attributes, in, out, nullptr, call.random};
   for (std::int64_t begin = 0; begin < kernel.by_columns->columns; begin += width) {
     kernel.by_columns->run(context, begin, std::min(begin + width, kernel.by_columns->columns));
   }
@@ -250,12 +268,12 @@ TEST(Fused, TheLargestProgramRuns) {
     const ir::OpSchema& mul = ir::OpRegistry::instance().get("mul");
     const std::size_t half = PointwiseProgram::kMostInstructions / 2;
     for (std::size_t i = 0; i < half; ++i) {
-      s.program.instructions.push_back({&mul, {Operand::input(0), Operand::input(i % s.inputs.size())}, Type::kFloat});
+      s.program.instructions.push_back({&mul, {Operand::input(0), Operand::input(i % s.inputs.size())}, Type::kFloat, 0, ""});
     }
     for (std::size_t i = half; i < PointwiseProgram::kMostInstructions; ++i) {
       const Operand sum = Operand::instruction(i == half ? 0 : i - 1);
       s.program.instructions.push_back(
-          {&mul, {sum, Operand::instruction(PointwiseProgram::kMostInstructions - 1 - i)}, Type::kFloat});
+          {&mul, {sum, Operand::instruction(PointwiseProgram::kMostInstructions - 1 - i)}, Type::kFloat, 0, ""});
     }
     s.program.results = {PointwiseProgram::kMostInstructions - 1};
     s.types.assign(PointwiseProgram::kMostInstructions, Type::kFloat);
@@ -283,15 +301,19 @@ TEST(PointwiseProgram, ReadsWhatItPrints) {
   }
   for (double x : {0.1, -0.0, 1e300, 5e-324, 3.0, -2.5e-7, 1.0 / 3, std::numeric_limits<double>::infinity(),
                    -std::numeric_limits<double>::infinity()}) {
-    const PointwiseProgram program{
-        {{&ir::OpRegistry::instance().get("mul"), {Operand::input(0), Operand::constant(x, Type::kFloat)}, Type::kFloat}}, {0}};
+    const PointwiseProgram program{{{&ir::OpRegistry::instance().get("mul"),
+                                     {Operand::input(0), Operand::constant(x, Type::kFloat)},
+                                     Type::kFloat,
+                                     0,
+                                     ""}},
+                                   {0}};
     const Operand read = ir::parse_program(print(program)).instructions[0].operands[1];
     EXPECT_EQ(std::memcmp(&read.number, &x, sizeof x), 0) << print(program);
     EXPECT_EQ(read.type, Type::kFloat);
   }
   for (Type type : {Type::kInt32, Type::kBool}) {
     const PointwiseProgram program{
-        {{&ir::OpRegistry::instance().get("eq"), {Operand::input(0), Operand::constant(1, type)}, Type::kFloat}}, {0}};
+        {{&ir::OpRegistry::instance().get("eq"), {Operand::input(0), Operand::constant(1, type)}, Type::kFloat, 0, ""}}, {0}};
     EXPECT_EQ(ir::parse_program(print(program)), program);
   }
 }
@@ -310,6 +332,8 @@ TEST(PointwiseProgram, RefusesWhatIsNone) {
       {"t0 = tanh(1.0.0); return t0", "expected an input, an instruction or a number"},
       {"t0 = tanh(x24); return t0", "too many inputs"},
       {"t0 = cast(x0, REAL); return t0", "expected FLOAT, INT32 or BOOL, found 'REAL'"},
+      {"t0 = dropout(x0, x1, \"k\"); return t0", "expected a rate, found 'x1'"},
+      {"t0 = dropout(x0, 0.5, k); return t0", "expected a name in quotes"},
       {"t0 = tanh(x0); return x0", "expected an instruction, found 'x0'"},
       {"t0 = tanh(x0); return t0, t0", "expected each once"},
       {"t0 = tanh(x0); return t0 t0", "expected the end"},

@@ -2,48 +2,25 @@
 // files, parameters and feeds, float64.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-
 #include "compiler/compile.h"
-#include "compiler/differentiate.h"
-#include "compiler/ir/builder.h"
 #include "compiler/passes/pass.h"
 #include "runtime/executable.h"
 #include "runtime/safetensors.h"
+#include "tests/compiler/network_fixture.h"
 
 namespace graphrun {
 namespace {
 
-namespace fs = std::filesystem;
-
-const fs::path kRoot = GRAPHRUN_SOURCE_DIR;
-
-const fs::path kFixtures = kRoot / "tests/fixtures/networks";
-
-// name -> { "graph": path, "args": { name: expression }, "training": label smoothing counts (there is no dropout then) }
-nlohmann::json index() {
-  std::ifstream in(kFixtures / "index.json");
-  return nlohmann::json::parse(in);
-}
-
-GraphRequest request_of(const nlohmann::json& entry, bool training) {
-  GraphRequest request;
-  request.path = entry.at("graph");
-  request.from_graphs = true;
-  request.graphs_root = (kRoot / "graphs").string();
-  request.training = training;
-  for (const auto& [name, value] : entry.at("args").items()) request.bindings.push_back({name, value.get<std::string>(), {}});
-  return request;
+const testing::NetworkFixtures& fixtures() {
+  static const testing::NetworkFixtures all("networks");
+  return all;
 }
 
 class Network : public ::testing::TestWithParam<std::string> {};
 
 void expect_reference(const std::string& name, const std::vector<std::string>& disabled_passes) {
-  const NamedTensors tensors = read_safetensors((kFixtures / (name + ".safetensors")).string());
-  const nlohmann::json entry = index().at(name);
-  const ir::Graph graph = load_graph(request_of(entry, entry.at("training")));
+  const NamedTensors tensors = read_safetensors(fixtures().tensors(name));
+  const ir::Graph graph = load_graph(fixtures().request(name));
 
   CompileOptions options;
   options.precision = Precision::kFloat64;
@@ -89,27 +66,8 @@ TEST_P(Network, ComputesItWithAnyPassSwitchedOff) {
 // The derived gradient of a scalar made of every FLOAT output against central differences, dropout included: its draws hang on
 // seed, step and place alone.
 TEST_P(Network, DerivesTheGradientThatDifferencesShow) {
-  const NamedTensors tensors = read_safetensors((kFixtures / (GetParam() + ".safetensors")).string());
-  ir::Graph graph = load_graph(request_of(index().at(GetParam()), true));
-  ir::Builder b(graph);
-  ir::ValueId scalar = ir::kNone;
-  for (const ir::Output& o : std::vector<ir::Output>(graph.outputs)) {
-    if (graph.type(o.value).type != Type::kFloat) continue;
-    const ir::ValueId part = b.op("sum", {b.equation("y * y + y", {{"y", o.value}})});
-    scalar = scalar == ir::kNone ? part : b.op("add", {scalar, part});
-  }
-  std::vector<ir::ValueId> parameters;
-  for (const ir::Variable& v : graph.variables) {
-    if (v.kind == ir::Variable::Kind::kParameter) parameters.push_back(v.value);
-  }
-  const std::vector<ir::ValueId> gradients = differentiate(graph, scalar, parameters);
-  graph.outputs = {{"scalar", scalar}};
-  std::vector<std::string> names;
-  for (std::size_t k = 0; k < gradients.size(); ++k) {
-    ASSERT_NE(gradients[k], ir::kNone) << graph.value(parameters[k]).name;
-    names.push_back(graph.value(parameters[k]).name);
-    graph.outputs.push_back({"d." + names[k], gradients[k]});
-  }
+  const NamedTensors tensors = read_safetensors(fixtures().tensors(GetParam()));
+  const auto [graph, names] = testing::with_gradients(load_graph(fixtures().request(GetParam(), true)));
   CompileOptions options;
   options.precision = Precision::kFloat64;
   auto variables = std::make_shared<Variables>();
@@ -162,14 +120,7 @@ TEST_P(Network, DerivesTheGradientThatDifferencesShow) {
   EXPECT_GT(largest, 1e-3);
 }
 
-std::vector<std::string> fixtures() {
-  std::vector<std::string> out;
-  const nlohmann::json all = index();
-  for (const auto& [name, entry] : all.items()) out.push_back(name);
-  return out;
-}
-
-INSTANTIATE_TEST_SUITE_P(Papers, Network, ::testing::ValuesIn(fixtures()), [](const auto& i) { return i.param; });
+INSTANTIATE_TEST_SUITE_P(Papers, Network, ::testing::ValuesIn(fixtures().names()), [](const auto& i) { return i.param; });
 
 }  // namespace
 }  // namespace graphrun

@@ -1,0 +1,82 @@
+// Cells, the language model and the tagger against PyTorch: outputs and gradients, in both precisions
+// (tests/reference/pytorch_networks.py made the fixtures).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/executable.h"
+#include "runtime/safetensors.h"
+#include "tests/compiler/network_fixture.h"
+
+namespace graphrun {
+namespace {
+
+const testing::NetworkFixtures& fixtures() {
+  static const testing::NetworkFixtures all("pytorch");
+  return all;
+}
+
+Tensor in_precision(const Tensor& t, Precision precision) {
+  return t.dtype() == DType::kFloat64 ? t.converted(concrete(Type::kFloat, precision)) : t;
+}
+
+// What stands under `prefix`, by the rest of its name.
+NamedTensors under(const NamedTensors& all, const std::string& prefix, Precision precision) {
+  NamedTensors out;
+  for (const auto& [name, tensor] : all) {
+    if (name.rfind(prefix, 0) == 0) out[name.substr(prefix.size())] = in_precision(tensor, precision);
+  }
+  return out;
+}
+
+// Within `tolerance` of the tensor's largest element.
+void expect_close(const Tensor& found, const Tensor& expected, double tolerance, const std::string& what) {
+  ASSERT_EQ(found.sizes(), expected.sizes()) << what;
+  double largest = 0, difference = 0;
+  for (std::int64_t i = 0; i < found.count(); ++i) {
+    largest = std::max(largest, std::abs(expected.at(i)));
+    difference = std::max(difference, std::abs(found.at(i) - expected.at(i)));
+    ASSERT_TRUE(std::isfinite(found.at(i))) << what << " at " << i;
+  }
+  EXPECT_LE(difference, tolerance * largest) << what;
+}
+
+class PyTorch : public ::testing::TestWithParam<std::string> {
+ protected:
+  void expect_agreement(Precision precision, double tolerance) {
+    const NamedTensors all = read_safetensors(fixtures().tensors(GetParam()));
+    const testing::WithGradients network = testing::with_gradients(load_graph(fixtures().request(GetParam())));
+    NamedTensors expected = under(all, "output/", Precision::kFloat64);
+    for (const auto& [name, gradient] : under(all, "gradient/", Precision::kFloat64)) expected["d." + name] = gradient;
+    ASSERT_EQ(under(all, "gradient/", precision).size(), network.parameters.size());
+
+    CompileOptions options;
+    options.precision = precision;
+    for (const auto& [name, tensor] : expected) options.fetches.push_back(name);
+    auto variables = std::make_shared<Variables>();
+    for (const auto& [name, tensor] : under(all, "parameter/", precision)) variables->set(name, tensor);
+    Executable executable(compile(network.graph, options), variables);
+    const auto run_and_compare = [&](const NamedTensors& feeds, const NamedTensors& wanted) {
+      Feeds given;
+      for (const FeedSpec& f : executable.program().feeds) given[f.name] = feeds.at(f.name);
+      const std::vector<Tensor> found = executable.run(given);
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        const auto it = wanted.find(options.fetches[k]);
+        if (it != wanted.end()) expect_close(found[k], it->second, tolerance, it->first);
+      }
+    };
+    run_and_compare(under(all, "feed/", precision), expected);
+    // The window after it, where states live on.
+    const NamedTensors second = under(all, "second/feed/", precision);
+    if (!second.empty()) run_and_compare(second, under(all, "second/output/", Precision::kFloat64));
+  }
+};
+
+TEST_P(PyTorch, AgreesInDoublePrecision) { expect_agreement(Precision::kFloat64, 1e-10); }
+TEST_P(PyTorch, AgreesInSinglePrecision) { expect_agreement(Precision::kFloat32, 1e-5); }
+
+INSTANTIATE_TEST_SUITE_P(Networks, PyTorch, ::testing::ValuesIn(fixtures().names()), [](const auto& i) { return i.param; });
+
+}  // namespace
+}  // namespace graphrun

@@ -9,6 +9,7 @@
 #include "runtime/execute.h"
 #include "runtime/kept.h"
 #include "runtime/status.h"
+#include "runtime/threads.h"
 
 namespace graphrun {
 namespace {
@@ -82,6 +83,8 @@ struct Executable::Impl {
   const Tensor& variable_memory(const VariableSpec& spec, const SymbolValues& values);
   void give_feeds(BoundRegion& root, const Feeds& feeds);
   std::vector<Tensor> give_fetches(BoundRegion& root, const SymbolValues& values);
+  SymbolValues sizes_of(const Feeds& feeds) const;
+  void reserve(const Feeds& feeds);
   std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options);
 
   const Program program;
@@ -188,19 +191,33 @@ std::vector<Tensor> Executable::Impl::give_fetches(BoundRegion& root, const Symb
   return fetched;
 }
 
-std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& options) {
-  const SymbolValues values = bind_sizes(program, feeds);
+SymbolValues Executable::Impl::sizes_of(const Feeds& feeds) const {
+  SymbolValues values = bind_sizes(program, feeds);
   for (Symbol symbol : symbols) {
     if (values.count(symbol) != 0) continue;
     throw UserError(ExitCode::kBadData, "E0625 unknown-size", "nothing that is fed tells the size '" + symbol.name() + "'");
   }
+  return values;
+}
+
+// Fresh memory is the kernel's promise alone until it is written to.
+void Executable::Impl::reserve(const Feeds& feeds) {
+  constexpr std::size_t kPage = 4096;
+  make_room(binding_for(sizes_of(feeds)));
+  auto* const bytes = static_cast<volatile char*>(arena.raw());
+  for (std::size_t i = 0; i < arena.bytes(); i += kPage) bytes[i] = 0;
+}
+
+std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& options) {
+  GRAPHRUN_CHECK(options.watch == nullptr || threads() == 1, "a watched run on several threads");
+  const SymbolValues values = sizes_of(feeds);
   check_elements(program, feeds, values);
   Binding& binding = binding_for(values);
   make_room(binding);
   give_variables(binding, values);
   give_feeds(binding.root, feeds);
   std::vector<Tensor> fetched = give_fetches(binding.root, values);
-  run_region(binding.root, {options.seed, options.step, options.profiler, binding.scan_steps.data()});
+  run_region(binding.root, {options.seed, options.step, options.profiler, binding.scan_steps.data(), options.watch});
   converted.clear();
   return fetched;
 }
@@ -213,6 +230,7 @@ Executable::~Executable() = default;
 
 const Program& Executable::program() const { return impl_->program; }
 Variables& Executable::variables() { return *impl_->variables; }
+void Executable::reserve(const Feeds& feeds) { impl_->reserve(feeds); }
 std::vector<Tensor> Executable::run(const Feeds& feeds, const RunOptions& options) { return impl_->run(feeds, options); }
 
 std::size_t Executable::arena_bytes() const {

@@ -33,11 +33,13 @@ class Variables {
 };
 
 class Profiler;
+class Watch;
 
 struct RunOptions {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;        // of training: keys random numbers
   Profiler* profiler = nullptr;  // takes note of every node's time, a scan's with its body's; null costs nothing
+  Watch* watch = nullptr;        // sees every result as it is made; the executable must have been made for one thread
 };
 
 class Executable {
@@ -55,6 +57,10 @@ class Executable {
   // feed missing, unknown, of a wrong rank or size, an index out of range; (kNoRoom): no memory, naming bytes and the batch's
   // shape.
   std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options = {});
+
+  // Takes the memory that a run with these feeds needs, so that the largest batch fails before anything has run. Throws
+  // UserError as run() does for sizes and memory.
+  void reserve(const Feeds& feeds);
 
   // Bytes of the arena for the last batch's shape, and of the variables.
   std::size_t arena_bytes() const;

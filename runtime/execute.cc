@@ -13,6 +13,7 @@
 #include "runtime/profiler.h"
 #include "runtime/team.h"
 #include "runtime/threads.h"
+#include "runtime/watch.h"
 
 namespace graphrun {
 namespace {
@@ -48,6 +49,11 @@ void run_by_columns(BoundInstruction& bound, const KernelContext& context) {
 }
 
 void run_instruction(BoundInstruction& bound, std::size_t depth, const RunContext& context);
+
+// Shows the watch what an instruction has made.
+void show(const BoundInstruction& bound, std::size_t depth, const std::int64_t* scan_steps, const RunContext& context) {
+  if (context.watch != nullptr) context.watch->made(*bound.source, bound.outputs(), {scan_steps, depth});
+}
 
 // The exception under way as a region's run would throw it.
 std::exception_ptr failure_of(const BoundInstruction* current) {
@@ -176,9 +182,14 @@ class ScanRun {
     } else if (m == 0) {
       run_instruction(bound, body_.depth, context_);
     }
+    show(bound, body_.depth, team_steps(member), context_);
     if (m == 0 && context_.profiler != nullptr) {
       context_.profiler->record(bound.source->name, bound.source->op, start, Profiler::now());
     }
+  }
+
+  const std::int64_t* team_steps(const Team::Member& member) const {
+    return scan_.team->by_rows ? member.scan_steps.data() : context_.scan_steps;
   }
 
   // A member's rows, or all of what each makes for itself.
@@ -358,6 +369,7 @@ void run_region(BoundRegion& region, const RunContext& context) {
       }
       const std::int64_t start = context.profiler == nullptr ? 0 : Profiler::now();
       run_instruction(bound, region.depth, context);
+      show(bound, region.depth, context.scan_steps, context);
       if (context.profiler != nullptr) context.profiler->record(bound.source->name, bound.source->op, start, Profiler::now());
     }
   } catch (...) {

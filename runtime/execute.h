@@ -6,12 +6,14 @@
 namespace graphrun {
 
 class Profiler;
+class Watch;
 
 struct RunContext {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
   Profiler* profiler = nullptr;        // null: nobody asked
   std::int64_t* scan_steps = nullptr;  // of the scans around the region that runs
+  Watch* watch = nullptr;              // null: nobody asked; else everything runs on one thread
 };
 
 // Runs the region's instructions in order; its slots are set. Allocates nothing (what a library does within a kernel excepted).

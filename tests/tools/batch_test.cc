@@ -139,6 +139,23 @@ TEST(BatchSource, TakenUpAnywhereItGivesTheSameBatches) {
   }
 }
 
+TEST(BatchSource, TheLargestBatchIsAsLargeAsAnyInEachOfItsSizes) {
+  Scratch scratch;
+  DataSpec data;
+  data.format = Format::kConll;
+  data.fields = {make_field("words"), make_field("letters", 0, Split::kCharacter)};
+  data.feeds = make_feeds("words, letters");
+  data.rows = 3;
+  // The longest sentence and the longest word stand in different ones.
+  data.train = {scratch.file("data", "a\nb\nc\nd\n\nabcdef\n\na\n\nab\n\na\nb\n\n")};
+  const Prepared p(data);
+  const Dataset set = p.train();
+  const Batch largest = BatchSource(p.data, p.plan, set, {}).largest();
+  EXPECT_THAT(largest.feeds.at("words").sizes(), ElementsAre(4, 3));
+  EXPECT_THAT(largest.feeds.at("letters").sizes(), ElementsAre(4, 6, 3));
+  EXPECT_EQ(BatchSource(p.data, p.plan, set, {false, 0, 9, {}, 1}).largest().rows, set.size());
+}
+
 TEST(BatchSource, OnlyTheFeedsThatAreWanted) {
   Scratch scratch;
   const Prepared p = lines_of(scratch, 5, 8);
@@ -188,6 +205,13 @@ TEST(BatchSource, RowsOfAStreamGoOnFromWindowToWindow) {
       EXPECT_EQ(words[row][t], text[row * 7 + t]);
       EXPECT_EQ(target[row][t], text[row * 7 + t + 1]);
     }
+}
+
+TEST(BatchSource, TheLargestBatchOfAStreamIsAWindow) {
+  Scratch scratch;
+  const Prepared p = stream_of(scratch, 100, 4, 5);
+  const Dataset set = p.train();
+  EXPECT_THAT(BatchSource(p.data, p.plan, set, {}).largest().feeds.at("words").sizes(), ElementsAre(5, 4));
 }
 
 TEST(BatchSource, AStreamIsTakenUpAnywhere) {

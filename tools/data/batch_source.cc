@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace graphrun {
 
@@ -55,13 +56,44 @@ std::int64_t BatchSource::unused_steps() const {
 }
 
 Batch BatchSource::example_batch(const BatchOrder& order, const BatchPosition& at) const {
-  const auto examples = order.batch(at.batch);
+  return batch_of(order.batch(at.batch));
+}
+
+Batch BatchSource::batch_of(std::span<const std::int64_t> examples) const {
   std::vector<std::vector<Nested>> fields;
   fields.reserve(examples.size());
   for (const std::int64_t example : examples) fields.push_back(set_.example(example));
   Batch batch = make_batch(plan_, chosen_, fields);
   batch.examples.assign(examples.begin(), examples.end());
   return batch;
+}
+
+// By field the example with the most steps, and where each step is a sequence itself, the one with the longest of those.
+std::vector<std::int64_t> BatchSource::longest_examples() const {
+  const std::set<std::string> read = fields_of(plan_, chosen_);
+  std::vector<std::int64_t> longest;
+  for (std::size_t field = 0; field < data_.fields.size(); ++field) {
+    if (read.count(data_.fields[field].name) == 0) continue;
+    const bool nested = field_depth(data_, data_.fields[field]) == 2;
+    std::int64_t most = -1, most_inner = -1, example = 0, example_inner = 0;
+    for (std::int64_t e = 0; e < set_.size(); ++e) {
+      if (const std::int64_t steps = set_.steps(field, e); steps > most) most = steps, example = e;
+      if (!nested) continue;
+      const std::vector<std::int32_t> lengths = set_.example(e)[field].lengths;
+      const std::int64_t inner = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+      if (inner > most_inner) most_inner = inner, example_inner = e;
+    }
+    longest.push_back(example);
+    if (nested) longest.push_back(example_inner);
+  }
+  return longest;
+}
+
+Batch BatchSource::largest() const {
+  if (data_.format == Format::kStream) return stream_batch({});
+  std::vector<std::int64_t> examples = longest_examples();
+  examples.resize(static_cast<std::size_t>(std::min(rows_, set_.size())));  // the rest: the first example
+  return batch_of(examples);
 }
 
 Batch BatchSource::stream_batch(const BatchPosition& at) const {

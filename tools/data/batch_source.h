@@ -35,6 +35,9 @@ class BatchSource {
   // The next batch; nothing at the end of the epoch, until begin() is called again. Throws what making the batch threw.
   std::optional<Batch> next();
 
+  // A batch that needs as much memory as any of any epoch: all rows, and in each field the longest example there is.
+  Batch largest() const;
+
   std::int64_t batches() const;       // in an epoch
   std::int64_t unused_steps() const;  // STREAM: at its end, which do not fill all rows
   std::int64_t rows() const { return rows_; }
@@ -42,6 +45,8 @@ class BatchSource {
  private:
   void lay_out_stream();
   Batch example_batch(const BatchOrder& order, const BatchPosition& at) const;
+  Batch batch_of(std::span<const std::int64_t> examples) const;
+  std::vector<std::int64_t> longest_examples() const;
   Batch stream_batch(const BatchPosition& at) const;
 
   const DataSpec& data_;

@@ -61,22 +61,34 @@ Evaluator::Evaluator(const ir::Graph& graph, const DataSpec& data, const FeedPla
   executable_ = std::make_unique<Executable>(std::move(program), variables_, device);
 }
 
-std::optional<ReportResults> Evaluator::evaluate(const Dataset& set, const Variables& parameters,
-                                                 const std::function<bool()>& stop) {
-  report_.clear();
+BatchOptions Evaluator::batch_options() const {
   BatchOptions options;
   options.feeds = fed_;
   for (const std::string& name : reported_) {
     if (!contains(fed_, name)) options.feeds.push_back(name);
   }
   if (data_.format == Format::kStream) options.rows = 1;
+  return options;
+}
+
+void Evaluator::reserve(const Dataset& set) {
+  if (!executable_) return;
+  const Batch batch = BatchSource(data_, plan_, set, batch_options()).largest();
+  Feeds feeds;
+  for (const std::string& name : fed_) feeds[name] = batch.feeds.at(name);
+  executable_->reserve(feeds);
+}
+
+std::optional<ReportResults> Evaluator::evaluate(const Dataset& set, const Variables& parameters,
+                                                 const std::function<bool()>& stop) {
+  report_.clear();
   if (executable_) {
     for (const VariableSpec& variable : executable_->program().variables) {
       if (variable.kind == VariableSpec::Kind::kParameter) variables_->set(variable.name, parameters.at(variable.name));
     }
     clear_states(executable_->program(), *variables_);
   }
-  BatchSource source(data_, plan_, set, options);
+  BatchSource source(data_, plan_, set, batch_options());
   while (std::optional<Batch> batch = source.next()) {
     if (stop && stop()) return std::nullopt;
     BatchValues values;

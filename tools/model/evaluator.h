@@ -21,12 +21,16 @@ class Evaluator {
   // (kInvalidGraph, E0412, E0421) where a formula names what is neither output nor feed, or the graph wants what is not fed.
   Evaluator(const ir::Graph& graph, const DataSpec& data, const FeedPlan& plan, Report& report, Device device = Device::kCpu);
 
+  // Takes the memory that evaluating this set needs, see Executable::reserve.
+  void reserve(const Dataset& set);
   // `parameters` holds every parameter of the graph. A stream is read as one row, so that every symbol counts and each has all
   // those before it behind it. Nothing where `stop` said so between two batches.
   std::optional<ReportResults> evaluate(const Dataset& set, const Variables& parameters,
                                         const std::function<bool()>& stop = {});
 
  private:
+  BatchOptions batch_options() const;
+
   const DataSpec& data_;
   const FeedPlan& plan_;
   Report& report_;

@@ -19,7 +19,8 @@ std::string state_text(const TrainState& s) {
                                  {"recent_steps", s.recent_steps},
                                  {"best_epoch", s.best_epoch},
                                  {"metrics_bytes", s.metrics_bytes},
-                                 {"finished", s.finished}};
+                                 {"finished", s.finished},
+                                 {"model", s.model}};
   if (s.best) json["best"] = *s.best;
   return json.dump(1) + "\n";
 }
@@ -41,6 +42,7 @@ TrainState parse_state(const std::string& text, const std::string& where) {
     json.at("best_epoch").get_to(s.best_epoch);
     json.at("metrics_bytes").get_to(s.metrics_bytes);
     json.at("finished").get_to(s.finished);
+    s.model = json.value("model", "");  // an older program wrote none
     if (json.contains("best")) s.best = json.at("best").get<double>();
     if (s.step < 0 || s.next.epoch < 1 || s.next.batch < 0 || s.metrics_bytes < 0)
       throw std::runtime_error("a negative number");

@@ -25,6 +25,7 @@ struct TrainState {
   std::int64_t best_epoch = 0;
   std::int64_t metrics_bytes = 0;
   bool finished = false;
+  std::string model;  // the SHA-256 of the manifest of the folder it belongs to: its job, graphs, vocabularies, data
 };
 
 // JSON that reads back to the same bits.

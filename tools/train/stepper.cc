@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "compiler/compile.h"
+#include "compiler/passes/pass.h"
+#include "runtime/threads.h"
 #include "tools/model/evaluator.h"
 #include "tools/train/initializers.h"
 
@@ -26,7 +28,7 @@ Tensor scalar(double value) { return Tensor::of<double>({}, {value}); }
 
 Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& plan, Device device,
                  std::vector<Diagnostic>& warnings)
-    : seed_(recipe.seed) {
+    : graph_(graph), options_(recipe.options), device_(device), seed_(recipe.seed) {
   CompileOptions options;
   options.fetches = {recipe.options.minimize, kGradientNorm};
   Program program = compile(graph, options, &recipe.options);
@@ -38,8 +40,30 @@ Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& p
 
 StepResult Stepper::step(const Batch& batch, std::int64_t step, double learning_rate) {
   if (batch.fresh) clear_states(executable_->program(), *variables_);
+  const std::vector<Tensor> fetched =
+      executable_->run(feeds_of(executable_->program(), batch, step, learning_rate), run_options(step));
+  return {fetched[0].at(0), fetched[1].at(0)};
+}
+
+void Stepper::reserve(const Batch& batch) { executable_->reserve(feeds_of(executable_->program(), batch, 0, 0)); }
+
+void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const {
+  set_threads(1);
+  CompileOptions options;
+  options.fetches = {options_.minimize, kGradientNorm};
+  for (const Pass& pass : all_passes()) options.disabled_passes.push_back(pass.name);
+  const auto variables = std::make_shared<Variables>();
+  for (const auto& [name, tensor] : variables_->all()) variables->set(name, tensor.clone());
+  Executable plain(compile(graph_, options, &options_), variables, device_);
+  if (batch.fresh) clear_states(plain.program(), *variables);
+  RunOptions run = run_options(step);
+  run.watch = &watch;
+  plain.run(feeds_of(plain.program(), batch, step, learning_rate), run);
+}
+
+Feeds Stepper::feeds_of(const Program& program, const Batch& batch, std::int64_t step, double learning_rate) const {
   Feeds feeds;
-  for (const FeedSpec& feed : executable_->program().feeds) {
+  for (const FeedSpec& feed : program.feeds) {
     if (feed.name == kLearningRate) {
       feeds[feed.name] = scalar(learning_rate);
     } else if (feed.name == kUpdateCount) {
@@ -48,11 +72,14 @@ StepResult Stepper::step(const Batch& batch, std::int64_t step, double learning_
       feeds[feed.name] = batch.feeds.at(feed.name);
     }
   }
+  return feeds;
+}
+
+RunOptions Stepper::run_options(std::int64_t step) const {
   RunOptions options;
   options.seed = seed_;
   options.step = static_cast<std::uint64_t>(step);
-  const std::vector<Tensor> fetched = executable_->run(feeds, options);
-  return {fetched[0].at(0), fetched[1].at(0)};
+  return options;
 }
 
 std::int64_t Stepper::parameter_count() const {
@@ -74,6 +101,7 @@ std::map<std::string, NamedTensors> Stepper::groups() const {
 
 void Stepper::restore(const CheckpointReader& checkpoint) {
   using Kind = VariableSpec::Kind;
+  clear_states(executable_->program(), *variables_);
   for (const Kind kind : {Kind::kParameter, Kind::kSlot, Kind::kState}) {
     const std::string group(group_of(kind));
     const NamedTensors tensors = checkpoint.has_group(group) ? checkpoint.group(group) : NamedTensors();

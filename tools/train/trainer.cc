@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "runtime/checkpoint.h"
+#include "runtime/file.h"
 
 namespace graphrun {
 namespace {
@@ -69,12 +70,22 @@ void Trainer::restore(const std::string& folder) {
   const CheckpointReader checkpoint(folder);
   stepper_.restore(checkpoint);
   state_ = parse_state(checkpoint.text("state.json"), folder + "/state.json");
+  if (const std::string& model = state_.model; !model.empty() && model != digest_file(layout_.manifest()).sha256) {
+    throw UserError(ExitCode::kBadData, "E0667 other-model",
+                    fmt::format("'{}' belongs to another run than this folder", folder),
+                    {fmt::format("note: it was made with another job, other graphs, vocabularies or data than '{}' lists",
+                                 layout_.manifest()),
+                     "help: go on with it in the folder it was made in"});
+  }
   rate_.restore(state_.learning_rate);
+  steps_since_ = {folder, {}};
   drop_newer_than(layout_.root, state_.step, "best");
 }
 
 ExitCode Trainer::run() {
   metrics_.emplace(layout_.metrics(), state_.metrics_bytes);
+  state_.model = digest_file(layout_.manifest()).sha256;
+  if (steps_since_.checkpoint.empty()) save();
   if (state_.step > 0) display_.log(fmt::format("going on from step {}, epoch {}", state_.step, state_.next.epoch));
   bool going = true;
   while (going && state_.next.epoch <= recipe_.epochs) going = run_epoch() && end_epoch();
@@ -83,6 +94,12 @@ ExitCode Trainer::run() {
   save();
   display_.log(fmt::format("stopped by signal {} at step {}; --resume goes on from there", signal, state_.step));
   return static_cast<ExitCode>(128 + signal);
+}
+
+void Trainer::reserve_memory() {
+  stepper_.reserve(source_->largest());
+  if (valid_set_) evaluator_.reserve(*valid_set_);
+  if (test_set_) evaluator_.reserve(*test_set_);
 }
 
 bool Trainer::run_epoch() {
@@ -100,8 +117,9 @@ bool Trainer::run_epoch() {
 }
 
 void Trainer::one_step(const Batch& batch) {
+  steps_since_.rates.push_back(rate_.rate());
   const StepResult result = stepper_.step(batch, state_.step, rate_.rate());
-  check_finite(result, batch);
+  if (!std::isfinite(result.loss) || !std::isfinite(result.gradient_norm)) diverged(result, batch);
   ++state_.step;
   state_.next = {batch.position.epoch, batch.position.batch + 1};
   state_.loss_sum += result.loss;
@@ -123,14 +141,29 @@ void Trainer::write_recent(const StepResult& result) {
   state_.recent_steps = 0;
 }
 
-void Trainer::check_finite(const StepResult& result, const Batch& batch) const {
-  if (std::isfinite(result.loss) && std::isfinite(result.gradient_norm)) return;
-  const std::optional<std::string> kept = newest_complete(layout_.root);
-  throw UserError(ExitCode::kDiverged, "E0670 diverged",
-                  fmt::format("step {} (epoch {}, batch {}): loss {}, norm of the gradient {}", state_.step + 1,
-                              batch.position.epoch, batch.position.batch + 1, result.loss, result.gradient_norm),
-                  {kept ? "note: the last checkpoint is kept: " + *kept : "note: there is no checkpoint yet",
-                   "help: a lower learning rate, or clip { global_norm: … }"});
+void Trainer::diverged(const StepResult& result, const Batch& batch) {
+  const std::string& checkpoint = steps_since_.checkpoint;
+  const std::string found =
+      fmt::format("loss {}, norm of the gradient {}", number_text(result.loss), number_text(result.gradient_norm));
+  display_.log(fmt::format("step {}: {}; going over {} steps from '{}' again to find where it began", state_.step + 1, found,
+                           steps_since_.rates.size(), checkpoint));
+  Diagnostic problem{
+      Severity::kError,
+      "E0670 diverged",
+      {},
+      fmt::format("step {} (epoch {}, batch {}): {}", state_.step + 1, batch.position.epoch, batch.position.batch + 1, found),
+      {}};
+  try {
+    if (const auto first = find_not_finite(steps_since_, stepper_, *source_, [this] { return stopped(); })) {
+      problem.at = first->at;
+      problem.notes.push_back("note: the first that is not finite is " + first->what);
+    }
+  } catch (const UserError& error) {
+    problem.notes.push_back("note: where it began could not be found: " + error.diagnostics().front().text);
+  }
+  problem.notes.push_back("note: the last checkpoint is kept: " + checkpoint);
+  problem.notes.push_back("help: a lower learning rate, or clip { global_norm: … }");
+  throw UserError(ExitCode::kDiverged, {std::move(problem)});
 }
 
 void Trainer::show(const Batch& batch) {
@@ -199,6 +232,7 @@ void Trainer::save() {
   state_.learning_rate = rate_.rate();
   save_checkpoint(checkpoint_folder(layout_.root, state_.step), {stepper_.groups(), {{"state.json", state_text(state_)}}});
   prune_checkpoints(layout_.root, kKeptCheckpoints);
+  steps_since_ = {checkpoint_folder(layout_.root, state_.step), {}};
 }
 
 // The reports of what the model's folder has now: on the validation set as they were, on the test set.

@@ -11,6 +11,7 @@
 #include "tools/model/evaluator.h"
 #include "tools/model/model_folder.h"
 #include "tools/train/metrics_log.h"
+#include "tools/train/not_finite.h"
 #include "tools/train/progress.h"
 #include "tools/train/schedule.h"
 #include "tools/train/signals.h"
@@ -26,14 +27,19 @@ class Trainer {
   Trainer(const ModelLayout& layout, const Network& network, const Recipe& recipe, Stepper& stepper, Evaluator& evaluator,
           ProgressDisplay& display, const StopSignals& signals);
 
-  // Goes on where a checkpoint stands. Throws UserError (kBadData) where it is no checkpoint of this network.
+  // Goes on where a checkpoint stands. Throws UserError (kBadData) where it is no checkpoint of this network or of another
+  // folder (E0667).
   void restore(const std::string& checkpoint);
   // Whether there is nothing left to do, and what the model that is kept said.
   bool finished() const { return state_.finished && state_.next.epoch > recipe_.epochs; }
   std::int64_t best_epoch() const { return state_.best_epoch; }
+  std::int64_t step() const { return state_.step; }
   std::int64_t epochs_done() const { return state_.next.epoch - 1; }
 
   std::string data_summary() const;
+  // Takes the memory of the largest batches of all sets, so that it fails before the first step or not at all. Throws UserError
+  // (kNoRoom, E0503).
+  void reserve_memory();
   // Returns kDone, or 128 + N after a checkpoint where signal N came. Throws UserError (kDiverged, E0670).
   ExitCode run();
 
@@ -43,7 +49,7 @@ class Trainer {
   bool end_epoch();
   bool finish();
   void one_step(const Batch& batch);
-  void check_finite(const StepResult& result, const Batch& batch) const;
+  [[noreturn]] void diverged(const StepResult& result, const Batch& batch);
   void write_recent(const StepResult& result);
   void show(const Batch& batch);
   bool keep(const std::optional<ReportResults>& results);
@@ -61,6 +67,7 @@ class Trainer {
   std::optional<BatchSource> source_;
   std::optional<MetricsLog> metrics_;
   TrainState state_;
+  StepsSince steps_since_;  // the last checkpoint
   LearningRate rate_;
   Speed speed_;
 };

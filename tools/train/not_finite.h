@@ -1,0 +1,36 @@
+// Where the numbers of a training step stop being finite.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/status.h"
+#include "tools/data/batch_source.h"
+#include "tools/train/stepper.h"
+
+namespace graphrun {
+
+// A number for a message: nan has no sign.
+std::string number_text(double value);
+
+struct NotFinite {
+  std::string what;  // "'read.forward.q' (matmul): element [3, 17] is inf, where step() is 4"
+  Location at;       // of the node's equation
+};
+
+// The steps that a run took since a checkpoint, by their learning rates; the last is the one that went wrong.
+struct StepsSince {
+  std::string checkpoint;
+  std::vector<double> rates;
+};
+
+// Takes the steps once more, which gives the same numbers, and looks at every node of the last one as the graph has it, without
+// what passes make of it. Nodes that were not finite in the step before either are passed over: that one ended well. Nothing
+// where all is finite, or where `stop` said so between two steps. Runs on one thread from there on and leaves `stepper` and
+// `source` where they are: for a run that ends. Throws UserError where the checkpoint can't be read or memory is out.
+std::optional<NotFinite> find_not_finite(const StepsSince& steps, Stepper& stepper, BatchSource& source,
+                                         const std::function<bool()>& stop);
+
+}  // namespace graphrun

@@ -23,6 +23,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kFormat = "graphrun checkpoint";
+constexpr const char* kOwnHash = "sha256";
 constexpr const char* kGroupSuffix = ".safetensors";
 constexpr const char* kPartial = ".partial";    // being written
 constexpr const char* kReplaced = ".replaced";  // making place for a new one of the same name
@@ -46,10 +47,18 @@ bool ends_with(std::string_view text, std::string_view end) {
   throw UserError(ExitCode::kBadData, "E0685 bad-checkpoint", "'" + folder + "' is no sound checkpoint: " + what);
 }
 
+// Of what a manifest says beside its own hash.
+std::string hash_of(Json manifest) {
+  manifest.erase(kOwnHash);
+  return sha256(manifest.dump());
+}
+
 std::string manifest_text(const std::map<std::string, FileDigest>& files) {
   Json listed = Json::object();
   for (const auto& [name, digest] : files) listed[name] = {{"bytes", digest.bytes}, {"sha256", digest.sha256}};
-  return Json{{"format", kFormat}, {"version", kCheckpointVersion}, {"files", listed}}.dump(2) + "\n";
+  Json manifest = {{"format", kFormat}, {"version", kCheckpointVersion}, {"files", listed}};
+  manifest[kOwnHash] = hash_of(manifest);
+  return manifest.dump(2) + "\n";
 }
 
 Json parse_manifest(const std::string& folder, const std::string& text) {
@@ -79,12 +88,20 @@ std::map<std::string, FileDigest> read_manifest(const std::string& folder) {
   if (!fs::exists(folder, ignored)) bad_checkpoint(folder, "there is no such folder");
   if (!fs::exists(path, ignored))
     bad_checkpoint(folder, "it has no manifest.json: it is something else, or was never finished");
-  const Json manifest = parse_manifest(folder, read_file(path, kLargestManifest));
+  const std::string text = read_file(path, kLargestManifest);
+  const Json manifest = parse_manifest(folder, text);
   if (!manifest.is_object() || !manifest.contains("format") || manifest["format"] != kFormat || !manifest.contains("version") ||
       !manifest["version"].is_number_unsigned()) {
     bad_checkpoint(folder, "its manifest.json is no checkpoint's");
   }
-  if (const auto version = manifest["version"].get<std::uint64_t>(); version > kCheckpointVersion) {
+  const auto version = manifest["version"].get<std::uint64_t>();
+  const bool hashed = manifest.contains(kOwnHash), known = version <= kCheckpointVersion;
+  const bool as_written =
+      hashed ? manifest[kOwnHash] == hash_of(manifest) && (!known || text == manifest.dump(2) + "\n") : version == 1 || !known;
+  if (!as_written) {
+    bad_checkpoint(folder, "its manifest.json is damaged: its hash is not what was written");
+  }
+  if (!known) {
     throw UserError(ExitCode::kBadData, "E0686 newer-checkpoint",
                     "'" + folder + "' has version " + std::to_string(version) + "; this program reads up to version " +
                         std::to_string(kCheckpointVersion),
@@ -104,8 +121,7 @@ std::string without_slashes(std::string folder) {
 }
 
 [[noreturn]] void cannot_replace(const std::string& folder, int error) {
-  throw UserError(ExitCode::kBadData, "E0502 unwritable-file",
-                  "cannot rename a checkpoint to '" + folder + "': " + std::system_category().message(error));
+  unwritable_file(folder, "rename a checkpoint to", error);
 }
 
 // The folder `partial` takes the name of `folder`, which may be there.

@@ -1,6 +1,6 @@
 // Checkpoints: folders that are complete or are none. One holds groups of tensors (GROUP.safetensors), texts beside them, and
-// manifest.json with every file's size and SHA-256. It is written under another name and renamed when all of it is on disk, so
-// a process killed at any instant leaves the checkpoints that were there.
+// manifest.json with every file's size and SHA-256 and its own. It is written under another name and renamed when all of it is
+// on disk, so a process killed at any instant leaves the checkpoints that were there.
 //
 // A run folder has them by step: RUN/checkpoints/step-000123, RUN/best/step-000100.
 //
@@ -17,7 +17,7 @@
 
 namespace graphrun {
 
-inline constexpr int kCheckpointVersion = 1;
+inline constexpr int kCheckpointVersion = 2;  // 1: without a hash of the manifest itself
 
 struct Checkpoint {
   std::map<std::string, NamedTensors> groups;  // "parameters", "slots", …

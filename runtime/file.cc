@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -27,14 +28,6 @@ std::string reason(int error) { return std::system_category().message(error); }
   throw UserError(ExitCode::kBadData, "E0501 unreadable-file", "cannot read '" + path + "': " + why);
 }
 
-[[noreturn]] void unwritable(const std::string& path, const std::string& doing, int error, const std::string& done = "") {
-  const std::string text = "cannot " + doing + " '" + path + "'" + done + ": " + reason(error);
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
-    throw UserError(ExitCode::kNoRoom, "E0505 no-room-on-disk", text, {"help: free space there, or write to another disk"});
-  }
-  throw UserError(ExitCode::kBadData, "E0502 unwritable-file", text);
-}
-
 // A name beside the file that no other process and no other write of this one takes.
 std::string temporary_name(const std::string& path) {
   static std::atomic<std::uint64_t> count{0};
@@ -48,6 +41,19 @@ std::string resolved(const std::string& path) {
 }
 
 }  // namespace
+
+void unwritable_file(const std::string& path, const std::string& doing, int error, const std::string& done) {
+  const std::string text = "cannot " + doing + " '" + path + "'" + done + ": " + reason(error);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
+    throw UserError(ExitCode::kNoRoom, "E0505 no-room-on-disk", text, {"help: free space there, or write to another disk"});
+  }
+  throw UserError(ExitCode::kNoRoom, "E0502 unwritable-file", text);
+}
+
+std::string machine_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
 
 struct Sha256::Impl {
   std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context{EVP_MD_CTX_new(), EVP_MD_CTX_free};
@@ -138,7 +144,7 @@ std::string read_file(const std::string& path, std::uint64_t limit) {
 AtomicFile::AtomicFile(const std::string& path) : path_(resolved(path)) {
   struct stat info {};
   const bool exists = stat(path_.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) unwritable(path, "write", EISDIR);
+  if (exists && S_ISDIR(info.st_mode)) unwritable_file(path, "write", EISDIR);
   if (exists && !S_ISREG(info.st_mode)) {
     descriptor_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
@@ -147,7 +153,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(resolved(path)) {
   }
   if (descriptor_ < 0) {
     temporary_.clear();  // nothing there to remove
-    unwritable(path, "write", errno);
+    unwritable_file(path, "write", errno);
   }
   // The new file is as open to others as the one it replaces. A file system without permissions may refuse: no matter.
   if (exists && !temporary_.empty()) static_cast<void>(!fchmod(descriptor_, info.st_mode & 07777));
@@ -159,7 +165,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail(const char* doing, int error) {
-  unwritable(path_, doing, error, " (after " + std::to_string(bytes_) + " bytes)");
+  unwritable_file(path_, doing, error, " (after " + std::to_string(bytes_) + " bytes)");
 }
 
 void AtomicFile::write(const void* data, std::size_t size) {
@@ -200,22 +206,22 @@ void make_folders(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (!error && !std::filesystem::is_directory(path, error)) error = std::make_error_code(std::errc::not_a_directory);
-  if (error) unwritable(path, "make the folder", error.value());
+  if (error) unwritable_file(path, "make the folder", error.value());
 }
 
 void sync_folder(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) unwritable(path, "open the folder", errno);
+  if (descriptor < 0) unwritable_file(path, "open the folder", errno);
   // Some network file systems cannot sync a folder and say so: nothing better can be done there.
   const int error = fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
   close(descriptor);
-  if (error != 0) unwritable(path, "write the folder", error);
+  if (error != 0) unwritable_file(path, "write the folder", error);
 }
 
 void remove_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::remove_all(path, error);
-  if (error) unwritable(path, "remove the folder", error.value());
+  if (error) unwritable_file(path, "remove the folder", error.value());
 }
 
 std::string parent_folder(const std::string& path) {

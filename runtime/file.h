@@ -1,5 +1,5 @@
 // Files read whole and written so that nobody ever sees half of one. Every error is a UserError that names the path, what was
-// being done and the system's reason: E0501 unreadable-file, E0502 unwritable-file, E0504 file-too-large (kBadData), E0505
+// being done and the system's reason: E0501 unreadable-file, E0504 file-too-large (kBadData); E0502 unwritable-file, E0505
 // no-room-on-disk (kNoRoom).
 #pragma once
 
@@ -81,6 +81,12 @@ class AtomicFile {
 };
 
 FileDigest write_file(const std::string& path, std::string_view text);
+
+// Throws what a failure to write is: E0505 where the disk is full, else E0502. `doing`: "write"; `error`: of errno; `done`:
+// what was achieved, " (after 12 bytes)".
+[[noreturn]] void unwritable_file(const std::string& path, const std::string& doing, int error, const std::string& done = "");
+
+std::string machine_name();  // the host's
 
 void make_folders(const std::string& path);          // with those above it; nothing where it exists
 void sync_folder(const std::string& path);           // its entries are on disk then

@@ -281,5 +281,6 @@ ExitCode run(const Arguments& arguments) {
 }  // namespace graphrun
 
 int main(int count, char** words) {
+  graphrun::secure_streams();
   return graphrun::guarded("graph-dump", [&] { return graphrun::run({words + 1, words + count}); });
 }

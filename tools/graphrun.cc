@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "tools/cli/build.h"
 #include "tools/cli/program.h"
 #include "tools/commands/commands.h"
 
@@ -20,7 +21,8 @@ ExitCode dispatch(const Arguments& words) {
     return ExitCode::kDone;
   }
   if (first == "--version") {
-    fmt::print("graphrun {}\n", version());
+    const Build& build = this_build();
+    fmt::print("graphrun {}\nbuilt with {}, {}\n", build.version, build.compiler, build.flags);
     return ExitCode::kDone;
   }
   const Command* command = find_command(first);
@@ -36,6 +38,7 @@ ExitCode dispatch(const Arguments& words) {
 }  // namespace graphrun
 
 int main(int count, char** words) {
+  graphrun::secure_streams();
   graphrun::wait_without_long_spins(words);
   return graphrun::guarded("graphrun", [&] { return graphrun::dispatch({words + 1, words + count}); });
 }

@@ -132,7 +132,7 @@ TEST(Checkpoint, RefusesHostileManifests) {
   EXPECT_THAT(message(std::string(1 << 20, '[')), HasSubstr("nested too deep"));
   EXPECT_THAT(message(R"({"format":"else","version":1})"), HasSubstr("no checkpoint's"));
   EXPECT_THAT(message(R"({"format":"graphrun checkpoint","version":-1})"), HasSubstr("no checkpoint's"));
-  EXPECT_THAT(message(R"({"format":"graphrun checkpoint","version":2,"files":7})"), HasSubstr("E0686 newer-checkpoint"));
+  EXPECT_THAT(message(R"({"format":"graphrun checkpoint","version":3,"files":7})"), HasSubstr("E0686 newer-checkpoint"));
   EXPECT_THAT(listing("7"), HasSubstr("lists no files"));
   EXPECT_THAT(listing(R"({"../../etc/passwd":{"bytes":1,"sha256":")" + hash + "\"}}"), HasSubstr("without a plain name"));
   EXPECT_THAT(listing(R"({"manifest.json":{"bytes":1,"sha256":")" + hash + "\"}}"), HasSubstr("without a plain name"));

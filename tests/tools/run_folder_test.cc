@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "runtime/status.h"
+#include "tests/tools/scratch.h"
 #include "tools/train/metrics_log.h"
 
 namespace graphrun {
@@ -75,7 +76,9 @@ TEST_F(RunFolderTest, TwoProcessesNeverHoldIt) {
   }
   char c = 0;
   ASSERT_EQ(::read(ready[0], &c, 1), 1);
-  EXPECT_EQ(code_of([&] { RunFolder folder(path("c"), RunFolder::Begin::kResume); }, ExitCode::kRunFailed), "E0522 run-busy");
+  const auto refused = [&] { RunFolder folder(path("c"), RunFolder::Begin::kResume); };
+  EXPECT_EQ(code_of(refused, ExitCode::kRunFailed), "E0522 run-busy");
+  EXPECT_NE(message_of(refused).find("process " + std::to_string(child) + " on machine '"), std::string::npos);
   ASSERT_EQ(::write(stop[1], &c, 1), 1);
   int status = 0;
   waitpid(child, &status, 0);

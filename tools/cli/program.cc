@@ -1,8 +1,10 @@
 #include "tools/cli/program.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +27,15 @@ constexpr std::uint64_t kLargestInput = std::uint64_t{1} << 30;  // bytes
 std::string reason() { return std::strerror(errno); }
 
 }  // namespace
+
+void secure_streams() {
+  // Reading what is open for writing alone fails as reading a closed stream does, and the other way round.
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;  // takes the lowest number: this one
+  }
+  std::signal(SIGXFSZ, SIG_IGN);
+}
 
 void wait_without_long_spins(char** words) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;

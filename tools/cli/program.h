@@ -23,6 +23,10 @@ class UsageError : public std::runtime_error {
 // where memory is out, 1 for our own bugs. `program` begins the messages.
 int guarded(std::string_view program, const std::function<ExitCode()>& body);
 
+// Before anything opens a file: a standard stream that is closed stays closed, so that no file takes its number and is written
+// to or read by mistake. And a file as large as the shell allows (ulimit -f) is an error like a full disk, not the end.
+void secure_streams();
+
 // Starts the program anew with threads that spin only briefly while they wait for one another, unless the environment says how
 // they wait: OpenMP reads that before main, and on a machine that others use too long spins stall every parallel loop.
 void wait_without_long_spins(char** words);

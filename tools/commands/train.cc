@@ -30,6 +30,8 @@ ExitCode run_train(const Arguments& arguments) {
   while (request.out.size() > 1 && request.out.back() == '/') request.out.pop_back();
   request.settings = option<std::vector<std::string>>(*options, "set");
   if (const auto seed = seed_option(*options)) request.settings.push_back("train.seed=" + std::to_string(*seed));
+  request.command = {"graphrun", "train"};
+  request.command.insert(request.command.end(), arguments.begin(), arguments.end());
   request.resume = options->count("resume") != 0;
   request.quiet = options->count("quiet") != 0;
   request.device = parse_device(option<std::string>(*options, "device"));

@@ -1,14 +1,17 @@
 // Where everything of a model's folder stands. What `infer` and `evaluate` need is all in it; a training run keeps its
 // checkpoints and its metrics there too.
 //
-//   manifest.json            format, version, sizes and hashes of the four below; written last
+//   manifest.json            format, version, sizes and hashes of the five below; written last
 //   job.pbtxt                the job with every --set in it
 //   graphs/…                 every graph file that the network is made of
 //   vocabularies/FIELD.txt   one entry a line
 //   data.json                sizes and hashes of the data files that the run began with; older folders have none
+//   graph.txt                the network as one expanded graph, to be read by people
 //   best/step-…              the parameters: the best, or last, as the job keeps them (runtime/checkpoint.h)
 //   checkpoints/step-…       where a run that was stopped goes on
-//   metrics.jsonl  run.lock
+//   metrics.jsonl            a run's figures
+//   starts.jsonl             by which command, program and machine it was begun and gone on with
+//   run.lock                 held by the process that trains
 #pragma once
 
 #include <string>
@@ -25,6 +28,7 @@ struct ModelLayout {
   std::string graphs() const { return path("graphs"); }
   std::string metrics() const { return path("metrics.jsonl"); }
   std::string checkpoints() const { return path("checkpoints"); }
+  std::string starts() const { return path("starts.jsonl"); }
   std::string lock() const { return path("run.lock"); }
 
   // From the folder.

@@ -80,12 +80,13 @@ void bind(Network& network) {
 }  // namespace
 
 void write_model(const ModelLayout& layout, const std::string& job, const std::vector<SourceFile>& graphs,
-                 const Vocabularies& vocabularies, const std::string& data) {
+                 const Vocabularies& vocabularies, const std::string& data, const std::string& expanded) {
   Writer writer(layout);
   for (const SourceFile& graph : graphs) writer.write("graphs/" + graph.path, graph.text);
   for (const auto& [field, vocabulary] : vocabularies) writer.write(ModelLayout::vocabulary_name(field), vocabulary.text());
   writer.write("job.pbtxt", job);
   writer.write("data.json", data);
+  writer.write("graph.txt", expanded);
   writer.finish();
 }
 

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
+#include "runtime/file.h"
 #include "runtime/status.h"
 
 namespace graphrun {
@@ -32,10 +32,7 @@ MetricsLog::~MetricsLog() {
   if (file_ >= 0) close(file_);
 }
 
-void MetricsLog::fail(int error) const {
-  throw UserError(ExitCode::kNoRoom, "E0502 unwritable-file",
-                  fmt::format("cannot write '{}': {}", path_, std::strerror(error)));
-}
+void MetricsLog::fail(int error) const { unwritable_file(path_, "write", error, fmt::format(" (after {} bytes)", bytes_)); }
 
 void MetricsLog::write(const nlohmann::ordered_json& line) {
   const std::string text = line.dump() + "\n";

@@ -10,13 +10,13 @@ namespace graphrun {
 class MetricsLog {
  public:
   // Opens the file for appending after its first `keep` bytes; what a run wrote after its last checkpoint is cut off. Throws
-  // UserError (kNoRoom, E0502) where it can't be opened, (kBadData, E0660) where it is shorter than `keep`.
+  // UserError: (kNoRoom) E0502 or E0505 where it can't be written, (kBadData, E0660) where it is shorter than `keep`.
   MetricsLog(std::string path, std::int64_t keep);
   ~MetricsLog();
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;
 
-  // Throws UserError (kNoRoom, E0502).
+  // Throws UserError (kNoRoom): E0502, E0505 where the disk is full.
   void write(const nlohmann::ordered_json& line);
   void sync();  // until it is on the disk
   std::int64_t bytes() const { return bytes_; }

@@ -1,12 +1,13 @@
 #include "tools/train/run_folder.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
-#include <cstring>
 
 #include "runtime/file.h"
 #include "runtime/status.h"
@@ -24,22 +25,49 @@ bool holds_run(const ModelLayout& layout) {
   return exists(layout.job()) || exists(layout.manifest()) || exists(layout.checkpoints()) || exists(layout.metrics());
 }
 
+// What the process that holds the lock wrote into it: "process 123 on machine 'a'".
+std::string holder(int lock) {
+  std::array<char, 300> text{};
+  const ssize_t n = pread(lock, text.data(), text.size(), 0);
+  const std::string found(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
+  return found.starts_with("process ") && found.ends_with('\n') ? found.substr(0, found.size() - 1) : "another process";
+}
+
+void name_holder(int lock) {
+  const std::string text = fmt::format("process {} on machine '{}'\n", getpid(), machine_name());
+  // Only for messages: a disk without room for it is told about by what matters.
+  static_cast<void>(ftruncate(lock, 0) == 0 && pwrite(lock, text.data(), text.size(), 0) > 0);
+}
+
+// Whether the name still leads to the open file: a run that came to nothing removes its lock.
+bool is_at(int lock, const std::string& path) {
+  struct stat opened {
+  }, named{};
+  return fstat(lock, &opened) == 0 && stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
 int take_lock(const std::string& path, const std::string& folder) {
-  const int lock = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock < 0) {
-    throw UserError(ExitCode::kNoRoom, "E0502 unwritable-file", "cannot write '" + path + "': " + std::strerror(errno));
+  while (true) {
+    const int lock = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (lock < 0) unwritable_file(path, "write", errno);
+    int taken = 0;
+    do {
+      taken = flock(lock, LOCK_EX | LOCK_NB);
+    } while (taken != 0 && errno == EINTR);
+    const int error = taken == 0 ? 0 : errno;
+    if (taken == 0 && is_at(lock, path)) {
+      name_holder(lock);
+      return lock;
+    }
+    const std::string by = holder(lock);
+    close(lock);
+    if (error == EWOULDBLOCK) {
+      throw UserError(ExitCode::kRunFailed, "E0522 run-busy", fmt::format("{} is training into '{}'", by, folder),
+                      {"help: wait for its end, or name another folder with --out"});
+    }
+    if (error != 0) unwritable_file(path, "lock", error);
   }
-  int taken = 0;
-  do {
-    taken = flock(lock, LOCK_EX | LOCK_NB);
-  } while (taken != 0 && errno == EINTR);
-  if (taken == 0) return lock;
-  const int error = errno;
-  close(lock);
-  if (error == EWOULDBLOCK) {
-    throw UserError(ExitCode::kRunFailed, "E0522 run-busy", "another process is training into '" + folder + "'");
-  }
-  throw UserError(ExitCode::kNoRoom, "E0502 unwritable-file", "cannot lock '" + path + "': " + std::strerror(error));
 }
 
 }  // namespace

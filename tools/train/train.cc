@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "compiler/ir/printer.h"
 #include "runtime/checkpoint.h"
 #include "runtime/threads.h"
 #include "tools/cli/program.h"
@@ -16,6 +17,7 @@
 #include "tools/train/same_run.h"
 #include "tools/train/signals.h"
 #include "tools/train/speed.h"
+#include "tools/train/start_record.h"
 #include "tools/train/stepper.h"
 #include "tools/train/trainer.h"
 
@@ -99,9 +101,13 @@ ExitCode train(const TrainRequest& request) {
                             trainer.epochs_done(), trainer.epochs_done() == 1 ? "" : "s", trainer.best_epoch()));
     return ExitCode::kDone;
   }
+  trainer.reserve_memory();
   describe(display, network, stepper, trainer, recipe, compile_seconds);
-  if (!checkpoint)
-    write_model(layout, dump_job(network.job, true), files, network.vocabularies, data_digests(network.job.data));
+  if (!checkpoint) {
+    write_model(layout, dump_job(network.job, true), files, network.vocabularies, data_digests(network.job.data),
+                ir::print(graph, {false}));
+  }
+  record_start(layout, request.command, trainer.step());
   return trainer.run();
 }
 

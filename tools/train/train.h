@@ -15,6 +15,7 @@ struct TrainRequest {
   std::string job;                    // a file
   std::vector<std::string> settings;  // --set, in order: "NAME=VALUE"
   std::string out;                    // the folder
+  std::vector<std::string> command;   // the words that started the program, for the record
   bool resume = false;
   bool quiet = false;
   Device device = Device::kCpu;

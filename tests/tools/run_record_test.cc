@@ -1,0 +1,67 @@
+// What a run leaves about itself: what began it, what it is made of, and checkpoints that are bound to it.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class RunRecord : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write_segmenter();
+  }
+  Ran train(const std::string& out, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {"train", "graphs/jobs/segment.pbtxt", "--out", out, "--set", "train.epochs=1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return graphrun(words);
+  }
+};
+
+TEST_F(RunRecord, EachStartIsWrittenDown) {
+  ASSERT_EQ(train("model", {"--threads", "1"}).code, 0);
+  write("model/starts.jsonl", read("model/starts.jsonl") + "{\"cut off");
+  ASSERT_EQ(train("model", {"--resume", "--set", "train.epochs=2"}).code, 0);
+  std::istringstream lines(read("model/starts.jsonl"));
+  std::vector<nlohmann::json> starts;
+  for (std::string line; std::getline(lines, line);) starts.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(starts.size(), 2u);
+  EXPECT_THAT(starts[0]["command"].get<std::vector<std::string>>(),
+              ElementsAre("graphrun", "train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1",
+                          "--threads", "1"));
+  EXPECT_EQ(starts[0]["step"], 0);
+  EXPECT_EQ(starts[1]["step"], 5);
+  EXPECT_EQ(starts[0]["threads"], 1);
+  EXPECT_EQ(starts[0]["folder"], std::filesystem::canonical(root_).string());
+  for (const char* known : {"time", "version", "compiler", "flags", "processor", "machine"}) {
+    EXPECT_FALSE(starts[0][known].get<std::string>().empty()) << known;
+  }
+  EXPECT_THAT(graphrun({"--version"}).out,
+              AllOf(HasSubstr(starts[0]["version"].get<std::string>()), HasSubstr(starts[0]["compiler"].get<std::string>())));
+}
+
+TEST_F(RunRecord, TheExpandedGraphIsKept) {
+  ASSERT_EQ(train("model").code, 0);
+  EXPECT_THAT(read("model/graph.txt"), AllOf(HasSubstr("graph \"tagger\" {"), HasSubstr("parameter %E: FLOAT[12, 16]")));
+}
+
+TEST_F(RunRecord, ACheckpointOfAnotherRunIsRefused) {
+  ASSERT_EQ(train("model").code, 0);
+  ASSERT_EQ(train("other", {"--seed", "7"}).code, 0);
+  std::filesystem::remove_all(root_ / "model/checkpoints");
+  std::filesystem::rename(root_ / "other/checkpoints", root_ / "model/checkpoints");
+  const Ran ran = train("model", {"--resume"});
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("E0667"), HasSubstr("model/checkpoints/step-000005"), HasSubstr("another run")));
+}
+
+}  // namespace
+}  // namespace graphrun

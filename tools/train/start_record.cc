@@ -1,0 +1,57 @@
+#include "tools/train/start_record.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "runtime/file.h"
+#include "runtime/threads.h"
+#include "tools/cli/build.h"
+
+namespace graphrun {
+namespace {
+
+constexpr std::uint64_t kLargestRecord = std::uint64_t{1} << 26;  // bytes
+
+// "2026-01-31T12:00:00Z"
+std::string time_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%FT%TZ", &parts)};
+}
+
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t value = line.find(": ");
+    if (line.starts_with("model name") && value != std::string::npos) return line.substr(value + 2);
+  }
+  return "unknown";
+}
+
+std::string working_folder() {
+  std::error_code error;
+  return std::filesystem::current_path(error).string();
+}
+
+}  // namespace
+
+void record_start(const ModelLayout& layout, const std::vector<std::string>& command, std::int64_t step) {
+  const std::string path = layout.starts();
+  std::string text = std::filesystem::exists(path) ? read_file(path, kLargestRecord) : "";
+  text.resize(text.rfind('\n') + 1);  // 0 where there is no line
+  const Build& build = this_build();
+  const nlohmann::ordered_json line = {
+      {"time", time_text()},      {"command", command},         {"folder", working_folder()}, {"step", step},
+      {"version", build.version}, {"compiler", build.compiler}, {"flags", build.flags},       {"threads", threads()},
+      {"processor", processor()}, {"machine", machine_name()},  {"process", getpid()}};
+  write_file(path, text + line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace graphrun

@@ -1,0 +1,183 @@
+// Preloaded into a program (LD_PRELOAD), faults at its file operations: the program itself knows nothing of it.
+//
+//   FILE_FAULT=kill:TEXT:N     SIGKILL at the N-th operation (from 1) on a path that contains TEXT; of a write, half is written
+//   FILE_FAULT=kill:TEXT:N+U   SIGKILL U microseconds after that operation
+//   FILE_FAULT=full:TEXT:N     from that operation on writing to such paths fails as on a full disk, half of the first written
+//   FILE_FAULT_LOG=FILE        a line for each operation: microseconds of a steady clock, operation, path
+//
+// Operations are those that change files: write, fsync, ftruncate, rename, unlink, mkdir, open with O_CREAT.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <mutex>
+#include <string>
+
+namespace {
+
+enum class Deed { kGoOn, kKill, kFull };
+
+struct Fault {
+  Deed deed = Deed::kGoOn;
+  std::string text;
+  long number = 0, delay = 0, seen = 0;
+  int log = -1;
+};
+
+Fault read_fault() {
+  Fault fault;
+  if (const char* given = std::getenv("FILE_FAULT")) {
+    const std::string all = given;
+    const std::size_t first = all.find(':'), last = all.rfind(':');
+    fault.deed = all.substr(0, first) == "kill" ? Deed::kKill : Deed::kFull;
+    fault.text = all.substr(first + 1, last - first - 1);
+    char* rest = nullptr;
+    fault.number = std::strtol(all.c_str() + last + 1, &rest, 10);
+    if (*rest == '+') fault.delay = std::strtol(rest + 1, nullptr, 10);
+  }
+  if (const char* log = std::getenv("FILE_FAULT_LOG")) {
+    fault.log = static_cast<int>(syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  }
+  return fault;
+}
+
+template <class Fn>
+Fn* real(const char* name) {
+  return reinterpret_cast<Fn*>(dlsym(RTLD_NEXT, name));
+}
+
+void kill_after(long microseconds) {
+  sigevent event{};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGKILL;
+  timer_t timer{};
+  timer_create(CLOCK_MONOTONIC, &event, &timer);
+  itimerspec at{};
+  at.it_value = {microseconds / 1000000, microseconds % 1000000 * 1000 + 1};
+  timer_settime(timer, 0, &at, nullptr);
+}
+
+// What becomes of an operation on this path.
+Deed deed_at(const char* operation, const char* path) {
+  static Fault fault = read_fault();
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (fault.log >= 0) {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    char line[1024];
+    const int size =
+        std::snprintf(line, sizeof line, "%ld %s %s\n", now.tv_sec * 1000000 + now.tv_nsec / 1000, operation, path);
+    syscall(SYS_write, fault.log, line, std::min<std::size_t>(sizeof line - 1, static_cast<std::size_t>(size)));
+  }
+  if (fault.deed == Deed::kGoOn || std::strstr(path, fault.text.c_str()) == nullptr) return Deed::kGoOn;
+  ++fault.seen;
+  if (fault.deed == Deed::kFull) return fault.seen >= fault.number ? Deed::kFull : Deed::kGoOn;
+  if (fault.seen != fault.number) return Deed::kGoOn;
+  if (fault.delay > 0) kill_after(fault.delay);
+  return fault.delay > 0 ? Deed::kGoOn : Deed::kKill;
+}
+
+Deed deed_at(const char* operation, int file) {
+  char link[64], path[4096];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  const ssize_t size = readlink(link, path, sizeof path - 1);
+  path[size > 0 ? size : 0] = '\0';
+  return path[0] == '/' ? deed_at(operation, path) : Deed::kGoOn;  // no pipes, no sockets
+}
+
+[[noreturn]] void die() {
+  raise(SIGKILL);
+  std::abort();
+}
+
+// The operation with its fault: killed before it, refused, or done.
+template <class Place, class Do>
+int with_fault(const char* operation, Place place, const Do& act, bool takes_room = false) {
+  switch (deed_at(operation, place)) {
+    case Deed::kKill: die();
+    case Deed::kFull:
+      if (!takes_room) break;
+      errno = ENOSPC;
+      return -1;
+    case Deed::kGoOn: break;
+  }
+  return act();
+}
+
+int open_file(const char* name, const char* path, int flags, mode_t mode) {
+  const auto act = [&] { return real<int(const char*, int, mode_t)>(name)(path, flags, mode); };
+  return (flags & O_CREAT) != 0 ? with_fault("open", path, act, true) : act();
+}
+
+}  // namespace
+
+extern "C" {
+
+ssize_t write(int file, const void* data, std::size_t size) {
+  static auto* const act = real<ssize_t(int, const void*, std::size_t)>("write");
+  static bool failed = false;  // a full disk takes half of the first write and nothing after it
+  if (file <= STDERR_FILENO) return act(file, data, size);
+  const Deed deed = deed_at("write", file);
+  if (deed == Deed::kGoOn) return act(file, data, size);
+  if (deed == Deed::kFull && (failed || size < 2)) return errno = ENOSPC, -1;
+  failed = true;
+  const ssize_t half = act(file, data, size / 2);
+  if (deed == Deed::kKill) die();
+  return half;
+}
+
+int fsync(int file) {
+  return with_fault("fsync", file, [&] { return real<int(int)>("fsync")(file); });
+}
+int ftruncate(int file, off_t size) noexcept {
+  return with_fault("ftruncate", file, [&] { return real<int(int, off_t)>("ftruncate")(file, size); });
+}
+int rename(const char* from, const char* to) noexcept {
+  return with_fault("rename", to, [&] { return real<int(const char*, const char*)>("rename")(from, to); });
+}
+int renameat2(int in, const char* from, int to_in, const char* to, unsigned flags) noexcept {
+  return with_fault("rename", to, [&] {
+    return real<int(int, const char*, int, const char*, unsigned)>("renameat2")(in, from, to_in, to, flags);
+  });
+}
+int remove(const char* path) noexcept {
+  return with_fault("remove", path, [&] { return real<int(const char*)>("remove")(path); });
+}
+int unlink(const char* path) noexcept {
+  return with_fault("remove", path, [&] { return real<int(const char*)>("unlink")(path); });
+}
+// Paths are those of the folder that is emptied.
+int unlinkat(int in, const char* path, int flags) noexcept {
+  const auto act = [&] { return real<int(int, const char*, int)>("unlinkat")(in, path, flags); };
+  return in == AT_FDCWD ? with_fault("remove", path, act) : with_fault("remove", in, act);
+}
+int mkdir(const char* path, mode_t mode) noexcept {
+  return with_fault(
+      "mkdir", path, [&] { return real<int(const char*, mode_t)>("mkdir")(path, mode); }, true);
+}
+
+int open(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return open_file("open", path, flags, mode);
+}
+int open64(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return open_file("open64", path, flags, mode);
+}
+
+}  // extern "C"

@@ -1,0 +1,92 @@
+// A run that is killed inside its saves, or whose disk is full there, and gone on with: as if nothing had happened.
+// tests/faults/kill_and_resume does the same at many more instants of longer runs.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <cstdlib>
+
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class Killed : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write_language_model();
+  }
+
+  // A start of the run in `out` under tests/faults/file_faults.cc; none where `fault` is empty.
+  Ran start(const std::string& out, const std::string& fault) const {
+    std::vector<std::string> words = {"train",     "graphs/jobs/words.pbtxt",
+                                      "--out",     out,
+                                      "--threads", "1",
+                                      "--set",     "train.checkpoint.every_steps=15",
+                                      "--set",     "train.epochs=2",
+                                      "--set",     "train.optimizer.adam.learning_rate=0.01"};
+    if (exists(out + "/manifest.json")) words.push_back("--resume");
+    if (!fault.empty()) {
+      setenv("FILE_FAULT", fault.c_str(), 1);
+      setenv("LD_PRELOAD", GRAPHRUN_BINARY_DIR "/libfile_faults.so", 1);
+      // AddressSanitizer wants to be the first library, unless told.
+      const char* sanitizer = std::getenv("ASAN_OPTIONS");
+      setenv("ASAN_OPTIONS", (std::string(sanitizer ? sanitizer : "") + ":verify_asan_link_order=0").c_str(), 1);
+    }
+    const Ran ran = graphrun(words);
+    unsetenv("LD_PRELOAD");
+    unsetenv("FILE_FAULT");
+    return ran;
+  }
+
+  // Parameters, optimizer, states and state of every checkpoint, the best model with its reports, the metrics: by file.
+  std::map<std::string, std::string> left_by(const std::string& out) const {
+    std::map<std::string, std::string> files = {{"metrics.jsonl", read(out + "/metrics.jsonl")}};
+    for (const char* kind : {"checkpoints", "best"}) {
+      for (const auto& entry : fs::recursive_directory_iterator(root_ / out / kind)) {
+        if (!entry.is_regular_file()) continue;
+        const std::string name = fs::relative(entry.path(), root_ / out).string();
+        files[name] = read(out + "/" + name);
+      }
+    }
+    return files;
+  }
+};
+
+TEST_F(Killed, InsideItsSavesARunLosesNothing) {
+  ASSERT_EQ(start("whole", "").code, 0);
+  // Torn writes, unfinished and unsynced files, between the renames, while old ones are removed; and between saves.
+  for (const char* fault : {"kill:/checkpoints/:9", "kill:/checkpoints/:33", "kill:/checkpoints:100", "kill:metrics.jsonl:4",
+                            "kill:/best/:9", "kill:/checkpoints/:75+1500", "kill:manifest.json:6", "kill:/checkpoints/:180"}) {
+    const Ran ran = start("parts", fault);
+    ASSERT_EQ(ran.code, 128 + SIGKILL) << fault << "\n" << ran.err;
+  }
+  const Ran last = start("parts", "");
+  ASSERT_EQ(last.code, 0) << last.err;
+  EXPECT_EQ(left_by("parts"), left_by("whole"));
+}
+
+TEST_F(Killed, AFullDiskLeavesTheCheckpointBeforeIt) {
+  ASSERT_EQ(start("whole", "").code, 0);
+  const Ran full = start("parts", "full:/checkpoints/:60");
+  EXPECT_EQ(full.code, 5) << full.err;
+  EXPECT_THAT(full.err,
+              AllOf(HasSubstr("error[E0505 no-room-on-disk]: cannot write 'parts/checkpoints/step-000"), HasSubstr("(after "),
+                    HasSubstr(" bytes): No space left on device"), HasSubstr("help: free space")));
+  EXPECT_FALSE(fs::exists(root_ / "parts/checkpoints/step-000015.partial"));
+  const Ran metrics = start("parts", "full:metrics.jsonl:2");
+  EXPECT_EQ(metrics.code, 5) << metrics.err;
+  EXPECT_THAT(metrics.err, AllOf(HasSubstr("error[E0505"), HasSubstr("parts/metrics.jsonl"), HasSubstr("(after ")));
+  const Ran rest = start("parts", "");
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_THAT(rest.err, AllOf(HasSubstr("going on from step"), Not(HasSubstr("warning"))));
+  EXPECT_EQ(left_by("parts"), left_by("whole"));
+}
+
+}  // namespace
+}  // namespace graphrun

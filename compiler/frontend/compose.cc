@@ -87,7 +87,7 @@ class Repeat : public Sub {
       s.parameters_path = parameters_path_ + std::to_string(k) + ".";
       bind(s.inputs, def_.inputs, k);
       const Location where = at();
-      bind(s.inputs, def_.each, k, [this, k, where](const Meaning& all) { return slice(all, k, where); });
+      bind(s.inputs, def_.each, k, [this, k, where](const Meaning& all, const std::string&) { return slice(all, k, where); });
       for (const ir::Binding& b : def_.carry) {
         if (k == 0) {
           s.inputs[b.name] = [this, &b] { return parent_.evaluate(b.value, path_ + b.name); };
@@ -167,12 +167,12 @@ Instance::Setup Sub::setup(std::optional<int> index, const std::string& path, Re
 }
 
 void Sub::bind(std::map<std::string, Thunk>& out, const std::vector<ir::Binding>& bindings, std::optional<int> index,
-               const std::function<Meaning(const Meaning&)>& through) {
+               const std::function<Meaning(const Meaning&, const std::string& name)>& through) {
   for (const ir::Binding& b : bindings) {
     if (out.count(b.name)) fail("E0205 named-twice", parent_.at(b.at), "input '" + b.name + "' is given twice");
     out[b.name] = [this, &b, index, through] {
       const Meaning m = parent_.evaluate(b.value, path_ + b.name, index);
-      return through ? through(m) : m;
+      return through ? through(m, b.name) : m;
     };
   }
 }

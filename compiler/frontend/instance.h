@@ -155,7 +155,7 @@ class Sub {
   Location at() const { return parent_.at(def_.at); }
   // The callee's inputs, each evaluated in the parent when asked for.
   void bind(std::map<std::string, Thunk>& out, const std::vector<ir::Binding>& bindings, std::optional<int> index,
-            const std::function<Meaning(const Meaning&)>& through = {});
+            const std::function<Meaning(const Meaning&, const std::string& name)>& through = {});
   void check_inputs(const std::map<std::string, Thunk>& inputs);
   Instance::Setup setup(std::optional<int> index, const std::string& path, Region& region);
   // What `begin:` gives for a leaf; nothing where it does not speak of it.

@@ -46,7 +46,7 @@ class Scan : public Sub {
     region_->step = region_->builder.input("step", {Type::kInt32, {}});
     Instance::Setup s = setup({}, path_, *region_);
     bind(s.inputs, def_.inputs, {});
-    bind(s.inputs, def_.each, {}, [this](const Meaning& all) { return slice(all); });
+    bind(s.inputs, def_.each, {}, [this](const Meaning& all, const std::string& name) { return slice(all, name); });
     check_inputs(s.inputs);
     body_ = std::make_unique<Instance>(parent_.expansion(), std::move(s));
     body_->set_states([this](const Leaf& leaf) -> std::optional<Meaning> { return Meaning(region_->ref(before(leaf))); });
@@ -58,7 +58,7 @@ class Scan : public Sub {
     if (first_) return *first_;
     Instance::Setup s = setup({}, path_, parent_.region());
     bind(s.inputs, def_.inputs, {});
-    bind(s.inputs, def_.each, {}, [this](const Meaning& all) {
+    bind(s.inputs, def_.each, {}, [this](const Meaning& all, const std::string&) {
       Scope scope{&parent_, {}, path_ + "first", 0};
       return apply_op("index", {all}, {{"axis", Meaning::number(0)}, {"at", Meaning::number(0)}}, at(), scope);
     });
@@ -88,7 +88,8 @@ class Scan : public Sub {
     return *steps_;
   }
 
-  Meaning slice(const Meaning& all) {
+  // Of what the binding `name` gives, the slice of one step, by the name that the body knows it by.
+  Meaning slice(const Meaning& all, const std::string& name) {
     steps();
     Region& outside = parent_.region();
     const ir::ValueId sequence = as_value(all, outside, at(), "each");
@@ -96,9 +97,8 @@ class Scan : public Sub {
       if (region_->each_operands[k] == sequence) return region_->ref(slices_[k]);
     }
     ir::TensorType type = outside.type(sequence);
-    const std::string name = outside.graph.value(sequence).name;
     type.shape.erase(type.shape.begin());
-    const ir::ValueId id = region_->builder.input(name, type);
+    const ir::ValueId id = region_->builder.input(path_ + name, type);
     region_->each.push_back(id);
     region_->each_operands.push_back(sequence);
     // What stands at a padded step may be anything, and 0 * infinity would leak into gradients.

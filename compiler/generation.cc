@@ -1,0 +1,451 @@
+#include "compiler/generation.h"
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "compiler/fetch.h"
+#include "compiler/ir/builder.h"
+#include "compiler/passes/dead_code.h"
+#include "compiler/passes/pass.h"
+
+namespace graphrun {
+namespace {
+
+using ir::Graph;
+using ir::kNone;
+using ir::Node;
+using ir::ValueId;
+using Index = std::size_t;
+
+Index index(ValueId v) { return static_cast<Index>(v); }
+
+[[noreturn]] void fail(const std::string& code, const std::string& what, std::vector<std::string> notes = {}) {
+  throw UserError(ExitCode::kInvalidGraph, code, what, std::move(notes));
+}
+
+bool is_number(const std::string& part) {
+  return !part.empty() && std::all_of(part.begin(), part.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+// "members.0.decode" is "members.decode" to those who mean every repetition.
+std::string without_numbers(const std::string& path) {
+  std::string out;
+  for (Index begin = 0; begin <= path.size();) {
+    const Index end = std::min(path.find('.', begin), path.size());
+    const std::string part = path.substr(begin, end - begin);
+    if (!is_number(part)) out += (out.empty() ? "" : ".") + part;
+    begin = end + 1;
+  }
+  return out;
+}
+
+bool mentions(const Dim& d, Symbol symbol) {
+  const std::vector<Symbol> all = d.symbols();
+  return std::find(all.begin(), all.end(), symbol) != all.end();
+}
+bool mentions(const Shape& shape, Symbol symbol) {
+  return std::any_of(shape.begin(), shape.end(), [&](const Dim& d) { return mentions(d, symbol); });
+}
+
+bool mentions(const Attributes& attributes, Symbol symbol) {
+  return std::any_of(attributes.all().begin(), attributes.all().end(), [&](const auto& named) {
+    const Dim* d = std::get_if<Dim>(&named.second);
+    const Shape* shape = std::get_if<Shape>(&named.second);
+    return (d && mentions(*d, symbol)) || (shape && mentions(*shape, symbol));
+  });
+}
+
+// The input of the graph that feeds `spec.feed` of the driven scans.
+std::string driven_input(const Graph& graph, const GenerationSpec& spec) {
+  std::set<std::string> scans, names;
+  std::set<ValueId> sequences;
+  for (const Node& node : graph.nodes) {
+    if (!ir::is_scan(node)) continue;
+    const Graph& body = node.regions[0];
+    scans.insert(without_numbers(body.name));
+    if (body.name != spec.scan && without_numbers(body.name) != spec.scan) continue;
+    const ir::ScanLayout l = ir::scan_layout(node);
+    for (Index k = l.each_begin(); k < l.invariant_begin(); ++k) {
+      const std::string name = body.value(body.inputs[k].value).name.substr(body.name.size() + 1);
+      names.insert(name);
+      if (name == spec.feed) sequences.insert(node.inputs[k]);
+    }
+  }
+  const auto listed = [](const std::set<std::string>& all) {
+    std::string text;
+    for (const std::string& name : all) text += (text.empty() ? "" : ", ") + name;
+    return text.empty() ? std::string("none") : text;
+  };
+  const auto near = [](const std::string& name, const std::set<std::string>& all) {
+    std::vector<std::string> notes;
+    if (std::string hint = did_you_mean(name, {all.begin(), all.end()}); !hint.empty()) notes.push_back("help: " + hint);
+    return notes;
+  };
+  if (scans.count(spec.scan) == 0 && names.empty()) {
+    std::vector<std::string> notes = near(spec.scan, scans);
+    notes.push_back("note: its scans are: " + listed(scans));
+    fail("E0431 unknown-scan", "graph '" + graph.name + "' has no scan '" + spec.scan + "' to generate with", std::move(notes));
+  }
+  if (sequences.empty()) {
+    std::vector<std::string> notes = near(spec.feed, names);
+    notes.push_back("note: `each` of the scan gives: " + listed(names));
+    fail("E0432 unknown-feed", "scan '" + spec.scan + "' takes no sequence '" + spec.feed + "'", std::move(notes));
+  }
+  const auto is_fed = [&](const ir::Input& input) { return sequences.size() == 1 && input.value == *sequences.begin(); };
+  const auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(), is_fed);
+  if (input == graph.inputs.end()) {
+    fail("E0432 unknown-feed", "'" + spec.feed + "' of scan '" + spec.scan + "' is not an input of the graph as it stands",
+         {"help: feed the scan an input [time, batch] of words, and look them up in its body"});
+  }
+  const ir::TensorType& type = graph.type(input->value);
+  if (type.type != Type::kInt32 || type.shape.size() != 2 || !type.shape[0].as_symbol() || !type.shape[1].as_symbol()) {
+    fail("E0432 unknown-feed",
+         "'" + spec.feed + "' of scan '" + spec.scan + "' must be INT32 [time, batch], found " + type.str());
+  }
+  return graph.value(input->value).name;
+}
+
+// The score by the scan's own name of it, or by its path.
+std::string scored(const Graph& graph, const GenerationSpec& spec) {
+  const std::string inner = spec.scan + "." + spec.score;
+  const bool is_output_of_scan =
+      std::any_of(graph.values.begin(), graph.values.end(), [&](const ir::Value& v) { return v.name == inner; });
+  return graph.output(spec.score) == nullptr && is_output_of_scan ? inner : spec.score;
+}
+
+// Everything known about the optimised graph that is cut.
+class Cut {
+ public:
+  Cut(const Graph& graph, const std::string& driven, std::vector<std::string> wanted)
+      : graph_(graph), wanted_(std::move(wanted)), stepwise_(graph.values.size()), constant_(graph.values.size()) {
+    for (const ir::Input& input : graph.inputs) {
+      if (graph.value(input.value).name == driven) driven_ = input.value;
+    }
+    if (driven_ == kNone) fail("E0434 training-only", "what is generated does not depend on '" + driven + "'");
+    time_ = graph.type(driven_).shape[0].as_symbol();
+    rows_ = graph.type(driven_).shape[1].as_symbol();
+    classify();
+  }
+
+  GenerationGraphs run() {
+    GenerationGraphs made{{}, {}, {}, {}, *rows_, {}};
+    StepMaker(*this, made).run();
+    made.prologue = prologue(made);
+    return made;
+  }
+
+ private:
+  // A value is stepwise where it has the driven time or needs words; constant where it needs parameters alone.
+  void classify() {
+    for (const ir::Input& input : graph_.inputs) {
+      stepwise_[index(input.value)] = mentions(graph_.type(input.value).shape, *time_) || input.lengths_of == time_;
+    }
+    for (const ir::Variable& v : graph_.variables) constant_[index(v.value)] = v.kind == ir::Variable::Kind::kParameter;
+    for (const Node& node : graph_.nodes) {
+      bool stepwise = mentions(node.attributes, *time_), constant = true;
+      for (ValueId v : node.inputs) {
+        if (v == kNone) continue;
+        stepwise = stepwise || stepwise_[index(v)];
+        constant = constant && constant_[index(v)];
+      }
+      for (ValueId v : node.outputs) {
+        stepwise_[index(v)] = stepwise || mentions(graph_.type(v).shape, *time_);
+        constant_[index(v)] = constant && !stepwise_[index(v)];
+      }
+    }
+  }
+
+  // Which states and constants a step takes from the prologue, whose graph this is.
+  Graph prologue(const GenerationGraphs& made) const {
+    Graph graph = graph_;
+    graph.outputs.clear();
+    for (const auto* list : {&made.constants, &made.states}) {
+      for (const GenerationGraphs::Carried& c : *list) {
+        if (!c.zeros) graph.outputs.push_back({c.name, from_.at(c.name)});
+      }
+    }
+    graph = drop_unneeded(std::move(graph));
+    for (const ir::Input& input : graph.inputs) require_known(input);
+    return graph;
+  }
+
+  void require_known(const ir::Input& input) const {
+    if (mentions(graph_.type(input.value).shape, *time_) || input.lengths_of == time_) training_only(input.value);
+  }
+
+  [[noreturn]] void training_only(ValueId v) const {
+    fail("E0434 training-only", "generation would need '" + graph_.value(v).name +
+                                    "', which is known in training alone: it has as many steps as what is "
+                                    "yet to be generated");
+  }
+
+  class StepMaker {
+   public:
+    StepMaker(Cut& cut, GenerationGraphs& made)
+        : cut_(cut), from_(cut.graph_), made_(made), b_(made.step), to_(from_.values.size(), kNone) {}
+
+    void run() {
+      made_.step.name = from_.name;
+      for (const auto& [symbol, dim] : from_.defined_symbols) {
+        // A history has as many steps as there is room for.
+        mentions(dim, *cut_.time_) ? made_.capacity.push_back(symbol) : void(made_.step.defined_symbols.emplace(symbol, dim));
+      }
+      word_ = b_.input(kWordInput, {Type::kInt32, {Dim(*cut_.rows_)}});
+      made_.step.inputs.back().below = below_of_driven();
+      step_ = b_.input(kStepInput, {Type::kInt32, {}});
+      to_[index(cut_.driven_)] = b_.op("expand", {word_}, {{"axis", std::int64_t{0}}});
+      std::vector<ValueId> results;
+      for (const ir::Output& o : from_.outputs) results.push_back(make(o.value));
+      for (Index k = 0; k < results.size(); ++k) give(cut_.wanted_[k], from_.outputs[k].value, results[k]);
+      made_.step.outputs.insert(made_.step.outputs.end(), nexts_.begin(), nexts_.end());
+    }
+
+   private:
+    std::optional<Dim> below_of_driven() const {
+      for (const ir::Input& input : from_.inputs) {
+        if (input.value == cut_.driven_) return input.below;
+      }
+      return std::nullopt;
+    }
+
+    // A result [1, …] without its first axis.
+    void give(const std::string& name, ValueId old, ValueId made) {
+      const Shape& was = from_.type(old).shape;
+      if (was.empty() || was[0] != Dim(*cut_.time_)) {
+        fail("E0435 needs-all-steps", "'" + name + "' is " + from_.type(old).str() + ": no step has a value of it");
+      }
+      made_.step.outputs.push_back({name, first_of(made)});
+    }
+
+    ValueId first_of(ValueId v) {
+      Shape shape = b_.graph().type(v).shape;
+      shape.erase(shape.begin());
+      return b_.op("reshape", {v}, {{"shape", shape}});
+    }
+
+    // The value in the step: made, carried in, or a parameter. Depth is bounded by the walk in order of nodes.
+    ValueId make(ValueId root) {
+      const std::vector<bool> needed = needed_nodes(root);
+      for (Index n = 0; n < from_.nodes.size(); ++n) {
+        if (needed[n] && to_[index(from_.nodes[n].outputs[0])] == kNone) make_node(from_, from_.nodes[n], to_, true);
+      }
+      return leaf(root);
+    }
+
+    // Nodes that the step itself runs: those that words change, those that nothing feeds, those of parameters alone.
+    bool runs_in_step(const Node& node) const {
+      const ValueId v = node.outputs[0];
+      return cut_.stepwise_[index(v)] || cut_.constant_[index(v)];
+    }
+
+    std::vector<bool> needed_nodes(ValueId root) const {
+      std::vector<bool> value(from_.values.size()), node(from_.nodes.size());
+      value[index(root)] = true;
+      for (Index n = from_.nodes.size(); n-- > 0;) {
+        const Node& candidate = from_.nodes[n];
+        if (!runs_in_step(candidate)) continue;
+        node[n] =
+            std::any_of(candidate.outputs.begin(), candidate.outputs.end(), [&](ValueId v) { return bool{value[index(v)]}; });
+        if (!node[n]) continue;
+        for (ValueId v : operands_in_step(candidate)) value[index(v)] = true;
+      }
+      return node;
+    }
+
+    // What a step reads of a node's operands: of a driven scan all but what its states begin with.
+    std::vector<ValueId> operands_in_step(const Node& node) const {
+      std::vector<ValueId> read;
+      const Index first = drives(node) ? ir::scan_layout(node).states : 0;
+      for (Index k = first; k < node.inputs.size(); ++k) {
+        if (node.inputs[k] != kNone) read.push_back(node.inputs[k]);
+      }
+      return read;
+    }
+
+    bool drives(const Node& node) const { return ir::is_scan(node) && node.attributes.dim("steps") == Dim(*cut_.time_); }
+
+    // A value of the cut graph that no node of the step makes.
+    ValueId leaf(ValueId v) {
+      ValueId& made = to_[index(v)];
+      if (made != kNone) return made;
+      const ir::Value& value = from_.value(v);
+      if (const ir::Variable* variable = from_.variable(value.name); variable && variable->value == v) {
+        return made = b_.variable(value.name, value.type, *variable);
+      }
+      for (const ir::Input& input : from_.inputs) {
+        if (input.value != v) continue;
+        if (input.lengths_of == cut_.time_) return made = endless(value.type);
+        if (cut_.stepwise_[index(v)]) cut_.training_only(v);
+      }
+      return made = carried(made_.constants, v, value.name, false);
+    }
+
+    // The lengths of what has no end yet.
+    ValueId endless(const ir::TensorType& type) {
+      const ValueId most = b_.constant(std::numeric_limits<std::int32_t>::max(), Type::kInt32);
+      return *endless_.insert(type.shape.empty() ? most : b_.op("broadcast_to", {most}, {{"shape", type.shape}})).first;
+    }
+
+    ValueId carried(std::vector<GenerationGraphs::Carried>& list, ValueId from, const std::string& name, bool zeros) {
+      GenerationGraphs::Carried c;
+      c.type = from_.type(from);
+      c.zeros = zeros;
+      const ValueId made = b_.input(name, c.type);
+      c.name = made_.step.value(made).name;
+      for (Index axis = 0; axis < c.type.shape.size(); ++axis) {
+        if (c.type.shape[axis] == Dim(*cut_.rows_)) c.row_axis = static_cast<int>(axis);
+      }
+      list.push_back(c);
+      cut_.from_[c.name] = from;
+      return made;
+    }
+
+    // Copies a node of `graph` whose values are `ids` here; `root`: not inside of a driven scan, so that time is an axis.
+    void make_node(const Graph& graph, const Node& node, std::vector<ValueId>& ids, bool root) {
+      b_.set_location(node.at);
+      b_.set_name(graph.value(node.outputs[0]).name);
+      if (root && drives(node)) return make_scan(node);
+      if (const std::optional<ValueId> known = known_result(node, graph, ids, root)) {
+        ids[index(node.outputs[0])] = *known;
+        return;
+      }
+      if (root) require_steps_apart(node);
+      std::vector<ValueId> inputs;
+      for (ValueId v : node.inputs) inputs.push_back(v == kNone ? kNone : root ? leaf(v) : ids[index(v)]);
+      if (!node.regions.empty()) return copy_scan(graph, node, ids, std::move(inputs));
+      ir::NamedAttributes attributes;
+      for (const auto& [name, attribute] : node.attributes.all()) attributes.emplace_back(name, at_one_step(attribute));
+      const std::vector<ValueId> made = b_.node(*node.op, std::move(inputs), attributes);
+      for (Index k = 0; k < made.size(); ++k) ids[index(node.outputs[k])] = made[k];
+    }
+
+    // Positions in time are the step's; nothing is behind the end.
+    std::optional<ValueId> known_result(const Node& node, const Graph& graph, const std::vector<ValueId>& ids, bool root) {
+      if (root && node.op->name == "range" && node.attributes.dim("n") == Dim(*cut_.time_)) {
+        return b_.op("expand", {step_}, {{"axis", std::int64_t{0}}});
+      }
+      if (node.op->name != "lt" || graph.type(node.inputs[1]).type != Type::kInt32) return std::nullopt;
+      const ValueId limit = root ? leaf(node.inputs[1]) : ids[index(node.inputs[1])];
+      if (endless_.count(limit) == 0) return std::nullopt;
+      const Shape shape = at_one_step(graph.type(node.outputs[0]).shape);
+      const ValueId yes = b_.constant(1, Type::kBool);
+      return shape.empty() ? yes : b_.op("broadcast_to", {yes}, {{"shape", shape}});
+    }
+
+    // Behind and before a driven scan each step is computed by itself: the time stays an axis of all that has it.
+    void require_steps_apart(const Node& node) const {
+      for (ValueId v : node.outputs) {
+        if (!cut_.stepwise_[index(v)]) continue;
+        const Shape& shape = from_.type(v).shape;
+        const auto axes = std::count(shape.begin(), shape.end(), Dim(*cut_.time_));
+        const bool others = std::any_of(shape.begin(), shape.end(),
+                                        [&](const Dim& d) { return d != Dim(*cut_.time_) && mentions(d, *cut_.time_); });
+        const bool merged = others && axes == 0;
+        if ((axes == 1 && !others) || (merged && node.op->view)) continue;
+        fail("E0435 needs-all-steps",
+             "'" + from_.value(v).name + "' " + from_.type(v).str() + " depends on all steps at once, and generation has one",
+             {"help: what goes from step to step must be a state, or history(), of the scan that is driven"});
+      }
+    }
+
+    // The body, once.
+    void make_scan(const Node& node) {
+      const Graph& body = node.regions[0];
+      if (node.attributes.boolean("reverse")) {
+        fail("E0435 needs-all-steps", "scan '" + body.name + "' runs from the last step to the first");
+      }
+      const ir::ScanLayout l = ir::scan_layout(node);
+      std::vector<ValueId> ids(body.values.size(), kNone);
+      const auto at = [&](Index k) -> ValueId& { return ids[index(body.inputs[k].value)]; };
+      for (Index s = 0; s < l.states; ++s) {
+        const ValueId begin = node.inputs[s];
+        at(s) = carried(made_.states, begin, body.name + "." + body.outputs[s].name, begins_as_zeros(begin));
+      }
+      const std::size_t first_state = made_.states.size() - l.states;
+      for (Index k = l.each_begin(); k < l.invariant_begin(); ++k) at(k) = first_of(leaf(node.inputs[k]));
+      for (Index k = l.invariant_begin(); k < l.step(); ++k) at(k) = leaf(node.inputs[k]);
+      at(l.step()) = step_;
+      for (const Node& inner : body.nodes) make_node(body, inner, ids, false);
+      for (Index s = 0; s < l.states; ++s) {
+        nexts_.push_back({kNextPrefix + made_.states[first_state + s].name, ids[index(body.outputs[s].value)]});
+      }
+      for (Index o = 0; o < l.outputs; ++o) {
+        b_.set_name(from_.value(node.outputs[l.states + o]).name);
+        to_[index(node.outputs[l.states + o])] =
+            b_.op("expand", {ids[index(body.outputs[l.states + o].value)]}, {{"axis", std::int64_t{0}}});
+      }
+    }
+
+    bool begins_as_zeros(ValueId begin) const {
+      const std::int32_t n = from_.value(begin).node;
+      return n >= 0 && from_.nodes[static_cast<Index>(n)].op->name == "zeros";
+    }
+
+    // A scan over something else than the driven time, as it stands.
+    void copy_scan(const Graph& graph, const Node& node, std::vector<ValueId>& ids, std::vector<ValueId> inputs) {
+      Node copy = node;
+      copy.inputs = std::move(inputs);
+      std::vector<ir::TensorType> types;
+      std::vector<std::string> names;
+      for (ValueId v : node.outputs) {
+        if (mentions(graph.type(v).shape, *cut_.time_)) {
+          fail("E0435 needs-all-steps", "scan '" + node.regions[0].name + "' goes over the steps of another scan");
+        }
+        types.push_back(graph.type(v)), names.push_back(b_.unique(graph.value(v).name));
+      }
+      const std::vector<ValueId> made = b_.append(std::move(copy), types, names);
+      for (Index k = 0; k < made.size(); ++k) ids[index(node.outputs[k])] = made[k];
+    }
+
+    Shape at_one_step(Shape shape) const {
+      for (Dim& d : shape) d = d.substitute({{*cut_.time_, Dim(1)}});
+      return shape;
+    }
+    Attribute at_one_step(const Attribute& attribute) const {
+      if (const Dim* d = std::get_if<Dim>(&attribute)) return d->substitute({{*cut_.time_, Dim(1)}});
+      if (const Shape* shape = std::get_if<Shape>(&attribute)) return at_one_step(*shape);
+      return attribute;
+    }
+
+    Cut& cut_;
+    const Graph& from_;
+    GenerationGraphs& made_;
+    ir::Builder b_;
+    std::vector<ValueId> to_;  // by value of the cut graph
+    ValueId word_ = kNone, step_ = kNone;
+    std::set<ValueId> endless_;  // lengths that nothing reaches
+    std::vector<ir::Output> nexts_;
+  };
+
+  const Graph& graph_;
+  const std::vector<std::string> wanted_;  // what the graph's outputs are called in the step
+  std::vector<bool> stepwise_, constant_;
+  ValueId driven_ = kNone;
+  std::optional<Symbol> time_, rows_;
+  std::map<std::string, ValueId> from_;  // by name of what is carried: which value of the graph it is
+};
+
+}  // namespace
+
+GenerationGraphs cut_for_generation(const Graph& checked, const GenerationSpec& spec) {
+  const std::string driven = driven_input(checked, spec);
+  std::vector<std::string> wanted = {scored(checked, spec)};
+  wanted.insert(wanted.end(), spec.fetches.begin(), spec.fetches.end());
+  Graph graph = drop_unneeded(with_fetches(checked, wanted));
+  graph = run_passes(std::move(graph), {"merge", "fuse", "fuse_reductions"});
+  wanted[0] = kScoreOutput;
+  GenerationGraphs made = Cut(graph, driven, std::move(wanted)).run();
+  const ir::TensorType& score = made.step.type(made.step.outputs[0].value);
+  if (score.type != Type::kFloat || score.shape.size() != 2 || score.shape[0] != Dim(made.rows) ||
+      !score.shape[1].is_constant()) {
+    fail("E0433 score-shape",
+         "'" + spec.score + "' must give a number for each word, FLOAT [time, batch, words], found " + score.str() + " a step");
+  }
+  return made;
+}
+
+}  // namespace graphrun

@@ -1,0 +1,160 @@
+// Cutting for generation: fed the words of a reference one by one, the step gives what the graph as it was trained gives for
+// all of them at once.
+#include "compiler/generation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "runtime/executable.h"
+#include "runtime/safetensors.h"
+#include "tests/compiler/network_fixture.h"
+
+namespace graphrun {
+namespace {
+
+using ::testing::HasSubstr;
+
+const testing::NetworkFixtures& fixtures() {
+  static const testing::NetworkFixtures all("networks");
+  return all;
+}
+
+struct Case {
+  std::string network;
+  GenerationSpec spec;
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.network; }
+};
+std::vector<Case> cases() {
+  std::vector<Case> out;
+  for (const std::string name : {"translator", "translator_ca_adaptive_gru", "translator_ca_atr", "translator_ca_gru",
+                                 "translator_ca_lstm", "translator_sru", "adaptive", "gnmt"}) {
+    out.push_back({name, {"decode", "y", "logits", {"alignment"}}});
+  }
+  for (const std::string name : {"cyton_gru", "cyton_lstm", "transformer"})
+    out.push_back({name, {"decode", "y", "logits", {"alignment"}}});
+  out.push_back({"ensemble", {"members.decode", "y", "score", {}}});
+  return out;
+}
+
+std::int64_t capacity_of(const Dim& d, const GenerationGraphs& cut, std::int64_t steps, std::int64_t rows) {
+  SymbolValues values{{cut.rows, rows}};
+  for (Symbol s : cut.capacity) values[s] = steps;
+  return d.evaluate(values);
+}
+
+class Generation : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    for (const auto& [name, tensor] : read_safetensors(fixtures().tensors(GetParam().network))) {
+      if (name.rfind("feed/", 0) == 0) feeds_[name.substr(5)] = tensor;
+      if (name.rfind("parameter/", 0) == 0) variables_->set(name.substr(10), tensor);
+    }
+    graph_ = load_graph(fixtures().request(GetParam().network, false));
+    options_.precision = Precision::kFloat64;
+  }
+
+  std::vector<Tensor> run(const ir::Graph& graph, const Feeds& all, std::vector<std::string> fetches = {}) {
+    CompileOptions options = options_;
+    options.fetches = std::move(fetches);
+    Executable executable(compile(graph, options), variables_);
+    Feeds feeds;
+    for (const FeedSpec& f : executable.program().feeds) feeds[f.name] = all.at(f.name);
+    return executable.run(feeds);
+  }
+
+  ir::Graph graph_;
+  Feeds feeds_;
+  std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
+  CompileOptions options_;
+};
+
+// Row b of step t of [time, rows, …] and row b of [rows, …], or where the rows are the last axis.
+void expect_step(const Tensor& all, std::int64_t t, const Tensor& one, const std::vector<std::int64_t>& lengths,
+                 std::size_t row_axis, const std::string& what) {
+  const Sizes& sizes = one.sizes();
+  std::int64_t below = 1;
+  for (std::size_t axis = row_axis + 1; axis < sizes.size(); ++axis) below *= sizes[axis];
+  for (std::int64_t i = 0; i < one.count(); ++i) {
+    if (t >= lengths[static_cast<std::size_t>(i / below % sizes[row_axis])]) continue;  // padded in training
+    const double expected = all.at(t * one.count() + i);
+    ASSERT_NEAR(one.at(i), expected, 1e-12 * (1 + std::abs(expected))) << what << " of step " << t << " at " << i;
+  }
+}
+
+TEST_P(Generation, StepByStepGivesWhatAllStepsGive) {
+  const GenerationSpec& spec = GetParam().spec;
+  const GenerationGraphs cut = cut_for_generation(graph_, spec);
+  const Tensor words = feeds_.at("previous");
+  const std::int64_t steps = words.sizes()[0], rows = words.sizes()[1];
+
+  std::vector<std::string> wanted = {graph_.output(spec.score) ? spec.score : spec.scan + "." + spec.score};
+  wanted.insert(wanted.end(), spec.fetches.begin(), spec.fetches.end());
+  const std::vector<Tensor> whole = run(graph_, feeds_, wanted);
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t b = 0; b < rows; ++b) lengths.push_back(static_cast<std::int64_t>(feeds_.at("target_lengths").at(b)));
+
+  Feeds carried;
+  const std::vector<Tensor> begins = run(cut.prologue, feeds_);
+  for (std::size_t k = 0; k < begins.size(); ++k) carried[cut.prologue.outputs[k].name] = begins[k];
+  for (const GenerationGraphs::Carried& s : cut.states) {
+    if (!s.zeros) continue;
+    Sizes sizes;
+    for (const Dim& d : s.type.shape) sizes.push_back(capacity_of(d, cut, steps, rows));
+    carried[s.name] = Tensor(DType::kFloat64, sizes);
+    std::fill(carried[s.name].span<double>().begin(), carried[s.name].span<double>().end(), 0.0);
+  }
+  Executable step(compile(cut.step, options_), variables_);
+  for (std::int64_t t = 0; t < steps; ++t) {
+    Tensor word(DType::kInt32, {rows});
+    for (std::int64_t b = 0; b < rows; ++b) word.data<std::int32_t>()[b] = static_cast<std::int32_t>(words.at(t * rows + b));
+    carried[kWordInput] = word;
+    carried[kStepInput] = Tensor::of<std::int32_t>({}, {static_cast<std::int32_t>(t)});
+    Feeds feeds;
+    for (const FeedSpec& f : step.program().feeds) feeds[f.name] = carried.at(f.name);
+    const std::vector<Tensor> found = step.run(feeds);
+    for (std::size_t k = 0; k < wanted.size(); ++k) expect_step(whole[k], t, found[k], lengths, k == 0 ? 0 : 1, wanted[k]);
+    for (std::size_t k = wanted.size(); k < found.size(); ++k) {
+      carried[cut.step.outputs[k].name.substr(std::string(kNextPrefix).size())] = found[k].clone();
+    }
+  }
+}
+
+// What no word changes is made once per sentence.
+TEST_P(Generation, LeavesTheSourceToThePrologue) {
+  const GenerationGraphs cut = cut_for_generation(graph_, GetParam().spec);
+  EXPECT_NE(cut.prologue.nodes.size(), 0u);
+  for (const ir::Input& input : cut.step.inputs) EXPECT_NE(cut.step.value(input.value).name, "source");
+  for (const ir::Input& input : cut.prologue.inputs) {
+    EXPECT_THAT(cut.prologue.value(input.value).name, ::testing::AnyOf("source", "source_lengths"));
+  }
+  for (const ir::Node& node : cut.step.nodes) EXPECT_FALSE(ir::is_scan(node));
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, Generation, ::testing::ValuesIn(cases()), [](const auto& i) { return i.param.network; });
+
+TEST(GenerationMistakes, AreToldInTheLanguageOfTheGraph) {
+  const ir::Graph graph = load_graph(fixtures().request("translator", false));
+  const auto message = [&](const GenerationSpec& spec) {
+    try {
+      cut_for_generation(graph, spec);
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(message({"decod", "y", "logits", {}}),
+              ::testing::AllOf(HasSubstr("E0431"), HasSubstr("did you mean 'decode'"), HasSubstr("encode.backward")));
+  EXPECT_THAT(message({"decode", "x", "logits", {}}),
+              ::testing::AllOf(HasSubstr("E0432"), HasSubstr("`each` of the scan gives: y")));
+  EXPECT_THAT(message({"encode.forward", "x", "logits", {}}),
+              ::testing::AllOf(HasSubstr("E0432"), HasSubstr("not an input of the graph")));
+  EXPECT_THAT(message({"decode", "y", "nll", {}}), ::testing::AllOf(HasSubstr("E0434"), HasSubstr("'target'")));
+  EXPECT_THAT(message({"encode.backward", "y", "loss", {}}), HasSubstr("E0432"));
+  EXPECT_THAT(message({"decode", "y", "alignment", {}}), HasSubstr("E0433"));
+  EXPECT_THAT(message({"decode", "y", "logit", {}}), HasSubstr("E0403"));
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -26,7 +26,7 @@ std::string numbered_lines(int count) {
 
 Prepared lines_of(const Scratch& scratch, int count, std::int64_t rows) {
   DataSpec data;
-  data.fields = {make_field("words", 0, Split::kSpace)};
+  data.fields = {make_field("words", 0, {Split::kSpace})};
   data.feeds = make_feeds("words, lengths = length(words)");
   data.rows = rows;
   data.bucket_by = "words";
@@ -37,7 +37,7 @@ Prepared lines_of(const Scratch& scratch, int count, std::int64_t rows) {
 TEST(BatchOrder, EveryExampleOnceAndLikeLengthsTogether) {
   std::vector<std::int64_t> lengths;
   for (std::int64_t i = 0; i < 5003; ++i) lengths.push_back(i * 7919 % 50);
-  const BatchOrder order = order_batches(5003, lengths, 4, Shuffle{1, 1});
+  const BatchOrder order = order_batches(5003, lengths, {4, 0}, Shuffle{1, 1});
   EXPECT_EQ(order.batches(), (5003 + 3) / 4);
   std::set<std::int64_t> seen;
   std::int64_t padding = 0;
@@ -57,7 +57,7 @@ TEST(BatchOrder, EveryExampleOnceAndLikeLengthsTogether) {
 
 TEST(BatchOrder, AFunctionOfSeedAndEpoch) {
   const auto at = [](std::uint64_t seed, std::int64_t epoch) {
-    return order_batches(1000, {}, 8, Shuffle{seed, epoch}).examples;
+    return order_batches(1000, {}, {8, 0}, Shuffle{seed, epoch}).examples;
   };
   EXPECT_EQ(at(1, 1), at(1, 1));
   EXPECT_NE(at(1, 1), at(1, 2));
@@ -73,9 +73,41 @@ TEST(BatchOrder, EveryPlaceIsAsLikely) {
 }
 
 TEST(BatchOrder, WithoutShuffleSortedOrAsItStands) {
-  EXPECT_THAT(order_batches(4, {}, 3, std::nullopt).examples, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(order_batches(4, {}, {3, 0}, std::nullopt).examples, ElementsAre(0, 1, 2, 3));
   const std::vector<std::int64_t> lengths = {5, 1, 5, 2};
-  EXPECT_THAT(order_batches(4, lengths, 3, std::nullopt).examples, ElementsAre(1, 3, 0, 2));
+  EXPECT_THAT(order_batches(4, lengths, {3, 0}, std::nullopt).examples, ElementsAre(1, 3, 0, 2));
+}
+
+TEST(BatchOrder, TokensLimitWhatAPaddedBatchHolds) {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t i = 0; i < 5003; ++i) lengths.push_back(1 + i * 7919 % 50);
+  lengths.push_back(900);  // longer than the limit: alone
+  for (const auto& shuffle : {std::optional<Shuffle>(Shuffle{1, 1}), std::optional<Shuffle>()}) {
+    const BatchOrder order = order_batches(5004, lengths, {40, 500}, shuffle);
+    std::set<std::int64_t> seen;
+    std::int64_t held = 0;
+    for (std::int64_t b = 0; b < order.batches(); ++b) {
+      const auto batch = order.batch(b);
+      std::int64_t longest = 0;
+      for (const std::int64_t e : batch) {
+        longest = std::max(longest, lengths[static_cast<std::size_t>(e)]);
+        EXPECT_TRUE(seen.insert(e).second);
+      }
+      const std::int64_t rows = static_cast<std::int64_t>(batch.size());
+      EXPECT_LE(rows, 40);
+      EXPECT_TRUE(longest == 900 ? rows == 1 : rows * longest <= 500) << rows << " rows of " << longest;
+      held += rows * longest;
+    }
+    EXPECT_EQ(seen.size(), 5004u);
+    EXPECT_LT(order.batches(), 1.3 * static_cast<double>(held) / 500) << "batches are smaller than they may be";
+  }
+}
+
+TEST(BatchOrder, TokensAloneMayLimit) {
+  const std::vector<std::int64_t> lengths = {5, 1, 5, 2};
+  const BatchOrder order = order_batches(4, lengths, {0, 6}, std::nullopt);
+  EXPECT_THAT(order.examples, ElementsAre(1, 3, 0, 2));
+  EXPECT_THAT(order.begin, ElementsAre(0, 2, 3, 4));
 }
 
 TEST(Batch, PadsTimeFirst) {
@@ -143,7 +175,7 @@ TEST(BatchSource, TheLargestBatchIsAsLargeAsAnyInEachOfItsSizes) {
   Scratch scratch;
   DataSpec data;
   data.format = Format::kConll;
-  data.fields = {make_field("words"), make_field("letters", 0, Split::kCharacter)};
+  data.fields = {make_field("words"), make_field("letters", 0, {Split::kCharacter})};
   data.feeds = make_feeds("words, letters");
   data.rows = 3;
   // The longest sentence and the longest word stand in different ones.
@@ -154,6 +186,32 @@ TEST(BatchSource, TheLargestBatchIsAsLargeAsAnyInEachOfItsSizes) {
   EXPECT_THAT(largest.feeds.at("words").sizes(), ElementsAre(4, 3));
   EXPECT_THAT(largest.feeds.at("letters").sizes(), ElementsAre(4, 6, 3));
   EXPECT_EQ(BatchSource(p.data, p.plan, set, {false, 0, 9, {}, 1}).largest().rows, set.size());
+}
+
+TEST(BatchSource, BatchesByTokensDifferFromEpochToEpoch) {
+  Scratch scratch;
+  Prepared p = lines_of(scratch, 500, 0);
+  p.data.tokens = 40;
+  const Dataset set = p.train();
+  BatchSource source(p.data, p.plan, set, {true, 3, 0, {}, 2});
+  for (std::int64_t epoch = 1; epoch <= 3; ++epoch) {
+    source.begin({epoch, 0});
+    std::int64_t rows = 0, batches = 0;
+    while (const auto batch = source.next()) {
+      rows += batch->rows, ++batches;
+      const Tensor& words = batch->feeds.at("words");
+      EXPECT_LE(words.count(), 40);
+      EXPECT_EQ(batch->last, batches == source.batches());
+    }
+    EXPECT_EQ(rows, 500);
+    EXPECT_EQ(batches, source.batches());
+  }
+  EXPECT_EQ(source.too_long(), 0);
+  std::int64_t most = 0;
+  source.begin({3, 0});
+  const std::int64_t largest = source.largest().feeds.at("words").count();
+  while (const auto batch = source.next()) most = std::max(most, batch->feeds.at("words").count());
+  EXPECT_EQ(largest, most);
 }
 
 TEST(BatchSource, OnlyTheFeedsThatAreWanted) {
@@ -171,7 +229,7 @@ TEST(BatchSource, OnlyTheFeedsThatAreWanted) {
 Prepared stream_of(const Scratch& scratch, int tokens, std::int64_t rows, std::int64_t window) {
   DataSpec data;
   data.format = Format::kStream;
-  data.fields = {make_field("text", 0, Split::kSpace)};
+  data.fields = {make_field("text", 0, {Split::kSpace})};
   data.feeds = make_feeds("words = text[:-1], target = text[1:]");
   data.rows = rows, data.window = window;
   std::string text;

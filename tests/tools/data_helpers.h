@@ -11,11 +11,12 @@
 
 namespace graphrun {
 
-inline FieldSpec make_field(std::string name, int column = 0, Split split = Split::kNone, Derive derive = Derive::kGiven) {
+inline FieldSpec make_field(std::string name, int column = 0, std::vector<Split> splits = {}, Derive derive = Derive::kGiven) {
   FieldSpec field;
   field.name = std::move(name);
   field.column = column;
-  field.split = split;
+  field.key = field.name;
+  field.splits = std::move(splits);
   field.derive = derive;
   return field;
 }
@@ -45,7 +46,9 @@ struct Prepared {
       : data(std::move(spec)), plan(make_plan(data)), vocabularies(build_vocabularies(data, plan)) {
     plan.bind(vocabularies);
   }
-  Dataset train(bool training = true) const { return read_dataset(data, vocabularies, data.train, {training, {}}); }
+  Dataset train(bool training = true) const {
+    return read_dataset(data, vocabularies, data.train, {training, {}, kNumbersInMemory});
+  }
   // The entries that numbers stand for.
   std::vector<std::string> entries(const std::string& field, const std::vector<std::int32_t>& numbers) const {
     std::vector<std::string> names;

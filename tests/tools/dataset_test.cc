@@ -16,7 +16,7 @@ TEST(Dataset, ConllColumnsAndLetters) {
   Scratch scratch;
   DataSpec data;
   data.format = Format::kConll;
-  data.fields = {make_field("words"), make_field("letters", 0, Split::kCharacter), make_field("tags", 1)};
+  data.fields = {make_field("words"), make_field("letters", 0, {Split::kCharacter}), make_field("tags", 1)};
   data.fields[2].vocabulary.closed = true;
   data.feeds = make_feeds("words, letters, tags, lengths = length(words), letter_lengths = length(letters)");
   data.train = {scratch.file("a", "\nAb\tN\r\nc\tV\n\n\n\nd\tN")};
@@ -55,8 +55,8 @@ TEST(Dataset, SegmentedLinesGiveCharactersAndPlaces) {
   Scratch scratch;
   DataSpec data;
   data.format = Format::kSegmented;
-  data.fields = {make_field("characters", 0, Split::kCharacter), make_field("tags", 0, Split::kNone, Derive::kBmes),
-                 make_field("words", 0, Split::kSpace)};
+  data.fields = {make_field("characters", 0, {Split::kCharacter}), make_field("tags", 0, {}, Derive::kBmes),
+                 make_field("words", 0, {Split::kSpace})};
   data.feeds = make_feeds("characters, tags, words");
   data.train = {scratch.file("a", " 我们 是\u3000中国人  。\n\n  \n")};
   const Prepared p(data);
@@ -74,7 +74,7 @@ TEST(Dataset, StreamEndsEveryLine) {
   DataSpec data;
   data.format = Format::kStream;
   data.window = 4;
-  data.fields = {make_field("text", 0, Split::kSpace)};
+  data.fields = {make_field("text", 0, {Split::kSpace})};
   data.feeds = make_feeds("words = text[:-1], target = text[1:]");
   data.train = {scratch.file("a", " a b \n\nc <unk>\n"), scratch.file("b", "d\n")};
   const Prepared p(data);
@@ -91,7 +91,7 @@ TEST(Dataset, TsvAndLines) {
   Scratch scratch;
   DataSpec data;
   data.format = Format::kTsv;
-  data.fields = {make_field("text", 1, Split::kSpace), make_field("label", 0)};
+  data.fields = {make_field("text", 1, {Split::kSpace}), make_field("label", 0)};
   data.feeds = make_feeds("text, label");
   data.train = {scratch.file("a", "yes\tone two\nno\t\n")};
   const Prepared p(data);
@@ -104,7 +104,7 @@ TEST(Dataset, TsvAndLines) {
 TEST(Dataset, LongestDropsInTrainingAlone) {
   Scratch scratch;
   DataSpec data;
-  data.fields = {make_field("words", 0, Split::kSpace)};
+  data.fields = {make_field("words", 0, {Split::kSpace})};
   data.fields[0].longest = 2;
   data.feeds = make_feeds("words");
   data.train = {scratch.file("a", "a b\na b c\n")};
@@ -132,7 +132,7 @@ TEST(Dataset, ClosedVocabularyRefusesWhatItLacks) {
 TEST(Dataset, NothingToRead) {
   Scratch scratch;
   DataSpec data;
-  data.fields = {make_field("words", 0, Split::kSpace)};
+  data.fields = {make_field("words", 0, {Split::kSpace})};
   data.feeds = make_feeds("words");
   data.train = {scratch.file("a", "\n \n")};
   const Prepared p(data);
@@ -142,7 +142,7 @@ TEST(Dataset, NothingToRead) {
 TEST(FeedPlan, JoinsWordsThatGoIntoTheVocabulary) {
   Scratch scratch;
   DataSpec data;
-  data.fields = {make_field("english", 0, Split::kSpace)};
+  data.fields = {make_field("english", 0, {Split::kSpace})};
   data.feeds = make_feeds(
       "previous = ['<s>', english], target = [english, '</s>'], n = length([english, '</s>']), "
       "first = english[0], ends = [english[-1:], english[:1]]");
@@ -163,7 +163,7 @@ TEST(FeedPlan, SlicesOfSequencesOfSequences) {
   Scratch scratch;
   DataSpec data;
   data.format = Format::kConll;
-  data.fields = {make_field("letters", 0, Split::kCharacter)};
+  data.fields = {make_field("letters", 0, {Split::kCharacter})};
   data.feeds = make_feeds("tail = letters[1:], head = letters[:1], second = letters[1], both = [letters[1:], letters[:1]]");
   data.train = {scratch.file("a", "ab\ncde\n")};
   const Prepared p(data);
@@ -178,7 +178,7 @@ TEST(FeedPlan, SlicesOfSequencesOfSequences) {
 
 TEST(FeedPlan, AllMistakesAtOnce) {
   DataSpec data;
-  data.fields = {make_field("words", 0, Split::kSpace), make_field("label")};
+  data.fields = {make_field("words", 0, {Split::kSpace}), make_field("label")};
   data.feeds = make_feeds(
       "a = wrds, b = length(label), c = 'word', d = [words, label], e = words[x], a = words, f = sum(words), "
       "g = [length(words), words], h = ['<s>']");

@@ -17,7 +17,7 @@ Prepared segmenter(const Scratch& scratch) {
   DataSpec data;
   data.format = Format::kSegmented;
   data.rows = 2;
-  data.fields = {make_field("characters", 0, Split::kCharacter), make_field("tags", 0, Split::kNone, Derive::kBmes)};
+  data.fields = {make_field("characters", 0, {Split::kCharacter}), make_field("tags", 0, {}, Derive::kBmes)};
   data.fields[1].vocabulary.closed = true;
   data.feeds = make_feeds("words = characters, tags, lengths = length(characters)");
   data.train = {scratch.file("train", "甲 乙丙\n")};
@@ -27,7 +27,7 @@ Prepared segmenter(const Scratch& scratch) {
 InferenceReader::Options feeds(std::vector<std::string> names, bool conll = false) {
   InferenceReader::Options options;
   options.feeds = std::move(names);
-  options.conll = conll;
+  options.read = conll ? Format::kConll : Format::kLines;
   return options;
 }
 

@@ -210,18 +210,58 @@ infer { write: CONLL }
 TEST(Job, RulesOfFormats) {
   EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: STREAM")), HasSubstr("a STREAM needs a window"));
   EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: STREAM")), HasSubstr("it has no examples to group"));
-  EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: PARALLEL")), HasSubstr("format PARALLEL is not available yet"));
+  EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: PARALLEL"), {"data.field.tags.column=2"}),
+              HasSubstr("job.pbtxt:6:10: error[E0411 bad-setting]: 1 file, where 3 stand side by side"));
   EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: LINES end_of_line: \"x\"")),
               HasSubstr("only a STREAM has an end_of_line"));
   EXPECT_THAT(mistakes(changed("split: CHARACTER", "")), HasSubstr("field 'characters' needs a split"));
   EXPECT_THAT(mistakes(changed("split: CHARACTER", "split: BPE")), HasSubstr("split BPE is not available yet"));
   EXPECT_THAT(mistakes(changed("split: CHARACTER", "split: CHARACTER column: 1")),
-              HasSubstr("only CONLL and TSV have columns"));
+              HasSubstr("only CONLL, TSV and PARALLEL have columns"));
   EXPECT_THAT(mistakes(changed("min_count: 1", "min_count: 1 file: \"v.txt\"")),
               HasSubstr("a vocabulary of a file is as it stands"));
-  EXPECT_THAT(mistakes(changed("read: LINES", "read: TSV")), HasSubstr("inference reads LINES or CONLL"));
+  EXPECT_THAT(mistakes(changed("read: LINES", "read: TSV")),
+              HasSubstr("only the fields of TSV and PARALLEL data can be read from TSV"));
+  EXPECT_THAT(mistakes(changed("read: LINES", "read: STREAM")), HasSubstr("inference reads LINES, CONLL, TSV or JSONL"));
   EXPECT_THAT(mistakes(changed("read: LINES", "read: CONLL")), HasSubstr("only the fields of CONLL data"));
   EXPECT_THAT(mistakes(changed("uniform: 0.08", "vectors: \"glove.txt\"")), HasSubstr("word vectors are not available yet"));
+}
+
+TEST(Job, RulesOfSplits) {
+  const auto split = [](const char* splits, const char* more = "") {
+    return mistakes(changed("split: CHARACTER", std::string("split: ") + splits + more));
+  };
+  EXPECT_EQ(split("[SPACE, CHARACTER]"), "");
+  EXPECT_THAT(split("[CHARACTER, SPACE]"), HasSubstr("a character can't be split any further"));
+  EXPECT_THAT(split("[SPACE, SPACE]"), HasSubstr("a word has no white space"));
+  EXPECT_THAT(split("[NONE, SPACE]"), HasSubstr("NONE beside other splits"));
+  EXPECT_THAT(split("[LIST, CHARACTER]"), HasSubstr("only JSONL has lists"));
+  EXPECT_THAT(split("CHARACTER", " key: \"text\""), HasSubstr("only JSONL has keys"));
+  const std::string conll = changed("format: SEGMENTED", "format: CONLL");
+  EXPECT_THAT(mistakes(conll, {"data.field.characters.split=SPACE,CHARACTER"}),
+              HasSubstr("the splits make 3 sequence dimensions, the tokens of a sentence being one; at most 2"));
+  EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: JSONL"), {"data.field.characters.split=SPACE,LIST"}),
+              HasSubstr("a text has no list in it: LIST comes first"));
+}
+
+TEST(Job, SharedVocabularies) {
+  const std::string shared =
+      changed("derive: BMES vocabulary { closed: true }", "split: CHARACTER vocabulary { share: \"characters\" }") ;
+  const std::vector<std::string> written = {"infer.segment.field=tags"};
+  EXPECT_EQ(mistakes(shared, written), "");
+  EXPECT_EQ(parse_job(shared, "job.pbtxt", written).data.fields[1].vocabulary.min_count, 1);
+  EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.share=character"}), HasSubstr("did you mean 'characters'?"));
+  EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.share=tags"}),
+              HasSubstr("no field with a vocabulary of its own 'tags'"));
+  EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.size=3"}), HasSubstr("expected nothing beside share"));
+}
+
+TEST(Job, BatchesByTokens) {
+  EXPECT_EQ(mistakes(changed("rows: 128", "tokens: 4000")), "");
+  EXPECT_THAT(mistakes(changed("rows: 128 bucket_by: \"characters\"", "tokens: 4000")), HasSubstr("tokens of which field?"));
+  EXPECT_THAT(mistakes(changed("rows: 128", "tokens: -1")), HasSubstr("a negative number of tokens"));
+  EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: STREAM"), {"data.batch.tokens=5"}),
+              HasSubstr("a batch of a STREAM has rows times window tokens"));
 }
 
 TEST(Job, WhatTrainingNeeds) {

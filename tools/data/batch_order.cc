@@ -17,6 +17,33 @@ std::int64_t draw_below(std::uint64_t key, std::uint64_t counter, std::int64_t b
   return static_cast<std::int64_t>((static_cast<unsigned __int128>(bits) * static_cast<std::uint64_t>(below)) >> 64);
 }
 
+// How many examples a batch has, about.
+std::int64_t usual_rows(std::int64_t count, std::span<const std::int64_t> lengths, const BatchLimits& limits) {
+  if (limits.tokens == 0) return limits.rows;
+  const std::int64_t all = lengths.empty() ? count : std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  const std::int64_t mean = std::max<std::int64_t>(all / std::max<std::int64_t>(count, 1), 1);
+  const std::int64_t rows = std::max<std::int64_t>(limits.tokens / mean, 1);
+  return limits.rows > 0 ? std::min(rows, limits.rows) : rows;
+}
+
+// Cuts the examples into batches, none over the border of two pools.
+void cut(BatchOrder& order, std::span<const std::int64_t> lengths, const BatchLimits& limits, std::int64_t pool) {
+  const std::int64_t count = static_cast<std::int64_t>(order.examples.size());
+  const auto length = [&](std::int64_t at) {
+    return lengths.empty() ? 1 : lengths[static_cast<std::size_t>(order.examples[static_cast<std::size_t>(at)])];
+  };
+  for (std::int64_t begin = 0, end = 0; begin < count; begin = end) {
+    const std::int64_t border = std::min(count, (begin / pool + 1) * pool);
+    std::int64_t longest = length(begin);
+    for (end = begin + 1; end < border; ++end) {
+      longest = std::max(longest, length(end));
+      const std::int64_t rows = end - begin + 1;
+      if ((limits.rows > 0 && rows > limits.rows) || (limits.tokens > 0 && rows * longest > limits.tokens)) break;
+    }
+    order.begin.push_back(end);
+  }
+}
+
 }  // namespace
 
 std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t key) {
@@ -28,9 +55,11 @@ std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t key) {
   return order;
 }
 
-BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengths, std::int64_t rows,
+BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengths, const BatchLimits& limits,
                          const std::optional<Shuffle>& shuffle) {
-  GRAPHRUN_CHECK(rows > 0 && (lengths.empty() || static_cast<std::int64_t>(lengths.size()) == count), "order_batches");
+  GRAPHRUN_CHECK(
+      (limits.rows > 0 || limits.tokens > 0) && (lengths.empty() || static_cast<std::int64_t>(lengths.size()) == count),
+      "order_batches");
   BatchOrder order;
   const auto shorter = [&](std::int64_t a, std::int64_t b) {
     return lengths[static_cast<std::size_t>(a)] < lengths[static_cast<std::size_t>(b)];
@@ -40,6 +69,7 @@ BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengt
   if (shuffle) {
     key = fold_coordinate(fold_coordinate(0x6261746368657321ull, shuffle->seed), static_cast<std::uint64_t>(shuffle->epoch));
     order.examples = shuffled(count, key);
+    const std::int64_t rows = usual_rows(count, lengths, limits);
     pool = rows <= count / kPoolBatches ? rows * kPoolBatches : count;
   } else {
     order.examples.resize(static_cast<std::size_t>(count));
@@ -48,7 +78,7 @@ BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengt
   if (!lengths.empty())
     for (std::int64_t begin = 0; begin < count; begin += pool)
       std::stable_sort(order.examples.begin() + begin, order.examples.begin() + std::min(count, begin + pool), shorter);
-  for (std::int64_t begin = 0; begin < count; begin += rows) order.begin.push_back(std::min(count, begin + rows));
+  cut(order, lengths, limits, pool);
   if (!shuffle) return order;
 
   const std::vector<std::int64_t> places = shuffled(order.batches(), fold_coordinate(key, 1));

@@ -25,12 +25,18 @@ struct Shuffle {
   std::int64_t epoch = 0;
 };
 
-// Every example stands in exactly one batch of at most `rows`.
-// `lengths`: of each example; empty: examples are not sorted. With `shuffle`: examples are shuffled, cut into pools of
-// kPoolBatches batches, sorted by length within their pool, and the batches shuffled. Without: sorted by length, longest last,
-// equal ones as they stand.
+// How large a batch may be; 0: no such limit, but one of them is set.
+struct BatchLimits {
+  std::int64_t rows = 0;
+  std::int64_t tokens = 0;  // rows times the longest of their lengths: what the padded batch holds
+};
+
+// Every example stands in exactly one batch, each as large as the limits let it; an example longer than `tokens` has one of its
+// own. `lengths`: of each example; empty: examples are not sorted, and `tokens` counts examples. With `shuffle`: examples are
+// shuffled, cut into pools of about kPoolBatches batches, sorted by length within their pool, and the batches shuffled.
+// Without: sorted by length, longest last, equal ones as they stand. What it takes in memory is a number for each example.
 inline constexpr std::int64_t kPoolBatches = 100;
-BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengths, std::int64_t rows,
+BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengths, const BatchLimits& limits,
                          const std::optional<Shuffle>& shuffle);
 
 // Fisher and Yates's shuffle of 0..count-1, keyed: the same on every machine.

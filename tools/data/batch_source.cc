@@ -23,15 +23,29 @@ BatchSource::BatchSource(const DataSpec& data, const FeedPlan& plan, const Datas
     lengths_.reserve(static_cast<std::size_t>(set.size()));
     for (std::int64_t e = 0; e < set.size(); ++e) lengths_.push_back(set.steps(i, e));
   }
+  order_ = order_of(epoch_);
 }
 
 BatchSource::~BatchSource() = default;
 
+std::shared_ptr<const BatchOrder> BatchSource::order_of(std::int64_t epoch) const {
+  const std::optional<Shuffle> shuffle = options_.shuffle ? std::optional(Shuffle{options_.seed, epoch}) : std::nullopt;
+  return std::make_shared<BatchOrder>(order_batches(set_.size(), lengths_, {rows_, data_.tokens}, shuffle));
+}
+
+// A feed that is a field, or a slice of one, reads the data set where it lies.
 void BatchSource::lay_out_stream() {
-  const std::vector<Nested> fields = set_.example(0);
+  const auto steps_of = [&](std::size_t field) { return set_.steps(field, 0); };
   std::size_t steps = 0;
+  stream_storage_.reserve(chosen_.size());
   for (const std::size_t feed : chosen_) {
-    stream_.push_back(plan_.evaluate(feed, fields).values);
+    if (const std::optional<FeedPlan::Run> run = plan_.run_of(feed, steps_of)) {
+      stream_.push_back(set_.values(run->field, 0)
+                            .subspan(static_cast<std::size_t>(run->begin), static_cast<std::size_t>(run->end - run->begin)));
+    } else {
+      stream_storage_.push_back(plan_.evaluate(feed, set_.example(0)).values);
+      stream_.emplace_back(stream_storage_.back());
+    }
     steps = stream_.back().size();
     if (steps != stream_.front().size())
       throw UserError(
@@ -48,7 +62,12 @@ void BatchSource::lay_out_stream() {
 
 std::int64_t BatchSource::batches() const {
   if (data_.format == Format::kStream) return (stream_steps_ + data_.window - 1) / data_.window;
-  return (set_.size() + rows_ - 1) / rows_;
+  return order_->batches();
+}
+
+std::int64_t BatchSource::too_long() const {
+  if (data_.tokens == 0) return 0;
+  return std::count_if(lengths_.begin(), lengths_.end(), [&](std::int64_t length) { return length > data_.tokens; });
 }
 
 std::int64_t BatchSource::unused_steps() const {
@@ -74,7 +93,7 @@ std::vector<std::int64_t> BatchSource::longest_examples() const {
   std::vector<std::int64_t> longest;
   for (std::size_t field = 0; field < data_.fields.size(); ++field) {
     if (read.count(data_.fields[field].name) == 0) continue;
-    const bool nested = field_depth(data_, data_.fields[field]) == 2;
+    const bool nested = field_depth(data_, data_.fields[field]) == kDeepest;
     std::int64_t most = -1, most_inner = -1, example = 0, example_inner = 0;
     for (std::int64_t e = 0; e < set_.size(); ++e) {
       if (const std::int64_t steps = set_.steps(field, e); steps > most) most = steps, example = e;
@@ -89,8 +108,27 @@ std::vector<std::int64_t> BatchSource::longest_examples() const {
   return longest;
 }
 
+// What the examples hold when they share a batch, over all fields.
+std::int64_t BatchSource::padded_size(std::span<const std::int64_t> examples) const {
+  const std::set<std::string> read = fields_of(plan_, chosen_);
+  std::int64_t size = 0;
+  for (std::size_t field = 0; field < data_.fields.size(); ++field) {
+    std::int64_t longest = 0;
+    if (read.count(data_.fields[field].name) != 0)
+      for (const std::int64_t example : examples) longest = std::max(longest, set_.steps(field, example));
+    size += longest * static_cast<std::int64_t>(examples.size());
+  }
+  return size;
+}
+
 Batch BatchSource::largest() const {
   if (data_.format == Format::kStream) return stream_batch({});
+  if (data_.tokens > 0) {
+    std::int64_t most = -1, at = 0;
+    for (std::int64_t i = 0; i < order_->batches(); ++i)
+      if (const std::int64_t size = padded_size(order_->batch(i)); size > most) most = size, at = i;
+    return batch_of(order_->batch(at));
+  }
   std::vector<std::int64_t> examples = longest_examples();
   examples.resize(static_cast<std::size_t>(std::min(rows_, set_.size())));  // the rest: the first example
   return batch_of(examples);
@@ -116,12 +154,9 @@ Batch BatchSource::stream_batch(const BatchPosition& at) const {
 
 void BatchSource::begin(const BatchPosition& at) {
   reader_.reset();
-  std::shared_ptr<const BatchOrder> order;
-  if (data_.format != Format::kStream) {
-    const std::optional<Shuffle> shuffle = options_.shuffle ? std::optional(Shuffle{options_.seed, at.epoch}) : std::nullopt;
-    order = std::make_shared<BatchOrder>(order_batches(set_.size(), lengths_, rows_, shuffle));
-  }
-  const auto make = [this, order, at = at]() mutable -> std::optional<Batch> {
+  if (order_ && at.epoch != epoch_) order_ = order_of(at.epoch);
+  epoch_ = at.epoch;
+  const auto make = [this, order = order_, at = at]() mutable -> std::optional<Batch> {
     if (at.batch >= batches()) return std::nullopt;
     Batch batch = order ? example_batch(*order, at) : stream_batch(at);
     batch.position = at;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,17 +37,22 @@ class BatchSource {
   std::optional<Batch> next();
 
   // A batch that needs as much memory as any of any epoch: all rows, and in each field the longest example there is.
+  // Where `tokens` limits batches, the one of the present epoch that holds most.
   Batch largest() const;
 
-  std::int64_t batches() const;       // in an epoch
+  // In the epoch that begin() named, else in the first: where `tokens` limits batches, epochs differ.
+  std::int64_t batches() const;
   std::int64_t unused_steps() const;  // STREAM: at its end, which do not fill all rows
-  std::int64_t rows() const { return rows_; }
+  // Examples of which each is longer than a batch's `tokens`.
+  std::int64_t too_long() const;
 
  private:
+  std::shared_ptr<const BatchOrder> order_of(std::int64_t epoch) const;
   void lay_out_stream();
   Batch example_batch(const BatchOrder& order, const BatchPosition& at) const;
   Batch batch_of(std::span<const std::int64_t> examples) const;
   std::vector<std::int64_t> longest_examples() const;
+  std::int64_t padded_size(std::span<const std::int64_t> examples) const;
   Batch stream_batch(const BatchPosition& at) const;
 
   const DataSpec& data_;
@@ -55,9 +61,12 @@ class BatchSource {
   BatchOptions options_;
   std::int64_t rows_;
   std::vector<std::size_t> chosen_;
-  std::vector<std::int64_t> lengths_;              // of bucket_by; empty: not bucketed
-  std::vector<std::vector<std::int32_t>> stream_;  // of each chosen feed
-  std::int64_t stream_steps_ = 0;                  // of each row
+  std::vector<std::int64_t> lengths_;                      // of bucket_by; empty: not bucketed
+  std::int64_t epoch_ = 1;                                 // of order_
+  std::shared_ptr<const BatchOrder> order_;                // null: a stream
+  std::vector<std::span<const std::int32_t>> stream_;      // of each chosen feed: a part of the data set,
+  std::vector<std::vector<std::int32_t>> stream_storage_;  // or made of it
+  std::int64_t stream_steps_ = 0;                          // of each row
   std::unique_ptr<Prefetcher<Batch>> reader_;
 };
 

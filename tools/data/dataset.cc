@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <memory>
+
+#include "tools/data/units.h"
 
 namespace graphrun {
 namespace {
@@ -18,15 +22,23 @@ std::vector<const FieldSpec*> chosen_fields(const DataSpec& data, const std::fun
 
 // Every record that is not empty; `blank` is called for the others.
 void each_record(
-    const DataSpec& data, const std::vector<std::string>& files, int columns,
-    const std::function<void(const Record&, const std::string& file)>& visit, const std::function<void()>& blank = [] {}) {
-  for (const std::string& file : files) {
-    RecordReader reader(std::make_unique<LineReader>(file), data.format, columns);
+    const DataSpec& data, const std::vector<std::string>& files, const RecordLayout& layout,
+    const std::function<void(const Record&)>& visit, const std::function<void()>& blank = [] {}) {
+  const std::size_t together = files_side_by_side(data);
+  if (files.size() % together != 0)
+    throw UserError(ExitCode::kBadData, "E0653 unequal-files",
+                    fmt::format("{} file{}, where {} stand side by side: {}", files.size(), files.size() == 1 ? "" : "s",
+                                together, fmt::join(files, ", ")),
+                    {"help: one file for each column, group by group"});
+  for (std::size_t first = 0; first < files.size(); first += together) {
+    std::vector<std::unique_ptr<LineReader>> lines;
+    for (std::size_t i = 0; i < together; ++i) lines.push_back(std::make_unique<LineReader>(files[first + i]));
+    RecordReader reader(std::move(lines), layout);
     Record record;
     while (reader.next(record)) {
       // A blank line of a stream is an end of line like any other; between sentences of CONLL it is no example.
       if (!record.empty || data.format == Format::kStream)
-        visit(record, file);
+        visit(record);
       else if (data.format != Format::kConll)
         blank();
     }
@@ -35,23 +47,35 @@ void each_record(
 
 }  // namespace
 
-Dataset::Dataset(const DataSpec& data) {
-  for (const FieldSpec& field : data.fields) {
-    Column column;
-    column.depth = field_depth(data, field);
-    columns_.push_back(std::move(column));
-  }
+Dataset::Dataset(const DataSpec& data, std::int64_t in_memory) : counts_(data.fields.size()) {
+  std::int64_t stores = 0;
+  for (const FieldSpec& field : data.fields) stores += field_depth(data, field) == kDeepest ? 2 : 1;
+  const std::int64_t each = in_memory / std::max<std::int64_t>(stores, 1);
+  columns_.reserve(data.fields.size());
+  for (const FieldSpec& field : data.fields)
+    columns_.push_back({field_depth(data, field), NumberStore(each), NumberStore(each), {0}, {0}});
+}
+
+std::int64_t Dataset::dropped() const {
+  std::int64_t dropped = 0;
+  for (const FieldCounts& counts : counts_) dropped += counts.too_long;
+  return dropped;
+}
+
+bool Dataset::on_disk() const {
+  return std::any_of(columns_.begin(), columns_.end(), [](const Column& column) { return column.values.on_disk(); });
 }
 
 void Dataset::add(const std::vector<Nested>& fields) {
   ++size_;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     Column& column = columns_[i];
-    column.values.insert(column.values.end(), fields[i].values.begin(), fields[i].values.end());
-    column.value_begin.push_back(static_cast<std::int64_t>(column.values.size()));
-    if (column.depth < 2) continue;
-    column.lengths.insert(column.lengths.end(), fields[i].lengths.begin(), fields[i].lengths.end());
-    column.length_begin.push_back(static_cast<std::int64_t>(column.lengths.size()));
+    column.values.append(fields[i].values);
+    column.value_begin.push_back(column.values.size());
+    counts_[i].longest = std::max(counts_[i].longest, fields[i].steps());
+    if (column.depth < kDeepest) continue;
+    column.lengths.append(fields[i].lengths);
+    column.length_begin.push_back(column.lengths.size());
   }
 }
 
@@ -59,22 +83,44 @@ void Dataset::extend(const std::vector<Nested>& fields) {
   if (size_ == 0) return add(fields);
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     Column& column = columns_[i];
-    column.values.insert(column.values.end(), fields[i].values.begin(), fields[i].values.end());
-    column.value_begin.back() = static_cast<std::int64_t>(column.values.size());
+    column.values.append(fields[i].values);
+    column.value_begin.back() = column.values.size();
+    counts_[i].longest = column.values.size();
   }
+}
+
+void Dataset::count_entries(std::size_t field, std::int64_t entries, std::int64_t unknown) {
+  counts_[field].entries += entries;
+  counts_[field].unknown += unknown;
+}
+
+void Dataset::close() {
+  for (Column& column : columns_) {
+    column.values.close();
+    column.lengths.close();
+  }
+}
+
+std::span<const std::int32_t> Dataset::values(std::size_t field, std::int64_t i) const {
+  const Column& column = columns_[field];
+  const std::size_t at = static_cast<std::size_t>(i);
+  return column.values.read(column.value_begin[at], column.value_begin[at + 1]);
 }
 
 std::vector<Nested> Dataset::example(std::int64_t i) const {
   std::vector<Nested> fields;
   fields.reserve(columns_.size());
   const std::size_t at = static_cast<std::size_t>(i);
-  for (const Column& column : columns_) {
+  for (std::size_t field = 0; field < columns_.size(); ++field) {
+    const Column& column = columns_[field];
     Nested value;
     value.depth = column.depth;
-    value.values.assign(column.values.begin() + column.value_begin[at], column.values.begin() + column.value_begin[at + 1]);
-    if (column.depth == 2)
-      value.lengths.assign(column.lengths.begin() + column.length_begin[at],
-                           column.lengths.begin() + column.length_begin[at + 1]);
+    const auto numbers = values(field, i);
+    value.values.assign(numbers.begin(), numbers.end());
+    if (column.depth == kDeepest) {
+      const auto lengths = column.lengths.read(column.length_begin[at], column.length_begin[at + 1]);
+      value.lengths.assign(lengths.begin(), lengths.end());
+    }
     fields.push_back(std::move(value));
   }
   return fields;
@@ -96,36 +142,41 @@ Vocabularies build_vocabularies(const DataSpec& data, const FeedPlan& plan) {
       if (std::find(rules.special.begin(), rules.special.end(), word) == rules.special.end()) rules.special.push_back(word);
     return rules;
   };
+  const auto owns = [](const FieldSpec& field) { return field.shares.empty(); };
   for (const FieldSpec& field : data.fields)
-    if (!field.vocabulary_file.empty())
+    if (owns(field) && !field.vocabulary_file.empty())
       vocabularies.emplace(field.name,
                            Vocabulary::read(field.vocabulary_file, field.vocabulary.closed, rules_of(field).special));
 
   const auto built = chosen_fields(data, [](const FieldSpec& field) { return field.vocabulary_file.empty(); });
-  if (built.empty()) return vocabularies;
-  std::vector<VocabularyCounter> counters(built.size());
-  each_record(data, data.train, columns_needed(data, built), [&](const Record& record, const std::string&) {
-    for (std::size_t i = 0; i < built.size(); ++i)
-      for (const std::string& symbol : units_of(data, *built[i], record).symbols) counters[i].add(symbol);
-  });
-  for (std::size_t i = 0; i < built.size(); ++i)
-    vocabularies.emplace(built[i]->name, counters[i].build(rules_of(*built[i]), built[i]->name));
+  std::map<std::string, VocabularyCounter> counters;
+  if (!built.empty())
+    each_record(data, data.train, layout_of(data, built), [&](const Record& record) {
+      for (const FieldSpec* field : built) {
+        VocabularyCounter& counter = counters[field->vocabulary_of()];
+        for (const std::string& symbol : units_of(data, *field, record).symbols) counter.add(symbol);
+      }
+    });
+  for (const FieldSpec* field : built)
+    if (owns(*field)) vocabularies.emplace(field->name, counters[field->name].build(rules_of(*field), field->name));
+  for (const FieldSpec& field : data.fields)
+    if (!owns(field)) vocabularies.emplace(field.name, vocabularies.at(field.shares));
   return vocabularies;
 }
 
-Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabulary& vocabulary, const Record& record,
-              const std::string& file) {
+Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabulary& vocabulary, const Record& record) {
   Nested value;
-  Units units = units_of(data, field, record);
+  const Units units = units_of(data, field, record);
   value.depth = field_depth(data, field);
-  value.lengths = std::move(units.lengths);
+  value.lengths = units.lengths;
   value.values.reserve(units.symbols.size());
   for (const std::string& symbol : units.symbols) {
     const std::int32_t number = vocabulary.number(symbol);
     if (number < 0) {
       std::vector<std::string> notes;
       if (const std::string near = did_you_mean(symbol, vocabulary.entries()); !near.empty()) notes.push_back("help: " + near);
-      data_error("E0644 unknown-entry", file, record.line, 0,
+      data_error("E0644 unknown-entry", record.file(data.format == Format::kParallel ? field.column : 0),
+                 line_of(data, record, units, value.values.size()), 0,
                  fmt::format("'{}' is not in the closed vocabulary of field '{}', which has {} entries", symbol, field.name,
                              vocabulary.size()),
                  std::move(notes));
@@ -137,30 +188,32 @@ Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabulary& vo
 
 Dataset read_dataset(const DataSpec& data, const Vocabularies& vocabularies, const std::vector<std::string>& files,
                      const DatasetOptions& options) {
-  Dataset set(data);
+  Dataset set(data, options.in_memory);
   const auto wanted = [&](const FieldSpec& field) { return options.fields.empty() || options.fields.count(field.name) != 0; };
-  const auto read = [&](const Record& record, const std::string& file) {
+  const auto read = [&](const Record& record) {
     std::vector<Nested> fields(data.fields.size());
-    bool too_long = false;
     for (std::size_t i = 0; i < fields.size(); ++i) {
       const FieldSpec& field = data.fields[i];
-      if (!wanted(field)) continue;
-      fields[i] = encode(data, field, vocabularies.at(field.name), record, file);
-      too_long = too_long || (options.training && field.longest > 0 && fields[i].steps() > field.longest);
+      if (wanted(field)) fields[i] = encode(data, field, vocabularies.at(field.name), record);
     }
-    if (data.format == Format::kStream)
-      set.extend(fields);
-    else if (too_long)
-      set.count_dropped();
-    else
-      set.add(fields);
+    for (std::size_t i = 0; options.training && i < fields.size(); ++i)
+      if (data.fields[i].longest > 0 && fields[i].steps() > data.fields[i].longest) return set.count_dropped(i);
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (!wanted(data.fields[i])) continue;
+      const std::int32_t unknown = vocabularies.at(data.fields[i].name).unknown();
+      const std::vector<std::int32_t>& values = fields[i].values;
+      set.count_entries(i, static_cast<std::int64_t>(values.size()),
+                        unknown < 0 ? 0 : std::count(values.begin(), values.end(), unknown));
+    }
+    data.format == Format::kStream ? set.extend(fields) : set.add(fields);
   };
-  each_record(data, files, columns_needed(data, chosen_fields(data, wanted)), read, [&] { set.count_blank(); });
+  each_record(data, files, layout_of(data, chosen_fields(data, wanted)), read, [&] { set.count_blank(); });
   if (set.size() == 0)
     throw UserError(
         ExitCode::kBadData, "E0649 no-examples",
         fmt::format("no example in {}{}", fmt::join(files, ", "),
                     set.dropped() ? fmt::format(": all {} are longer than a field's 'longest'", set.dropped()) : ""));
+  set.close();
   return set;
 }
 

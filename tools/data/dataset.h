@@ -1,45 +1,67 @@
-// A data set in memory: every field of every example as numbers.
+// A data set: every field of every example as numbers.
 #pragma once
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "tools/data/feed_plan.h"
+#include "tools/data/number_store.h"
 #include "tools/data/records.h"
 #include "tools/data/spec.h"
 #include "tools/data/vocabulary.h"
 
 namespace graphrun {
 
+inline constexpr std::int64_t kNumbersInMemory = std::int64_t{1} << 27;  // of a data set; what is larger lies in a file
+
+// What one field has in a set.
+struct FieldCounts {
+  std::int64_t entries = 0;
+  std::int64_t unknown = 0;   // of them
+  std::int64_t longest = 0;   // steps of an example
+  std::int64_t too_long = 0;  // examples that were dropped for it, counted at the first field that they are too long for
+};
+
+// In memory there is an index, where each example begins; the numbers too while they are few (NumberStore). They are read as
+// they stand, once: later changes of the files don't matter, and a compressed file is no slower at random than another.
 class Dataset {
  public:
-  explicit Dataset(const DataSpec& data);
+  explicit Dataset(const DataSpec& data, std::int64_t in_memory = kNumbersInMemory);
 
   std::int64_t size() const { return size_; }
-  std::int64_t dropped() const { return dropped_; }  // longer than a field's `longest`
-  std::int64_t blank() const { return blank_; }      // examples without anything in them
+  std::int64_t dropped() const;                  // longer than a field's `longest`
+  std::int64_t blank() const { return blank_; }  // examples without anything in them
+  const FieldCounts& counts(std::size_t field) const { return counts_[field]; }
+  bool on_disk() const;
   // The fields of an example, by the order of the job's; those that were not read are empty.
   std::vector<Nested> example(std::int64_t i) const;
+  // The numbers of one field of an example.
+  std::span<const std::int32_t> values(std::size_t field, std::int64_t i) const;
   // Steps of one field of an example.
   std::int64_t steps(std::size_t field, std::int64_t i) const;
 
   void add(const std::vector<Nested>& fields);
   // STREAM: lengthens the one example.
   void extend(const std::vector<Nested>& fields);
-  void count_dropped() { ++dropped_; }
+  void count_entries(std::size_t field, std::int64_t entries, std::int64_t unknown);
+  void count_dropped(std::size_t field) { ++counts_[field].too_long; }
   void count_blank() { ++blank_; }
+  // Nothing more is added. Before it nothing can be read.
+  void close();
 
  private:
   // Values end to end, with where each example begins.
   struct Column {
     int depth = 0;
-    std::vector<std::int32_t> values, lengths;
+    NumberStore values, lengths;
     std::vector<std::int64_t> value_begin{0}, length_begin{0};
   };
   std::vector<Column> columns_;
-  std::int64_t size_ = 0, dropped_ = 0, blank_ = 0;
+  std::vector<FieldCounts> counts_;
+  std::int64_t size_ = 0, blank_ = 0;
 };
 
 // The vocabularies of all fields: given ones read, the others built from the training files, with the special entries of the
@@ -47,14 +69,14 @@ class Dataset {
 Vocabularies build_vocabularies(const DataSpec& data, const FeedPlan& plan);
 
 // A record's field as numbers. Throws UserError (kBadData, E0644) for an entry that a closed vocabulary lacks.
-Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabulary& vocabulary, const Record& record,
-              const std::string& file);
+Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabulary& vocabulary, const Record& record);
 
 struct DatasetOptions {
   bool training = false;         // drop what is longer than `longest`
   std::set<std::string> fields;  // to read; empty: all
+  std::int64_t in_memory = kNumbersInMemory;
 };
-// Throws UserError (kBadData): as above; a set without any example (E0649).
+// Throws UserError (kBadData): as above; a set without any example (E0649); PARALLEL files that don't come in groups (E0653).
 Dataset read_dataset(const DataSpec& data, const Vocabularies& vocabularies, const std::vector<std::string>& files,
                      const DatasetOptions& options = {});
 

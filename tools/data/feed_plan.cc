@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace graphrun {
 
@@ -54,7 +55,7 @@ class FeedPlan::Typer {
       Term term;
       term.field = i;
       term.depth = field_depth(data_, f);
-      term.vocabulary = f.name;
+      term.vocabulary = f.vocabulary_of();
       return term;
     }
     std::vector<std::string> names;
@@ -236,7 +237,29 @@ Nested length_of(const Nested& value) {
   return length;
 }
 
+// Where Python's x[begin:end] begins and ends in a sequence of so many steps.
+std::pair<std::int64_t, std::int64_t> bounds_of(std::int64_t begin, std::int64_t end, bool open_end, std::int64_t steps) {
+  const auto clamp = [&](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + steps : i, 0, steps); };
+  const std::int64_t first = clamp(begin), last = open_end ? steps : clamp(end);
+  return {first, std::max(first, last)};
+}
+
 }  // namespace
+
+std::optional<FeedPlan::Run> FeedPlan::run_of(std::size_t feed,
+                                              const std::function<std::int64_t(std::size_t field)>& steps) const {
+  return run_of(terms_[feed], steps);
+}
+
+std::optional<FeedPlan::Run> FeedPlan::run_of(const Term& term, const std::function<std::int64_t(std::size_t field)>& steps) {
+  if (term.depth != 1) return std::nullopt;
+  if (term.kind == Term::Kind::kField) return Run{term.field, 0, steps(term.field)};
+  if (term.kind != Term::Kind::kSlice) return std::nullopt;
+  std::optional<Run> run = run_of(term.parts[0], steps);
+  if (!run) return std::nullopt;
+  const auto [begin, end] = bounds_of(term.begin, term.end, term.open_end, run->end - run->begin);
+  return Run{run->field, run->begin + begin, run->begin + end};
+}
 
 Nested FeedPlan::evaluate(const Term& term, const std::vector<Nested>& fields) const {
   using Kind = Term::Kind;
@@ -256,10 +279,8 @@ Nested FeedPlan::evaluate(const Term& term, const std::vector<Nested>& fields) c
     }
     case Kind::kSlice: {
       Nested value = evaluate(term.parts[0], fields);
-      const std::int64_t steps = value.steps();
-      const auto clamp = [&](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + steps : i, 0, steps); };
-      const std::int64_t begin = clamp(term.begin), end = term.open_end ? steps : clamp(term.end);
-      return slice_of(std::move(value), begin, std::max(begin, end));
+      const auto [begin, end] = bounds_of(term.begin, term.end, term.open_end, value.steps());
+      return slice_of(std::move(value), begin, end);
     }
     case Kind::kAt: {
       Nested value = evaluate(term.parts[0], fields);

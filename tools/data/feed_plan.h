@@ -6,7 +6,9 @@
 //   length(words)        the number of steps; of a sequence of sequences: that of each inner one
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -38,6 +40,13 @@ class FeedPlan {
   // Looks the words up. Throws UserError (kBadData, E0647) where a vocabulary lacks one.
   void bind(const Vocabularies& vocabularies);
 
+  // A feed that is some steps of one field, in their order: which. Nothing where it is more than that.
+  struct Run {
+    std::size_t field = 0;
+    std::int64_t begin = 0, end = 0;
+  };
+  std::optional<Run> run_of(std::size_t feed, const std::function<std::int64_t(std::size_t field)>& steps) const;
+
   // The feed's value for an example; `fields` by the order of the job's. Needs bind(). Throws UserError (kBadData, E0648) where
   // an index lies outside of the example.
   Nested evaluate(std::size_t feed, const std::vector<Nested>& fields) const;
@@ -59,6 +68,7 @@ class FeedPlan {
   static void bind(Term& term, const Vocabularies& vocabularies);
   static void collect_words(const Term& term, const std::string& field, std::vector<std::string>& words);
   Nested evaluate(const Term& term, const std::vector<Nested>& fields) const;
+  static std::optional<Run> run_of(const Term& term, const std::function<std::int64_t(std::size_t field)>& steps);
 
   std::vector<Feed> feeds_;
   std::vector<Term> terms_;

@@ -1,6 +1,7 @@
 #include "tools/data/inference_reader.h"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <utility>
 
 #include "tools/data/dataset.h"
 
@@ -16,7 +17,9 @@ InferenceReader::InferenceReader(const DataSpec& data, const FeedPlan& plan, con
     : data_(data),
       plan_(plan),
       vocabularies_(vocabularies),
-      rows_(options.rows > 0 ? options.rows : data.rows),
+      rows_(options.rows > 0 ? options.rows
+            : data.rows > 0  ? data.rows
+                             : kRowsAtOnce),
       chosen_(choose_feeds(plan, options.feeds)) {
   const std::set<std::string> fields = fields_of(plan, chosen_);
   std::vector<const FieldSpec*> read;
@@ -24,37 +27,49 @@ InferenceReader::InferenceReader(const DataSpec& data, const FeedPlan& plan, con
     needed_.push_back(fields.count(field.name) ? &field : nullptr);
     if (needed_.back()) read.push_back(&field);
   }
-  const bool words = data.format == Format::kConll && !options.conll;
-  const int columns = columns_needed(data, read);
-  if (words && columns > 1)
-    throw UserError(ExitCode::kBadData, "E0643 wrong-columns",
-                    fmt::format("plain lines have one column of words; the job's fields need {}", columns));
-  records_ = std::make_unique<RecordReader>(std::move(lines), data.format, columns, words);
+  records_ = std::make_unique<RecordReader>(std::move(lines), layout_of_input(data, read, options.read));
 }
 
-void InferenceReader::add(InferenceBatch& batch, Record record, std::vector<std::vector<Nested>>& fields) {
-  if (record.empty) {
-    batch.rows.push_back(-1);
-  } else {
-    std::vector<Nested> example(data_.fields.size());
-    for (std::size_t i = 0; i < needed_.size(); ++i)
-      if (needed_[i]) example[i] = encode(data_, *needed_[i], vocabularies_.at(needed_[i]->name), record, records_->name());
-    batch.rows.push_back(static_cast<std::int64_t>(fields.size()));
-    fields.push_back(std::move(example));
-  }
-  batch.records.push_back(std::move(record));
+std::optional<InferenceReader::Encoded> InferenceReader::read() {
+  if (waiting_) return std::exchange(waiting_, std::nullopt);
+  Encoded next;
+  if (!records_->next(next.record)) return std::nullopt;
+  if (next.record.empty) return next;
+  next.fields.emplace(data_.fields.size());
+  for (std::size_t i = 0; i < needed_.size(); ++i)
+    if (needed_[i]) (*next.fields)[i] = encode(data_, *needed_[i], vocabularies_.at(needed_[i]->name), next.record);
+  return next;
+}
+
+// Of the field that batches go by.
+std::int64_t InferenceReader::length_of(const Encoded& encoded) const {
+  for (std::size_t i = 0; encoded.fields && i < needed_.size(); ++i)
+    if (needed_[i] && needed_[i]->name == data_.bucket_by) return (*encoded.fields)[i].steps();
+  return 0;
+}
+
+bool InferenceReader::fits(const Encoded& next, std::int64_t rows, std::int64_t longest) const {
+  return data_.tokens == 0 || rows == 0 || !next.fields || (rows + 1) * std::max(longest, length_of(next)) <= data_.tokens;
 }
 
 std::optional<InferenceBatch> InferenceReader::next() {
   if (failure_) std::rethrow_exception(failure_);
   InferenceBatch batch;
   std::vector<std::vector<Nested>> fields;
+  std::int64_t longest = 0;
   try {
     while (static_cast<std::int64_t>(batch.records.size()) < rows_) {
-      if (!batch.records.empty() && !records_->ready(kPatience)) break;
-      Record record;
-      if (!records_->next(record)) break;
-      add(batch, std::move(record), fields);
+      if (!waiting_ && !batch.records.empty() && !records_->ready(kPatience)) break;
+      std::optional<Encoded> next = read();
+      if (!next) break;
+      if (!fits(*next, static_cast<std::int64_t>(fields.size()), longest)) {
+        waiting_ = std::move(next);
+        break;
+      }
+      longest = std::max(longest, length_of(*next));
+      batch.rows.push_back(next->fields ? static_cast<std::int64_t>(fields.size()) : -1);
+      if (next->fields) fields.push_back(std::move(*next->fields));
+      batch.records.push_back(std::move(next->record));
     }
   } catch (const UserError&) {
     if (batch.records.empty()) throw;

@@ -20,9 +20,11 @@ struct InferenceBatch {
 
 class InferenceReader {
  public:
+  static constexpr std::int64_t kRowsAtOnce = 64;
+
   struct Options {
-    bool conll = false;              // records are sentences with columns; else each line is one
-    std::int64_t rows = 0;           // 0: the job's
+    Format read = Format::kLines;    // records as the data has them, or plain lines
+    std::int64_t rows = 0;           // 0: the job's, kRowsAtOnce where that has none
     std::vector<std::string> feeds;  // that the model needs; the fields of the others need not be in the input
   };
   // `data`, `plan` (bound) and `vocabularies` must outlive it.
@@ -33,7 +35,14 @@ class InferenceReader {
   std::optional<InferenceBatch> next();
 
  private:
-  void add(InferenceBatch& batch, Record record, std::vector<std::vector<Nested>>& fields);
+  // A record and its fields as numbers; none where it is empty.
+  struct Encoded {
+    Record record;
+    std::optional<std::vector<Nested>> fields;
+  };
+  std::optional<Encoded> read();
+  bool fits(const Encoded& next, std::int64_t rows, std::int64_t longest) const;
+  std::int64_t length_of(const Encoded& encoded) const;
 
   const DataSpec& data_;
   const FeedPlan& plan_;
@@ -42,7 +51,8 @@ class InferenceReader {
   std::vector<std::size_t> chosen_;
   std::vector<const FieldSpec*> needed_;  // by the order of the job's fields; null: not read
   std::unique_ptr<RecordReader> records_;
-  std::exception_ptr failure_;  // of the record after the last batch
+  std::optional<Encoded> waiting_;  // read, but too long for the last batch
+  std::exception_ptr failure_;      // of the record after the last batch
 };
 
 }  // namespace graphrun

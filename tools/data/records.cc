@@ -3,133 +3,149 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
-#include "tools/data/utf8.h"
+#include "tools/data/json_lines.h"
+#include "tools/data/text.h"
 
 namespace graphrun {
 namespace {
 
-bool blank(const std::string& line) {
-  const auto points = code_points(line);
-  return std::all_of(points.begin(), points.end(), is_space);
+std::shared_ptr<const std::vector<std::string>> names_of(const std::vector<std::unique_ptr<LineReader>>& lines) {
+  std::vector<std::string> names;
+  for (const auto& reader : lines) names.push_back(reader->name());
+  return std::make_shared<const std::vector<std::string>>(std::move(names));
 }
 
-// The words of a line and of how many code points each is.
-void each_word(std::string_view line, const std::function<void(std::string_view word, std::size_t points)>& visit) {
-  const char* begin = nullptr;
-  const char* end = nullptr;
-  std::size_t points = 0;
-  const auto close = [&] {
-    if (points > 0) visit(std::string_view(begin, static_cast<std::size_t>(end - begin)), points);
-    points = 0;
-  };
-  for (const std::string_view point : code_points(line)) {
-    if (is_space(point)) {
-      close();
-      continue;
-    }
-    if (points++ == 0) begin = point.data();
-    end = point.data() + point.size();
-  }
-  close();
+std::vector<std::unique_ptr<LineReader>> one(std::unique_ptr<LineReader> lines) {
+  std::vector<std::unique_ptr<LineReader>> all;
+  all.push_back(std::move(lines));
+  return all;
 }
 
-void add_places(std::size_t characters, std::vector<std::string>& tags) {
-  if (characters == 1) {
-    tags.emplace_back("S");
-    return;
-  }
-  tags.emplace_back("B");
-  tags.insert(tags.end(), characters - 2, "M");
-  tags.emplace_back("E");
+int columns_needed(const std::vector<const FieldSpec*>& fields) {
+  int needed = 1;
+  for (const FieldSpec* field : fields) needed = std::max(needed, field->column + 1);
+  return needed;
 }
 
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  each_word(text, [&](std::string_view word, std::size_t) { words.emplace_back(word); });
-  return words;
+std::vector<std::string> keys_needed(const std::vector<const FieldSpec*>& fields) {
+  std::vector<std::string> keys;
+  for (const FieldSpec* field : fields)
+    if (std::find(keys.begin(), keys.end(), field->key) == keys.end()) keys.push_back(field->key);
+  return keys;
 }
 
-std::vector<std::string> characters_of(std::string_view text, bool keep_spaces) {
-  std::vector<std::string> characters;
-  for (const std::string_view point : code_points(text))
-    if (keep_spaces || !is_space(point)) characters.emplace_back(point);
-  return characters;
-}
-
-std::vector<std::string> split_text(const std::string& text, Split split, bool keep_spaces) {
-  switch (split) {
-    case Split::kNone: return {text};
-    case Split::kSpace: return words_of(text);
-    case Split::kCharacter: return characters_of(text, keep_spaces);
-  }
-  return {};
-}
-
-Units units_of_sentence(const FieldSpec& field, const Record& record) {
-  Units units;
-  for (const auto& columns : record.columns) {
-    const std::string& cell = columns[static_cast<std::size_t>(field.column)];
-    if (field.split == Split::kNone) {
-      units.symbols.push_back(cell);
-      continue;
-    }
-    std::vector<std::string> parts = split_text(cell, field.split, true);
-    units.lengths.push_back(static_cast<std::int32_t>(parts.size()));
-    std::move(parts.begin(), parts.end(), std::back_inserter(units.symbols));
-  }
-  return units;
+[[noreturn]] void not_plain(const std::string& text, const std::string& help) {
+  throw UserError(ExitCode::kBadData, "E0643 wrong-columns", text, {"help: " + help});
 }
 
 }  // namespace
 
-int field_depth(const DataSpec& data, const FieldSpec& field) {
-  const int split = field.split == Split::kNone ? 0 : 1;
-  switch (data.format) {
-    case Format::kConll: return 1 + split;
-    case Format::kSegmented:
-    case Format::kStream: return 1;
-    case Format::kLines:
-    case Format::kTsv: return split;
-  }
-  return split;
+RecordLayout layout_of(const DataSpec& data, const std::vector<const FieldSpec*>& fields) {
+  RecordLayout layout;
+  layout.format = data.format;
+  if (data.format == Format::kConll || data.format == Format::kTsv) layout.columns = columns_needed(fields);
+  if (data.format == Format::kJsonl) layout.keys = keys_needed(fields);
+  return layout;
 }
 
-RecordReader::RecordReader(std::unique_ptr<LineReader> lines, Format format, int columns, bool words)
-    : lines_(std::move(lines)), format_(format), columns_(columns), words_(words) {}
+RecordLayout layout_of_input(const DataSpec& data, const std::vector<const FieldSpec*>& fields, Format read) {
+  RecordLayout layout = layout_of(data, fields);
+  if (data.format == Format::kParallel) {
+    layout.format = Format::kTsv;  // one text has one line after the other: the files' lines are its columns
+    layout.columns = columns_needed(fields);
+  }
+  if (read != Format::kLines) return layout;
+  layout.plain = true;
+  if (data.format == Format::kConll && layout.columns > 1)
+    not_plain(fmt::format("plain lines have one column of words; the job's fields need {}", layout.columns),
+              "infer { read: CONLL } reads columns");
+  const auto same_column = [&](const FieldSpec* field) { return field->column + 1 == layout.columns; };
+  if (layout.format == Format::kTsv && !std::all_of(fields.begin(), fields.end(), same_column))
+    not_plain("plain lines have one text; the job's fields need several columns", "infer { read: TSV } reads columns by tabs");
+  if (layout.keys.size() > 1)
+    not_plain(
+        fmt::format("plain lines have one text; the job's fields need the keys '{}' and '{}'", layout.keys[0], layout.keys[1]),
+        "infer { read: JSONL } reads objects");
+  for (const FieldSpec* field : fields) layout.list = layout.list || (layout.format == Format::kJsonl && lists_of(*field) == 1);
+  return layout;
+}
+
+RecordReader::RecordReader(std::vector<std::unique_ptr<LineReader>> lines, RecordLayout layout)
+    : lines_(std::move(lines)), layout_(std::move(layout)), names_(names_of(lines_)) {}
+
+RecordReader::RecordReader(std::unique_ptr<LineReader> lines, RecordLayout layout)
+    : RecordReader(one(std::move(lines)), std::move(layout)) {}
 
 bool RecordReader::next(Record& record) {
-  if (format_ == Format::kConll && !words_) return next_sentence(record);
-  record.columns.clear();
+  record = Record();
+  record.files = names_;
+  if (layout_.format == Format::kParallel) return next_side_by_side(record);
+  if (layout_.format == Format::kConll && !layout_.plain) return next_sentence(record);
+  LineReader& lines = *lines_.front();
   record.lines.resize(1);
-  if (!lines_->next(record.lines[0])) return false;
-  record.line = lines_->line();
-  record.empty = blank(record.lines[0]);
-  if (words_)
-    for (std::string& word : words_of(record.lines[0])) record.columns.push_back({std::move(word)});
-  if (format_ == Format::kTsv && !record.empty) record.columns.push_back(split_columns(record.lines[0]));
+  if (!lines.next(record.lines[0])) return false;
+  record.line = lines.line();
+  record.empty = is_blank(record.lines[0]);
+  if (record.empty) return true;
+  if (layout_.plain)
+    read_plain(record);
+  else if (layout_.format == Format::kTsv)
+    record.columns.push_back(split_columns(record.lines[0]));
+  else if (layout_.format == Format::kJsonl)
+    record.object = parse_object(record.lines[0], layout_.keys, lines.name(), record.line);
   return true;
+}
+
+void RecordReader::read_plain(Record& record) const {
+  const std::string& line = record.lines[0];
+  if (layout_.format == Format::kConll) {
+    for (std::string& word : words_of(line)) record.columns.push_back({std::move(word)});
+  } else if (layout_.format == Format::kTsv) {
+    record.columns.emplace_back(static_cast<std::size_t>(layout_.columns));
+    record.columns.back().back() = line;
+  } else if (layout_.format == Format::kJsonl && !layout_.keys.empty()) {
+    record.object = object_of_text(layout_.keys.front(), line, layout_.list);
+  }
 }
 
 // A sentence ends at a blank line or at the end of the text. A blank line that ends none is an empty record.
 bool RecordReader::next_sentence(Record& record) {
-  record = Record();
-  for (std::string line; lines_->next(line);) {
-    if (blank(line)) {
+  LineReader& lines = *lines_.front();
+  for (std::string line; lines.next(line);) {
+    if (is_blank(line)) {
       record.closed = true;
       record.empty = record.lines.empty();
-      if (record.empty) record.line = lines_->line();
+      if (record.empty) record.line = lines.line();
       return true;
     }
-    if (record.lines.empty()) record.line = lines_->line();
+    if (record.lines.empty()) record.line = lines.line();
     record.columns.push_back(split_columns(line));
     record.lines.push_back(std::move(line));
   }
   return !record.lines.empty();
 }
 
+// Line n of every file; they end together.
+bool RecordReader::next_side_by_side(Record& record) {
+  std::vector<std::string> texts(lines_.size());
+  std::size_t ended = lines_.size(), going = lines_.size();
+  for (std::size_t i = 0; i < lines_.size(); ++i) (lines_[i]->next(texts[i]) ? going : ended) = i;
+  if (going == lines_.size()) return false;
+  record.line = lines_[going]->line();
+  if (ended != lines_.size())
+    data_error("E0653 unequal-files", lines_[ended]->name(), lines_[ended]->line(), 0,
+               fmt::format("the file ends after {} line{}; '{}', which stands beside it, goes on", lines_[ended]->line(),
+                           lines_[ended]->line() == 1 ? "" : "s", lines_[going]->name()),
+               {"help: line n of each file is one example: they have equally many"});
+  record.empty = std::all_of(texts.begin(), texts.end(), is_blank);
+  record.lines = {texts[0]};
+  record.columns.push_back(std::move(texts));
+  return true;
+}
+
 std::vector<std::string> RecordReader::split_columns(const std::string& line) {
+  const LineReader& lines = *lines_.front();
   std::vector<std::string> columns;
   for (std::size_t begin = 0; begin <= line.size();) {
     const std::size_t end = std::min(line.find('\t', begin), line.size());
@@ -138,49 +154,19 @@ std::vector<std::string> RecordReader::split_columns(const std::string& line) {
   }
   const std::size_t found = columns.size();
   const std::string what = fmt::format("{} column{} separated by tabs", found, found == 1 ? "" : "s");
-  if (found < static_cast<std::size_t>(columns_))
-    data_error("E0643 wrong-columns", lines_->name(), lines_->line(), 0,
-               fmt::format("{}; the job's fields need at least {}", what, columns_));
+  if (found < static_cast<std::size_t>(layout_.columns))
+    data_error("E0643 wrong-columns", lines.name(), lines.line(), 0,
+               fmt::format("{}; the job's fields need at least {}", what, layout_.columns));
   if (expected_ != 0 && found != expected_)
-    data_error("E0643 wrong-columns", lines_->name(), lines_->line(), 0,
+    data_error("E0643 wrong-columns", lines.name(), lines.line(), 0,
                fmt::format("{}; the lines before have {}", what, expected_));
-  const auto needed = columns.begin() + columns_;
+  const auto needed = columns.begin() + layout_.columns;
   const auto empty = std::find(columns.begin(), needed, "");
-  if (empty != needed && format_ == Format::kConll)
-    data_error("E0643 wrong-columns", lines_->name(), lines_->line(), 0,
+  if (empty != needed && layout_.format == Format::kConll)
+    data_error("E0643 wrong-columns", lines.name(), lines.line(), 0,
                fmt::format("column {} is empty; expected a value", empty - columns.begin()));
   expected_ = found;
   return columns;
-}
-
-Units units_of(const DataSpec& data, const FieldSpec& field, const Record& record) {
-  Units units;
-  switch (data.format) {
-    case Format::kConll: return units_of_sentence(field, record);
-    case Format::kSegmented:
-      if (field.derive == Derive::kBmes)
-        each_word(record.text(), [&](std::string_view, std::size_t points) { add_places(points, units.symbols); });
-      else
-        units.symbols = split_text(record.text(), field.split, false);
-      return units;
-    case Format::kStream:
-      units.symbols = split_text(record.text(), field.split, true);
-      units.symbols.push_back(data.end_of_line);
-      return units;
-    case Format::kTsv:
-      if (!record.empty)
-        units.symbols = split_text(record.columns[0][static_cast<std::size_t>(field.column)], field.split, true);
-      return units;
-    case Format::kLines: units.symbols = split_text(record.text(), field.split, true); return units;
-  }
-  return units;
-}
-
-int columns_needed(const DataSpec& data, const std::vector<const FieldSpec*>& fields) {
-  int needed = 1;
-  if (data.format != Format::kConll && data.format != Format::kTsv) return 0;
-  for (const FieldSpec* field : fields) needed = std::max(needed, field->column + 1);
-  return needed;
 }
 
 }  // namespace graphrun

@@ -1,7 +1,8 @@
-// Examples as they stand in files: records, and what each field sees of one.
+// Examples as they stand in files: records.
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,50 +12,63 @@
 
 namespace graphrun {
 
-// One example: a line, or a sentence of a CONLL file.
+// One example: a line, a sentence of a CONLL file, one line each of files side by side, an object.
 struct Record {
-  std::vector<std::string> lines;                 // CONLL: of the sentence, without the blank one; else one line
-  std::vector<std::vector<std::string>> columns;  // CONLL: of each line; TSV: of the one line; else empty
-  std::int64_t line = 0;                          // of the first line in its file, from 1
-  bool empty = false;                             // nothing but white space, or a sentence without lines
-  bool closed = false;                            // CONLL: a blank line ended it, not the end of the text
+  std::vector<std::string> lines;                         // CONLL: of the sentence, without the blank one; else one line
+  std::vector<std::vector<std::string>> columns;          // CONLL: of each line; TSV: of the one line; PARALLEL: of each file
+  std::shared_ptr<const nlohmann::json> object;           // JSONL
+  std::int64_t line = 0;                                  // of the first line in its file, from 1
+  bool empty = false;                                     // nothing but white space, or a sentence without lines
+  bool closed = false;                                    // CONLL: a blank line ended it, not the end of the text
+  std::shared_ptr<const std::vector<std::string>> files;  // where it stands, for messages; PARALLEL: by column
 
   const std::string& text() const { return lines.front(); }
+  const std::string& file(int column = 0) const {
+    const std::size_t i = static_cast<std::size_t>(column);
+    return (*files)[i < files->size() ? i : 0];
+  }
 };
 
-// Reads records of a format from lines.
+// What a text's lines are, and what its records must have.
+struct RecordLayout {
+  Format format = Format::kLines;
+  int columns = 0;                // CONLL, TSV: at least so many
+  std::vector<std::string> keys;  // JSONL: that every object has
+  // Plain lines instead of the format's own: each is the words of a CONLL sentence, the one column that is read, or the value
+  // of the one key, a list of its words where `list` says so.
+  bool plain = false;
+  bool list = false;
+};
+
+// Of the data's own files. `fields`: those that are read.
+RecordLayout layout_of(const DataSpec& data, const std::vector<const FieldSpec*>& fields);
+// Of lines to run a model on: `read` is the data's format, LINES, or for PARALLEL data TSV. Throws UserError (kBadData, E0643)
+// where plain lines can't hold the fields.
+RecordLayout layout_of_input(const DataSpec& data, const std::vector<const FieldSpec*>& fields, Format read);
+
+// Reads records from lines: of one file, or of several side by side.
 class RecordReader {
  public:
-  // `columns`: CONLL and TSV must have at least so many. `words`: CONLL's tokens are the words of a line instead.
-  RecordReader(std::unique_ptr<LineReader> lines, Format format, int columns, bool words = false);
+  RecordReader(std::vector<std::unique_ptr<LineReader>> lines, RecordLayout layout);
+  RecordReader(std::unique_ptr<LineReader> lines, RecordLayout layout);
 
-  // False at the end. Throws UserError (kBadData): LineReader's, too few columns or another number of them than in the line
-  // before (E0643).
+  // False at the end. Throws UserError (kBadData): LineReader's; too few columns or another number of them than in the line
+  // before (E0643); one of the files side by side shorter than another (E0653); no JSON object, or a key missing (E0652).
   bool next(Record& record);
   // Whether next() can answer soon, see LineReader::ready. For CONLL a first line is not yet a sentence, so it may block until
   // the sentence is whole.
-  bool ready(int milliseconds) { return lines_->ready(milliseconds); }
-  const std::string& name() const { return lines_->name(); }
+  bool ready(int milliseconds) { return lines_.front()->ready(milliseconds); }
 
  private:
+  void read_plain(Record& record) const;
   bool next_sentence(Record& record);
+  bool next_side_by_side(Record& record);
   std::vector<std::string> split_columns(const std::string& line);
 
-  std::unique_ptr<LineReader> lines_;
-  Format format_;
-  int columns_;
-  bool words_;
+  std::vector<std::unique_ptr<LineReader>> lines_;
+  RecordLayout layout_;
+  std::shared_ptr<const std::vector<std::string>> names_;
   std::size_t expected_ = 0;  // columns of the lines before; 0: none read yet
 };
-
-// What a field sees of a record: the symbols, and at depth 2 how many of them each token has.
-struct Units {
-  std::vector<std::string> symbols;
-  std::vector<std::int32_t> lengths;
-};
-Units units_of(const DataSpec& data, const FieldSpec& field, const Record& record);
-
-// The least number of columns that these fields need.
-int columns_needed(const DataSpec& data, const std::vector<const FieldSpec*>& fields);
 
 }  // namespace graphrun

@@ -11,19 +11,23 @@
 
 namespace graphrun {
 
-enum class Format : std::uint8_t { kLines, kConll, kSegmented, kStream, kTsv };
-enum class Split : std::uint8_t { kNone, kSpace, kCharacter };
+enum class Format : std::uint8_t { kLines, kConll, kSegmented, kStream, kTsv, kParallel, kJsonl };
+enum class Split : std::uint8_t { kSpace, kCharacter, kList };
 enum class Derive : std::uint8_t { kGiven, kBmes };
 
 struct FieldSpec {
   std::string name;
-  int column = 0;  // CONLL, TSV: from 0
-  Split split = Split::kNone;
+  int column = 0;             // from 0: CONLL, TSV; PARALLEL: the file
+  std::string key;            // JSONL: of the object
+  std::vector<Split> splits;  // each adds a sequence axis
   Derive derive = Derive::kGiven;
   std::int64_t longest = 0;  // of training examples; 0: no limit
   VocabularyRules vocabulary;
   std::string vocabulary_file;  // empty: built from the training data
+  std::string shares;           // the field whose vocabulary it has; empty: its own
   Location at;                  // in the job
+
+  const std::string& vocabulary_of() const { return shares.empty() ? name : shares; }
 };
 
 // A feed of the graph: an expression over fields.
@@ -38,7 +42,8 @@ struct DataSpec {
   std::string end_of_line = "<eos>";  // STREAM
   std::vector<FieldSpec> fields;
   std::vector<FeedExpression> feeds;
-  std::int64_t rows = 1;
+  std::int64_t rows = 1;                        // of a batch at most; 0: `tokens` alone says
+  std::int64_t tokens = 0;                      // rows times the longest value of bucket_by, at most; 0: no limit
   std::string bucket_by;                        // a field; empty: none
   std::int64_t window = 0;                      // STREAM
   std::vector<std::string> train, valid, test;  // paths that open from where the program runs
@@ -51,7 +56,10 @@ struct DataSpec {
 };
 
 // How often a field's value is a sequence: 0 a symbol, 1 a sequence of symbols, 2 a sequence of sequences.
+inline constexpr int kDeepest = 2;
 int field_depth(const DataSpec& data, const FieldSpec& field);
+// PARALLEL: how many files stand side by side; 1 under any other format.
+std::size_t files_side_by_side(const DataSpec& data);
 
 // A value of that many sequence axes; of depth 2 flat, with the lengths of the inner sequences.
 struct Nested {

@@ -36,6 +36,7 @@ class Vocabulary {
   bool closed() const { return unknown_ < 0; }
   // The entry's number; that of <unk> where it has none; -1 where it has none and the vocabulary is closed.
   std::int32_t number(std::string_view entry) const;
+  std::int32_t unknown() const { return unknown_; }  // the number of <unk>; -1 where the vocabulary is closed
   bool has(std::string_view entry) const { return numbers_.find(entry) != numbers_.end(); }
   const std::string& entry(std::int64_t number) const;  // throws InternalError where there is none
   const std::vector<std::string>& entries() const { return entries_; }

@@ -13,6 +13,7 @@ namespace graphrun {
 namespace {
 
 constexpr int kMostRows = 1 << 20;
+constexpr int kMostColumns = 9999;
 
 bool identifier(const std::string& name) {
   const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
@@ -33,6 +34,8 @@ class DataReader {
       read_field(data_.field(i), inside(places_, "field", static_cast<std::size_t>(i)));
     if (data_.field_size() == 0)
       problems_.missing(places_.at, "data has no field", "field { name: \"words\" split: SPACE }, say");
+    share_vocabularies();
+    check_files();
     read_feeds();
     read_batch();
     return std::move(spec_);
@@ -45,6 +48,20 @@ class DataReader {
     return files;
   }
 
+  // PARALLEL: as many as the columns, or several times as many.
+  void check_files() {
+    const std::size_t together = files_side_by_side(spec_);
+    const auto check = [&](const char* part, std::size_t files) {
+      if (files % together == 0) return;
+      problems_.bad(places_.location(part),
+                    fmt::format("{} file{}, where {} stand side by side", files, files == 1 ? "" : "s", together),
+                    "one file for each column, group by group: [\"a.de\", \"a.en\", \"b.de\", \"b.en\"]");
+    };
+    check("train", spec_.train.size());
+    check("valid", spec_.valid.size());
+    check("test", spec_.test.size());
+  }
+
   void read_format() {
     switch (data_.format()) {
       case Job::Data::LINES: spec_.format = Format::kLines; break;
@@ -52,9 +69,9 @@ class DataReader {
       case Job::Data::SEGMENTED: spec_.format = Format::kSegmented; break;
       case Job::Data::STREAM: spec_.format = Format::kStream; break;
       case Job::Data::TSV: spec_.format = Format::kTsv; break;
-      default:
-        problems_.unavailable(places_.location("format"),
-                              fmt::format("format {} is not available yet", Job::Data::Format_Name(data_.format())));
+      case Job::Data::PARALLEL: spec_.format = Format::kParallel; break;
+      case Job::Data::JSONL: spec_.format = Format::kJsonl; break;
+      default: break;  // the parser lets no other number through
     }
     if (data_.end_of_line().empty()) return;
     const auto points = code_points(data_.end_of_line());
@@ -71,14 +88,12 @@ class DataReader {
     f.at = places.location("name");
     f.column = field.column();
     f.longest = field.longest();
-    f.split = field.split() == Job::Field::SPACE  ? Split::kSpace
-              : field.split() == Job::Field::NONE ? Split::kNone
-                                                  : Split::kCharacter;
+    f.key = field.key().empty() ? field.name() : field.key();
+    read_splits(field, places, f);
     f.derive = field.derive() == Job::Field::BMES ? Derive::kBmes : Derive::kGiven;
     if (!identifier(f.name))
       problems_.bad(f.at, fmt::format("a field named '{}'; expected a name of letters, digits and _", f.name));
     if (spec_.field(f.name)) problems_.twice(f.at, fmt::format("a second field '{}'", f.name));
-    if (field.split() == Job::Field::BPE) problems_.unavailable(places.location("split"), "split BPE is not available yet");
     if (f.column < 0) problems_.bad(places.location("column"), fmt::format("column {}; columns count from 0", f.column));
     if (f.longest < 0)
       problems_.bad(places.location("longest"), fmt::format("longest {}; expected 0 (no limit) or more", f.longest));
@@ -87,18 +102,52 @@ class DataReader {
     spec_.fields.push_back(std::move(f));
   }
 
+  void read_splits(const Job::Field& field, const Places& places, FieldSpec& f) {
+    for (int i = 0; i < field.split_size(); ++i) {
+      const Location at = places.location("split", static_cast<std::size_t>(i));
+      switch (field.split(i)) {
+        case Job::Field::NONE:
+          if (field.split_size() > 1) problems_.bad(at, "NONE beside other splits; expected them alone");
+          break;
+        case Job::Field::SPACE: f.splits.push_back(Split::kSpace); break;
+        case Job::Field::CHARACTER: f.splits.push_back(Split::kCharacter); break;
+        case Job::Field::LIST:
+          if (spec_.format != Format::kJsonl) problems_.bad(at, "only JSONL has lists");
+          if (!f.splits.empty() && f.splits.back() != Split::kList)
+            problems_.bad(at, "a text has no list in it: LIST comes first");
+          f.splits.push_back(Split::kList);
+          break;
+        default: problems_.unavailable(at, "split BPE is not available yet");
+      }
+      const bool after_characters = f.splits.size() > 1 && f.splits[f.splits.size() - 2] == Split::kCharacter;
+      if (after_characters) problems_.bad(at, "a character can't be split any further");
+      if (f.splits.size() > 1 && f.splits.back() == Split::kSpace && f.splits[f.splits.size() - 2] == Split::kSpace)
+        problems_.bad(at, "a word has no white space to split at");
+    }
+    if (field_depth(spec_, f) > kDeepest)
+      problems_.bad(places.location("split"),
+                    fmt::format("the splits make {} sequence dimensions{}; at most {} are possible", field_depth(spec_, f),
+                                spec_.format == Format::kConll ? ", the tokens of a sentence being one" : "", kDeepest));
+  }
+
   // What goes with the format and what does not.
   void check_format(const FieldSpec& f, const Places& places) {
-    const bool columns = spec_.format == Format::kConll || spec_.format == Format::kTsv;
-    if (f.column > 0 && !columns) problems_.bad(places.location("column"), "only CONLL and TSV have columns");
+    const bool columns = spec_.format == Format::kConll || spec_.format == Format::kTsv || spec_.format == Format::kParallel;
+    if (f.column > 0 && !columns) problems_.bad(places.location("column"), "only CONLL, TSV and PARALLEL have columns");
+    if (f.column > kMostColumns)
+      problems_.bad(places.location("column"), fmt::format("column {}; at most {} are possible", f.column, kMostColumns));
+    if (places.fields.count("key") != 0 && spec_.format != Format::kJsonl)
+      problems_.bad(places.location("key"), "only JSONL has keys");
     if (f.derive == Derive::kBmes) {
       if (spec_.format != Format::kSegmented)
         problems_.bad(places.location("derive"), "BMES is derived from SEGMENTED data alone");
-      if (f.split != Split::kNone) problems_.bad(places.location("split"), "a derived field is not split");
+      if (!f.splits.empty()) problems_.bad(places.location("split"), "a derived field is not split");
       return;
     }
     const bool split_needed = spec_.format == Format::kSegmented || spec_.format == Format::kStream;
-    if (split_needed && f.split == Split::kNone)
+    if (spec_.format == Format::kStream && f.splits.size() > 1)
+      problems_.bad(places.location("split"), "a STREAM is one sequence: expected one split");
+    if (split_needed && f.splits.empty())
       problems_.missing(
           f.at, fmt::format("field '{}' needs a split: {}", f.name,
                             spec_.format == Format::kStream ? "SPACE or CHARACTER" : "CHARACTER, SPACE, or derive: BMES"));
@@ -107,6 +156,7 @@ class DataReader {
   }
 
   void read_vocabulary(const Job::Vocabulary& vocabulary, const Places& places, FieldSpec& f) {
+    f.shares = vocabulary.share();
     f.vocabulary.size = vocabulary.size();
     f.vocabulary.min_count = vocabulary.min_count();
     f.vocabulary.closed = vocabulary.closed();
@@ -121,6 +171,31 @@ class DataReader {
     for (int i = 0; i < vocabulary.special_size(); ++i)
       if (vocabulary.special(i).empty())
         problems_.bad(places.location("special", static_cast<std::size_t>(i)), "an empty symbol");
+  }
+
+  // A field that shares a vocabulary has the rules of its owner.
+  void share_vocabularies() {
+    std::vector<std::string> owners;
+    for (const FieldSpec& f : spec_.fields)
+      if (f.shares.empty()) owners.push_back(f.name);
+    for (int i = 0; i < data_.field_size(); ++i) {
+      const Job::Vocabulary& vocabulary = data_.field(i).vocabulary();
+      FieldSpec& f = spec_.fields[static_cast<std::size_t>(i)];
+      if (f.shares.empty()) continue;
+      const Location at = inside(inside(places_, "field", static_cast<std::size_t>(i)), "vocabulary").location("share");
+      Job::Vocabulary alone;
+      alone.set_share(vocabulary.share());
+      if (vocabulary.SerializeAsString() != alone.SerializeAsString())
+        problems_.bad(at, fmt::format("a shared vocabulary is as field '{}' says: expected nothing beside share", f.shares));
+      const FieldSpec* owner = spec_.field(f.shares);
+      if (!owner || !owner->shares.empty()) {
+        problems_.unknown(at, "field with a vocabulary of its own", f.shares, owners);
+        f.shares.clear();
+        continue;
+      }
+      f.vocabulary = owner->vocabulary;
+      f.vocabulary_file = owner->vocabulary_file;
+    }
   }
 
   void read_feeds() {
@@ -146,17 +221,24 @@ class DataReader {
     const Places& places = inside(places_, "batch");
     const Job::Batch& batch = data_.batch();
     spec_.rows = batch.rows();
+    spec_.tokens = batch.tokens();
     spec_.window = batch.window();
     spec_.bucket_by = batch.bucket_by();
     const bool stream = spec_.format == Format::kStream;
     if (!data_.has_batch())
       problems_.missing(places_.at, "data has no batch", stream ? "batch { rows: 20 window: 35 }" : "batch { rows: 32 }");
-    else if (batch.rows() <= 0 || batch.rows() > kMostRows)
+    else if (batch.rows() < 0 || batch.rows() > kMostRows || (batch.rows() == 0 && batch.tokens() == 0))
       problems_.bad(places.location("rows"), fmt::format("batches of {} rows; expected 1 to {}", batch.rows(), kMostRows));
     if (data_.has_batch() && stream && batch.window() == 0)
       problems_.missing(places.at, "a STREAM needs a window: the steps of one batch", "window: 35");
     if (batch.window() < 0) problems_.bad(places.location("window"), "a negative window");
     if (!stream && batch.window() != 0) problems_.bad(places.location("window"), "only a STREAM has a window");
+    if (batch.tokens() < 0) problems_.bad(places.location("tokens"), "a negative number of tokens; 0 is no limit");
+    if (stream && batch.tokens() != 0)
+      problems_.bad(places.location("tokens"), "a batch of a STREAM has rows times window tokens");
+    if (!stream && batch.tokens() > 0 && batch.bucket_by().empty())
+      problems_.missing(places.location("tokens"), "tokens of which field?",
+                        "bucket_by: \"words\", the field whose length counts");
     if (!spec_.bucket_by.empty()) check_bucket(places);
   }
 

@@ -20,9 +20,9 @@ struct InferSpec {
   std::string name;
   Location at;
   WriteAs write = WriteAs::kText;
-  bool conll = false;   // reads sentences of columns, else lines
-  ir::SourceText from;  // an expression over outputs: what is written
-  std::string field;    // whose vocabulary turns numbers into text; empty for kNumbers
+  Format read = Format::kLines;  // plain lines, or records as the data has them
+  ir::SourceText from;           // an expression over outputs: what is written
+  std::string field;             // whose vocabulary turns numbers into text; empty for kNumbers
 };
 
 struct LoadedJob {

@@ -191,7 +191,6 @@ class JobChecker {
     spec.name = infer.name();
     spec.at = places.location("name");
     spec.field = infer.field();
-    spec.conll = infer.read() == Job::Data::CONLL;
     spec.from = places.text("from");
     if (spec.name.empty()) problems_.missing(places.at, "infer without a name");
     if (job_.infer_named(spec.name) && !spec.name.empty())
@@ -202,14 +201,29 @@ class JobChecker {
       problems_.missing(places.at, fmt::format("infer '{}' does not say what it writes", spec.name),
                         "from: an output of the graph");
     if (!infer.from().empty()) gather([&] { ir::parse_expression(spec.from); });
-    if (infer.read() != Job::Data::LINES && infer.read() != Job::Data::CONLL)
-      problems_.bad(places.location("read"), "inference reads LINES or CONLL");
-    if (spec.conll && job_.data.format != Format::kConll)
-      problems_.bad(places.location("read"), "only the fields of CONLL data can be read from CONLL");
+    check_read(infer, places, spec);
     check_write(infer, places, spec);
     if (!spec.field.empty() && !job_.data.field(spec.field))
       problems_.unknown(places.location("field"), "field", spec.field, field_names());
     job_.infer.push_back(std::move(spec));
+  }
+
+  void check_read(const Job::Infer& infer, const Places& places, InferSpec& spec) {
+    const Format data = job_.data.format;
+    const auto only = [&](bool fits, const char* which) {
+      if (!fits)
+        problems_.bad(places.location("read"), fmt::format("only the fields of {} data can be read from {}", which,
+                                                           Job::Data::Format_Name(infer.read())));
+    };
+    switch (infer.read()) {
+      case Job::Data::LINES: return;
+      case Job::Data::CONLL: spec.read = Format::kConll; return only(data == Format::kConll, "CONLL");
+      case Job::Data::TSV:
+        spec.read = Format::kTsv;
+        return only(data == Format::kTsv || data == Format::kParallel, "TSV and PARALLEL");
+      case Job::Data::JSONL: spec.read = Format::kJsonl; return only(data == Format::kJsonl, "JSONL");
+      default: problems_.bad(places.location("read"), "inference reads LINES, CONLL, TSV or JSONL");
+    }
   }
 
   void check_write(const Job::Infer& infer, const Places& places, InferSpec& spec) {
@@ -217,7 +231,7 @@ class JobChecker {
       case Job::Infer::TEXT: spec.write = WriteAs::kText; break;
       case Job::Infer::CONLL:
         spec.write = WriteAs::kConll;
-        if (!spec.conll)
+        if (spec.read != Format::kConll)
           problems_.missing(places.location("write"), "CONLL adds a column to those that are read", "read: CONLL");
         break;
       case Job::Infer::SEGMENTED: {

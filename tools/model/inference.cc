@@ -133,7 +133,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   set_parameters(program, parameters, *variables);
 
   InferenceReader::Options reading;
-  reading.conll = mode != nullptr ? mode->conll : network.job.data.format == Format::kConll;
+  reading.read = mode != nullptr ? mode->read : network.job.data.format;
   reading.rows = options.rows;
   reading.feeds = needed_feeds(program, *network.job.plan);
   InferenceReader reader(network.job.data, *network.job.plan, network.vocabularies, std::move(lines), reading);

@@ -61,6 +61,7 @@ std::string Trainer::data_summary() const {
   const DataSpec& data = network_.job.data;
   std::string text = set_text("train", *train_set_, data) + fmt::format(", {} batches", source_->batches());
   if (source_->unused_steps() > 0) text += fmt::format(", {} steps at its end unused", source_->unused_steps());
+  if (source_->too_long() > 0) text += fmt::format(", {} of one example longer than batch.tokens", source_->too_long());
   if (valid_set_) text += "; " + set_text("valid", *valid_set_, data);
   if (test_set_) text += "; " + set_text("test", *test_set_, data);
   return text;

@@ -1,0 +1,97 @@
+#include "tools/data/number_store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "runtime/status.h"
+
+namespace graphrun {
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{1} << 20;  // numbers that are written at once
+
+std::string temporary_folder() {
+  const char* folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/var/tmp";
+}
+
+// A file that no name leads to; -1 where there can be none.
+int open_nameless(const std::string& folder) {
+  const int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (file >= 0 || errno == ENOENT || errno == EACCES) return file;
+  std::string name = folder + "/graphrun-data-XXXXXX";  // a file system that has no such files
+  const int named = mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) unlink(name.c_str());
+  return named;
+}
+
+}  // namespace
+
+NumberStore::NumberStore(NumberStore&& other) noexcept
+    : in_memory_(other.in_memory_),
+      tail_(std::move(other.tail_)),
+      written_(std::exchange(other.written_, 0)),
+      file_(std::exchange(other.file_, -1)),
+      folder_(std::move(other.folder_)),
+      mapped_(std::exchange(other.mapped_, nullptr)) {}
+
+NumberStore::~NumberStore() {
+  if (mapped_ != nullptr) munmap(const_cast<std::int32_t*>(mapped_), static_cast<std::size_t>(written_) * sizeof(std::int32_t));
+  if (file_ >= 0) ::close(file_);
+}
+
+void NumberStore::fail(const char* doing, int error) const {
+  throw UserError(ExitCode::kNoRoom, "E0502 unwritable-file",
+                  fmt::format("cannot {} a temporary file of {} bytes in '{}': {}", doing,
+                              static_cast<std::size_t>(size()) * sizeof(std::int32_t), folder_, std::strerror(error)),
+                  {"help: data that is too large for memory goes there; TMPDIR names another folder"});
+}
+
+void NumberStore::append(std::span<const std::int32_t> numbers) {
+  GRAPHRUN_CHECK(mapped_ == nullptr, "NumberStore::append after close");
+  tail_.insert(tail_.end(), numbers.begin(), numbers.end());
+  if (file_ < 0 ? static_cast<std::int64_t>(tail_.size()) > in_memory_ : tail_.size() >= kPiece) write_out();
+}
+
+void NumberStore::write_out() {
+  if (file_ < 0) {
+    folder_ = temporary_folder();
+    file_ = open_nameless(folder_);
+    if (file_ < 0) fail("open", errno);
+  }
+  const char* bytes = reinterpret_cast<const char*>(tail_.data());
+  const std::size_t count = tail_.size() * sizeof(std::int32_t);
+  for (std::size_t at = 0; at < count;) {
+    const ssize_t n = ::write(file_, bytes + at, count - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("write", errno);
+    at += static_cast<std::size_t>(n);
+  }
+  written_ += static_cast<std::int64_t>(tail_.size());
+  tail_ = {};
+  tail_.reserve(kPiece);
+}
+
+void NumberStore::close() {
+  if (file_ < 0 || mapped_ != nullptr) return tail_.shrink_to_fit();
+  write_out();
+  tail_ = {};
+  void* mapped = mmap(nullptr, static_cast<std::size_t>(written_) * sizeof(std::int32_t), PROT_READ, MAP_SHARED, file_, 0);
+  if (mapped == MAP_FAILED) fail("map", errno);
+  mapped_ = static_cast<const std::int32_t*>(mapped);
+}
+
+std::span<const std::int32_t> NumberStore::read(std::int64_t begin, std::int64_t end) const {
+  const std::int32_t* numbers = file_ < 0 ? tail_.data() : mapped_;
+  GRAPHRUN_CHECK(begin >= 0 && begin <= end && end <= size() && (file_ < 0 || numbers), "NumberStore::read");
+  return {numbers + begin, static_cast<std::size_t>(end - begin)};
+}
+
+}  // namespace graphrun

@@ -1,0 +1,118 @@
+#include "tools/data/units.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/data/json_lines.h"
+#include "tools/data/text.h"
+
+namespace graphrun {
+namespace {
+
+// The places of a word's characters: B, M, …, E, or S.
+void add_places(std::size_t characters, std::vector<std::string>& tags) {
+  if (characters == 1) {
+    tags.emplace_back("S");
+    return;
+  }
+  tags.emplace_back("B");
+  tags.insert(tags.end(), characters - 2, "M");
+  tags.emplace_back("E");
+}
+
+std::vector<std::string> split_text(const std::string& text, Split split, bool keep_spaces) {
+  return split == Split::kSpace ? words_of(text) : characters_of(text, keep_spaces);
+}
+
+// The units one sequence axis deeper. `depth`: theirs so far, 0 or 1.
+Units split_units(Units units, int depth, Split split, bool keep_spaces) {
+  Units deeper;
+  for (const std::string& text : units.symbols) {
+    std::vector<std::string> parts = split_text(text, split, keep_spaces);
+    if (depth == 1) deeper.lengths.push_back(static_cast<std::int32_t>(parts.size()));
+    std::move(parts.begin(), parts.end(), std::back_inserter(deeper.symbols));
+  }
+  return deeper;
+}
+
+// The texts that the field's splits begin from, and how many axes they have.
+Units texts_in(const DataSpec& data, const FieldSpec& field, const Record& record, int& depth) {
+  Units units;
+  depth = 0;
+  switch (data.format) {
+    case Format::kConll:
+      depth = 1;
+      for (const auto& columns : record.columns) units.symbols.push_back(columns[static_cast<std::size_t>(field.column)]);
+      return units;
+    case Format::kTsv:
+    case Format::kParallel: units.symbols = {record.columns[0][static_cast<std::size_t>(field.column)]}; return units;
+    case Format::kJsonl: depth = static_cast<int>(lists_of(field)); return texts_of(field, record);
+    case Format::kLines:
+    case Format::kSegmented:
+    case Format::kStream: units.symbols = {record.text()}; return units;
+  }
+  return units;
+}
+
+// What no vocabulary can hold.
+void check_symbols(const DataSpec& data, const FieldSpec& field, const Record& record, const Units& units) {
+  for (const std::string& symbol : units.symbols) {
+    if (symbol.find('\n') != std::string::npos || symbol.find('\0') != std::string::npos)
+      data_error(
+          "E0652 bad-json", record.file(), record.line, 0,
+          fmt::format("field '{}' has an entry with a line end or a NUL in it, which no vocabulary can hold", field.name),
+          {"help: split: SPACE takes line ends for white space"});
+    if (!symbol.empty()) continue;
+    if (data.format == Format::kJsonl)
+      data_error("E0652 bad-json", record.file(), record.line, 0,
+                 fmt::format("the value of '{}' is empty; expected a value", field.key));
+    data_error("E0643 wrong-columns", record.file(field.column), record.line, 0,
+               data.format == Format::kParallel ? std::string("the line is empty; expected a value")
+                                                : fmt::format("column {} is empty; expected a value", field.column));
+  }
+}
+
+}  // namespace
+
+int field_depth(const DataSpec& data, const FieldSpec& field) {
+  if (field.derive == Derive::kBmes) return 1;
+  return static_cast<int>(field.splits.size()) + (data.format == Format::kConll ? 1 : 0);
+}
+
+std::size_t files_side_by_side(const DataSpec& data) {
+  int last = 0;
+  if (data.format == Format::kParallel)
+    for (const FieldSpec& field : data.fields) last = std::max(last, field.column);
+  return static_cast<std::size_t>(last) + 1;
+}
+
+Units units_of(const DataSpec& data, const FieldSpec& field, const Record& record) {
+  Units units;
+  if (field.derive == Derive::kBmes) {
+    each_word(record.text(), [&](std::string_view, std::size_t points) { add_places(points, units.symbols); });
+    return units;
+  }
+  int depth = 0;
+  units = texts_in(data, field, record, depth);
+  const bool keep_spaces = data.format != Format::kSegmented;
+  for (const Split split : field.splits)
+    if (split != Split::kList) units = split_units(std::move(units), depth++, split, keep_spaces);
+  if (data.format == Format::kStream) units.symbols.push_back(data.end_of_line);
+  check_symbols(data, field, record, units);
+  return units;
+}
+
+std::int64_t line_of(const DataSpec& data, const Record& record, const Units& units, std::size_t symbol) {
+  if (data.format != Format::kConll) return record.line;
+  if (units.lengths.empty()) return record.line + static_cast<std::int64_t>(symbol);
+  std::int64_t line = record.line;
+  for (const std::int32_t length : units.lengths) {
+    if (symbol < static_cast<std::size_t>(length)) break;
+    symbol -= static_cast<std::size_t>(length);
+    ++line;
+  }
+  return line;
+}
+
+}  // namespace graphrun

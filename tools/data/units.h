@@ -1,0 +1,26 @@
+// What a field sees of a record: its symbols, by the field's splits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/data/records.h"
+#include "tools/data/spec.h"
+
+namespace graphrun {
+
+// The symbols end to end, and at depth 2 how many of them each step of the first axis has.
+struct Units {
+  std::vector<std::string> symbols;
+  std::vector<std::int32_t> lengths;
+};
+
+// Throws UserError (kBadData) where the record has no such symbols: an empty label (E0643), a value of JSON of another kind
+// (E0652).
+Units units_of(const DataSpec& data, const FieldSpec& field, const Record& record);
+
+// The line of the record's file in which symbol number `symbol` of the field stands.
+std::int64_t line_of(const DataSpec& data, const Record& record, const Units& units, std::size_t symbol);
+
+}  // namespace graphrun

@@ -14,6 +14,7 @@
 #include "tests/documentation/markdown.h"
 #include "tests/runtime/temporary_folder.h"
 #include "tools/commands/commands.h"
+#include "tools/job/job.h"
 
 namespace graphrun::documentation {
 namespace {
@@ -83,6 +84,23 @@ TEST(Documentation, ShowsGraphsThatLoad) {
       }
     }
   EXPECT_GE(graphs, 3);
+}
+
+TEST(Documentation, ShowsJobsThatLoad) {
+  int jobs = 0;
+  for (const auto& [name, page] : pages())
+    for (const Block& block : page.blocks) {
+      if (block.language != "textproto") continue;
+      std::string text;
+      for (const std::string& line : block.lines) text += line + "\n";
+      try {
+        EXPECT_TRUE(parse_job(text, name).warnings.empty()) << name << ":" << block.line;
+        ++jobs;
+      } catch (const UserError& error) {
+        ADD_FAILURE() << name << ":" << block.line << ": " << error.what();
+      }
+    }
+  EXPECT_GE(jobs, 1);
 }
 
 // A path in running text or in a command: what it names is there.

@@ -16,6 +16,7 @@ ExitCode run_train(const Arguments& arguments);
 ExitCode run_infer(const Arguments& arguments);
 ExitCode run_evaluate(const Arguments& arguments);
 ExitCode run_check(const Arguments& arguments);
+ExitCode run_data(const Arguments& arguments);
 ExitCode run_gradcheck(const Arguments& arguments);
 ExitCode run_help(const Arguments& arguments);
 

@@ -1,8 +1,35 @@
 // graphrun train JOB --out DIR
 #include "tools/train/train.h"
+
+#include <algorithm>
+#include <charconv>
+
 #include "tools/commands/command_line.h"
+#include "tools/train/seeds.h"
 
 namespace graphrun {
+namespace {
+
+// "1,2,3": at least one, none twice.
+std::vector<std::uint64_t> parse_seeds(const std::string& text) {
+  std::vector<std::uint64_t> seeds;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    std::uint64_t seed = 0;
+    const auto [stop, error] = std::from_chars(at, end, seed);
+    const bool again = std::find(seeds.begin(), seeds.end(), seed) != seeds.end();
+    if (error != std::errc() || again || (stop != end && *stop != ',')) {
+      throw UsageError("--seeds takes different whole numbers from 0 to 2^64 - 1 with commas between them, found '" + text +
+                       "'");
+    }
+    seeds.push_back(seed);
+    if (stop == end) return seeds;
+    at = stop + 1;
+  }
+}
+
+}  // namespace
 
 ExitCode run_train(const Arguments& arguments) {
   po::options_description group("training", 100);
@@ -10,6 +37,8 @@ ExitCode run_train(const Arguments& arguments) {
                       "the folder for the model; one with a run in it is refused")(
       "resume", "go on with the run in that folder")("seed", po::value<std::string>()->value_name("N"),
                                                      "over the job's train.seed")(
+      "seeds", po::value<std::string>()->value_name("N,N,..."),
+      "a run for each, in DIR/seed-N; a table of all with mean and deviation, also in DIR/seeds.json")(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), "cpu or auto");
   CommandLine line;
   line.usage = "graphrun train JOB --out DIR [option ...]";
@@ -35,7 +64,9 @@ ExitCode run_train(const Arguments& arguments) {
   request.resume = options->count("resume") != 0;
   request.quiet = options->count("quiet") != 0;
   request.device = parse_device(option<std::string>(*options, "device"));
-  return train(request);
+  const std::string seeds = option<std::string>(*options, "seeds");
+  if (!seeds.empty() && options->count("seed") != 0) throw UsageError("--seed and --seeds do not go together");
+  return seeds.empty() ? train(request) : train_seeds(request, parse_seeds(seeds));
 }
 
 }  // namespace graphrun

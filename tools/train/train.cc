@@ -108,7 +108,9 @@ ExitCode train(const TrainRequest& request) {
                 ir::print(graph, {false}));
   }
   record_start(layout, request.command, trainer.step());
-  return trainer.run();
+  const ExitCode ended = trainer.run();
+  if (ended == ExitCode::kDone && request.print_results) write_output("-", results_table(trainer.results()));
+  return ended;
 }
 
 }  // namespace graphrun

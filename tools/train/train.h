@@ -18,6 +18,7 @@ struct TrainRequest {
   std::vector<std::string> command;   // the words that started the program, for the record
   bool resume = false;
   bool quiet = false;
+  bool print_results = true;  // the kept model's reports, on stdout
   Device device = Device::kCpu;
 };
 

@@ -239,20 +239,17 @@ void Trainer::save() {
 // The reports of what the model's folder has now: on the validation set as they were, on the test set.
 bool Trainer::finish() {
   const Parameters best = read_parameters(layout_);
-  std::vector<std::pair<std::string, ReportResults>> rows;
-  if (const std::optional<ReportResults> valid = parse_results(best.reports, "valid")) rows.emplace_back("valid", *valid);
+  if (const std::optional<ReportResults> valid = parse_results(best.reports, "valid")) results_.emplace_back("valid", *valid);
   if (test_set_) {
     Variables parameters;
     for (const auto& [name, tensor] : best.tensors) parameters.set(name, tensor);
     const auto test = evaluator_.evaluate(*test_set_, parameters, [this] { return stopped(); });
     if (!test) return false;
     metrics_->write({{"epoch", state_.best_epoch}, {"test", results_json(*test)}});
-    rows.emplace_back("test", *test);
+    results_.emplace_back("test", *test);
   }
   state_.finished = true;
   save();
-  fmt::print("{}", results_table(rows));
-  std::fflush(stdout);
   return true;
 }
 

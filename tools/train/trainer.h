@@ -33,6 +33,8 @@ class Trainer {
   // Whether there is nothing left to do, and what the model that is kept said.
   bool finished() const { return state_.finished && state_.next.epoch > recipe_.epochs; }
   std::int64_t best_epoch() const { return state_.best_epoch; }
+  // Of the model that is kept, by set, once the run is done.
+  const std::vector<std::pair<std::string, ReportResults>>& results() const { return results_; }
   std::int64_t step() const { return state_.step; }
   std::int64_t epochs_done() const { return state_.next.epoch - 1; }
 
@@ -67,6 +69,7 @@ class Trainer {
   std::optional<BatchSource> source_;
   std::optional<MetricsLog> metrics_;
   TrainState state_;
+  std::vector<std::pair<std::string, ReportResults>> results_;
   StepsSince steps_since_;  // the last checkpoint
   LearningRate rate_;
   Speed speed_;

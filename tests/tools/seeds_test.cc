@@ -1,0 +1,72 @@
+// graphrun train --seeds: runs of several seeds and what they come to.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class Seeds : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write_segmenter();
+  }
+  Ran train(const std::string& seeds, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {
+        "train", "graphs/jobs/segment.pbtxt", "--out", "model", "--quiet", "--set", "train.epochs=1", "--seeds", seeds};
+    words.insert(words.end(), more.begin(), more.end());
+    return graphrun(words);
+  }
+};
+
+TEST_F(Seeds, GiveATableWithMeanAndDeviation) {
+  const Ran two = train("3,8");
+  ASSERT_EQ(two.code, 0) << two.err;
+  EXPECT_THAT(two.out, AllOf(HasSubstr("valid, seed 3"), HasSubstr("test, seed 8"), HasSubstr("valid, mean"),
+                             HasSubstr("test, deviation")));
+  const auto json = nlohmann::json::parse(read("model/seeds.json"));
+  const double a = json["seeds"][0]["test"]["loss"], b = json["seeds"][1]["test"]["loss"];
+  EXPECT_NE(a, b);
+  EXPECT_DOUBLE_EQ(json["mean"]["test"]["loss"].get<double>(), (a + b) / 2);
+  EXPECT_NEAR(json["deviation"]["test"]["loss"].get<double>(), std::abs(a - b) / std::sqrt(2.0), 1e-12);
+
+  // Each is the run that the seed gives alone, and a model.
+  ASSERT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "alone", "--set", "train.epochs=1", "--seed", "8"}).code,
+            0);
+  EXPECT_EQ(read("model/seed-8/metrics.jsonl"), read("alone/metrics.jsonl"));
+  EXPECT_EQ(graphrun({"infer", "model/seed-3"}, "我\n").code, 0);
+
+  // Nothing is overwritten; told to go on, what is finished stays and what is missing is done.
+  EXPECT_THAT(train("3,9").err, HasSubstr("E0520"));
+  EXPECT_FALSE(exists("model/seed-9"));
+  const std::string before = read("model/seed-3/metrics.jsonl");
+  const Ran three = train("3,8,9", {"--resume"});
+  ASSERT_EQ(three.code, 0) << three.err;
+  EXPECT_THAT(three.out, AllOf(HasSubstr("test, seed 3"), HasSubstr("test, seed 9")));
+  EXPECT_EQ(read("model/seed-3/metrics.jsonl"), before);
+}
+
+TEST_F(Seeds, OneThatDivergesDoesNotEndTheOthers) {
+  const Ran ran = train("1,2", {"--set", "train.clip.global_norm=0", "--set", "train.optimizer.sgd.learning_rate=1e30"});
+  EXPECT_EQ(ran.code, 6);
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("seed 1: diverged"), HasSubstr("seed 2: diverged")));
+  EXPECT_THAT(ran.err, HasSubstr("E0670"));
+}
+
+TEST_F(Seeds, AreNumbersWithCommas) {
+  for (const char* wrong : {"1,", "a", "1;2", "-1", "2,2", "18446744073709551616"}) {
+    const Ran ran = train(wrong);
+    EXPECT_EQ(ran.code, 2) << wrong;
+    EXPECT_THAT(ran.err, HasSubstr("--seeds takes"));
+  }
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "runtime/safetensors.h"
+#include "runtime/threads.h"
 #include "tests/tools/program_fixture.h"
 
 namespace graphrun {
@@ -167,6 +168,20 @@ TEST_F(TrainSegmenter, TheLongestBatchFailsBeforeTheFirstStepOrNever) {
   EXPECT_THAT(ran.err, HasSubstr("batch = 8"));
   EXPECT_THAT(ran.err, Not(HasSubstr("epoch 1/8")));
   EXPECT_FALSE(exists("model"));
+}
+
+TEST_F(TrainSegmenter, TheNumberOfThreadsChangesNoBit) {
+  if (core_count() < 2) GTEST_SKIP() << "one core";
+  for (const std::string threads : {"1", "2"}) {
+    const Ran ran = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model" + threads, "--threads", threads, "--set",
+                              "train.epochs=2", "--set", "hidden=100", "--set", "cell=cells/lstm.pbtxt"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+  }
+  EXPECT_EQ(read("model1/metrics.jsonl"), read("model2/metrics.jsonl"));
+  for (const char* part : {"parameters.safetensors", "slots.safetensors"}) {
+    EXPECT_EQ(read(std::string("model1/checkpoints/step-000010/") + part),
+              read(std::string("model2/checkpoints/step-000010/") + part));
+  }
 }
 
 TEST_F(TrainSegmenter, ADamagedModelIsRefused) {

@@ -19,13 +19,20 @@
 namespace graphrun {
 namespace {
 
+const std::string kUnread = "E0248 unread-graph";
+
 bool has_errors(const std::vector<Diagnostic>& diagnostics) {
   return std::any_of(diagnostics.begin(), diagnostics.end(),
                      [](const Diagnostic& d) { return d.severity == Severity::kError; });
 }
 
-// One mistake may be found when a file is read and again when it is expanded.
-std::vector<Diagnostic> without_repetition(const std::vector<Diagnostic>& diagnostics) {
+// One mistake may be found when a file is read and again when it is expanded; that a graph was not had follows from why.
+std::vector<Diagnostic> without_repetition(std::vector<Diagnostic> diagnostics) {
+  std::set<std::string> causes;
+  for (const Diagnostic& d : diagnostics) {
+    if (d.severity == Severity::kError && d.code != kUnread) causes.insert(d.at.str());
+  }
+  std::erase_if(diagnostics, [&](const Diagnostic& d) { return d.code == kUnread && causes.count(d.at.str()) != 0; });
   std::vector<Diagnostic> out;
   std::set<std::string> seen;
   for (const Diagnostic& d : diagnostics) {
@@ -61,14 +68,15 @@ class Stages {
 ir::Graph expand_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings, std::vector<SourceFile>* files) {
   std::vector<Diagnostic> diagnostics;
   frontend::Library library(frontend::find_graphs_root(request.path, request.graphs_root), diagnostics);
-  const frontend::Definition* root = request.from_graphs ? library.load(request.path, {}) : library.load_file(request.path);
+  const frontend::Definition* root =
+      request.from_graphs ? library.load(request.path, request.at) : library.load_file(request.path);
   ir::Graph graph;
-  // Beyond syntax, everything is looked for before anything is told.
-  const auto syntax = [](const Diagnostic& d) { return d.code.rfind("E01", 0) == 0; };
-  if (root && std::none_of(diagnostics.begin(), diagnostics.end(), syntax)) {
+  // Beyond syntax, and imports that never end, everything is looked for before anything is told.
+  const auto stops = [](const Diagnostic& d) { return d.code.rfind("E01", 0) == 0 || d.code.rfind("E0218", 0) == 0; };
+  if (root && std::none_of(diagnostics.begin(), diagnostics.end(), stops)) {
     graph = frontend::expand(library, *root, request, diagnostics);
   }
-  diagnostics = without_repetition(diagnostics);
+  diagnostics = without_repetition(std::move(diagnostics));
   if (has_errors(diagnostics)) throw UserError(ExitCode::kInvalidGraph, std::move(diagnostics));
   if (warnings) *warnings = std::move(diagnostics);
   if (files) *files = library.files();

@@ -14,6 +14,7 @@ namespace graphrun {
 // What `graph` in a job or on a command line stands for: a file and the values of its args.
 struct GraphRequest {
   std::string path;          // a file: as named on the command line, or by a job, from the folder graphs
+  Location at;               // where it is named; unknown: on the command line
   bool from_graphs = false;  // path starts at the folder graphs (jobs, imports); else it is a file as it stands
   std::string graphs_root;   // the folder graphs; empty: the nearest above `path`, then the installed one
   // "name = expression" bindings for args, imports and sizes, each with where it was written (a job's file, or unknown).

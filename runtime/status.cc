@@ -61,6 +61,7 @@ std::optional<std::string> read_line(const std::string& path, int line) {
     if (!std::getline(*file, text)) return std::nullopt;
     const bool compressed = i == 0 && text.rfind("\x1F\x8B", 0) == 0;  // gzip's first bytes
     if (compressed) return std::nullopt;
+    if (i == 0 && text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // no reader counts it
   }
   if (!text.empty() && text.back() == '\r') text.pop_back();
   if (text.size() > kLongestLine) return std::nullopt;
@@ -147,6 +148,8 @@ Style style(bool color) {
 }
 
 // The line and under it a caret with a tilde for each further column: "  12 | let: …\n     |      ^~~~\n".
+constexpr int kMostCalls = 12;  // that led to a place
+
 std::string render_source(const Location& at, const Style& s) {
   const std::optional<std::string> text = read_line(*at.file, at.line);
   if (!text) return "";
@@ -242,9 +245,11 @@ std::string render(const Diagnostic& diagnostic, bool color) {
   if (!diagnostic.code.empty()) text += "[" + diagnostic.code + "]";
   text += ":" + std::string(s.off) + " " + diagnostic.text + "\n";
   if (diagnostic.at.known()) text += render_source(diagnostic.at, s);
+  int calls = 0;
   for (const Location* via = diagnostic.at.via; via != nullptr; via = via->via) {
-    if (via->known()) text += "  from " + via->str() + "\n";
+    if (via->known() && ++calls <= kMostCalls) text += "  from " + via->str() + "\n";
   }
+  if (calls > kMostCalls) text += "  from " + std::to_string(calls - kMostCalls) + " more\n";
   for (const std::string& note : diagnostic.notes) text += "  " + note + "\n";
   text.pop_back();
   return text;

@@ -69,6 +69,7 @@ class Expander {
         } catch (const UserError& error) {
           Failure failure;
           for (const Diagnostic& d : error.diagnostics()) failure.why.push_back(std::make_shared<const Diagnostic>(d));
+          if (root_.has_arg(b.name)) setup.args[b.name] = [failure]() -> Meaning { throw failure; };  // given, if wrong
           throw failure;
         }
         if (root_.has_arg(b.name)) {
@@ -104,7 +105,7 @@ class Expander {
       setup.args[name] = [this, e]() -> Meaning {
         auto g = std::make_shared<GraphValue>();
         g->definition = expansion_.library.load_file(e.text);
-        if (!g->definition) fail("E0221 no-file", e.at, "graph '" + e.text + "' could not be read");
+        if (!g->definition) fail("E0248 unread-graph", e.at, "graph '" + e.text + "' could not be read");
         g->at = e.at;
         std::vector<ir::Binding> args;
         for (const auto& [key, v] : e.keywords) args.push_back({key, true, v.at, v});

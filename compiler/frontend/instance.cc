@@ -120,7 +120,7 @@ std::shared_ptr<const GraphValue> Instance::graph_value(const Expression& e, std
   if (e.kind == Expression::Kind::kGraph) {
     auto g = std::make_shared<GraphValue>();
     g->definition = expansion_.library.load(e.text, at(e.at));
-    if (!g->definition) fail("E0221 no-file", at(e.at), "graph '" + e.text + "' could not be read");
+    if (!g->definition) fail("E0248 unread-graph", at(e.at), "graph '" + e.text + "' could not be read");
     g->at = at(e.at);
     base = g;
   } else if ((e.kind == Expression::Kind::kName && e.path.size() == 1) ||
@@ -178,7 +178,7 @@ Dim Instance::size(const Expression& e) {
       fail("E0309 bad-size", at(e.at), "a size must be a whole number, found " + m.describe());
     }
     if (n->value != std::floor(n->value) || n->value < 0 || n->value > 9e15) {
-      fail("E0309 bad-size", at(e.at), "a size must be a whole number of at least 0, found " + m.describe());
+      fail("E0309 bad-size", at(e.at), "a size must be a whole number from 0 to 9 * 10^15, found " + m.describe());
     }
     return Dim(static_cast<std::int64_t>(n->value));
   }

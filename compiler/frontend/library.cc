@@ -31,7 +31,7 @@ void imports_of(const Definition& d, std::vector<const ir::Expression*>& out) {
 void drop_unread(std::vector<Diagnostic>& diagnostics, std::size_t from) {
   const auto begin = diagnostics.begin() + static_cast<std::ptrdiff_t>(from);
   const auto unread = [](const Diagnostic& d) { return d.code.rfind("E0208", 0) == 0; };
-  const auto mistake = [&](const Diagnostic& d) { return d.severity == Severity::kError && !unread(d); };
+  const auto mistake = [&](const Diagnostic& d) { return d.severity == Severity::kError; };
   if (std::any_of(begin, diagnostics.end(), mistake)) {
     diagnostics.erase(std::remove_if(begin, diagnostics.end(), unread), diagnostics.end());
   }

@@ -269,12 +269,11 @@ class Checker {
   void unread() {
     for (const InputDef& i : d_.inputs) {
       if (!used_.count(i.name)) {
-        error("E0208 never-read", i.at, "no expression reads the input '" + i.name + "'", "remove it, or read it");
+        warning("E0208 never-read", i.at, "no expression reads the input '" + i.name + "'");
       }
     }
     for (const ParameterDef& p : d_.parameters) {
-      if (!used_.count(p.name))
-        error("E0208 never-read", p.at, "no expression reads the parameter '" + p.name + "'", "remove it, or read it");
+      if (!used_.count(p.name)) warning("E0208 never-read", p.at, "no expression reads the parameter '" + p.name + "'");
     }
     for (const ir::Equation& e : d_.equations) {
       bool any = false;

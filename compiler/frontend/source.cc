@@ -325,6 +325,7 @@ std::string read_source(const std::string& path) {
     if (text.size() > kLargestSource) fail("larger than " + std::to_string(kLargestSource) + " bytes: no model file");
   }
   if (in.bad()) fail("is no readable file");
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // the byte order mark that some editors write
   return text;
 }
 

@@ -13,6 +13,8 @@ constexpr std::size_t kLongest = 4000;  // tokens of one expression: a chain of 
 bool word_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
+constexpr double kLargestWhole = 9e15;  // every whole number up to it is one in a double
+
 struct Token {
   enum class Kind { kNumber, kWord, kName, kGraph, kSymbol, kEnd } kind = Kind::kEnd;
   std::string text;
@@ -85,8 +87,9 @@ class Lexer {
     }
     t.text = s_.substr(begin, i_ - begin);
     const auto [end, error] = std::from_chars(s_.data() + begin, s_.data() + i_, t.number);
-    if (error != std::errc() || end != s_.data() + i_ || (t.integral && t.number > 9e15)) {
-      fail(source_, begin, i_ - begin, "E0103 bad-number", "'" + t.text + "' is no number that fits");
+    if (error != std::errc() || end != s_.data() + i_ || (t.integral && t.number > kLargestWhole)) {
+      fail(source_, begin, i_ - begin, "E0103 bad-number",
+           "'" + t.text + "' is no number that fits; whole numbers go up to 9 * 10^15");
     }
     if (i_ < s_.size() && word_start(s_[i_])) {
       fail(source_, begin, i_ - begin + 1, "E0103 bad-number",

@@ -32,24 +32,24 @@ std::string describe(const Operand& o) {
 Attribute to_attribute(const OpSchema& op, const AttributeSpec& spec, const Operand& o) {
   const Number* n = std::get_if<Number>(&o);
   const Dim* d = std::get_if<Dim>(&o);
-  const bool fixed = d && d->is_constant();
+  const bool fixed = d && d->is_constant(), is_number = n && n->kind != Number::Kind::kBool;
   switch (spec.kind) {
     case AttributeKind::kBool:
       if (n && (n->kind == Number::Kind::kBool || n->value == 0 || n->value == 1)) return n->value != 0;
       wrong_attribute(op, spec, "true or false", o);
     case AttributeKind::kInt:
-      if (n && whole(n->value)) return static_cast<std::int64_t>(n->value);
+      if (is_number && whole(n->value)) return static_cast<std::int64_t>(n->value);
       if (fixed) return d->constant();
       wrong_attribute(op, spec, "a whole number", o);
     case AttributeKind::kFloat:
-      if (n) return n->value;
+      if (is_number) return n->value;
       if (fixed) return static_cast<double>(d->constant());
       wrong_attribute(op, spec, "a number known at compile time", o);
     case AttributeKind::kString:
       if (const std::string* s = std::get_if<std::string>(&o)) return *s;
       wrong_attribute(op, spec, "a word in quotes", o);
     case AttributeKind::kDim:
-      if (n && whole(n->value)) return Dim(static_cast<std::int64_t>(n->value));
+      if (is_number && whole(n->value)) return Dim(static_cast<std::int64_t>(n->value));
       if (d) return *d;
       wrong_attribute(op, spec, "a size: a whole number or an expression of sizes", o);
     case AttributeKind::kShape:
@@ -57,7 +57,7 @@ Attribute to_attribute(const OpSchema& op, const AttributeSpec& spec, const Oper
       wrong_attribute(op, spec, "a list of sizes, such as [time, batch, 300]", o);
     case AttributeKind::kInts: {
       std::vector<std::int64_t> out;
-      if (n && whole(n->value)) return std::vector<std::int64_t>{static_cast<std::int64_t>(n->value)};
+      if (is_number && whole(n->value)) return std::vector<std::int64_t>{static_cast<std::int64_t>(n->value)};
       if (const auto* v = std::get_if<std::vector<Dim>>(&o)) {
         for (const Dim& x : *v) {
           if (!x.is_constant()) wrong_attribute(op, spec, "a list of whole numbers", o);

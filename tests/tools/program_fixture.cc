@@ -14,10 +14,14 @@
 namespace graphrun {
 namespace fs = std::filesystem;
 
-void ProgramTest::SetUp() {
+void ProgramTest::make_root() {
   std::string name = (fs::temp_directory_path() / "graphrun-test-XXXXXX").string();
   ASSERT_NE(mkdtemp(name.data()), nullptr);
   root_ = name;
+}
+
+void ProgramTest::SetUp() {
+  make_root();
   fs::copy(fs::path(GRAPHRUN_SOURCE_DIR) / "graphs", root_ / "graphs", fs::copy_options::recursive);
 }
 
@@ -55,7 +59,7 @@ Ran ProgramTest::run(const std::string& name, const std::vector<std::string>& ar
                      int kill_after, int signal) const {
   const fs::path in = root_ / "stdin", out = root_ / "stdout", err = root_ / "stderr";
   std::ofstream(in, std::ios::binary) << input;
-  const std::string program = std::string(GRAPHRUN_BINARY_DIR) + "/" + name;
+  const std::string program = name.starts_with("/") ? name : std::string(GRAPHRUN_BINARY_DIR) + "/" + name;
   std::vector<char*> words = {const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);

@@ -16,8 +16,10 @@ struct Ran {
 
 class ProgramTest : public testing::Test {
  protected:
-  void SetUp() override;
+  void SetUp() override;  // with the shipped graphs
   void TearDown() override;
+
+  void make_root();  // the folder alone
 
   std::string path(const std::string& name) const { return (root_ / name).string(); }
   void write(const std::string& name, const std::string& text);
@@ -29,7 +31,7 @@ class ProgramTest : public testing::Test {
   // Runs graphrun in the folder with `input` as stdin. With `kill_after` (ms, 0: never) it gets `signal` then.
   Ran graphrun(const std::vector<std::string>& arguments, const std::string& input = "", int kill_after = 0,
                int signal = 0) const;
-  // Any program of the build, the same way.
+  // Any program of the build, or by its path, the same way.
   Ran run(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = "",
           int kill_after = 0, int signal = 0) const;
 

@@ -65,8 +65,10 @@ TEST(Vocabulary, GivenFileGetsWhatItLacks) {
 TEST(Vocabulary, Mistakes) {
   Scratch scratch;
   const std::string twice = scratch.file("twice", "a\nb\na\n");
-  EXPECT_THAT(message_of([&] { Vocabulary::read(twice, true); }), HasSubstr("has 'a' twice: entries 1 and 3"));
-  EXPECT_THAT(message_of([&] { Vocabulary::read(scratch.file("empty", "a\n\nb\n"), true); }), HasSubstr("entry 2"));
+  EXPECT_THAT(message_of([&] { Vocabulary::read(twice, true); }),
+              HasSubstr(":3:1: error[E0645 bad-vocabulary-entry]: 'a' stands in line 1 already"));
+  EXPECT_THAT(message_of([&] { Vocabulary::read(scratch.file("empty", "a\n\nb\n"), true); }),
+              HasSubstr(":2:1: error[E0645 bad-vocabulary-entry]: an empty line"));
   EXPECT_THAT(message_of([&] { Vocabulary::read(scratch.file("open", "a\n"), false, {}, true); }),
               HasSubstr("no entry '<unk>'"));
 }

@@ -106,7 +106,7 @@ void write_output(const std::string& path, std::string_view text) {
     return;
   }
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    throw UserError(ExitCode::kNoRoom, "E0502 unwritable-file", "cannot write stdout: " + reason());
+    unwritable_file("stdout", "write", errno);
   }
 }
 

@@ -157,6 +157,8 @@ Vocabularies build_vocabularies(const DataSpec& data, const FeedPlan& plan) {
         for (const std::string& symbol : units_of(data, *field, record).symbols) counter.add(symbol);
       }
     });
+  if (!built.empty() && counters.empty() && !data.train.empty())
+    throw UserError(ExitCode::kBadData, "E0649 no-examples", fmt::format("no example in {}", fmt::join(data.train, ", ")));
   for (const FieldSpec* field : built)
     if (owns(*field)) vocabularies.emplace(field->name, counters[field->name].build(rules_of(*field), field->name));
   for (const FieldSpec& field : data.fields)

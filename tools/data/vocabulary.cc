@@ -49,9 +49,27 @@ std::string Vocabulary::text() const {
   return text;
 }
 
+namespace {
+
+// Mistakes of a file of the user's, told at their lines.
+void check_lines(const std::string& path, const std::vector<std::string>& entries) {
+  std::unordered_map<std::string_view, std::size_t> lines;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto line = static_cast<std::int64_t>(i) + 1;
+    if (entries[i].empty()) data_error("E0645 bad-vocabulary-entry", path, line, 0, "an empty line; expected an entry");
+    const auto [known, added] = lines.emplace(entries[i], i + 1);
+    if (!added)
+      data_error("E0645 bad-vocabulary-entry", path, line, 0,
+                 fmt::format("'{}' stands in line {} already", entries[i], known->second));
+  }
+}
+
+}  // namespace
+
 Vocabulary Vocabulary::read(const std::string& path, bool closed, const std::vector<std::string>& special, bool exact) {
   std::vector<std::string> entries = read_lines(path, exact ? LineReader::Mode::kExact : LineReader::Mode::kText);
   if (!exact) {
+    check_lines(path, entries);
     std::vector<std::string> first = special;
     if (!closed) first.emplace_back(kUnknown);
     std::erase_if(first, [&](const std::string& s) { return std::find(entries.begin(), entries.end(), s) != entries.end(); });

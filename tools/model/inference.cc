@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "compiler/compile.h"
 #include "compiler/ir/builder.h"
 #include "runtime/executable.h"
+#include "runtime/file.h"
 #include "tools/data/inference_reader.h"
 #include "tools/infer/writers.h"
 #include "tools/model/evaluator.h"
@@ -99,7 +99,7 @@ void add_written(ir::Graph& graph, const InferSpec& mode, std::vector<Diagnostic
 
 void write_out(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
-  throw UserError(ExitCode::kNoRoom, "E0502 unwritable-file", std::string("cannot write stdout: ") + std::strerror(errno));
+  unwritable_file("stdout", "write", errno);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -93,6 +94,7 @@ void write_model(const ModelLayout& layout, const std::string& job, const std::v
 GraphRequest Network::request(bool training) const {
   GraphRequest request;
   request.path = job.message.graph();
+  request.at = job.places.location("graph");
   request.from_graphs = true;
   request.graphs_root = graphs_root;
   request.bindings = job.arguments(vocabularies);
@@ -155,6 +157,12 @@ void set_parameters(const Program& program, const Parameters& parameters, Variab
     } else {
       variables.set(v.name, it->second.dtype() == v.dtype ? it->second : it->second.converted(v.dtype));
     }
+  }
+  // Parameters of training alone are no mistake, but where others are, they tell what the file belongs to.
+  for (const auto& [name, tensor] : parameters.tensors) {
+    const auto has_name = [&name = name](const VariableSpec& v) { return v.name == name; };
+    if (problems.empty() || std::any_of(program.variables.begin(), program.variables.end(), has_name)) continue;
+    problems.push_back("note: '" + name + "' " + str(tensor.sizes()) + " is surplus");
   }
   if (!problems.empty()) {
     throw UserError(ExitCode::kBadData, "E0662 other-parameters", parameters.file + ": does not fit the graph",

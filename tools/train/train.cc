@@ -11,6 +11,7 @@
 #include "tools/model/evaluator.h"
 #include "tools/model/inference.h"
 #include "tools/model/model_folder.h"
+#include "tools/model/network_check.h"
 #include "tools/train/progress.h"
 #include "tools/train/recipe.h"
 #include "tools/train/run_folder.h"
@@ -87,6 +88,7 @@ ExitCode train(const TrainRequest& request) {
   std::vector<Diagnostic> of_graph;
   const ir::Graph graph = load_graph(network.request(true), &of_graph, &files);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
+  check_network(graph, network.job);
   Stepper stepper(graph, recipe, *network.job.plan, request.device, warnings);
   const ir::Graph inference = load_graph(network.request(false));
   check_infer(inference, network.job);

@@ -8,6 +8,7 @@
 #include "tools/model/evaluator.h"
 #include "tools/model/inference.h"
 #include "tools/model/model_folder.h"
+#include "tools/model/network_check.h"
 #include "tools/train/stepper.h"
 
 namespace graphrun {
@@ -96,6 +97,7 @@ std::string validate_network(LoadedJob job, std::vector<Diagnostic>& warnings) {
   const ir::Graph graph = load_graph(network.request(true), &of_graph);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
   const ir::Graph inference = load_graph(network.request(false));
+  check_network(graph, network.job);
   check_infer(inference, network.job);
   const Evaluator evaluator(inference, network.job.data, *network.job.plan, *network.report);
   if (trains) const Stepper stepper(graph, make_recipe(network.job), *network.job.plan, Device::kCpu, warnings);
@@ -117,9 +119,9 @@ std::string validate_job(const std::string& path, const std::vector<std::string>
     summary = validate_network(std::move(job), warnings);
   } catch (const UserError& error) {
     if (unreadable.empty()) throw;
-    // A training file among them is found missing once more.
-    const std::string& code = error.diagnostics().front().code;
-    if (code != unreadable.front().code) {
+    // A training file among them is found missing once more, as what is read line by line.
+    const bool again = error.diagnostics().front().code.starts_with("E0540");
+    if (!again) {
       std::vector<Diagnostic> all = error.diagnostics();
       all.insert(all.end(), unreadable.begin(), unreadable.end());
       throw UserError(error.exit_code(), std::move(all));

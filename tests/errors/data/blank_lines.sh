@@ -1,0 +1,3 @@
+# Lines, but no example.
+printf '\n\n \n' > train.conll
+graphrun check tags.pbtxt

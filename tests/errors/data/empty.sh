@@ -1,0 +1,3 @@
+# Nothing to train on.
+: > train.conll
+graphrun check tags.pbtxt

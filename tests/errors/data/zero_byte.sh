@@ -1,0 +1,3 @@
+# A byte that no text has.
+printf 'the\tD\nca\000t\tN\n' > train.conll
+graphrun check tags.pbtxt

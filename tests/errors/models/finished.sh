@@ -1,0 +1,3 @@
+# Going on with what is finished.
+graphrun train tags.pbtxt --out model --quiet > /dev/null
+graphrun train tags.pbtxt --out model --resume

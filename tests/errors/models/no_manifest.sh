@@ -1,0 +1,3 @@
+# A folder that is something else.
+mkdir model
+graphrun evaluate model

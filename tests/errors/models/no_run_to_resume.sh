@@ -1,0 +1,2 @@
+# Nothing to go on with.
+graphrun train tags.pbtxt --out model --resume

@@ -1,0 +1,3 @@
+# Nothing to read from.
+graphrun train tags.pbtxt --out model --quiet > /dev/null
+graphrun infer model <&-

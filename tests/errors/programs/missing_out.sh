@@ -1,0 +1,2 @@
+# No folder for the model.
+graphrun train tags.pbtxt

@@ -1,0 +1,2 @@
+# A command that does not exist.
+graphrun trian tags.pbtxt

@@ -1,0 +1,2 @@
+# A device that is not there.
+graphrun train tags.pbtxt --out model --device cuda

@@ -1,0 +1,2 @@
+# Options are not guessed.
+graphrun train tags.pbtxt --ou model

@@ -1,0 +1,91 @@
+// Mistakes in jobs, data, models and on the command line, and what the program says to each, word for word.
+//
+//   tests/errors/jobs/NAME.pbtxt   a job: `graphrun check` says NAME.txt, and `graphrun train` ends the same way with nothing
+//   begun tests/errors/FOLDER/NAME.sh    commands, run by `sh` in a copy of tests/errors/shared, whose stderr is NAME.txt
+//
+// The last line of NAME.txt is the exit code. GRAPHRUN_UPDATE=1 in the environment writes them anew, to be read before they are
+// committed.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/runtime/temporary_folder.h"
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFolder = fs::path(GRAPHRUN_SOURCE_DIR) / "tests/errors";
+
+// "data/empty.sh" for every one of an extension in the folders below.
+std::vector<std::string> cases(const std::string& extension) {
+  std::vector<std::string> names;
+  for (const auto& folder : fs::directory_iterator(kFolder)) {
+    if (!folder.is_directory() || folder.path().filename() == "shared") continue;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.path().extension() == extension) names.push_back(fs::relative(entry.path(), kFolder).string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name = fs::path(info.param).replace_extension().string();
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
+class Mistakes : public ProgramTest, public testing::WithParamInterface<std::string> {
+ protected:
+  void SetUp() override {
+    make_root();
+    fs::copy(kFolder / "shared", root_, fs::copy_options::recursive);
+  }
+
+  // What stands on stderr and the exit code against NAME.txt.
+  void expect_said(const Ran& ran) const {
+    std::string said = ran.err;
+    for (const std::string& part : {path(""), std::string(GRAPHRUN_SOURCE_DIR) + "/"}) {
+      for (std::size_t at; (at = said.find(part)) != std::string::npos;) said.erase(at, part.size());
+    }
+    if (!said.empty() && said.back() != '\n') said += '\n';
+    said += "exit " + std::to_string(ran.code) + "\n";
+    const std::string expected = (kFolder / fs::path(GetParam()).replace_extension(".txt")).string();
+    if (std::getenv("GRAPHRUN_UPDATE")) put_bytes(expected, said);
+    EXPECT_EQ(said, get_bytes(expected));
+  }
+};
+
+class MistakeOfJob : public Mistakes {};
+
+TEST_P(MistakeOfJob, IsToldBeforeAnythingBegins) {
+  const std::string name = fs::path(GetParam()).filename().string();
+  fs::copy(kFolder / GetParam(), root_ / name);
+  const Ran checked = graphrun({"check", name});
+  expect_said(checked);
+  if (checked.code == 0) return;  // suspicious alone
+  EXPECT_EQ(checked.code, 3);
+  EXPECT_EQ(graphrun({"train", name, "--out", "model"}).code, checked.code);
+  EXPECT_FALSE(exists("model"));
+}
+
+class MistakeOfUse : public Mistakes {};
+
+TEST_P(MistakeOfUse, GetsItsMessage) {
+  const std::string path_before = std::getenv("PATH");
+  setenv("PATH", (GRAPHRUN_BINARY_DIR ":" + path_before).c_str(), 1);
+  const Ran ran = run("/bin/sh", {"-e", (kFolder / GetParam()).string()});
+  setenv("PATH", path_before.c_str(), 1);
+  expect_said(ran);
+}
+
+INSTANTIATE_TEST_SUITE_P(Errors, MistakeOfJob, testing::ValuesIn(cases(".pbtxt")), test_name);
+INSTANTIATE_TEST_SUITE_P(Errors, MistakeOfUse, testing::ValuesIn(cases(".sh")), test_name);
+
+}  // namespace
+}  // namespace graphrun

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -223,10 +224,11 @@ TEST(Report, SegmentationAsTheReferenceCountsIt) {
   const Segmented gold = segmented("segmented_gold.txt"), predicted = segmented("segmented_predicted.txt");
   const auto want = expected().at("segmented");
   Matches by_diff, by_place;
+  const auto count = [](const std::vector<bool>& words) { return std::count(words.begin(), words.end(), true); };
   for (std::size_t i = 0; i < gold.places.size(); ++i) {
     const auto a = word_ends(gold.places[i]), b = word_ends(predicted.places[i]);
-    by_diff.correct += common_words(a, b, gold.characters[i]);
-    by_place.correct += common_words(a, b, {});
+    by_diff.correct += count(common_words(a, b, gold.characters[i]));
+    by_place.correct += count(common_words(a, b, {}));
     by_diff.gold += static_cast<std::int64_t>(a.size());
     by_diff.predicted += static_cast<std::int64_t>(b.size());
   }
@@ -252,6 +254,60 @@ TEST(Report, SegmentationReport) {
   EXPECT_DOUBLE_EQ(report.result("d.recall"), 0.5);
 }
 
+TEST(Report, WordsThatTheListLacks) {
+  const Vocabulary places({"E", "B", "S", "M"}, true, "tags"), words({"<unk>", "a", "b"}, false, "words");
+  const auto bind = [&](Report& report) {
+    report.bind([&](const std::string& feed) { return feed == "tags" ? &places : feed == "lexicon" ? &words : nullptr; });
+  };
+  const std::string text = "f1 = segmentation(tags, path, lengths=lengths, known=lexicon)";
+  Report report = make_report(text);
+  bind(report);
+  EXPECT_THAT(report.result_names(),
+              ElementsAre("f1", "f1.precision", "f1.recall", "f1.oov_rate", "f1.oov_recall", "f1.iv_recall"));
+  // Two rows: SSBE against SSSS, of which the first and the last word are unknown; S against S, known.
+  report.add(values({{"tags", Tensor::of<int>({4, 2}, {2, 2, 2, 0, 1, 0, 0, 0})},
+                     {"path", Tensor::of<int>({4, 2}, {2, 2, 2, 0, 2, 0, 2, 0})},
+                     {"lexicon", Tensor::of<int>({3, 2}, {0, 1, 2, 0, 0, 0})},
+                     {"lengths", Tensor::of<int>({2}, {4, 1})}},
+                    2));
+  EXPECT_DOUBLE_EQ(report.result("f1.recall"), 0.75);
+  EXPECT_DOUBLE_EQ(report.result("f1.oov_rate"), 0.5);
+  EXPECT_DOUBLE_EQ(report.result("f1.oov_recall"), 0.5);
+  EXPECT_DOUBLE_EQ(report.result("f1.iv_recall"), 1.0);
+  Report again = make_report(text);
+  bind(again);
+  again.restore(report.state());
+  EXPECT_EQ(again.results(), report.results());
+  EXPECT_THAT(message_of([&] {
+                Report wrong = make_report("f1 = segmentation(tags, path, lengths=lengths, known=tags)");
+                bind(wrong);
+              }),
+              HasSubstr("is closed: it would hold every word"));
+}
+
+TEST(Report, UnknownCharactersAreEqualOnlyAtTheirPlace) {
+  // ?|?? against ??|?: by number the last gold word would be the first predicted one.
+  EXPECT_THAT(common_words({1, 3}, {2, 3}, std::vector<std::int32_t>{7, 7, 7}, -1), ElementsAre(false, true));
+  EXPECT_THAT(common_words({1, 3}, {2, 3}, std::vector<std::int32_t>{7, 7, 7}, 7), ElementsAre(false, false));
+  EXPECT_THAT(common_words({1, 2, 3}, {1, 3}, std::vector<std::int32_t>{7, 7, 7}, 7), ElementsAre(true, false, false));
+}
+
+TEST(Report, AccuracyByClass) {
+  const Vocabulary labels({"yes", "no"}, true, "label");
+  Report report = make_report("a = accuracy(label, guess)");
+  report.bind([&](const std::string&) { return &labels; });
+  report.add(values({{"label", Tensor::of<int>({4}, {0, 0, 0, 1})}, {"guess", Tensor::of<int>({4}, {0, 0, 1, 1})}}, 4));
+  const auto details = report.details();
+  ASSERT_EQ(details.size(), 1u);
+  EXPECT_EQ(table_text(details[0].second[0]),
+            "classes  gold  predicted  correct  precision  recall      f1\n"
+            "yes         3          2        2     1.0000  0.6667  0.8000\n"
+            "no          1          2        1     0.5000  1.0000  0.6667\n");
+  EXPECT_EQ(table_json(details[0].second[1]).dump(),
+            "{\"title\":\"gold (rows) against predicted (columns)\",\"columns\":[\"yes\",\"no\"],\"rows\":{\"yes\":[2.0,1.0],"
+            "\"no\":[0.0,1.0]}}");
+}
+
 TEST(Spans, AnyPlacesCutTheTextIntoWords) {
   EXPECT_THAT(word_ends("BMESBES"), ElementsAre(3, 4, 6, 7));
   EXPECT_THAT(word_ends("MMBB"), ElementsAre(2, 3, 4));
@@ -264,6 +320,9 @@ TEST(Spans, TagsThatAreNone) {
   EXPECT_FALSE(parse_tag("Bxy"));
   EXPECT_FALSE(parse_tag(""));
   EXPECT_EQ(parse_tag("I-A-B")->kind, "A-B");
+  EXPECT_EQ(parse_tag("M-LOC")->place, 'I');
+  EXPECT_EQ(parse_tag("L-LOC")->place, 'E');
+  EXPECT_EQ(parse_tag("U-LOC")->place, 'S');
   const Vocabulary labels({"NOUN"}, true, "tags");
   Report report = make_report("f1 = spans(tags, path, lengths=lengths)");
   EXPECT_THAT(message_of([&] { report.bind([&](const std::string&) { return &labels; }); }),

@@ -11,6 +11,7 @@ ExitCode run_evaluate(const Arguments& arguments) {
   po::options_description group("evaluation", 100);
   group.add_options()("data", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE ..."),
                       "data in the job's format; its test files unless given")("json", "one JSON object instead of a table")(
+      "details", "also figures by class or kind, and what is taken for what")(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), "cpu or auto");
   CommandLine line;
   line.usage = "graphrun evaluate MODEL [--data FILE ...] [option ...]";
@@ -33,11 +34,18 @@ ExitCode run_evaluate(const Arguments& arguments) {
   Variables variables;
   for (const auto& [name, tensor] : parameters.tensors) variables.set(name, tensor);
   const ReportResults results = *evaluator.evaluate(set, variables);
-  if (options->count("json") != 0) {
-    fmt::print("{}\n", results_json(results).dump());
-  } else {
-    fmt::print("{}", results_table({{given ? "data" : "test", results}}));
+  const bool json = options->count("json") != 0, details = options->count("details") != 0;
+  nlohmann::ordered_json object = results_json(results);
+  if (!json) fmt::print("{}", results_table({{given ? "data" : "test", results}}));
+  if (details) {
+    for (const auto& [name, tables] : network.report->details()) {
+      for (const Table& table : tables) {
+        object["details"][name].push_back(table_json(table));
+        if (!json) fmt::print("\n{}: {}", name, table_text(table));
+      }
+    }
   }
+  if (json) fmt::print("{}\n", object.dump());
   return ExitCode::kDone;
 }
 

@@ -11,6 +11,7 @@
 
 #include "runtime/tensor.h"
 #include "tools/data/vocabulary.h"
+#include "tools/report/table.h"
 
 namespace graphrun {
 
@@ -39,6 +40,8 @@ class Measure {
   virtual void add(const BatchValues& values) = 0;
   // Suffixes and numbers: {"", f1}, {".precision", p}, …
   virtual std::vector<std::pair<std::string, double>> results() const = 0;
+  // Figures that are too many for a line.
+  virtual std::vector<Table> details() const { return {}; }
   virtual void clear() = 0;
   // The sums so far, exactly.
   virtual nlohmann::json state() const = 0;

@@ -1,14 +1,23 @@
 // The measures that have names instead of formulas. `gold` is a feed of a field's entries, `predicted` an output of numbers of
 // the same vocabulary, both INT32 [time, batch] with lengths= [batch]; without lengths every element counts.
 //
-//   accuracy(gold, predicted, lengths=lengths)       the share of equal elements; any equal shapes, also [batch]
-//   spans(gold, predicted, lengths=lengths)          F1, .precision and .recall of labelled spans, as conlleval
-//   segmentation(gold, predicted, lengths=lengths)   F1, .precision and .recall of words out of B, M, E, S tags, as SIGHAN's
-//   score;
-//                                                    characters=FEED compares words as it does, by diff, instead of by place
+//   accuracy(gold, predicted, lengths=lengths)       the share of equal elements; any equal shapes, also [batch]. Details,
+//   where
+//                                                    gold has labels: the confusion matrix, and figures by class
+//   spans(gold, predicted, lengths=lengths)          F1, .precision and .recall of labelled spans, as conlleval; details by
+//   kind segmentation(gold, predicted, lengths=lengths)   F1, .precision and .recall of words out of B, M, E, S tags, as
+//   SIGHAN's
+//                                                    score
+//     characters=FEED                                compares words as it does, by diff, instead of by place
+//     known=FEED                                     a feed of the gold words: those that its vocabulary (the training words,
+//     or
+//                                                    a list in a file) lacks give .oov_rate, .oov_recall and .iv_recall
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "compiler/ir/expression.h"
 #include "tools/report/measure.h"
@@ -17,12 +26,14 @@ namespace graphrun {
 
 bool is_named_measure(const ir::Expression& e);
 
+// The vocabulary of a feed by its name; null where it is no feed of a field's entries.
+using VocabularyOf = std::function<const Vocabulary*(const std::string& feed)>;
+
 class NamedMeasure : public Measure {
  public:
-  // The feed whose field's vocabulary bind() wants; empty: none.
-  virtual std::string labels() const { return ""; }
-  // Throws UserError (kInvalidGraph, E0414) where the entries are no tags of the kind that it needs.
-  virtual void bind(const Vocabulary&) {}
+  // Takes the entries of the feeds that it reads. Throws UserError (kInvalidGraph, E0414) where there are none or they are no
+  // tags of the kind that it needs.
+  virtual void bind(const VocabularyOf& vocabulary) = 0;
 };
 
 // Throws UserError (kInvalidGraph, E0414) where the arguments are others.

@@ -57,15 +57,16 @@ void Report::check_names(const std::vector<std::string>& available, std::vector<
   }
 }
 
-void Report::bind(const std::function<const Vocabulary*(const std::string& feed)>& vocabulary) {
-  for (Entry& entry : entries_) {
-    if (!entry.named || entry.named->labels().empty()) continue;
-    const Vocabulary* labels = vocabulary(entry.named->labels());
-    if (!labels)
-      report_error(entry.at, fmt::format("'{}' has no labels: it is no feed of a field's entries", entry.named->labels()),
-                   "the first argument is the gold: a feed");
-    entry.named->bind(*labels);
-  }
+void Report::bind(const VocabularyOf& vocabulary) {
+  for (Entry& entry : entries_)
+    if (entry.named) entry.named->bind(vocabulary);
+}
+
+std::vector<std::pair<std::string, std::vector<Table>>> Report::details() const {
+  std::vector<std::pair<std::string, std::vector<Table>>> all;
+  for (const Entry& entry : entries_)
+    if (auto tables = entry.measure->details(); !tables.empty()) all.emplace_back(entry.name, std::move(tables));
+  return all;
 }
 
 void Report::add(const BatchValues& values) {

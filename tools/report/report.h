@@ -21,13 +21,15 @@ class Report {
   std::vector<NameUse> names() const;
   // Adds an error (E0412) for each name that is neither among `available` nor built in.
   void check_names(const std::vector<std::string>& available, std::vector<Diagnostic>& problems) const;
-  // Hands each named measure the vocabulary of its gold feed's field: `vocabulary` gives it by the feed's name, null for none.
-  // Throws UserError (kInvalidGraph, E0414) where there is none or its entries do not suit.
-  void bind(const std::function<const Vocabulary*(const std::string& feed)>& vocabulary);
+  // Hands each named measure the vocabularies of its feeds' fields. Throws UserError (kInvalidGraph, E0414) where there is none
+  // or its entries do not suit.
+  void bind(const VocabularyOf& vocabulary);
 
   void add(const BatchValues& values);
   // By name in the job's order: "f1", "f1.precision", "f1.recall".
   std::vector<std::pair<std::string, double>> results() const;
+  // By report, in the job's order; those without any left out.
+  std::vector<std::pair<std::string, std::vector<Table>>> details() const;
   // The number of that name; throws InternalError where there is none.
   double result(const std::string& name) const;
   std::vector<std::string> result_names() const;

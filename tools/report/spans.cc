@@ -1,16 +1,18 @@
 #include "tools/report/spans.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace graphrun {
 
 std::optional<Tag> parse_tag(std::string_view text) {
   if (text == "O" || text == ".") return Tag{};
-  constexpr std::string_view kPlaces = "BIES";
-  if (text.empty() || kPlaces.find(text[0]) == std::string_view::npos) return std::nullopt;
-  if (text.size() == 1) return Tag{text[0], ""};
+  constexpr std::string_view kPlaces = "BIESMLU", kMeant = "BIESIES";
+  const std::size_t place = text.empty() ? std::string_view::npos : kPlaces.find(text[0]);
+  if (place == std::string_view::npos) return std::nullopt;
+  if (text.size() == 1) return Tag{kMeant[place], ""};
   if (text[1] != '-') return std::nullopt;
-  return Tag{text[0], std::string(text.substr(2))};
+  return Tag{kMeant[place], std::string(text.substr(2))};
 }
 
 namespace {
@@ -61,46 +63,81 @@ std::vector<std::int64_t> word_ends(std::string_view places) {
 
 namespace {
 
-using Word = std::span<const std::int32_t>;
+struct Word {
+  std::int64_t begin = 0;
+  std::span<const std::int32_t> characters;
+};
 
 std::vector<Word> words_of(const std::vector<std::int64_t>& ends, std::span<const std::int32_t> characters) {
   std::vector<Word> words;
   std::int64_t begin = 0;
   for (const std::int64_t end : ends) {
-    words.push_back(characters.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
+    words.push_back({begin, characters.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))});
     begin = end;
   }
   return words;
 }
 
-bool equal(const Word& a, const Word& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+// A longest common subsequence of two lists of words: which of `gold` are in it.
+class CommonWords {
+ public:
+  CommonWords(std::vector<Word> gold, std::vector<Word> predicted, std::int32_t unknown)
+      : gold_(std::move(gold)), predicted_(std::move(predicted)), unknown_(unknown) {}
 
-std::int64_t longest_common(std::vector<Word> a, std::vector<Word> b) {
-  // Equal beginnings and ends need no table.
-  std::size_t begin = 0, end = 0;
-  const std::size_t most = std::min(a.size(), b.size());
-  while (begin < most && equal(a[begin], b[begin])) ++begin;
-  while (end < most - begin && equal(a[a.size() - 1 - end], b[b.size() - 1 - end])) ++end;
-  std::vector<std::int64_t> last(b.size() - begin - end + 1), row(last.size());
-  for (std::size_t i = begin; i + end < a.size(); ++i) {
-    for (std::size_t j = begin; j + end < b.size(); ++j) {
-      const std::size_t k = j - begin;
-      row[k + 1] = equal(a[i], b[j]) ? last[k] + 1 : std::max(last[k + 1], row[k]);
+  std::vector<bool> find() {
+    std::vector<bool> common(gold_.size());
+    // Equal beginnings and ends need no table.
+    const std::size_t most = std::min(gold_.size(), predicted_.size());
+    while (begin_ < most && equal(begin_, begin_)) common[begin_++] = true;
+    while (end_ < most - begin_ && equal(gold_.size() - 1 - end_, predicted_.size() - 1 - end_))
+      common[gold_.size() - 1 - end_++] = true;
+    fill_table();
+    for (std::size_t i = 0, j = 0; i < rows_ && j < columns_;) {
+      if (equal(begin_ + i, begin_ + j))
+        common[begin_ + i++] = true, ++j;
+      else if (longest(i + 1, j) >= longest(i, j + 1))
+        ++i;
+      else
+        ++j;
     }
-    std::swap(last, row);
+    return common;
   }
-  return static_cast<std::int64_t>(begin + end) + last.back();
-}
+
+ private:
+  bool equal(std::size_t i, std::size_t j) const {
+    const Word &a = gold_[i], &b = predicted_[j];
+    if (!std::equal(a.characters.begin(), a.characters.end(), b.characters.begin(), b.characters.end())) return false;
+    return a.begin == b.begin || std::find(a.characters.begin(), a.characters.end(), unknown_) == a.characters.end();
+  }
+
+  // The longest of what is left of both from here on.
+  std::int32_t& longest(std::size_t i, std::size_t j) { return table_[i * (columns_ + 1) + j]; }
+
+  void fill_table() {
+    rows_ = gold_.size() - begin_ - end_, columns_ = predicted_.size() - begin_ - end_;
+    table_.assign((rows_ + 1) * (columns_ + 1), 0);
+    for (std::size_t i = rows_; i-- > 0;)
+      for (std::size_t j = columns_; j-- > 0;)
+        longest(i, j) =
+            equal(begin_ + i, begin_ + j) ? longest(i + 1, j + 1) + 1 : std::max(longest(i + 1, j), longest(i, j + 1));
+  }
+
+  std::vector<Word> gold_, predicted_;
+  std::int32_t unknown_;
+  std::size_t begin_ = 0, end_ = 0, rows_ = 0, columns_ = 0;
+  std::vector<std::int32_t> table_;
+};
 
 }  // namespace
 
-std::int64_t common_words(const std::vector<std::int64_t>& gold, const std::vector<std::int64_t>& predicted,
-                          std::span<const std::int32_t> characters) {
-  if (!characters.empty()) return longest_common(words_of(gold, characters), words_of(predicted, characters));
-  std::int64_t common = 0, gold_begin = 0, predicted_begin = 0;
+std::vector<bool> common_words(const std::vector<std::int64_t>& gold, const std::vector<std::int64_t>& predicted,
+                               std::span<const std::int32_t> characters, std::int32_t unknown) {
+  if (!characters.empty()) return CommonWords(words_of(gold, characters), words_of(predicted, characters), unknown).find();
+  std::vector<bool> common(gold.size());
+  std::int64_t gold_begin = 0, predicted_begin = 0;
   for (std::size_t i = 0, j = 0; i < gold.size() && j < predicted.size();) {
     if (gold[i] == predicted[j]) {
-      common += gold_begin == predicted_begin;
+      common[i] = gold_begin == predicted_begin;
       gold_begin = gold[i++], predicted_begin = predicted[j++];
     } else if (gold[i] < predicted[j]) {
       gold_begin = gold[i++];

@@ -11,7 +11,8 @@
 
 namespace graphrun {
 
-// A tag of IOB1, IOB2, IOE or BIOES: "B-LOC" is place B, kind LOC; "O" and "." are outside.
+// A tag of IOB1, IOB2, IOE, BIOES or BMES: "B-LOC" is place B, kind LOC; "O" and "." are outside. M is I by another name, L is
+// E and U is S.
 struct Tag {
   char place = 'O';
   std::string kind;
@@ -32,10 +33,11 @@ std::vector<Span> spans_of(const std::vector<const Tag*>& tags);
 // cuts the text into words. The ends of the words.
 std::vector<std::int64_t> word_ends(std::string_view places);
 
-// Equal words of two segmentations of the same text. Without characters: those of equal place. With them, as `score` counts: by
-// the longest common subsequence of the words as strings (it runs diff over them), which now and then finds one more.
-std::int64_t common_words(const std::vector<std::int64_t>& gold, const std::vector<std::int64_t>& predicted,
-                          std::span<const std::int32_t> characters);
+// Which gold words are in the other segmentation of the same text too. Without characters: those of equal place. With them, as
+// `score` counts: by the longest common subsequence of the words as strings (it runs diff over them), which now and then finds
+// one more. Characters of the number `unknown` are equal only at the same place.
+std::vector<bool> common_words(const std::vector<std::int64_t>& gold, const std::vector<std::int64_t>& predicted,
+                               std::span<const std::int32_t> characters, std::int32_t unknown = -1);
 
 // Counts, and what follows from them; 0 where there is nothing to divide by.
 struct Matches {

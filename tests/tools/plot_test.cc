@@ -1,0 +1,81 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/tools/program_fixture.h"
+#include "tests/tools/scratch.h"
+#include "tools/plot/chart.h"
+
+namespace graphrun {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::Pair;
+
+constexpr const char* kMetrics =
+    "{\"step\":100,\"epoch\":1,\"loss\":3.5,\"gradient_norm\":1,\"learning_rate\":0.1}\n"
+    "{\"epoch\":1,\"step\":150,\"loss\":3,\"learning_rate\":0.1,\"valid\":{\"f1\":0.5,\"loss\":null}}\n"
+    "{\"step\":200,\"epoch\":2,\"loss\":2.5,\"gradient_norm\":2,\"learning_rate\":0.1}\n"
+    "{\"epoch\":2,\"step\":300,\"loss\":2,\"learning_rate\":0.1,\"valid\":{\"f1\":0.75,\"loss\":1}}\n"
+    "{\"epoch\":2,\"test\":{\"f1\":0.7}}\n";
+
+TEST(Plot, CurvesOfARun) {
+  const RunCurves run = parse_metrics(kMetrics, "metrics.jsonl");
+  EXPECT_THAT(run.order, ElementsAre("loss", "gradient norm", "learning rate", "valid f1", "valid loss"));
+  EXPECT_THAT(run.curves.at("loss"), ElementsAre(Pair(100, 3.5), Pair(200, 2.5)));
+  EXPECT_THAT(run.curves.at("valid f1"), ElementsAre(Pair(150, 0.5), Pair(300, 0.75)));
+  EXPECT_THAT(run.curves.at("valid loss"), ElementsAre(Pair(300, 1)));
+}
+
+TEST(Plot, AShortRunShowsItsEpochs) {
+  const RunCurves run =
+      parse_metrics("{\"epoch\":1,\"step\":5,\"loss\":3}\n{\"epoch\":2,\"step\":10,\"loss\":2}\n", "metrics.jsonl");
+  EXPECT_THAT(run.curves.at("loss"), ElementsAre(Pair(5, 3), Pair(10, 2)));
+}
+
+TEST(Plot, ALineThatIsNone) {
+  EXPECT_THAT(message_of([] { parse_metrics("{\"step\":1,\"loss\":2}\nhello\n{}\n", "m.jsonl"); }),
+              HasSubstr("m.jsonl:2:1: error[E0690 bad-metrics]"));
+  EXPECT_EQ(parse_metrics("{\"step\":1,\"loss\":2}\n{\"step\":2,\"lo", "m.jsonl").curves.at("loss").size(), 1u);
+}
+
+TEST(Plot, TicksAreRound) {
+  EXPECT_THAT(nice_ticks(0, 10, 5), ElementsAre(0, 2, 4, 6, 8, 10));
+  EXPECT_THAT(nice_ticks(0.1, 0.9, 4), ElementsAre(testing::DoubleEq(0.2), testing::DoubleEq(0.4),
+                                                   testing::DoubleNear(0.6, 1e-12), testing::DoubleEq(0.8)));
+  EXPECT_THAT(nice_ticks(3, 3, 5), ElementsAre(3));
+}
+
+TEST(Plot, SeveralRunsInOnePicture) {
+  RunCurves first = parse_metrics(kMetrics, "a"), second = parse_metrics(kMetrics, "b");
+  first.name = "atr", second.name = "a<b>&c";
+  const std::string svg = draw_runs({first, second});
+  EXPECT_THAT(svg, HasSubstr(">atr</text>"));
+  EXPECT_THAT(svg, HasSubstr(">a&lt;b&gt;&amp;c</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  std::size_t curves = 0, titles = 0;
+  for (std::size_t at = 0; (at = svg.find("<polyline", at)) != std::string::npos; ++at) ++curves;
+  for (std::size_t at = 0; (at = svg.find("class=\"title\"", at)) != std::string::npos; ++at) ++titles;
+  EXPECT_EQ(curves, 10u);
+  EXPECT_EQ(titles, 5u);
+}
+
+class PlotCommand : public ProgramTest {};
+
+TEST_F(PlotCommand, WritesAPicture) {
+  write("one/metrics.jsonl", kMetrics);
+  write("two/metrics.jsonl", kMetrics);
+  write("empty/metrics.jsonl", "");
+  const Ran ran = graphrun({"plot", "one", "two/", "-o", "curves.svg"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(read("curves.svg"), HasSubstr(">two</text>"));
+  EXPECT_THAT(graphrun({"plot", "one"}).out, testing::StartsWith("<svg "));
+  const Ran nothing = graphrun({"plot", "empty"});
+  EXPECT_EQ(nothing.code, 4);
+  EXPECT_THAT(nothing.err, HasSubstr("nothing to draw"));
+  EXPECT_THAT(graphrun({"plot", "none"}).err, HasSubstr("none/metrics.jsonl"));
+}
+
+}  // namespace
+}  // namespace graphrun

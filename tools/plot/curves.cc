@@ -1,0 +1,89 @@
+#include "tools/plot/curves.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runtime/file.h"
+#include "runtime/status.h"
+
+namespace graphrun {
+namespace {
+
+constexpr std::uint64_t kLargestMetrics = std::uint64_t{1} << 30;  // bytes
+const std::string kEpochLoss = "loss of epochs";
+
+std::string title_of(std::string key) {
+  std::replace(key.begin(), key.end(), '_', ' ');
+  return key;
+}
+
+class CurveReader {
+ public:
+  void add(const nlohmann::ordered_json& line) {
+    const double step = line.at("step").get<double>();
+    const bool epoch = !line.contains("gradient_norm");  // a line for a whole epoch
+    for (const auto& [key, value] : line.items()) {
+      if (key == "step" || key == "epoch") continue;
+      if (value.is_object()) {
+        for (const auto& [name, figure] : value.items()) point(title_of(key) + " " + name, step, figure);
+      } else if (key == "loss") {
+        point(epoch ? kEpochLoss : "loss", step, value);
+      } else if (!epoch) {
+        point(title_of(key), step, value);
+      }
+    }
+  }
+  RunCurves finish() {
+    const auto found = run_.curves.find("loss");
+    const bool few = found == run_.curves.end() || found->second.size() < 2;
+    if (const auto epochs = run_.curves.extract(kEpochLoss); few && !epochs.empty()) {
+      if (found == run_.curves.end()) run_.order.insert(run_.order.begin(), "loss");
+      run_.curves["loss"] = epochs.mapped();
+    }
+    std::erase(run_.order, kEpochLoss);
+    return std::move(run_);
+  }
+
+ private:
+  void point(const std::string& curve, double step, const nlohmann::ordered_json& value) {
+    if (!value.is_number()) return;  // what is not finite is null
+    if (run_.curves.count(curve) == 0) run_.order.push_back(curve);
+    run_.curves[curve].emplace_back(step, value.get<double>());
+  }
+  RunCurves run_;
+};
+
+}  // namespace
+
+RunCurves parse_metrics(const std::string& text, const std::string& path) {
+  CurveReader reader;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    const auto json = nlohmann::ordered_json::parse(line, nullptr, false);
+    if (json.is_discarded() && lines.eof()) break;  // a run that is under way has not yet written all of it
+    if (!json.is_object() || (json.contains("step") && !json["step"].is_number())) {
+      Diagnostic d{
+          Severity::kError, "E0690 bad-metrics", {}, "the line is none of a run's metrics: expected a JSON object", {}};
+      d.at = {intern_file(path), number, 1};
+      throw UserError(ExitCode::kBadData, {std::move(d)});
+    }
+    if (json.contains("step")) reader.add(json);
+  }
+  return reader.finish();
+}
+
+RunCurves read_run(const std::string& folder) {
+  const std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
+  const std::string metrics = (path / "metrics.jsonl").string();
+  RunCurves run = parse_metrics(read_file(metrics, kLargestMetrics), metrics);
+  run.name = path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
+  return run;
+}
+
+}  // namespace graphrun

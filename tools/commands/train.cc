@@ -39,6 +39,7 @@ ExitCode run_train(const Arguments& arguments) {
                                                      "over the job's train.seed")(
       "seeds", po::value<std::string>()->value_name("N,N,..."),
       "a run for each, in DIR/seed-N; a table of all with mean and deviation, also in DIR/seeds.json")(
+      "tensorboard", "write metrics as TensorBoard's event files too, in DIR/tensorboard")(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), "cpu or auto");
   CommandLine line;
   line.usage = "graphrun train JOB --out DIR [option ...]";
@@ -62,6 +63,7 @@ ExitCode run_train(const Arguments& arguments) {
   request.command = {"graphrun", "train"};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
   request.resume = options->count("resume") != 0;
+  request.tensorboard = options->count("tensorboard") != 0;
   request.quiet = options->count("quiet") != 0;
   request.device = parse_device(option<std::string>(*options, "device"));
   const std::string seeds = option<std::string>(*options, "seeds");

@@ -9,6 +9,7 @@
 //   graph.txt                the network as one expanded graph, to be read by people
 //   best/step-…              the parameters: the best, or last, as the job keeps them (runtime/checkpoint.h)
 //   checkpoints/step-…       where a run that was stopped goes on
+//   tensorboard/…           event files, where the run writes them
 //   metrics.jsonl            a run's figures
 //   starts.jsonl             by which command, program and machine it was begun and gone on with
 //   run.lock                 held by the process that trains
@@ -27,6 +28,7 @@ struct ModelLayout {
   std::string data() const { return path("data.json"); }
   std::string graphs() const { return path("graphs"); }
   std::string metrics() const { return path("metrics.jsonl"); }
+  std::string events() const { return path("tensorboard"); }
   std::string checkpoints() const { return path("checkpoints"); }
   std::string starts() const { return path("starts.jsonl"); }
   std::string lock() const { return path("run.lock"); }

@@ -34,6 +34,15 @@ MetricsLog::~MetricsLog() {
 
 void MetricsLog::fail(int error) const { unwritable_file(path_, "write", error, fmt::format(" (after {} bytes)", bytes_)); }
 
+void MetricsLog::mirror(const std::string& folder) {
+  events_ = std::make_unique<EventLog>(folder);
+  std::istringstream lines(read_file(path_, static_cast<std::uint64_t>(bytes_)));
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = nlohmann::ordered_json::parse(line, nullptr, false);
+    if (json.is_object()) events_->write(json);
+  }
+}
+
 void MetricsLog::write(const nlohmann::ordered_json& line) {
   const std::string text = line.dump() + "\n";
   for (std::size_t at = 0; at < text.size();) {
@@ -43,6 +52,7 @@ void MetricsLog::write(const nlohmann::ordered_json& line) {
     at += static_cast<std::size_t>(n);
   }
   bytes_ += static_cast<std::int64_t>(text.size());
+  if (events_) events_->write(line);
 }
 
 void MetricsLog::sync() {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "tools/train/event_log.h"
 
 namespace graphrun {
 
@@ -16,6 +19,10 @@ class MetricsLog {
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;
 
+  // From here on what is written goes to an event file in that folder too, with all that the file has already: a run that is
+  // taken up again shows in TensorBoard as one. Throws as write().
+  void mirror(const std::string& folder);
+
   // Throws UserError (kNoRoom): E0502, E0505 where the disk is full.
   void write(const nlohmann::ordered_json& line);
   void sync();  // until it is on the disk
@@ -27,6 +34,7 @@ class MetricsLog {
   std::string path_;
   int file_ = -1;
   std::int64_t bytes_ = 0;
+  std::unique_ptr<EventLog> events_;
 };
 
 }  // namespace graphrun

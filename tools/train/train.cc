@@ -97,6 +97,7 @@ ExitCode train(const TrainRequest& request) {
   if (!warnings.empty()) display.warn(render(warnings, color_on_stderr()));
 
   Trainer trainer(layout, network, recipe, stepper, evaluator, display, signals);
+  if (request.tensorboard) trainer.write_events();
   if (checkpoint) trainer.restore(*checkpoint);
   if (trainer.finished()) {
     display.log(fmt::format("the run in '{}' is finished: {} epoch{} done; the model is that of epoch {}", layout.root,

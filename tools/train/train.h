@@ -19,6 +19,7 @@ struct TrainRequest {
   bool resume = false;
   bool quiet = false;
   bool print_results = true;  // the kept model's reports, on stdout
+  bool tensorboard = false;   // write event files too
   Device device = Device::kCpu;
 };
 

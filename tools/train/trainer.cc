@@ -85,6 +85,7 @@ void Trainer::restore(const std::string& folder) {
 
 ExitCode Trainer::run() {
   metrics_.emplace(layout_.metrics(), state_.metrics_bytes);
+  if (events_) metrics_->mirror(layout_.events());
   state_.model = digest_file(layout_.manifest()).sha256;
   if (steps_since_.checkpoint.empty()) save();
   if (state_.step > 0) display_.log(fmt::format("going on from step {}, epoch {}", state_.step, state_.next.epoch));

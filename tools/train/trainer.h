@@ -39,6 +39,8 @@ class Trainer {
   std::int64_t epochs_done() const { return state_.next.epoch - 1; }
 
   std::string data_summary() const;
+  // Metrics go to TensorBoard's event files in the model's folder too.
+  void write_events() { events_ = true; }
   // Takes the memory of the largest batches of all sets, so that it fails before the first step or not at all. Throws UserError
   // (kNoRoom, E0503).
   void reserve_memory();
@@ -68,6 +70,7 @@ class Trainer {
   std::optional<Dataset> train_set_, valid_set_, test_set_;
   std::optional<BatchSource> source_;
   std::optional<MetricsLog> metrics_;
+  bool events_ = false;
   TrainState state_;
   std::vector<std::pair<std::string, ReportResults>> results_;
   StepsSince steps_since_;  // the last checkpoint

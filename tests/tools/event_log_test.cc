@@ -1,0 +1,77 @@
+#include "tools/train/event_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tests/tools/scratch.h"
+#include "tools/train/events.pb.h"
+#include "tools/train/metrics_log.h"
+
+namespace graphrun {
+namespace {
+
+TEST(EventLog, ChecksumsAreThoseOfTheStandard) {
+  EXPECT_EQ(crc32c("123456789"), 0xE3069283u);
+  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8A9136AAu);  // RFC 3720, B.4
+  EXPECT_EQ(masked_crc32c("123456789"), ((0xE3069283u >> 15) | (0xE3069283u << 17)) + 0xA282EAD8u);
+}
+
+// The events of the one file in the folder, every checksum held against its bytes.
+std::vector<events::Event> read_events(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+  EXPECT_EQ(files.size(), 1u);
+  std::ifstream in(files.at(0), std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  std::vector<events::Event> all;
+  for (std::size_t at = 0; at < bytes.size();) {
+    std::uint64_t length = 0;
+    std::uint32_t of_length = 0, of_data = 0;
+    std::memcpy(&length, bytes.data() + at, 8);
+    std::memcpy(&of_length, bytes.data() + at + 8, 4);
+    EXPECT_EQ(of_length, masked_crc32c(std::string_view(bytes).substr(at, 8)));
+    const std::string data = bytes.substr(at + 12, length);
+    std::memcpy(&of_data, bytes.data() + at + 12 + length, 4);
+    EXPECT_EQ(of_data, masked_crc32c(data));
+    EXPECT_TRUE(all.emplace_back().ParseFromString(data));
+    at += 16 + length;
+  }
+  return all;
+}
+
+std::string text_of(const events::Event& event) {
+  std::string text = std::to_string(event.step()) + ":";
+  for (const auto& value : event.summary().value()) text += " " + value.tag() + "=" + std::to_string(value.simple_value());
+  return text;
+}
+
+TEST(EventLog, MirrorsTheMetricsOfAWholeRun) {
+  Scratch scratch;
+  const std::string metrics = scratch.path("metrics.jsonl"), folder = scratch.path("tensorboard");
+  std::int64_t bytes = 0;
+  {
+    MetricsLog log(metrics, 0);
+    log.mirror(folder);
+    log.write({{"step", 100}, {"epoch", 1}, {"loss", 2.5}, {"gradient_norm", 1.5}, {"learning_rate", 0.5}});
+    bytes = log.bytes();
+    log.write({{"step", 200}, {"epoch", 1}, {"loss", 9}, {"gradient_norm", 9}, {"learning_rate", 9}});  // after a checkpoint
+  }
+  MetricsLog log(metrics, bytes);
+  log.mirror(folder);
+  log.write({{"epoch", 1}, {"step", 150}, {"loss", 2}, {"learning_rate", 0.5}, {"valid", {{"f1", 0.75}, {"loss", nullptr}}}});
+  log.write({{"epoch", 1}, {"test", {{"f1", 0.5}}}});
+  const std::vector<events::Event> all = read_events(folder);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].file_version(), "brain.Event:2");
+  EXPECT_GT(all[0].wall_time(), 1e9);
+  EXPECT_EQ(text_of(all[1]), "100: train/loss=2.500000 train/gradient_norm=1.500000 train/learning_rate=0.500000");
+  EXPECT_EQ(text_of(all[2]), "150: epoch/loss=2.000000 valid/f1=0.750000");
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -15,6 +15,13 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
+std::vector<std::string> available(const ir::Graph& graph, const FeedPlan& plan) {
+  std::vector<std::string> names;
+  for (const ir::Output& output : graph.outputs) names.push_back(output.name);
+  for (const FeedPlan::Feed& feed : plan.feeds()) names.push_back(feed.name);
+  return names;
+}
+
 void clear_states(const Program& program, Variables& variables) {
   for (const VariableSpec& variable : program.variables) {
     if (variable.kind == VariableSpec::Kind::kState) variables.erase(variable.name);
@@ -40,11 +47,8 @@ std::vector<std::string> needed_feeds(const Program& program, const FeedPlan& pl
 
 Evaluator::Evaluator(const ir::Graph& graph, const DataSpec& data, const FeedPlan& plan, Report& report, Device device)
     : data_(data), plan_(plan), report_(report) {
-  std::vector<std::string> available;
-  for (const ir::Output& output : graph.outputs) available.push_back(output.name);
-  for (const FeedPlan::Feed& feed : plan.feeds()) available.push_back(feed.name);
   std::vector<Diagnostic> problems;
-  report.check_names(available, problems);
+  report.check_names(available(graph, plan), problems);
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
 
   CompileOptions options;

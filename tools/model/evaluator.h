@@ -40,6 +40,8 @@ class Evaluator {
   std::unique_ptr<Executable> executable_;
 };
 
+// The names that formulas of reports may say: outputs and feeds.
+std::vector<std::string> available(const ir::Graph& graph, const FeedPlan& plan);
 // Erases the states of a stream: the next run begins with zeros.
 void clear_states(const Program& program, Variables& variables);
 // The feeds of a batch that a program wants. Throws UserError (kInvalidGraph, E0421) naming those that the job does not feed.

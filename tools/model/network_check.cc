@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "tools/job/problems.h"
+#include "tools/model/evaluator.h"
+#include "tools/model/inference.h"
 
 namespace graphrun {
 namespace {
@@ -36,12 +38,20 @@ void check_states(const ir::Graph& graph, const LoadedJob& job, Problems& proble
 
 }  // namespace
 
-void check_network(const ir::Graph& graph, const LoadedJob& job) {
-  if (!job.message.has_train()) return;
+void check_network(const ir::Graph& training, const ir::Graph& inference, const Network& network) {
+  const LoadedJob& job = network.job;
   std::vector<Diagnostic> found;
   Problems problems(found);
-  check_minimized(graph, job, problems);
-  check_states(graph, job, problems);
+  if (job.message.has_train()) {
+    check_minimized(training, job, problems);
+    check_states(training, job, problems);
+  }
+  network.report->check_names(available(inference, *job.plan), found);
+  try {
+    check_infer(inference, job);
+  } catch (const UserError& error) {
+    found.insert(found.end(), error.diagnostics().begin(), error.diagnostics().end());
+  }
   if (!found.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(found));
 }
 

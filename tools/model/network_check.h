@@ -2,12 +2,13 @@
 #pragma once
 
 #include "compiler/ir/graph.h"
-#include "tools/job/job.h"
+#include "tools/model/model_folder.h"
 
 namespace graphrun {
 
-// `graph`: in training. Throws UserError (kInvalidGraph) with all that is wrong: E0401 what is minimized is no output, or no
-// FLOAT scalar; E0426 states that would live from batch to batch of data that is no stream.
-void check_network(const ir::Graph& graph, const LoadedJob& job);
+// The network's graph in training and in inference. Throws UserError (kInvalidGraph) with all that is wrong: E0401 what is
+// minimized is no output, or no FLOAT scalar; E0412 names that reports don't find; E0417 infer blocks (check_infer); E0426
+// states that would live from batch to batch of data that is no stream.
+void check_network(const ir::Graph& training, const ir::Graph& inference, const Network& network);
 
 }  // namespace graphrun

@@ -9,7 +9,6 @@
 #include "runtime/threads.h"
 #include "tools/cli/program.h"
 #include "tools/model/evaluator.h"
-#include "tools/model/inference.h"
 #include "tools/model/model_folder.h"
 #include "tools/model/network_check.h"
 #include "tools/train/progress.h"
@@ -88,10 +87,9 @@ ExitCode train(const TrainRequest& request) {
   std::vector<Diagnostic> of_graph;
   const ir::Graph graph = load_graph(network.request(true), &of_graph, &files);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
-  check_network(graph, network.job);
-  Stepper stepper(graph, recipe, *network.job.plan, request.device, warnings);
   const ir::Graph inference = load_graph(network.request(false));
-  check_infer(inference, network.job);
+  check_network(graph, inference, network);
+  Stepper stepper(graph, recipe, *network.job.plan, request.device, warnings);
   Evaluator evaluator(inference, network.job.data, *network.job.plan, *network.report, request.device);
   const double compile_seconds = seconds_now() - begun;
   if (!warnings.empty()) display.warn(render(warnings, color_on_stderr()));

@@ -6,7 +6,6 @@
 #include "runtime/file.h"
 #include "tools/job/problems.h"
 #include "tools/model/evaluator.h"
-#include "tools/model/inference.h"
 #include "tools/model/model_folder.h"
 #include "tools/model/network_check.h"
 #include "tools/train/stepper.h"
@@ -97,8 +96,7 @@ std::string validate_network(LoadedJob job, std::vector<Diagnostic>& warnings) {
   const ir::Graph graph = load_graph(network.request(true), &of_graph);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
   const ir::Graph inference = load_graph(network.request(false));
-  check_network(graph, network.job);
-  check_infer(inference, network.job);
+  check_network(graph, inference, network);
   const Evaluator evaluator(inference, network.job.data, *network.job.plan, *network.report);
   if (trains) const Stepper stepper(graph, make_recipe(network.job), *network.job.plan, Device::kCpu, warnings);
   std::vector<std::string> vocabularies;

@@ -135,8 +135,11 @@ TEST(Dataset, NothingToRead) {
   data.fields = {make_field("words", 0, {Split::kSpace})};
   data.feeds = make_feeds("words");
   data.train = {scratch.file("a", "\n \n")};
-  const Prepared p(data);
-  EXPECT_THAT(message_of([&] { p.train(); }), HasSubstr("E0649 no-examples"));
+  EXPECT_THAT(message_of([&] { Prepared p(data); }), HasSubstr("E0649 no-examples"));
+  // With a vocabulary of its own it is found when the examples are wanted.
+  data.fields[0].vocabulary_file = scratch.file("words.txt", "a\n");
+  const Prepared given(data);
+  EXPECT_THAT(message_of([&] { given.train(); }), HasSubstr("E0649 no-examples"));
 }
 
 TEST(FeedPlan, JoinsWordsThatGoIntoTheVocabulary) {

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "runtime/safetensors.h"
-#include "runtime/threads.h"
 #include "tests/tools/program_fixture.h"
 
 namespace graphrun {
@@ -171,10 +170,10 @@ TEST_F(TrainSegmenter, TheLongestBatchFailsBeforeTheFirstStepOrNever) {
 }
 
 TEST_F(TrainSegmenter, TheNumberOfThreadsChangesNoBit) {
-  if (core_count() < 2) GTEST_SKIP() << "one core";
-  for (const std::string threads : {"1", "2"}) {
+  for (const std::string threads : {"2", "1"}) {
     const Ran ran = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model" + threads, "--threads", threads, "--set",
                               "train.epochs=2", "--set", "hidden=100", "--set", "cell=cells/lstm.pbtxt"});
+    if (ran.code == 2) GTEST_SKIP() << ran.err;  // one core
     ASSERT_EQ(ran.code, 0) << ran.err;
   }
   EXPECT_EQ(read("model1/metrics.jsonl"), read("model2/metrics.jsonl"));

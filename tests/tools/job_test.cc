@@ -246,7 +246,7 @@ TEST(Job, RulesOfSplits) {
 
 TEST(Job, SharedVocabularies) {
   const std::string shared =
-      changed("derive: BMES vocabulary { closed: true }", "split: CHARACTER vocabulary { share: \"characters\" }") ;
+      changed("derive: BMES vocabulary { closed: true }", "split: CHARACTER vocabulary { share: \"characters\" }");
   const std::vector<std::string> written = {"infer.segment.field=tags"};
   EXPECT_EQ(mistakes(shared, written), "");
   EXPECT_EQ(parse_job(shared, "job.pbtxt", written).data.fields[1].vocabulary.min_count, 1);

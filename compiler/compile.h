@@ -1,8 +1,11 @@
 // The compiler from end to end, for the programs and for anyone who uses the library.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/graph.h"
@@ -29,14 +32,27 @@ struct GraphRequest {
 // What training adds to a graph.
 struct TrainOptions {
   std::string minimize;  // an output, a FLOAT scalar
-  enum class Optimizer { kSgd, kAdam } optimizer = Optimizer::kSgd;
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  double clip_global_norm = 0;  // 0: none
+  // The gradient is divided by this output, a FLOAT or INT32 scalar, or its sum over the batches of one update; empty: by
+  // nothing.
+  std::string per;
+  std::string optimizer = "sgd";                              // its op is sgd_update
+  std::vector<std::pair<std::string, Attribute>> attributes;  // of that op, where they are not its defaults
+  std::set<std::string> undecayed;                            // parameters whose attributes l2 and weight_decay are 0
+  double clip_global_norm = 0;                                // 0: none
+  double moving_average = 0;                                  // the decay of a moving average of each parameter; 0: none
+  // Which part of a step the program does. Where one update sees several batches, the gradients of each are added to slots,
+  // and a second program makes the update of these.
+  enum class Part : std::uint8_t { kWhole, kGradients, kUpdate } part = Part::kWhole;
 };
 // The names of what the training graph is fed and fetched beside the graph's own.
 inline constexpr const char* kLearningRate = "train.learning_rate";  // input, FLOAT []
 inline constexpr const char* kUpdateCount = "train.update";          // input, FLOAT []: 1 for the first update (Adam's t)
+inline constexpr const char* kGoesOn = "train.goes_on";  // input, FLOAT []: 0 begins the sums of gradients, 1 adds to them
 inline constexpr const char* kGradientNorm = "train.gradient_norm";  // output, FLOAT []: before clipping
+// A slot's name is its parameter's with an ending: ".adam_m", or one of these.
+inline constexpr const char* kGradientSlot = ".gradient";
+inline constexpr const char* kAverageSlot = ".average";
+inline constexpr const char* kPerSlot = "train.per";  // the sum of `per`
 
 struct CompileOptions {
   Precision precision = Precision::kFloat32;

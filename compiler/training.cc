@@ -2,6 +2,7 @@
 
 #include "compiler/differentiate.h"
 #include "compiler/ir/builder.h"
+#include "compiler/ir/op.h"
 
 namespace graphrun {
 namespace {
@@ -30,67 +31,178 @@ ValueId objective(const ir::Graph& graph, const std::string& name) {
   return o->value;
 }
 
+// What divides the gradients, as FLOAT; kNone: nothing.
+ValueId divisor(ir::Builder& b, const TrainOptions& options) {
+  if (options.per.empty()) return kNone;
+  const ir::Output* o = b.graph().output(options.per);
+  if (!o) fail("per: graph '" + b.graph().name + "' has no output '" + options.per + "'");
+  const ir::TensorType& type = b.graph().type(o->value);
+  if (!type.shape.empty() || type.type == Type::kBool) {
+    fail("per: '" + options.per + "' is " + type.str() + "; what divides a gradient is a FLOAT or INT32 scalar",
+         {"help: sum(x) makes a scalar"});
+  }
+  return b.cast(o->value, Type::kFloat);
+}
+
 struct Trained {
   std::size_t variable;
   ValueId value, gradient;
+  Location at;
+};
+
+// The trainable parameters that the loss depends on, with their gradients.
+std::vector<Trained> gradients_of(ir::Graph& graph, const TrainOptions& options, std::vector<TapeDecision>* tape) {
+  const ValueId loss = objective(graph, options.minimize);
+  std::vector<Trained> candidates, trained;
+  std::vector<ValueId> values;
+  for (std::size_t k = 0; k < graph.variables.size(); ++k) {
+    const ir::Variable& v = graph.variables[k];
+    if (v.kind != ir::Variable::Kind::kParameter || !v.trainable) continue;
+    candidates.push_back({k, v.value, kNone, v.at});
+    values.push_back(v.value);
+  }
+  const std::vector<ValueId> gradients = differentiate(graph, loss, values, tape);
+  for (std::size_t k = 0; k < candidates.size(); ++k) {
+    candidates[k].gradient = gradients[k];
+    if (gradients[k] != kNone) trained.push_back(candidates[k]);
+  }
+  if (trained.empty()) fail("minimize: '" + options.minimize + "' depends on no trainable parameter");
+  return trained;
+}
+
+class Training {
+ public:
+  Training(ir::Graph& graph, const TrainOptions& options) : graph_(graph), options_(options), b_(graph) {
+    b_.set_location({});
+    per_ = divisor(b_, options);
+  }
+
+  // Adds each gradient, and what divides them, to its slot.
+  void sum_gradients(const std::vector<Trained>& trained) {
+    const ValueId keep = b_.input(kGoesOn, {Type::kFloat, {}});
+    const auto add = [&](const std::string& name, ValueId x) {
+      const auto [at, sum] = slot(name, graph_.type(x));
+      b_.set_name("next." + name);
+      graph_.variables[at].next = b_.op("sum_update", {sum, x, keep});
+    };
+    for (const Trained& t : trained) {
+      b_.set_location(t.at);
+      add(name_of(t) + kGradientSlot, t.gradient);
+    }
+    b_.set_location({});
+    if (per_ != kNone) add(kPerSlot, per_);
+  }
+
+  // Puts the slots that hold the sums in the gradients' place.
+  void take_sums(std::vector<Trained>& trained) {
+    for (Trained& t : trained) t.gradient = slot(name_of(t) + kGradientSlot, graph_.type(t.value)).second;
+    if (per_ != kNone) per_ = slot(kPerSlot, {Type::kFloat, {}}).second;
+  }
+
+  void update(const std::vector<Trained>& trained) {
+    const ValueId scale = norm_and_scale(trained);
+    rate_ = b_.input(kLearningRate, {Type::kFloat, {}});
+    for (const Trained& t : trained) {
+      b_.set_location(t.at);
+      b_.set_name("next." + name_of(t));
+      const ValueId next = update(t, scale);
+      if (options_.moving_average > 0) average(t, next);
+    }
+  }
+
+ private:
+  std::string name_of(const Trained& t) const { return graph_.value(t.value).name; }
+
+  std::pair<std::size_t, ValueId> slot(const std::string& name, const ir::TensorType& type) {
+    ir::Variable variable;
+    variable.kind = ir::Variable::Kind::kSlot;
+    variable.at = b_.location();
+    const std::size_t at = graph_.variables.size();
+    const ir::TensorType copy = type;  // making a value may move those that there are
+    return {at, b_.variable(name, copy, variable)};
+  }
+
+  // The norm of the divided gradients as an output; what multiplies the gradients as they are: kNone for 1.
+  ValueId norm_and_scale(const std::vector<Trained>& trained) {
+    std::vector<ValueId> gradients;
+    for (const Trained& t : trained) gradients.push_back(t.gradient);
+    b_.set_name(kGradientNorm);
+    ValueId norm = b_.op("global_norm", gradients), scale = kNone;
+    if (per_ != kNone) norm = b_.op("div", {norm, per_});
+    graph_.outputs.push_back({kGradientNorm, norm});
+    if (options_.clip_global_norm > 0) {
+      b_.set_name("train.clip");
+      scale = b_.op("clip_scale", {norm}, {{"limit", options_.clip_global_norm}});
+    }
+    if (per_ == kNone) return scale;
+    b_.set_name("train.scale");
+    return b_.op("div", {scale == kNone ? b_.constant(1) : scale, per_});
+  }
+
+  ValueId count() {
+    if (count_ == kNone) count_ = b_.input(kUpdateCount, {Type::kFloat, {}});
+    return count_;
+  }
+
+  // The schema of the op says what it wants: what it does not name otherwise is a slot.
+  ValueId update(const Trained& t, ValueId scale) {
+    const ir::OpSchema& op = ir::OpRegistry::instance().get(options_.optimizer + "_update");
+    std::vector<ValueId> inputs;
+    std::vector<std::size_t> slots;
+    for (const ir::InputSpec& input : op.inputs) {
+      if (input.name == "p") {
+        inputs.push_back(t.value);
+      } else if (input.name == "g") {
+        inputs.push_back(t.gradient);
+      } else if (input.name == "rate") {
+        inputs.push_back(rate_);
+      } else if (input.name == "t") {
+        inputs.push_back(count());
+      } else if (input.name == "scale") {
+        inputs.push_back(scale);
+      } else {
+        const auto [at, value] = slot(name_of(t) + "." + options_.optimizer + "_" + input.name, graph_.type(t.value));
+        slots.push_back(at);
+        inputs.push_back(value);
+      }
+    }
+    const std::vector<ValueId> next = b_.node(op, inputs, attributes(t));
+    graph_.variables[t.variable].next = next.at(0);
+    for (std::size_t k = 0; k < slots.size(); ++k) graph_.variables[slots[k]].next = next.at(1 + k);
+    return next[0];
+  }
+
+  ir::NamedAttributes attributes(const Trained& t) const {
+    ir::NamedAttributes attributes = options_.attributes;
+    if (options_.undecayed.count(name_of(t)) != 0)
+      std::erase_if(attributes, [](const auto& a) { return a.first == "l2" || a.first == "weight_decay"; });
+    return attributes;
+  }
+
+  void average(const Trained& t, ValueId next) {
+    const auto [at, value] = slot(name_of(t) + kAverageSlot, graph_.type(t.value));
+    b_.set_name("next." + name_of(t) + kAverageSlot);
+    graph_.variables[at].next = b_.op("average_update", {value, next, count()}, {{"decay", options_.moving_average}});
+  }
+
+  ir::Graph& graph_;
+  const TrainOptions& options_;
+  ir::Builder b_;
+  ValueId per_ = kNone, rate_ = kNone, count_ = kNone;
 };
 
 }  // namespace
 
 ir::Graph add_training(ir::Graph graph, const TrainOptions& options, std::vector<TapeDecision>* tape) {
-  const ValueId loss = objective(graph, options.minimize);
-  std::vector<Trained> trained;
-  std::vector<ValueId> values;
-  for (std::size_t k = 0; k < graph.variables.size(); ++k) {
-    const ir::Variable& v = graph.variables[k];
-    if (v.kind != ir::Variable::Kind::kParameter || !v.trainable) continue;
-    trained.push_back({k, v.value, kNone});
-    values.push_back(v.value);
+  using Part = TrainOptions::Part;
+  std::vector<Trained> trained = gradients_of(graph, options, tape);
+  Training training(graph, options);
+  if (options.part == Part::kGradients) {
+    training.sum_gradients(trained);
+    return graph;
   }
-  const std::vector<ValueId> gradients = differentiate(graph, loss, values, tape);
-  std::vector<ValueId> found;
-  for (std::size_t k = 0; k < trained.size(); ++k) {
-    trained[k].gradient = gradients[k];
-    if (gradients[k] != kNone) found.push_back(gradients[k]);
-  }
-  if (found.empty()) fail("minimize: '" + options.minimize + "' depends on no trainable parameter");
-
-  ir::Builder b(graph);
-  b.set_location({});
-  b.set_name(kGradientNorm);
-  const ValueId norm = b.op("global_norm", found);
-  graph.outputs.push_back({kGradientNorm, norm});
-  ValueId scale = kNone;
-  if (options.clip_global_norm > 0) {
-    b.set_name("train.clip");
-    scale = b.op("clip_scale", {norm}, {{"limit", options.clip_global_norm}});
-  }
-  const ValueId rate = b.input(kLearningRate, {Type::kFloat, {}});
-  const bool adam = options.optimizer == TrainOptions::Optimizer::kAdam;
-  const ValueId count = adam ? b.input(kUpdateCount, {Type::kFloat, {}}) : kNone;
-  for (const Trained& t : trained) {
-    if (t.gradient == kNone) continue;
-    const std::string name = graph.value(t.value).name;
-    const ValueId g = t.gradient;
-    b.set_location(graph.variables[t.variable].at);
-    b.set_name("next." + name);
-    if (!adam) {
-      graph.variables[t.variable].next = b.op("sgd_update", {t.value, g, rate, scale});
-      continue;
-    }
-    ir::Variable slot;
-    slot.kind = ir::Variable::Kind::kSlot;
-    slot.at = graph.variables[t.variable].at;
-    const ir::TensorType type = graph.type(t.value);
-    const std::size_t m_at = graph.variables.size();
-    const ValueId m = b.variable(name + ".adam_m", type, slot);
-    const ValueId v = b.variable(name + ".adam_v", type, slot);
-    const std::vector<ValueId> next = b.ops("adam_update", {t.value, g, m, v, rate, count, scale},
-                                            {{"beta1", options.beta1}, {"beta2", options.beta2}, {"epsilon", options.epsilon}});
-    graph.variables[t.variable].next = next.at(0);
-    graph.variables[m_at].next = next.at(1);
-    graph.variables[m_at + 1].next = next.at(2);
-  }
+  if (options.part == Part::kUpdate) training.take_sums(trained);
+  training.update(trained);
   return graph;
 }
 

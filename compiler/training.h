@@ -9,10 +9,11 @@
 namespace graphrun {
 
 // `graph` with the gradients of `options.minimize` by every trainable parameter, their global norm as an output, and each
-// parameter's next value; optimizer slots are variables named PARAMETER.adam_m and PARAMETER.adam_v. The learning rate and, for
-// Adam, the number of the update are inputs (kLearningRate, kUpdateCount). A parameter that the loss does not depend on stays
-// as it is. `tape`: as differentiate. Throws UserError (kInvalidGraph, E0401) where `minimize` is no FLOAT scalar output or
-// depends on no parameter.
+// parameter's next value; what the optimizer's op wants beside parameter, gradient, rate and count are slots, variables named
+// PARAMETER.OPTIMIZER_SLOT: "encode.W.adam_m". The learning rate and, where something counts, the number of the update are
+// inputs (kLearningRate, kUpdateCount). A parameter that the loss does not depend on stays as it is. In parts: the gradients'
+// sums go to slots, or come from them. `tape`: as differentiate. Throws UserError (kInvalidGraph, E0401) where `minimize` is no
+// FLOAT scalar output or depends on no parameter, or `per` is no scalar output.
 ir::Graph add_training(ir::Graph graph, const TrainOptions& options, std::vector<TapeDecision>* tape = nullptr);
 
 }  // namespace graphrun

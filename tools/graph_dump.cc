@@ -9,6 +9,7 @@
 #include "compiler/dump/dump.h"
 #include "compiler/fetch.h"
 #include "compiler/frontend/source.h"
+#include "compiler/ir/op.h"
 #include "compiler/lower.h"
 #include "compiler/memory.h"
 #include "compiler/passes/pass.h"
@@ -17,6 +18,7 @@
 #include "tools/cli/program.h"
 #include "tools/commands/command_line.h"
 #include "tools/model/model_folder.h"
+#include "tools/train/objective.h"
 #include "tools/train/recipe.h"
 #include "tools/validate/validate.h"
 
@@ -28,6 +30,7 @@ constexpr unsigned kColumns = 100;  // of help
 struct Request {
   GraphRequest graph;
   std::optional<TrainOptions> train;
+  std::optional<Recipe> recipe;  // a job's: what `train` says hangs on its graph
   CompileOptions compile;
   std::string stage;
   DumpFormat format = DumpFormat::kText;
@@ -59,9 +62,10 @@ CommandLine command_line() {
   po::options_description how("how to compile", kColumns);
   how.add_options()("training", "with dropout and label smoothing (as --minimize does)")("inference", "without them")(
       "minimize", po::value<std::string>()->value_name("OUTPUT"), "differentiate this output and update the parameters")(
-      "optimizer", po::value<std::string>()->value_name("NAME")->default_value("sgd"), "sgd or adam")(
-      "fetch", po::value<std::vector<std::string>>()->value_name("NAME"),
-      "what to compute instead of every output; may be repeated")(
+      "optimizer", po::value<std::string>()->value_name("NAME")->default_value("sgd"),
+      "sgd, adam, …: the name of an operator without its _update")("fetch",
+                                                                   po::value<std::vector<std::string>>()->value_name("NAME"),
+                                                                   "what to compute instead of every output; may be repeated")(
       "precision", po::value<std::string>()->value_name("FLOAT")->default_value("float32"), "float32 or float64")(
       "disable-pass", po::value<std::vector<std::string>>()->value_name("NAME"), "a pass to leave out; may be repeated")(
       "time-passes", "print on stderr how long each stage took and how many nodes it left");
@@ -103,14 +107,25 @@ SymbolValues parse_sizes(const std::vector<std::string>& texts) {
   return sizes;
 }
 
+// What can follow the gradients: the ops NAME_update of a parameter `p`.
+std::vector<std::string> optimizers() {
+  std::vector<std::string> names;
+  for (const ir::OpSchema* op : ir::OpRegistry::instance().all()) {
+    if (op->update && op->name.ends_with("_update") && op->input_index("p") == 0)
+      names.push_back(op->name.substr(0, op->name.size() - std::string("_update").size()));
+  }
+  return names;
+}
+
 std::optional<TrainOptions> parse_training(const po::variables_map& options) {
   const std::string optimizer = options["optimizer"].as<std::string>();
-  if (optimizer != "sgd" && optimizer != "adam") unknown("optimizer", optimizer, {"sgd", "adam"});
+  const std::vector<std::string> known = optimizers();
+  if (std::find(known.begin(), known.end(), optimizer) == known.end()) unknown("optimizer", optimizer, known);
   if (options.count("minimize") == 0) return std::nullopt;
   if (options.count("inference") != 0) throw UsageError("--minimize trains: it does not go with --inference");
   TrainOptions train;
   train.minimize = options["minimize"].as<std::string>();
-  train.optimizer = optimizer == "adam" ? TrainOptions::Optimizer::kAdam : TrainOptions::Optimizer::kSgd;
+  train.optimizer = optimizer;
   return train;
 }
 
@@ -119,7 +134,10 @@ void read_job(const po::variables_map& options, Request& r) {
   const bool training = options.count("inference") == 0;
   const Network network = build_network(load_job(r.graph.path, option<std::vector<std::string>>(options, "set")));
   r.graph = network.request(training);
-  if (training && !r.train && network.job.message.has_train()) r.train = make_recipe(network.job).options;
+  if (training && !r.train && network.job.message.has_train()) {
+    r.recipe = make_recipe(network.job);
+    r.train = r.recipe->options;
+  }
 }
 
 Request parse_request(const po::variables_map& options) {
@@ -248,11 +266,12 @@ void check_names(const Request& r, const ir::Graph& checked) {
   }
 }
 
-std::string dump_of(const Request& r, std::vector<Diagnostic>& warnings) {
+std::string dump_of(Request& r, std::vector<Diagnostic>& warnings) {
   if (r.stage == "loaded") return loaded_files(r.graph);
   const ir::Graph expanded = expand_graph(r.graph, &warnings);
   if (r.stage == "expanded") return dump(expanded, r.format);
-  const ir::Graph checked = check_graph(expanded);
+  ir::Graph checked = check_graph(expanded);
+  if (r.recipe) checked = with_objective(std::move(checked), *r.recipe, *r.train, warnings);
   check_names(r, checked);
   if (r.stage == "checked" && !r.time_passes) return dump(checked, r.format);
   if (r.stage == "memory") return memory(r, checked);
@@ -266,7 +285,7 @@ ExitCode run(const Arguments& arguments) {
   }
   const auto options = parse(command_line(), arguments);
   if (!options) return ExitCode::kDone;
-  const Request request = parse_request(*options);
+  Request request = parse_request(*options);
   std::vector<Diagnostic> warnings;
   const std::string text = dump_of(request, warnings);
   if (!warnings.empty() && options->count("quiet") == 0) {

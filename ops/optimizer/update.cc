@@ -4,6 +4,7 @@
 // After foreach_target.h:
 #include "ops/optimizer/update.h"
 #include "ops/pointwise/functions-inl.h"
+#include "ops/simd_export.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace graphrun {
@@ -28,41 +29,113 @@ HWY_INLINE void each_vector(std::int64_t begin, std::int64_t end, const Whole& w
   if (i < end) rest(i, static_cast<std::size_t>(end - i));
 }
 
-template <class T>
-void sgd(const SgdUpdate<T>& u, std::int64_t begin, std::int64_t end) {
-  const Vec<T> rate = u.rate;
-  const auto next = [&](Vec<T> p, Vec<T> g) HWY_ATTR -> Vec<T> { return hn::NegMulAdd(rate.v, g.v, p.v); };
+// One pass over the elements of a task. next(p, g, slots) moves p and slots, of which there are kSlots.
+template <int kSlots, class T, class Rule, class Next>
+HWY_INLINE void sweep(const UpdateTask<T, Rule>& u, const Next& next) {
   each_vector<T>(
-      begin, end, [&](std::int64_t i) HWY_ATTR { store(next(load(u.p + i), load(u.g + i)), u.p_next + i); },
-      [&](std::int64_t i, std::size_t n)
-          HWY_ATTR { store_first(next(load_first(u.p + i, n), load_first(u.g + i, n)), u.p_next + i, n); });
+      u.begin, u.end,
+      [&](std::int64_t i) HWY_ATTR {
+        Vec<T> p = load(u.p + i), slots[kSlots + 1];
+        for (int k = 0; k < kSlots; ++k) slots[k] = load(u.slot[k] + i);
+        next(p, load(u.g + i), slots);
+        store(p, u.p_next + i);
+        for (int k = 0; k < kSlots; ++k) store(slots[k], u.slot_next[k] + i);
+      },
+      [&](std::int64_t i, std::size_t n) HWY_ATTR {
+        Vec<T> p = load_first(u.p + i, n), slots[kSlots + 1];
+        for (int k = 0; k < kSlots; ++k) slots[k] = load_first(u.slot[k] + i, n);
+        next(p, load_first(u.g + i, n), slots);
+        store_first(p, u.p_next + i, n);
+        for (int k = 0; k < kSlots; ++k) store_first(slots[k], u.slot_next[k] + i, n);
+      });
+}
+
+// The same where the rule says how far p moves: step(g', slots), the rate in it.
+template <class T, class Rule, class Step>
+HWY_INLINE void sweep_steps(const UpdateTask<T, Rule>& u, const Step& step) {
+  const Vec<T> scale = u.scale, l2 = u.l2, shrink = u.rate * u.weight_decay;
+  sweep<Rule::kSlots>(u, [&](Vec<T>& p, Vec<T> gradient, Vec<T>* slots) HWY_ATTR {
+    const Vec<T> g = hn::MulAdd(l2.v, p.v, (scale * gradient).v);
+    p = p - Vec<T>(hn::MulAdd(shrink.v, p.v, step(g, slots).v));
+  });
+}
+
+// a x + b y
+template <class T>
+HWY_INLINE Vec<T> mix(Vec<T> a, Vec<T> x, Vec<T> b, Vec<T> y) {
+  return hn::MulAdd(a.v, x.v, (b * y).v);
 }
 
 template <class T>
-struct AdamState {
-  Vec<T> p, m, v;
-};
+void update_sgd(const SgdTask<T>& u) {
+  const Vec<T> rate = u.rate, scaled = u.rate * u.scale;
+  if (u.l2 == 0 && u.weight_decay == 0) {
+    sweep<0>(u, [&](Vec<T>& p, Vec<T> g, Vec<T>*) HWY_ATTR { p = hn::NegMulAdd(scaled.v, g.v, p.v); });
+  } else {
+    sweep_steps(u, [&](Vec<T> g, Vec<T>*) HWY_ATTR -> Vec<T> { return rate * g; });
+  }
+}
 
 template <class T>
-void adam(const AdamUpdate<T>& u, std::int64_t begin, std::int64_t end) {
-  const Vec<T> rate = u.rate, scale = u.scale, beta1 = u.beta1, beta2 = u.beta2, rest1 = 1 - u.beta1, rest2 = 1 - u.beta2;
-  const Vec<T> m_factor = u.m_factor, v_factor = u.v_factor, epsilon = u.epsilon;
-  const auto next = [&](AdamState<T> s, Vec<T> gradient) HWY_ATTR -> AdamState<T> {
-    const Vec<T> g = scale * gradient;
-    const Vec<T> m = hn::MulAdd(beta1.v, s.m.v, (rest1 * g).v), v = hn::MulAdd(beta2.v, s.v.v, (rest2 * g * g).v);
-    return {s.p - rate * (m * m_factor) / (sqrt(v * v_factor) + epsilon), m, v};
-  };
+void update_momentum(const MomentumTask<T>& u) {
+  const Vec<T> rate = u.rate, momentum = u.rule.momentum;
+  const bool nesterov = u.rule.nesterov;
+  sweep_steps(u, [&](Vec<T> g, Vec<T>* slots) HWY_ATTR -> Vec<T> {
+    slots[0] = hn::MulAdd(momentum.v, slots[0].v, g.v);
+    return nesterov ? rate * Vec<T>(hn::MulAdd(momentum.v, slots[0].v, g.v)) : rate * slots[0];
+  });
+}
+
+template <class T>
+void update_adagrad(const AdagradTask<T>& u) {
+  const Vec<T> rate = u.rate, initial = u.rule.initial, epsilon = u.rule.epsilon;
+  sweep_steps(u, [&](Vec<T> g, Vec<T>* slots) HWY_ATTR -> Vec<T> {
+    slots[0] = hn::MulAdd(g.v, g.v, slots[0].v);
+    return rate * g / (sqrt(slots[0] + initial) + epsilon);
+  });
+}
+
+template <class T>
+void update_adadelta(const AdadeltaTask<T>& u) {
+  const Vec<T> rate = u.rate, rho = u.rule.rho, rest = 1 - u.rule.rho, epsilon = u.rule.epsilon;
+  sweep_steps(u, [&](Vec<T> g, Vec<T>* slots) HWY_ATTR -> Vec<T> {
+    slots[0] = mix(rho, slots[0], rest, g * g);
+    const Vec<T> step = sqrt(slots[1] + epsilon) / sqrt(slots[0] + epsilon) * g;
+    slots[1] = mix(rho, slots[1], rest, step * step);
+    return rate * step;
+  });
+}
+
+template <class T>
+void update_rmsprop(const RmspropTask<T>& u) {
+  const Vec<T> rate = u.rate, rho = u.rule.rho, rest = 1 - u.rule.rho, epsilon = u.rule.epsilon;
+  sweep_steps(u, [&](Vec<T> g, Vec<T>* slots) HWY_ATTR -> Vec<T> {
+    slots[0] = mix(rho, slots[0], rest, g * g);
+    return rate * g / (sqrt(slots[0]) + epsilon);
+  });
+}
+
+template <class T>
+void update_adam(const AdamTask<T>& u) {
+  const AdamRule& r = u.rule;
+  const Vec<T> rate = u.rate, beta1 = r.beta1, beta2 = r.beta2, rest1 = 1 - r.beta1, rest2 = 1 - r.beta2;
+  const Vec<T> m_factor = r.m_factor, v_factor = r.v_factor, epsilon = r.epsilon;
+  sweep_steps(u, [&](Vec<T> g, Vec<T>* slots) HWY_ATTR -> Vec<T> {
+    slots[0] = mix(beta1, slots[0], rest1, g);
+    slots[1] = hn::MulAdd(beta2.v, slots[1].v, (rest2 * g * g).v);
+    return rate * (slots[0] * m_factor) / (sqrt(slots[1] * v_factor) + epsilon);
+  });
+}
+
+template <class T>
+void blend(const BlendTask<T>& u) {
+  const Vec<T> a = u.a, b = u.b;
+  const bool reads = u.a != 0;  // 0 * x would keep what is not finite
+  const auto next = [&](Vec<T> x, Vec<T> z) HWY_ATTR -> Vec<T> { return reads ? mix(a, x, b, z) : b * z; };
   each_vector<T>(
-      begin, end,
-      [&](std::int64_t i) HWY_ATTR {
-        const AdamState<T> s = next({load(u.p + i), load(u.m + i), load(u.v + i)}, load(u.g + i));
-        store(s.p, u.p_next + i), store(s.m, u.m_next + i), store(s.v, u.v_next + i);
-      },
-      [&](std::int64_t i, std::size_t n) HWY_ATTR {
-        const AdamState<T> s =
-            next({load_first(u.p + i, n), load_first(u.m + i, n), load_first(u.v + i, n)}, load_first(u.g + i, n));
-        store_first(s.p, u.p_next + i, n), store_first(s.m, u.m_next + i, n), store_first(s.v, u.v_next + i, n);
-      });
+      u.begin, u.end, [&](std::int64_t i) HWY_ATTR { store(next(load(u.x + i), load(u.z + i)), u.y + i); },
+      [&](std::int64_t i, std::size_t n)
+          HWY_ATTR { store_first(next(load_first(u.x + i, n), load_first(u.z + i, n)), u.y + i, n); });
 }
 
 // Sums in float64, eight independent ones for the additions' latency: element i goes to sum i % 8 whatever the vectors' width.
@@ -90,10 +163,13 @@ bool finite(const T* x, std::size_t n) {
 
 }  // namespace
 
-void sgd_float(const SgdUpdate<float>& u, std::int64_t begin, std::int64_t end) { sgd(u, begin, end); }
-void sgd_double(const SgdUpdate<double>& u, std::int64_t begin, std::int64_t end) { sgd(u, begin, end); }
-void adam_float(const AdamUpdate<float>& u, std::int64_t begin, std::int64_t end) { adam(u, begin, end); }
-void adam_double(const AdamUpdate<double>& u, std::int64_t begin, std::int64_t end) { adam(u, begin, end); }
+GRAPHRUN_SIMD_OP(update_sgd, SgdTask)
+GRAPHRUN_SIMD_OP(update_momentum, MomentumTask)
+GRAPHRUN_SIMD_OP(update_adagrad, AdagradTask)
+GRAPHRUN_SIMD_OP(update_adadelta, AdadeltaTask)
+GRAPHRUN_SIMD_OP(update_rmsprop, RmspropTask)
+GRAPHRUN_SIMD_OP(update_adam, AdamTask)
+GRAPHRUN_SIMD_OP(blend, BlendTask)
 double squares_float(const float* x, std::size_t n) { return squares(x, n); }
 double squares_double(const double* x, std::size_t n) { return squares(x, n); }
 bool finite_float(const float* x, std::size_t n) { return finite(x, n); }
@@ -106,25 +182,25 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace graphrun {
 
-HWY_EXPORT(sgd_float);
-HWY_EXPORT(sgd_double);
-HWY_EXPORT(adam_float);
-HWY_EXPORT(adam_double);
+// GRAPHRUN_SIMD_EXPORT under the one name of all rules.
+#define GRAPHRUN_UPDATE_EXPORT(name, Task)                                           \
+  HWY_EXPORT(name##_float);                                                          \
+  HWY_EXPORT(name##_double);                                                         \
+  void update(const Task<float>& task) { HWY_DYNAMIC_DISPATCH(name##_float)(task); } \
+  void update(const Task<double>& task) { HWY_DYNAMIC_DISPATCH(name##_double)(task); }
+
+GRAPHRUN_UPDATE_EXPORT(update_sgd, SgdTask)
+GRAPHRUN_UPDATE_EXPORT(update_momentum, MomentumTask)
+GRAPHRUN_UPDATE_EXPORT(update_adagrad, AdagradTask)
+GRAPHRUN_UPDATE_EXPORT(update_adadelta, AdadeltaTask)
+GRAPHRUN_UPDATE_EXPORT(update_rmsprop, RmspropTask)
+GRAPHRUN_UPDATE_EXPORT(update_adam, AdamTask)
+GRAPHRUN_SIMD_EXPORT(blend, BlendTask)
 HWY_EXPORT(squares_float);
 HWY_EXPORT(squares_double);
 HWY_EXPORT(finite_float);
 HWY_EXPORT(finite_double);
 
-void update(const SgdUpdate<float>& u, std::int64_t begin, std::int64_t end) { HWY_DYNAMIC_DISPATCH(sgd_float)(u, begin, end); }
-void update(const SgdUpdate<double>& u, std::int64_t begin, std::int64_t end) {
-  HWY_DYNAMIC_DISPATCH(sgd_double)(u, begin, end);
-}
-void update(const AdamUpdate<float>& u, std::int64_t begin, std::int64_t end) {
-  HWY_DYNAMIC_DISPATCH(adam_float)(u, begin, end);
-}
-void update(const AdamUpdate<double>& u, std::int64_t begin, std::int64_t end) {
-  HWY_DYNAMIC_DISPATCH(adam_double)(u, begin, end);
-}
 double sum_of_squares(const float* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(squares_float)(x, n); }
 double sum_of_squares(const double* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(squares_double)(x, n); }
 bool all_finite(const float* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(finite_float)(x, n); }

@@ -1,4 +1,5 @@
-// What an optimizer computes for each element, one pass over its buffers.
+// What an optimizer computes for each element, one pass over its buffers. The formulas stand with the ops (adaptive.cc,
+// momentum.cc); p_next and slot_next may lie over p and slot.
 #pragma once
 
 #include <cstddef>
@@ -6,32 +7,82 @@
 
 namespace graphrun {
 
-// p_next = p - rate * g. p_next may be p.
-template <class T>
-struct SgdUpdate {
-  const T* p;
-  const T* g;
-  T* p_next;
-  double rate;
+// Elements [begin, end) of one parameter. The rules see g' = scale * g + l2 * p and say how far p moves beside the
+// rate * weight_decay * p that every rule takes off.
+template <class T, class Rule>
+struct UpdateTask {
+  static constexpr int kMostSlots = 2;
+  const T* p = nullptr;
+  const T* g = nullptr;
+  T* p_next = nullptr;
+  const T* slot[kMostSlots] = {};
+  T* slot_next[kMostSlots] = {};
+  double rate = 0, scale = 1, l2 = 0, weight_decay = 0;
+  Rule rule;
+  std::int64_t begin = 0, end = 0;
 };
-void update(const SgdUpdate<float>& u, std::int64_t begin, std::int64_t end);
-void update(const SgdUpdate<double>& u, std::int64_t begin, std::int64_t end);
 
-// m_next = beta1 m + (1 - beta1) g', v_next = beta2 v + (1 - beta2) g'², with g' = scale * g,
-// p_next = p - rate * (m_next * m_factor) / (sqrt(v_next * v_factor) + epsilon). Each may lie over the buffer it follows.
-template <class T>
-struct AdamUpdate {
-  const T* p;
-  const T* g;
-  const T* m;
-  const T* v;
-  T* p_next;
-  T* m_next;
-  T* v_next;
-  double rate, scale, beta1, beta2, epsilon, m_factor, v_factor;
+struct SgdRule {
+  static constexpr int kSlots = 0;
 };
-void update(const AdamUpdate<float>& u, std::int64_t begin, std::int64_t end);
-void update(const AdamUpdate<double>& u, std::int64_t begin, std::int64_t end);
+struct MomentumRule {
+  static constexpr int kSlots = 1;  // velocity
+  double momentum;
+  bool nesterov;
+};
+struct AdagradRule {
+  static constexpr int kSlots = 1;  // sum of squares
+  double initial, epsilon;
+};
+struct AdadeltaRule {
+  static constexpr int kSlots = 2;  // mean squares of gradients and of steps
+  double rho, epsilon;
+};
+struct RmspropRule {
+  static constexpr int kSlots = 1;  // mean square
+  double rho, epsilon;
+};
+struct AdamRule {
+  static constexpr int kSlots = 2;  // means of gradients and of their squares
+  double beta1, beta2, epsilon;
+  double m_factor, v_factor;  // 1 / (1 - betaᵗ)
+};
+
+template <class T>
+using SgdTask = UpdateTask<T, SgdRule>;
+template <class T>
+using MomentumTask = UpdateTask<T, MomentumRule>;
+template <class T>
+using AdagradTask = UpdateTask<T, AdagradRule>;
+template <class T>
+using AdadeltaTask = UpdateTask<T, AdadeltaRule>;
+template <class T>
+using RmspropTask = UpdateTask<T, RmspropRule>;
+template <class T>
+using AdamTask = UpdateTask<T, AdamRule>;
+
+// y[i] = a x[i] + b z[i] over [begin, end); y may be x. With a = 0, x is not read.
+template <class T>
+struct BlendTask {
+  const T* x;
+  const T* z;
+  T* y;
+  double a, b;
+  std::int64_t begin, end;
+};
+
+#define GRAPHRUN_UPDATE(Task)        \
+  void update(const Task<float>& u); \
+  void update(const Task<double>& u);
+GRAPHRUN_UPDATE(SgdTask)
+GRAPHRUN_UPDATE(MomentumTask)
+GRAPHRUN_UPDATE(AdagradTask)
+GRAPHRUN_UPDATE(AdadeltaTask)
+GRAPHRUN_UPDATE(RmspropTask)
+GRAPHRUN_UPDATE(AdamTask)
+#undef GRAPHRUN_UPDATE
+void blend(const BlendTask<float>& u);
+void blend(const BlendTask<double>& u);
 
 // Sum of the squares of n elements, in float64.
 double sum_of_squares(const float* x, std::size_t n);

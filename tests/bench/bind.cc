@@ -31,7 +31,7 @@ Program compiled(const Network& network, bool train) {
   if (!train) return compile(graph);
   TrainOptions options;
   options.minimize = "loss";
-  options.optimizer = TrainOptions::Optimizer::kAdam;
+  options.optimizer = "adam";
   options.clip_global_norm = 5;
   return compile(graph, {}, &options);
 }

@@ -21,7 +21,7 @@ using Args = std::vector<std::pair<std::string, std::string>>;
 struct Step {
   std::string name, graph;
   Args args;
-  TrainOptions::Optimizer optimizer;
+  std::string optimizer;
   std::int64_t time, batch;
   std::string peer;  // what PyTorch is asked for; empty: nothing there is the same
 };
@@ -121,7 +121,7 @@ void measure(const Step& c, Peer& peer, const PairOptions& options) {
 }
 
 std::vector<Step> all_steps() {
-  const auto sgd = TrainOptions::Optimizer::kSgd, adam = TrainOptions::Optimizer::kAdam;
+  const std::string sgd = "sgd", adam = "adam";
   std::vector<Step> out;
   for (const std::string cell : {"atr", "lstm", "gru"}) {
     out.push_back({"ptb_2x650_" + cell,

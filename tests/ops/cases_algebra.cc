@@ -92,26 +92,46 @@ void add_draws(std::vector<Case>& cases) {
   }
 }
 
+// An optimizer's op on a parameter, a gradient and slots that are 0.01 at least.
+CaseBuilder update(const std::string& op, const std::string& name, const Sizes& sizes, int slots) {
+  CaseBuilder c(op, name);
+  c.in(uniform(sizes)).in(uniform(sizes, -1, 1, 2));
+  for (int k = 0; k < slots; ++k) c.in(uniform(sizes, 0.01, 0.1, 3 + static_cast<std::uint64_t>(k)));
+  return c.in(floats({}, {0.1}));
+}
+
 void add_updates(std::vector<Case>& cases) {
-  const auto sgd = [&](const std::string& name, const Sizes& sizes) {
-    return CaseBuilder("sgd_update", name).in(uniform(sizes)).in(uniform(sizes, -1, 1, 2)).in(floats({}, {0.1}));
-  };
-  cases.push_back(sgd("elements", {3, 7}));
-  cases.push_back(sgd("scaled", {3, 7}).in(floats({}, {0.5})));
-  cases.push_back(sgd("large", {300, 201}).large());
-  const auto adam = [&](const std::string& name, const Sizes& sizes, double t) {
-    return CaseBuilder("adam_update", name)
-        .in(uniform(sizes))
-        .in(uniform(sizes, -1, 1, 2))
-        .in(uniform(sizes, -0.1, 0.1, 3))
-        .in(uniform(sizes, 0.01, 0.1, 4))
-        .in(floats({}, {0.1}))
-        .in(floats({}, {t}));
+  const std::pair<const char*, int> ops[] = {
+      {"sgd_update", 0}, {"momentum_update", 1}, {"adagrad_update", 1}, {"adadelta_update", 2}, {"rmsprop_update", 1}};
+  for (const auto& [op, slots] : ops) {
+    cases.push_back(update(op, "elements", {3, 7}, slots));
+    cases.push_back(
+        update(op, "scaled, with both decays", {3, 7}, slots).in(floats({}, {0.5})).with("l2", 0.2).with("weight_decay", 0.3));
+    cases.push_back(update(op, "large", {300, 201}, slots).large());
+  }
+  cases.push_back(update("momentum_update", "nesterov", {3, 7}, 1).with("nesterov", true).with("momentum", 0.8));
+  cases.push_back(update("adagrad_update", "begun", {3, 7}, 1).with("initial", 0.1).with("epsilon", 1e-3));
+  const auto adam = [](const std::string& name, const Sizes& sizes, double t) {
+    return update("adam_update", name, sizes, 2).in(floats({}, {t}));
   };
   cases.push_back(adam("the first update", {3, 7}, 1));
   cases.push_back(
       adam("a later one, scaled", {3, 7}, 5).in(floats({}, {0.5})).with("beta1", 0.8).with("beta2", 0.9).with("epsilon", 1e-3));
+  cases.push_back(adam("with both decays", {3, 7}, 2).with("l2", 0.2).with("weight_decay", 0.3));
   cases.push_back(adam("large", {300, 201}, 7).large());
+  for (const double keep : {0.0, 1.0}) {
+    cases.push_back(CaseBuilder("sum_update", keep == 0 ? "begun" : "gone on with")
+                        .in(uniform({3, 7}))
+                        .in(uniform({3, 7}, -1, 1, 2))
+                        .in(floats({}, {keep})));
+  }
+  for (const double t : {1.0, 3.0, 100.0}) {
+    cases.push_back(CaseBuilder("average_update", "value " + std::to_string(static_cast<int>(t)))
+                        .in(uniform({3, 7}))
+                        .in(uniform({3, 7}, -1, 1, 2))
+                        .in(floats({}, {t}))
+                        .with("decay", 0.9));
+  }
   cases.push_back(
       CaseBuilder("global_norm", "several").in(uniform({3, 4})).in(uniform({5}, -1, 1, 2)).in(uniform({}, -1, 1, 3)));
   cases.push_back(CaseBuilder("global_norm", "large").in(uniform({300, 201})).in(uniform({70000}, -1, 1, 2)).large());

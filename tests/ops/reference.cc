@@ -65,6 +65,7 @@ const Reference* reference_of(const std::string& op) {
     add_pointwise_references(all);
     add_constant_references(all);
     add_algebra_references(all);
+    add_optimizer_references(all);
     return all;
   }();
   const auto it = references.find(op);

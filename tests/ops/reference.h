@@ -64,5 +64,6 @@ void add_shape_references(References& references);
 void add_pointwise_references(References& references);
 void add_constant_references(References& references);
 void add_algebra_references(References& references);
+void add_optimizer_references(References& references);
 
 }  // namespace graphrun::testing

@@ -92,27 +92,6 @@ std::vector<Array> dropout(const Call& c, bool mask) {
   return {y};
 }
 
-std::vector<Array> sgd(const Call& c) {
-  Array p = c.x(0);
-  for (std::size_t i = 0; i < p.data.size(); ++i) {
-    p.data[i] -= c.x(2).data[0] * (c.has(3) ? c.x(3).data[0] : 1) * c.x(1).data[i];
-  }
-  return {p};
-}
-
-std::vector<Array> adam(const Call& c) {
-  Array p = c.x(0), m = c.x(2), v = c.x(3);
-  const double beta1 = c.attributes.number("beta1"), beta2 = c.attributes.number("beta2"), t = c.x(5).data[0];
-  for (std::size_t i = 0; i < p.data.size(); ++i) {
-    const double g = c.x(1).data[i] * (c.has(6) ? c.x(6).data[0] : 1);
-    m.data[i] = beta1 * m.data[i] + (1 - beta1) * g;
-    v.data[i] = beta2 * v.data[i] + (1 - beta2) * g * g;
-    const double mean = m.data[i] / (1 - std::pow(beta1, t)), square = v.data[i] / (1 - std::pow(beta2, t));
-    p.data[i] -= c.x(4).data[0] * mean / (std::sqrt(square) + c.attributes.number("epsilon"));
-  }
-  return {p, m, v};
-}
-
 std::vector<Array> global_norm(const Call& c) {
   double squares = 0;
   for (const Array* x : c.inputs) {
@@ -139,8 +118,6 @@ void add_algebra_references(References& r) {
   r["matmul_sum"] = matmul_sum;
   r["dropout"] = [](const Call& c) { return dropout(c, false); };
   r["dropout_mask"] = [](const Call& c) { return dropout(c, true); };
-  r["sgd_update"] = sgd;
-  r["adam_update"] = adam;
   r["global_norm"] = global_norm;
   r["all_finite"] = all_finite;
   r["clip_scale"] = [](const Call& c) {

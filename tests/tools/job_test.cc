@@ -224,7 +224,7 @@ TEST(Job, RulesOfFormats) {
               HasSubstr("only the fields of TSV and PARALLEL data can be read from TSV"));
   EXPECT_THAT(mistakes(changed("read: LINES", "read: STREAM")), HasSubstr("inference reads LINES, CONLL, TSV or JSONL"));
   EXPECT_THAT(mistakes(changed("read: LINES", "read: CONLL")), HasSubstr("only the fields of CONLL data"));
-  EXPECT_THAT(mistakes(changed("uniform: 0.08", "vectors: \"glove.txt\"")), HasSubstr("word vectors are not available yet"));
+  EXPECT_THAT(mistakes(changed("uniform: 0.08", "vectors: \"glove.txt\"")), HasSubstr("vectors of which words?"));
 }
 
 TEST(Job, RulesOfSplits) {

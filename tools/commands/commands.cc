@@ -12,6 +12,7 @@ const std::vector<Command>& commands() {
       {"infer", "runs a trained model on lines of text", run_infer},
       {"evaluate", "a trained model's reports on data", run_evaluate},
       {"plot", "draws the curves of training runs", run_plot},
+      {"average", "the mean of several trained models", run_average},
       {"check", "tells every mistake of a graph or a job", run_check},
       {"data", "a batch of a job's data as the graph will see it", run_data},
       {"gradcheck", "holds the derived gradient to finite differences", run_gradcheck},

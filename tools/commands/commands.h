@@ -15,6 +15,7 @@ using Arguments = std::vector<std::string>;
 ExitCode run_train(const Arguments& arguments);
 ExitCode run_infer(const Arguments& arguments);
 ExitCode run_evaluate(const Arguments& arguments);
+ExitCode run_average(const Arguments& arguments);
 ExitCode run_check(const Arguments& arguments);
 ExitCode run_data(const Arguments& arguments);
 ExitCode run_gradcheck(const Arguments& arguments);

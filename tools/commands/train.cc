@@ -1,10 +1,14 @@
 // graphrun train JOB --out DIR
 #include "tools/train/train.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
 #include "tools/commands/command_line.h"
+#include "tools/job/defaults.h"
+#include "tools/job/job.h"
 #include "tools/train/seeds.h"
 
 namespace graphrun {
@@ -40,6 +44,7 @@ ExitCode run_train(const Arguments& arguments) {
       "seeds", po::value<std::string>()->value_name("N,N,..."),
       "a run for each, in DIR/seed-N; a table of all with mean and deviation, also in DIR/seeds.json")(
       "tensorboard", "write metrics as TensorBoard's event files too, in DIR/tensorboard")(
+      "dump-job", "print the job with what --set says and what stands for what it leaves out; needs no --out")(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), "cpu or auto");
   CommandLine line;
   line.usage = "graphrun train JOB --out DIR [option ...]";
@@ -56,12 +61,20 @@ ExitCode run_train(const Arguments& arguments) {
   TrainRequest request;
   request.job = option<std::string>(*options, "JOB");
   request.out = option<std::string>(*options, "out");
-  if (request.out.empty()) throw UsageError("--out DIR is missing: where the model goes");
+  const bool dump = options->count("dump-job") != 0;
+  if (request.out.empty() && !dump) throw UsageError("--out DIR is missing: where the model goes");
   while (request.out.size() > 1 && request.out.back() == '/') request.out.pop_back();
   request.settings = option<std::vector<std::string>>(*options, "set");
   if (const auto seed = seed_option(*options)) request.settings.push_back("train.seed=" + std::to_string(*seed));
   request.command = {"graphrun", "train"};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
+  if (dump) {
+    LoadedJob job = load_job(request.job, request.settings);
+    require_training(job);
+    fill_defaults(job.message);
+    fmt::print("{}", dump_job(job, true));
+    return ExitCode::kDone;
+  }
   request.resume = options->count("resume") != 0;
   request.tensorboard = options->count("tensorboard") != 0;
   request.quiet = options->count("quiet") != 0;

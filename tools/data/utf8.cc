@@ -50,4 +50,18 @@ bool is_space(std::string_view code_point) {
   return category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lowered;
+  for (std::size_t i = 0; i < text.size();) {
+    utf8proc_int32_t code = 0;
+    const std::size_t length = read_code_point(text.substr(i), code);
+    if (length == 0) return lowered + std::string(text.substr(i));
+    i += length;
+    utf8proc_uint8_t bytes[4];
+    const utf8proc_ssize_t n = utf8proc_encode_char(utf8proc_tolower(code), bytes);
+    lowered.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(n));
+  }
+  return lowered;
+}
+
 }  // namespace graphrun

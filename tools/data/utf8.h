@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,5 +18,8 @@ std::vector<std::string_view> code_points(std::string_view text);
 
 // White space between words: the ASCII ones, no-break and ideographic space, and Unicode's other separators.
 bool is_space(std::string_view code_point);
+
+// Every code point in its lower case.
+std::string lower_case(std::string_view text);
 
 }  // namespace graphrun

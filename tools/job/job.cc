@@ -11,6 +11,7 @@
 #include "tools/job/data_spec.h"
 #include "tools/job/job_check.h"
 #include "tools/job/set.h"
+#include "tools/job/train_check.h"
 
 namespace graphrun {
 namespace {
@@ -105,6 +106,11 @@ std::string dump_job(const LoadedJob& job, bool absolute) {
       for (std::string& path : *files) whole(&path);
     for (Job::Field& field : *data.mutable_field())
       if (!field.vocabulary().file().empty()) whole(field.mutable_vocabulary()->mutable_file());
+    if (message.has_train()) {
+      for (Job::Initialize& rule : *message.mutable_train()->mutable_initialize())
+        if (rule.has_vectors()) whole(rule.mutable_vectors());
+      for (Job::Start& start : *message.mutable_train()->mutable_start()) whole(start.mutable_model());
+    }
   }
   google::protobuf::TextFormat::Printer printer;
   printer.SetUseUtf8StringEscaping(true);

@@ -12,7 +12,4 @@ namespace graphrun {
 // `job.plan` are there.
 void check_job(LoadedJob& job, std::vector<Diagnostic>& problems);
 
-// What training needs and the job does not say.
-void check_training(const LoadedJob& job, std::vector<Diagnostic>& problems);
-
 }  // namespace graphrun

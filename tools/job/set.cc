@@ -264,8 +264,9 @@ class Setter {
 }  // namespace
 
 bool holds_path(const pb::FieldDescriptor& field) {
-  static const char* const kPaths[] = {"graphrun.Job.Data.train", "graphrun.Job.Data.valid", "graphrun.Job.Data.test",
-                                       "graphrun.Job.Vocabulary.file", "graphrun.Job.Initialize.vectors"};
+  static const char* const kPaths[] = {"graphrun.Job.Data.train",         "graphrun.Job.Data.valid",
+                                       "graphrun.Job.Data.test",          "graphrun.Job.Vocabulary.file",
+                                       "graphrun.Job.Initialize.vectors", "graphrun.Job.Start.model"};
   for (const char* path : kPaths)
     if (field.full_name() == path) return true;
   return false;

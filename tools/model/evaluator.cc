@@ -33,7 +33,7 @@ std::vector<std::string> needed_feeds(const Program& program, const FeedPlan& pl
   for (const FeedPlan::Feed& feed : plan.feeds()) fed.push_back(feed.name);
   std::vector<Diagnostic> problems;
   for (const FeedSpec& feed : program.feeds) {
-    if (feed.name == kLearningRate || feed.name == kUpdateCount) continue;
+    if (feed.name == kLearningRate || feed.name == kUpdateCount || feed.name == kGoesOn) continue;
     names.push_back(feed.name);
     if (contains(fed, feed.name)) continue;
     Diagnostic problem{

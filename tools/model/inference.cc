@@ -7,12 +7,12 @@
 #include <cstdio>
 
 #include "compiler/compile.h"
-#include "compiler/ir/builder.h"
 #include "runtime/executable.h"
 #include "runtime/file.h"
 #include "tools/data/inference_reader.h"
 #include "tools/infer/writers.h"
 #include "tools/model/evaluator.h"
+#include "tools/model/expression.h"
 #include "tools/model/fetch_file.h"
 
 namespace graphrun {
@@ -34,35 +34,6 @@ const InferSpec* find_mode(const LoadedJob& job, const InferOptions& options) {
                   {known});
 }
 
-// Looks at the names and ops of an expression over outputs.
-void check_expression(const ir::Graph& graph, const ir::Expression& e, std::vector<Diagnostic>& problems) {
-  using Kind = ir::Expression::Kind;
-  const auto unknown = [&](const std::string& what, const std::string& name, const std::vector<std::string>& known) {
-    Diagnostic problem{Severity::kError, "E0417 bad-infer", e.at, fmt::format("there is no {} '{}'", what, name), {}};
-    if (const std::string near = did_you_mean(name, known); !near.empty()) problem.notes.push_back("help: " + near);
-    problems.push_back(std::move(problem));
-  };
-  if (e.kind == Kind::kName && graph.output(e.dotted()) == nullptr) {
-    std::vector<std::string> known;
-    for (const ir::Output& output : graph.outputs) known.push_back(output.name);
-    unknown("output", e.dotted(), known);
-  } else if (e.kind == Kind::kCall && ir::OpRegistry::instance().find(e.text) == nullptr) {
-    std::vector<std::string> known;
-    for (const ir::OpSchema* op : ir::OpRegistry::instance().all()) {
-      if (!op->internal) known.push_back(op->name);
-    }
-    unknown("op", e.text, known);
-  } else if (e.kind == Kind::kGraph || e.kind == Kind::kList || e.kind == Kind::kChoice || e.kind == Kind::kIndex) {
-    problems.push_back({Severity::kError,
-                        "E0417 bad-infer",
-                        e.at,
-                        "`from` is made of the graph's outputs, ops and numbers alone",
-                        {"help: slice(x, axis=0, begin=i, end=j) stands for x[i:j]"}});
-  }
-  for (const ir::Expression& operand : e.operands) check_expression(graph, operand, problems);
-  for (const auto& [name, value] : e.keywords) check_expression(graph, value, problems);
-}
-
 // What can't be turned into lines: see write_batch.
 void check_type(const ir::TensorType& type, const InferSpec& mode, const Location& at, std::vector<Diagnostic>& problems) {
   const bool one_each = mode.write == WriteAs::kText || mode.write == WriteAs::kNumbers;
@@ -78,23 +49,10 @@ void check_type(const ir::TensorType& type, const InferSpec& mode, const Locatio
 
 // Adds the expression over outputs as an output.
 void add_written(ir::Graph& graph, const InferSpec& mode, std::vector<Diagnostic>& problems) {
-  const std::size_t before = problems.size();
-  check_expression(graph, ir::parse_expression(mode.from), problems);
-  if (problems.size() != before) return;
-  std::vector<std::pair<std::string, ir::ValueId>> names;
-  for (const ir::Output& output : graph.outputs) names.emplace_back(output.name, output.value);
-  ir::Builder builder(graph);
-  builder.set_name("infer");
-  builder.set_location(mode.from.at(0, mode.from.text.size()));
-  try {
-    const ir::ValueId value = builder.equation(mode.from.text, names);
-    check_type(graph.type(value), mode, builder.location(), problems);
-    graph.outputs.push_back({kWritten, value});
-  } catch (const ir::OpError& error) {
-    std::vector<std::string> notes;
-    if (!error.help.empty()) notes.push_back(error.help);
-    problems.push_back({Severity::kError, "E0417 bad-infer", builder.location(), error.what(), notes});
-  }
+  const ir::ValueId value = add_expression(graph, mode.from, "infer", {.field = "from", .code = "E0417 bad-infer"}, problems);
+  if (value == ir::kNone) return;
+  check_type(graph.type(value), mode, mode.from.at(0, mode.from.text.size()), problems);
+  graph.outputs.push_back({kWritten, value});
 }
 
 void write_out(const std::string& text) {

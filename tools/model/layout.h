@@ -8,6 +8,7 @@
 //   data.json                sizes and hashes of the data files that the run began with; older folders have none
 //   graph.txt                the network as one expanded graph, to be read by people
 //   best/step-…              the parameters: the best, or last, as the job keeps them (runtime/checkpoint.h)
+//   candidates/step-…        parameters whose mean is to become the model (train.average)
 //   checkpoints/step-…       where a run that was stopped goes on
 //   tensorboard/…           event files, where the run writes them
 //   metrics.jsonl            a run's figures

@@ -4,24 +4,30 @@
 
 #include "tools/job/problems.h"
 #include "tools/model/evaluator.h"
+#include "tools/model/expression.h"
 #include "tools/model/inference.h"
 
 namespace graphrun {
 namespace {
 
-void check_minimized(const ir::Graph& graph, const LoadedJob& job, Problems& problems) {
-  const std::string& name = job.message.train().minimize();
-  const Location at = inside(job.places, "train").location("minimize");
-  const ir::Output* const output = graph.output(name);
-  if (output == nullptr) {
-    std::vector<std::string> known;
-    for (const ir::Output& o : graph.outputs) known.push_back(o.name);
-    problems.add("E0401 bad-objective", at, fmt::format("graph '{}' has no output '{}'", graph.name, name),
-                 did_you_mean(name, known));
-  } else if (const ir::TensorType& type = graph.type(output->value); type.type != Type::kFloat || !type.shape.empty()) {
-    problems.add("E0401 bad-objective", at, fmt::format("'{}' is {}; what is minimized is a FLOAT scalar", name, type.str()),
-                 "sum(x) or mean(x) makes a scalar");
-  }
+// A setting of `train` that is a scalar of the graph: an output, or an expression.
+void check_scalar(ir::Graph graph, const LoadedJob& job, const char* field, bool floats_alone, std::vector<Diagnostic>& found) {
+  const ir::SourceText text = inside(job.places, "train").text(field);
+  if (text.text.empty()) return;
+  const ir::Output* const output = graph.output(text.text);
+  const ir::ValueId value = output != nullptr
+                                ? output->value
+                                : add_expression(graph, text, std::string("train.") + field,
+                                                 {.field = field, .code = "E0401 bad-objective", .inputs = true}, found);
+  if (value == ir::kNone) return;
+  const ir::TensorType& type = graph.type(value);
+  const bool number = floats_alone ? type.type == Type::kFloat : type.type != Type::kBool;
+  if (number && type.shape.empty()) return;
+  Problems(found).add(
+      "E0401 bad-objective", inside(job.places, "train").location(field),
+      fmt::format("'{}' is {}; what {} is a {} scalar", text.text, type.str(),
+                  floats_alone ? "is minimized" : "divides a gradient", floats_alone ? "FLOAT" : "FLOAT or INT32"),
+      "sum(x) or mean(x) makes a scalar");
 }
 
 void check_states(const ir::Graph& graph, const LoadedJob& job, Problems& problems) {
@@ -43,7 +49,8 @@ void check_network(const ir::Graph& training, const ir::Graph& inference, const 
   std::vector<Diagnostic> found;
   Problems problems(found);
   if (job.message.has_train()) {
-    check_minimized(training, job, problems);
+    check_scalar(training, job, "minimize", true, found);
+    check_scalar(training, job, "per", false, found);
     check_states(training, job, problems);
   }
   network.report->check_names(available(inference, *job.plan), found);

@@ -29,7 +29,11 @@ void apply_initializers(const std::vector<InitializeRule>& rules, Program& progr
   for (VariableSpec& variable : program.variables) {
     if (variable.kind != VariableSpec::Kind::kParameter) continue;
     for (std::size_t i = 0; i < rules.size(); ++i) {
-      if (!matches(rules[i].match, variable.name)) continue;
+      if (!matches(rules[i].match.text, variable.name)) continue;
+      if (!rules[i].vectors.empty()) {
+        used[i] = true;
+        continue;  // its other rows begin as a later rule says
+      }
       variable.init = rules[i].init;
       variable.init_amount = rules[i].amount;
       used[i] = true;
@@ -40,8 +44,8 @@ void apply_initializers(const std::vector<InitializeRule>& rules, Program& progr
     if (used[i]) continue;
     warnings.push_back({Severity::kWarning,
                         "E0422 unused-initialize",
-                        rules[i].at,
-                        fmt::format("no parameter begins as match: \"{}\" says", rules[i].match),
+                        rules[i].match.at,
+                        fmt::format("no parameter begins as match: \"{}\" says", rules[i].match.text),
                         {}});
   }
 }

@@ -94,18 +94,20 @@ std::string number_text(double value) { return std::isnan(value) ? "nan" : fmt::
 std::optional<NotFinite> find_not_finite(const StepsSince& steps, Stepper& stepper, BatchSource& source,
                                          const std::function<bool()>& stop) {
   const CheckpointReader checkpoint(steps.checkpoint);
-  stepper.restore(checkpoint);
   const TrainState state = parse_state(checkpoint.text("state.json"), steps.checkpoint + "/state.json");
+  stepper.restore(checkpoint, state.pending);
   BatchPosition at = state.next;
   source.begin(at);
   FiniteWatch before;
+  std::int64_t step = state.step;
   for (std::size_t i = 0; i < steps.rates.size(); ++i) {
     if (stop()) return std::nullopt;
+    const std::int64_t epoch = at.epoch;
     const Batch batch = next_batch(source, at);
-    const std::int64_t step = state.step + static_cast<std::int64_t>(i);
+    if (at.epoch != epoch && stepper.finish(step, steps.rates[i])) ++step;
     if (i + 2 == steps.rates.size()) stepper.watch(batch, step, steps.rates[i], before);
     if (i + 1 < steps.rates.size()) {
-      stepper.step(batch, step, steps.rates[i]);
+      if (stepper.add(batch, step, steps.rates[i])) ++step;
       continue;
     }
     if (std::optional<NotFinite> variable = bad_variable(stepper)) return variable;

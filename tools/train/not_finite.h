@@ -20,7 +20,7 @@ struct NotFinite {
   Location at;       // of the node's equation
 };
 
-// The steps that a run took since a checkpoint, by their learning rates; the last is the one that went wrong.
+// The batches that a run took since a checkpoint, by their learning rates; the last is the one that went wrong.
 struct StepsSince {
   std::string checkpoint;
   std::vector<double> rates;

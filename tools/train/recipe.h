@@ -12,23 +12,62 @@
 
 namespace graphrun {
 
-struct InitializeRule {
-  std::string match;  // a pattern over parameters' names
-  VariableSpec::Init init = VariableSpec::Init::kConstant;
-  double amount = 0;
+// A pattern over parameters' names.
+struct NamePattern {
+  std::string text;  // `*` is any run of characters
   Location at;
 };
 
+struct InitializeRule {
+  NamePattern match;
+  VariableSpec::Init init = VariableSpec::Init::kConstant;
+  double amount = 0;
+  // Word vectors: rows of their own over what another rule says. Empty: none.
+  std::string vectors;  // a file
+  std::string field;    // whose vocabulary
+  bool lowercase = false;
+};
+
+// Parameters that begin as another model's.
+struct StartRule {
+  std::string model;               // a folder
+  std::vector<NamePattern> match;  // empty: all
+  bool partial = false;
+  Location at;
+};
+
+// When validation happens beside the end of the last epoch: exactly one is above 0.
+struct ValidateRule {
+  std::int64_t epochs = 1, steps = 0, times_per_epoch = 0;
+};
+
+struct StopRule {
+  std::int64_t patience = 0;  // validations; 0: never
+  double margin = 0;
+};
+
+// The model is the mean of the parameters at several validations.
+struct AverageRule {
+  std::int64_t number = 0;  // 0: none
+  bool best = false;        // those with the best kept reports, else the last
+};
+
 struct Recipe {
-  TrainOptions options;  // what the compiler adds
+  TrainOptions options;  // what the compiler adds; its minimize and per are add_objective's
+  ir::SourceText minimize, per;
+  std::int64_t accumulate = 1;  // batches of one update
   std::vector<InitializeRule> initialize;
+  std::vector<StartRule> start;
+  std::vector<NamePattern> freeze, no_decay;
   double learning_rate = 0;
   ScheduleRule schedule;
   std::int64_t epochs = 1;
   std::uint64_t seed = 0;
-  std::int64_t validate_every = 1;  // epochs
-  std::string keep;                 // the report whose best parameters the model keeps; empty: the last ones
+  ValidateRule validate;
+  std::string keep;  // the report whose best parameters the model keeps; empty: the last ones
   bool keep_highest = true;
+  StopRule stop;
+  AverageRule average;
   std::int64_t checkpoint_every_steps = 0;  // 0: at the end of each epoch alone
 };
 

@@ -5,6 +5,46 @@
 #include "runtime/status.h"
 
 namespace graphrun {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Patience& patience) {
+  Json json = {{"waited", patience.waited}};
+  if (patience.reference) json["reference"] = *patience.reference;
+  return json;
+}
+
+Patience patience_of(const nlohmann::json& json) {
+  Patience patience;
+  json.at("waited").get_to(patience.waited);
+  if (json.contains("reference")) patience.reference = json.at("reference").get<double>();
+  return patience;
+}
+
+Json json_of(const BatchPosition& position) { return {{"epoch", position.epoch}, {"batch", position.batch}}; }
+
+// Folders of older programs know the rate alone.
+void read_schedule(const nlohmann::json& json, TrainState& s) {
+  json.at("learning_rate").get_to(s.schedule.rate);
+  if (!json.contains("schedule")) {
+    if (json.contains("best")) s.schedule.patience.reference = json.at("best").get<double>();
+    return;
+  }
+  const auto& schedule = json.at("schedule");
+  s.schedule.patience = patience_of(schedule);
+  schedule.at("decays").get_to(s.schedule.decays);
+  s.stop = patience_of(json.at("stop"));
+  json.at("ended").get_to(s.ended);
+  const auto& pending = json.at("pending");
+  pending.at("batches").get_to(s.pending.batches);
+  pending.at("loss").get_to(s.pending.loss);
+  pending.at("per").get_to(s.pending.per);
+  if (json.contains("validated"))
+    s.validated = {json["validated"].at("epoch").get<std::int64_t>(), json["validated"].at("batch").get<std::int64_t>()};
+}
+
+}  // namespace
 
 std::string state_text(const TrainState& s) {
   nlohmann::ordered_json json = {{"seed", s.seed},
@@ -12,7 +52,7 @@ std::string state_text(const TrainState& s) {
                                  {"epoch", s.next.epoch},
                                  {"batch", s.next.batch},
                                  {"epoch_begun", s.epoch_begun},
-                                 {"learning_rate", s.learning_rate},
+                                 {"learning_rate", s.schedule.rate},
                                  {"loss_sum", s.loss_sum},
                                  {"loss_steps", s.loss_steps},
                                  {"recent_sum", s.recent_sum},
@@ -22,6 +62,12 @@ std::string state_text(const TrainState& s) {
                                  {"finished", s.finished},
                                  {"model", s.model}};
   if (s.best) json["best"] = *s.best;
+  if (s.validated) json["validated"] = json_of(*s.validated);
+  json["schedule"] = json_of(s.schedule.patience);
+  json["schedule"]["decays"] = s.schedule.decays;
+  json["stop"] = json_of(s.stop);
+  json["ended"] = s.ended;
+  json["pending"] = {{"batches", s.pending.batches}, {"loss", s.pending.loss}, {"per", s.pending.per}};
   return json.dump(1) + "\n";
 }
 
@@ -34,7 +80,7 @@ TrainState parse_state(const std::string& text, const std::string& where) {
     json.at("epoch").get_to(s.next.epoch);
     json.at("batch").get_to(s.next.batch);
     json.at("epoch_begun").get_to(s.epoch_begun);
-    json.at("learning_rate").get_to(s.learning_rate);
+    read_schedule(json, s);
     json.at("loss_sum").get_to(s.loss_sum);
     json.at("loss_steps").get_to(s.loss_steps);
     json.at("recent_sum").get_to(s.recent_sum);

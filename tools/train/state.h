@@ -8,16 +8,22 @@
 #include <string>
 
 #include "tools/data/batch.h"
+#include "tools/train/schedule.h"
+#include "tools/train/stepper.h"
 
 namespace graphrun {
 
 struct TrainState {
   std::uint64_t seed = 0;
-  std::int64_t step = 0;     // updates done
-  BatchPosition next;        // the batch that comes next
-  bool epoch_begun = false;  // the learning rate has been set for next.epoch
-  double learning_rate = 0;
-  double loss_sum = 0;  // of this epoch's steps so far
+  std::int64_t step = 0;                   // updates done
+  BatchPosition next;                      // the batch that comes next
+  bool epoch_begun = false;                // the learning rate has been set for next.epoch
+  std::optional<BatchPosition> validated;  // the batch before which the last validation within an epoch was
+  ScheduleState schedule;
+  Patience stop;           // of the rule that ends a training early
+  bool ended = false;      // a rule has ended the training
+  PendingBatches pending;  // of the update under way
+  double loss_sum = 0;     // of this epoch's steps so far
   std::int64_t loss_steps = 0;
   double recent_sum = 0;  // of the steps since the last line of metrics
   std::int64_t recent_steps = 0;

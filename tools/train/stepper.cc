@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
+
 #include "compiler/compile.h"
 #include "compiler/passes/pass.h"
 #include "runtime/threads.h"
 #include "tools/model/evaluator.h"
 #include "tools/train/initializers.h"
+#include "tools/train/objective.h"
 
 namespace graphrun {
 namespace {
@@ -28,48 +32,45 @@ Tensor scalar(double value) { return Tensor::of<double>({}, {value}); }
 
 Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& plan, Device device,
                  std::vector<Diagnostic>& warnings)
-    : graph_(graph), options_(recipe.options), device_(device), seed_(recipe.seed) {
-  CompileOptions options;
-  options.fetches = {recipe.options.minimize, kGradientNorm};
-  Program program = compile(graph, options, &recipe.options);
+    : options_(recipe.options), device_(device), seed_(recipe.seed), accumulate_(recipe.accumulate) {
+  using Part = TrainOptions::Part;
+  graph_ = with_objective(graph, recipe, options_, warnings);
+  options_.part = accumulate_ == 1 ? Part::kWhole : Part::kGradients;
+  Program program = compile(graph_, fetched(), &options_);
   feeds_ = needed_feeds(program, plan);
   apply_initializers(recipe.initialize, program, warnings);
   initialize(program, *variables_, seed_);
-  executable_ = std::make_unique<Executable>(std::move(program), variables_, device);
+  executable_ = std::make_unique<Executable>(std::move(program), variables_, device_);
+  if (options_.part == Part::kWhole) return;
+  TrainOptions update = options_;
+  update.part = Part::kUpdate;
+  CompileOptions norm;
+  norm.fetches = {kGradientNorm};
+  program = compile(graph_, norm, &update);
+  initialize(program, *variables_, seed_);
+  update_ = std::make_unique<Executable>(std::move(program), variables_, device_);
 }
 
-StepResult Stepper::step(const Batch& batch, std::int64_t step, double learning_rate) {
-  if (batch.fresh) clear_states(executable_->program(), *variables_);
-  const std::vector<Tensor> fetched =
-      executable_->run(feeds_of(executable_->program(), batch, step, learning_rate), run_options(step));
-  return {fetched[0].at(0), fetched[1].at(0)};
-}
-
-void Stepper::reserve(const Batch& batch) { executable_->reserve(feeds_of(executable_->program(), batch, 0, 0)); }
-
-void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const {
-  set_threads(1);
+// What a batch gives: what is minimized, what that is divided by, the norm where it is also an update.
+CompileOptions Stepper::fetched() const {
   CompileOptions options;
-  options.fetches = {options_.minimize, kGradientNorm};
-  for (const Pass& pass : all_passes()) options.disabled_passes.push_back(pass.name);
-  const auto variables = std::make_shared<Variables>();
-  for (const auto& [name, tensor] : variables_->all()) variables->set(name, tensor.clone());
-  Executable plain(compile(graph_, options, &options_), variables, device_);
-  if (batch.fresh) clear_states(plain.program(), *variables);
-  RunOptions run = run_options(step);
-  run.watch = &watch;
-  plain.run(feeds_of(plain.program(), batch, step, learning_rate), run);
+  options.fetches = {options_.minimize};
+  if (!options_.per.empty() && options_.per != options_.minimize) options.fetches.push_back(options_.per);
+  if (options_.part == TrainOptions::Part::kWhole) options.fetches.push_back(kGradientNorm);
+  return options;
 }
 
-Feeds Stepper::feeds_of(const Program& program, const Batch& batch, std::int64_t step, double learning_rate) const {
+Feeds Stepper::feeds_of(const Program& program, const Batch* batch, std::int64_t step, double learning_rate) const {
   Feeds feeds;
   for (const FeedSpec& feed : program.feeds) {
     if (feed.name == kLearningRate) {
       feeds[feed.name] = scalar(learning_rate);
     } else if (feed.name == kUpdateCount) {
       feeds[feed.name] = scalar(static_cast<double>(step + 1));
+    } else if (feed.name == kGoesOn) {
+      feeds[feed.name] = scalar(pending_.batches > 0 ? 1 : 0);
     } else {
-      feeds[feed.name] = batch.feeds.at(feed.name);
+      feeds[feed.name] = batch->feeds.at(feed.name);
     }
   }
   return feeds;
@@ -78,43 +79,110 @@ Feeds Stepper::feeds_of(const Program& program, const Batch& batch, std::int64_t
 RunOptions Stepper::run_options(std::int64_t step) const {
   RunOptions options;
   options.seed = seed_;
-  options.step = static_cast<std::uint64_t>(step);
+  options.step = static_cast<std::uint64_t>(step * accumulate_ + pending_.batches);
   return options;
+}
+
+void Stepper::reserve(const Batch& batch) { executable_->reserve(feeds_of(executable_->program(), &batch, 0, 0)); }
+
+void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const {
+  set_threads(1);
+  CompileOptions options = fetched();
+  for (const Pass& pass : all_passes()) options.disabled_passes.push_back(pass.name);
+  const auto variables = std::make_shared<Variables>();
+  for (const auto& [name, tensor] : variables_->all()) variables->set(name, tensor.clone());
+  Executable plain(compile(graph_, options, &options_), variables, device_);
+  if (batch.fresh) clear_states(plain.program(), *variables);
+  RunOptions run = run_options(step);
+  run.watch = &watch;
+  plain.run(feeds_of(plain.program(), &batch, step, learning_rate), run);
+}
+
+std::optional<StepResult> Stepper::add(const Batch& batch, std::int64_t step, double learning_rate) {
+  if (batch.fresh) clear_states(executable_->program(), *variables_);
+  const std::vector<Tensor> fetched =
+      executable_->run(feeds_of(executable_->program(), &batch, step, learning_rate), run_options(step));
+  const std::size_t last = fetched.size() - (update_ ? 0 : 1);  // of minimize, and per where it is another
+  const double loss = fetched[0].at(0), per = last > 1 ? fetched[1].at(0) : 1;
+  if (!update_) return StepResult{loss / per, fetched.back().at(0)};
+  if (!std::isfinite(loss)) return StepResult{loss / per, std::numeric_limits<double>::quiet_NaN()};
+  ++pending_.batches;
+  pending_.loss += loss;
+  pending_.per += per;
+  return pending_.batches == accumulate_ ? finish(step, learning_rate) : std::nullopt;
+}
+
+std::optional<StepResult> Stepper::finish(std::int64_t step, double learning_rate) {
+  if (pending_.batches == 0) return std::nullopt;
+  const double norm = update_->run(feeds_of(update_->program(), nullptr, step, learning_rate))[0].at(0);
+  const StepResult result{pending_.loss / pending_.per, norm};
+  pending_ = {};
+  return result;
+}
+
+// Of both programs, each name once.
+std::vector<const VariableSpec*> Stepper::variable_specs() const {
+  std::map<std::string_view, const VariableSpec*> specs;
+  for (const VariableSpec& variable : executable_->program().variables) specs.emplace(variable.name, &variable);
+  if (update_) {
+    for (const VariableSpec& variable : update_->program().variables) specs.emplace(variable.name, &variable);
+  }
+  std::vector<const VariableSpec*> all;
+  for (const auto& [name, spec] : specs) all.push_back(spec);
+  return all;
 }
 
 std::int64_t Stepper::parameter_count() const {
   std::int64_t count = 0;
-  for (const VariableSpec& variable : executable_->program().variables) {
-    if (variable.kind == VariableSpec::Kind::kParameter) count += variables_->at(variable.name).count();
+  for (const VariableSpec* variable : variable_specs()) {
+    if (variable->kind == VariableSpec::Kind::kParameter) count += variables_->at(variable->name).count();
   }
   return count;
 }
 
+NamedTensors Stepper::model_parameters(std::int64_t updates) const {
+  NamedTensors parameters;
+  for (const VariableSpec* variable : variable_specs()) {
+    if (variable->kind != VariableSpec::Kind::kParameter) continue;
+    const std::string average = variable->name + kAverageSlot;
+    parameters[variable->name] = variables_->at(updates > 0 && variables_->has(average) ? average : variable->name);
+  }
+  return parameters;
+}
+
 std::map<std::string, NamedTensors> Stepper::groups() const {
   std::map<std::string, NamedTensors> groups;
-  for (const VariableSpec& variable : executable_->program().variables) {
-    if (variables_->has(variable.name))
-      groups[std::string(group_of(variable.kind))][variable.name] = variables_->at(variable.name);
+  for (const VariableSpec* variable : variable_specs()) {
+    if (variables_->has(variable->name))
+      groups[std::string(group_of(variable->kind))][variable->name] = variables_->at(variable->name);
   }
   return groups;
 }
 
-void Stepper::restore(const CheckpointReader& checkpoint) {
+void Stepper::restore(const CheckpointReader& checkpoint, const PendingBatches& pending) {
   using Kind = VariableSpec::Kind;
   clear_states(executable_->program(), *variables_);
   for (const Kind kind : {Kind::kParameter, Kind::kSlot, Kind::kState}) {
     const std::string group(group_of(kind));
     const NamedTensors tensors = checkpoint.has_group(group) ? checkpoint.group(group) : NamedTensors();
-    set_variables(executable_->program(), kind, tensors, checkpoint.folder() + "/" + group + ".safetensors", *variables_);
+    set_variables(variable_specs(), kind, tensors, checkpoint.folder() + "/" + group + ".safetensors", *variables_);
   }
+  pending_ = pending;
 }
 
-void set_variables(const Program& program, VariableSpec::Kind kind, const NamedTensors& tensors, const std::string& where,
-                   Variables& variables) {
+void Stepper::go_back(const std::map<std::string, NamedTensors>& groups) {
+  for (const auto& [group, tensors] : groups) {
+    for (const auto& [name, tensor] : tensors) variables_->set(name, tensor.clone());
+  }
+  pending_ = {};
+}
+
+void set_variables(const std::vector<const VariableSpec*>& specs, VariableSpec::Kind kind, const NamedTensors& tensors,
+                   const std::string& where, Variables& variables) {
   std::vector<std::string> faults;
   std::map<std::string, const VariableSpec*> wanted;
-  for (const VariableSpec& variable : program.variables) {
-    if (variable.kind == kind) wanted[variable.name] = &variable;
+  for (const VariableSpec* variable : specs) {
+    if (variable->kind == kind) wanted[variable->name] = variable;
   }
   for (const auto& [name, variable] : wanted) {
     const auto it = tensors.find(name);

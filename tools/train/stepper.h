@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,52 +19,74 @@
 namespace graphrun {
 
 struct StepResult {
-  double loss = 0;
+  double loss = 0;           // what is minimized, divided as its gradient is
   double gradient_norm = 0;  // before clipping
+};
+
+// The batches since the last update, where one update sees several; their gradients' sums are slots.
+struct PendingBatches {
+  std::int64_t batches = 0;
+  double loss = 0, per = 0;
+  friend bool operator==(const PendingBatches&, const PendingBatches&) = default;
 };
 
 class Stepper {
  public:
-  // `graph`: the network in training, which must outlive it. Parameters begin as the job's `initialize` says, else as the graph
-  // does, from its seed. Throws UserError (kInvalidGraph): E0421 a feed that the job lacks, the compiler's; warnings for
-  // patterns that match nothing go to `warnings`.
+  // `graph`: the network in training. Parameters begin as the job's `initialize` says, else as the graph does, from its seed.
+  // Throws UserError (kInvalidGraph): E0421 a feed that the job lacks, E0401 what can't be minimized, the compiler's; warnings
+  // for patterns that match nothing go to `warnings`.
   Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& plan, Device device, std::vector<Diagnostic>& warnings);
 
-  // Update number `step` (from 0).
-  StepResult step(const Batch& batch, std::int64_t step, double learning_rate);
-  // Takes the memory that a step on this batch needs, see Executable::reserve.
+  // One batch more. Gives what came of update number `step` (from 0) where this batch completes it, or where its loss is not
+  // finite.
+  std::optional<StepResult> add(const Batch& batch, std::int64_t step, double learning_rate);
+  // The update of fewer batches than one should see; nothing where none are pending.
+  std::optional<StepResult> finish(std::int64_t step, double learning_rate);
+  // Takes the memory that a batch like this needs, see Executable::reserve.
   void reserve(const Batch& batch);
-  // The same update as step(), shown to `watch` node by node as the graph has them, on copies of the variables: nothing
-  // changes. Sets the number of threads to 1, for good.
+  // What add() would do with the batch, shown to `watch` node by node as the graph has them, on copies of the variables:
+  // nothing changes. Sets the number of threads to 1, for good.
   void watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const;
 
   const std::vector<std::string>& feeds() const { return feeds_; }
   const Program& program() const { return executable_->program(); }
   const Variables& variables() const { return *variables_; }
+  Variables& variables() { return *variables_; }
   std::int64_t parameter_count() const;
   std::size_t arena_bytes() const { return executable_->arena_bytes(); }
+  // The parameters that a model takes after so many updates: moving averages where there are such, else as they are.
+  NamedTensors model_parameters(std::int64_t updates) const;
 
   // All that outlives a step, by kind: groups "parameters", "slots", "states".
   std::map<std::string, NamedTensors> groups() const;
+  const PendingBatches& pending() const { return pending_; }
   // Throws UserError (kBadData, E0662) where names or sizes differ from the network's.
-  void restore(const CheckpointReader& checkpoint);
+  void restore(const CheckpointReader& checkpoint, const PendingBatches& pending);
+  // Parameters and slots as they were when groups() gave these. Batches that are pending are dropped.
+  void go_back(const std::map<std::string, NamedTensors>& groups);
 
  private:
-  std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
-  std::unique_ptr<Executable> executable_;
-  std::vector<std::string> feeds_;
-  Feeds feeds_of(const Program& program, const Batch& batch, std::int64_t step, double learning_rate) const;
+  CompileOptions fetched() const;
+  // `batch`: null where the program sees none.
+  Feeds feeds_of(const Program& program, const Batch* batch, std::int64_t step, double learning_rate) const;
   RunOptions run_options(std::int64_t step) const;
+  std::vector<const VariableSpec*> variable_specs() const;
 
-  const ir::Graph& graph_;
-  TrainOptions options_;
+  std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
+  std::unique_ptr<Executable> executable_;  // of a batch: the whole step, or its gradients
+  std::unique_ptr<Executable> update_;      // of the sums of several batches; null: one batch is one update
+  std::vector<std::string> feeds_;
+  TrainOptions options_;  // of executable_
+  ir::Graph graph_;       // with what is minimized
   Device device_;
   std::uint64_t seed_;
+  std::int64_t accumulate_;
+  PendingBatches pending_;
 };
 
-// Sets the parameters that `tensors` holds, all of `program` and no other. Throws UserError (kBadData, E0662) listing what is
-// missing, surplus or of another size; `where` names the file.
-void set_variables(const Program& program, VariableSpec::Kind kind, const NamedTensors& tensors, const std::string& where,
-                   Variables& variables);
+// Sets the variables of a kind that `tensors` holds, all of `specs` and no other. Throws UserError (kBadData, E0662) listing
+// what is missing, surplus or of another size; `where` names the file.
+void set_variables(const std::vector<const VariableSpec*>& specs, VariableSpec::Kind kind, const NamedTensors& tensors,
+                   const std::string& where, Variables& variables);
 
 }  // namespace graphrun

@@ -11,6 +11,7 @@
 #include "tools/model/evaluator.h"
 #include "tools/model/model_folder.h"
 #include "tools/model/network_check.h"
+#include "tools/train/begin.h"
 #include "tools/train/progress.h"
 #include "tools/train/recipe.h"
 #include "tools/train/run_folder.h"
@@ -92,6 +93,7 @@ ExitCode train(const TrainRequest& request) {
   Stepper stepper(graph, recipe, *network.job.plan, request.device, warnings);
   Evaluator evaluator(inference, network.job.data, *network.job.plan, *network.report, request.device);
   const double compile_seconds = seconds_now() - begun;
+  const BeginNotes notes = checkpoint ? BeginNotes() : begin_parameters(recipe, network, stepper, warnings);
   if (!warnings.empty()) display.warn(render(warnings, color_on_stderr()));
 
   Trainer trainer(layout, network, recipe, stepper, evaluator, display, signals);
@@ -104,6 +106,8 @@ ExitCode train(const TrainRequest& request) {
   }
   trainer.reserve_memory();
   describe(display, network, stepper, trainer, recipe, compile_seconds);
+  for (const std::string& note : notes.log) display.log(note);
+  for (const nlohmann::ordered_json& note : notes.metrics) trainer.note(note);
   if (!checkpoint) {
     write_model(layout, dump_job(network.job, true), files, network.vocabularies, data_digests(network.job.data),
                 ir::print(graph, {false}));

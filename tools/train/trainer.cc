@@ -13,15 +13,7 @@ namespace {
 
 constexpr std::int64_t kMetricsEvery = 100;  // steps
 constexpr int kKeptCheckpoints = 2;
-
-// The parameters that a run which was cut off left for steps that it has yet to take.
-void drop_newer_than(const std::string& root, std::int64_t step, const std::string& kind) {
-  const std::string last = checkpoint_folder(root, step, kind);
-  while (const std::optional<std::string> newest = newest_complete(root, kind)) {
-    if (newest->size() < last.size() || (newest->size() == last.size() && *newest <= last)) return;  // numbers of one width
-    remove_folder(*newest);
-  }
-}
+const std::string kBestPrefix = "best_";  // of a checkpoint's groups: as they were at the best model
 
 std::string set_text(const char* name, const Dataset& set, const DataSpec& data) {
   std::string text = data.format == Format::kStream ? fmt::format("{} {} steps", name, set.size() == 0 ? 0 : set.steps(0, 0))
@@ -41,9 +33,9 @@ Trainer::Trainer(const ModelLayout& layout, const Network& network, const Recipe
       evaluator_(evaluator),
       display_(display),
       signals_(signals),
+      kept_(layout, recipe),
       rate_(recipe.schedule, recipe.learning_rate) {
   state_.seed = recipe.seed;
-  state_.learning_rate = rate_.rate();
   const DataSpec& data = network.job.data;
   DatasetOptions training;
   training.training = true;
@@ -69,7 +61,6 @@ std::string Trainer::data_summary() const {
 
 void Trainer::restore(const std::string& folder) {
   const CheckpointReader checkpoint(folder);
-  stepper_.restore(checkpoint);
   state_ = parse_state(checkpoint.text("state.json"), folder + "/state.json");
   if (const std::string& model = state_.model; !model.empty() && model != digest_file(layout_.manifest()).sha256) {
     throw UserError(ExitCode::kBadData, "E0667 other-model",
@@ -78,19 +69,27 @@ void Trainer::restore(const std::string& folder) {
                                  layout_.manifest()),
                      "help: go on with it in the folder it was made in"});
   }
-  rate_.restore(state_.learning_rate);
+  stepper_.restore(checkpoint, state_.pending);
+  rate_.restore(state_.schedule);
+  for (const std::string group : {"parameters", "slots"}) {
+    if (checkpoint.has_group(kBestPrefix + group)) best_[group] = checkpoint.group(kBestPrefix + group);
+  }
   steps_since_ = {folder, {}};
-  drop_newer_than(layout_.root, state_.step, "best");
+  kept_.drop_newer_than(state_.step);
 }
 
 ExitCode Trainer::run() {
   metrics_.emplace(layout_.metrics(), state_.metrics_bytes);
   if (events_) metrics_->mirror(layout_.events());
+  for (const nlohmann::ordered_json& line : notes_) metrics_->write(line);
   state_.model = digest_file(layout_.manifest()).sha256;
   if (steps_since_.checkpoint.empty()) save();
   if (state_.step > 0) display_.log(fmt::format("going on from step {}, epoch {}", state_.step, state_.next.epoch));
   bool going = true;
-  while (going && state_.next.epoch <= recipe_.epochs) going = run_epoch() && end_epoch();
+  while (going && !state_.ended && state_.next.epoch <= recipe_.epochs) {
+    going = run_epoch();
+    if (going && !state_.ended) going = end_epoch();
+  }
   if (going && finish()) return ExitCode::kDone;
   const int signal = signals_.pending();
   save();
@@ -110,37 +109,84 @@ bool Trainer::run_epoch() {
   source_->begin(state_.next);
   speed_.restart();
   const std::int64_t every = recipe_.checkpoint_every_steps;
-  while (std::optional<Batch> batch = source_->next()) {
-    one_step(*batch);
+  // A run that a signal ended before a validation was through has it now.
+  if (validation_is_due() && !validate_within_epoch()) return false;
+  std::optional<Batch> batch, following;
+  while (!state_.ended && (following = source_->next())) {
+    batch = std::move(following);
+    const std::int64_t step = state_.step;
+    one_batch(*batch);
+    if (validation_is_due() && !validate_within_epoch()) return false;
     if (stopped()) return false;
-    if (every > 0 && state_.step % every == 0) save();
+    if (every > 0 && state_.step > step && state_.step % every == 0) save();
+  }
+  if (state_.ended) return true;
+  if (const std::optional<StepResult> rest = stepper_.finish(state_.step, rate())) {
+    if (batch) check_finite(*rest, *batch);
+    count(*rest);
   }
   return true;
 }
 
-void Trainer::one_step(const Batch& batch) {
-  steps_since_.rates.push_back(rate_.rate());
-  const StepResult result = stepper_.step(batch, state_.step, rate_.rate());
-  if (!std::isfinite(result.loss) || !std::isfinite(result.gradient_norm)) diverged(result, batch);
-  ++state_.step;
+void Trainer::one_batch(const Batch& batch) {
+  steps_since_.rates.push_back(rate());
+  const std::optional<StepResult> result = stepper_.add(batch, state_.step, rate());
   state_.next = {batch.position.epoch, batch.position.batch + 1};
+  speed_.add(batch.tokens);
+  if (result) {
+    check_finite(*result, batch);
+    count(*result);
+  }
+  show(batch);
+}
+
+void Trainer::count(const StepResult& result) {
+  const double used = rate();
+  ++state_.step;
   state_.loss_sum += result.loss;
   state_.recent_sum += result.loss;
   ++state_.loss_steps;
   ++state_.recent_steps;
-  speed_.add(batch.tokens);
-  show(batch);
-  if (state_.recent_steps == kMetricsEvery) write_recent(result);
+  if (state_.recent_steps == kMetricsEvery) write_recent(result, used);
 }
 
-void Trainer::write_recent(const StepResult& result) {
+bool Trainer::due_by_steps() const {
+  const std::int64_t every = recipe_.validate.steps;
+  return every > 0 && state_.step > 0 && stepper_.pending().batches == 0 && state_.step % every == 0;
+}
+
+// Within an epoch: behind its last batch end_epoch looks itself.
+bool Trainer::validation_is_due() const {
+  const std::int64_t done = state_.next.batch, all = source_->batches(), times = recipe_.validate.times_per_epoch;
+  if (!valid_set_ || done == 0 || done >= all || state_.validated == state_.next) return false;
+  return due_by_steps() || done * times / all > (done - 1) * times / all;
+}
+
+bool Trainer::validate_within_epoch() {
+  const std::optional<ReportResults> results = evaluate(*valid_set_, stepper_.model_parameters(state_.step));
+  if (!results) return false;
+  state_.validated = state_.next;
+  metrics_->write(
+      {{"epoch", state_.next.epoch}, {"step", state_.step}, {"learning_rate", rate()}, {"valid", results_json(*results)}});
+  const bool kept = keep(results);
+  display_.log(fmt::format("epoch {}/{}, step {}  learning rate {:.4g}  valid: {}{}", state_.next.epoch, recipe_.epochs,
+                           state_.step, rate(), results_text(*results), kept && !recipe_.keep.empty() ? "  (best)" : ""));
+  if (judge(*results)) save();  // what is gone over again after a mistake begins here
+  return true;
+}
+
+void Trainer::write_recent(const StepResult& result, double used) {
   metrics_->write({{"step", state_.step},
                    {"epoch", state_.next.epoch},
                    {"loss", state_.recent_sum / static_cast<double>(state_.recent_steps)},
                    {"gradient_norm", result.gradient_norm},
-                   {"learning_rate", rate_.rate()}});
+                   {"learning_rate", used}});
   state_.recent_sum = 0;
   state_.recent_steps = 0;
+}
+
+void Trainer::check_finite(const StepResult& result, const Batch& batch) {
+  if (!std::isfinite(result.loss) || !std::isfinite(result.gradient_norm)) diverged(result, batch);
 }
 
 void Trainer::diverged(const StepResult& result, const Batch& batch) {
@@ -174,7 +220,7 @@ void Trainer::show(const Batch& batch) {
   progress.epochs = recipe_.epochs;
   progress.step = batch.position.batch + 1;
   progress.steps = source_->batches();
-  progress.loss = state_.loss_sum / static_cast<double>(state_.loss_steps);
+  progress.loss = state_.loss_sum / static_cast<double>(std::max<std::int64_t>(state_.loss_steps, 1));
   progress.tokens_per_second = speed_.tokens_per_second();
   const std::int64_t left = (progress.epochs - progress.epoch) * progress.steps + progress.steps - progress.step;
   progress.seconds_left = static_cast<double>(left) * speed_.seconds_per_step();
@@ -183,23 +229,25 @@ void Trainer::show(const Batch& batch) {
 
 bool Trainer::end_epoch() {
   const std::int64_t epoch = state_.next.epoch;
-  const double seconds = speed_.seconds(), speed = speed_.tokens_per_second(), rate = rate_.rate();
-  const bool validate = valid_set_ && (epoch % recipe_.validate_every == 0 || epoch == recipe_.epochs);
+  const double seconds = speed_.seconds(), speed = speed_.tokens_per_second(), used = rate();
+  const ValidateRule& rule = recipe_.validate;
+  const bool due =
+      rule.times_per_epoch > 0 || (rule.epochs > 0 && epoch % rule.epochs == 0) || due_by_steps() || epoch == recipe_.epochs;
   std::optional<ReportResults> results;
-  if (validate) {
-    results = evaluator_.evaluate(*valid_set_, stepper_.variables(), [this] { return stopped(); });
+  if (valid_set_ && due) {
+    results = evaluate(*valid_set_, stepper_.model_parameters(state_.step));
     if (!results) return false;
   }
   const double loss = state_.loss_sum / static_cast<double>(std::max<std::int64_t>(state_.loss_steps, 1));
-  nlohmann::ordered_json line = {{"epoch", epoch}, {"step", state_.step}, {"loss", loss}, {"learning_rate", rate}};
+  nlohmann::ordered_json line = {{"epoch", epoch}, {"step", state_.step}, {"loss", loss}, {"learning_rate", used}};
   if (results) line["valid"] = results_json(*results);
   metrics_->write(line);
   const bool kept = keep(results);
-  if (results) rate_.after_validation(kept);
   std::string text = fmt::format("epoch {}/{}  loss {:.4f}  learning rate {:.4g}  {} tokens/s  {}", epoch, recipe_.epochs, loss,
-                                 rate, short_number(speed), clock_text(seconds));
+                                 used, short_number(speed), clock_text(seconds));
   if (results) text += "  valid: " + results_text(*results) + (kept && !recipe_.keep.empty() ? "  (best)" : "");
   display_.log(text);
+  if (results) judge(*results);
   state_.next = {epoch + 1, 0};
   state_.epoch_begun = false;
   state_.loss_sum = 0;
@@ -208,43 +256,91 @@ bool Trainer::end_epoch() {
   return !stopped();
 }
 
-// Whether these parameters are the best so far, or, where the job names no report, simply the last; then the model has them.
+std::optional<ReportResults> Trainer::evaluate(const Dataset& set, const NamedTensors& parameters) {
+  Variables variables;
+  for (const auto& [name, tensor] : parameters) variables.set(name, tensor);
+  return evaluator_.evaluate(set, variables, [this] { return stopped(); });
+}
+
+std::string Trainer::reports_text(const std::optional<ReportResults>& results) const {
+  nlohmann::ordered_json reports = {{"epoch", state_.next.epoch}};
+  if (results) reports["valid"] = results_json(*results);
+  return reports.dump() + "\n";
+}
+
 bool Trainer::keep(const std::optional<ReportResults>& results) {
+  KeptModel model{state_.step, stepper_.model_parameters(state_.step), reports_text(results), std::nullopt};
   if (!recipe_.keep.empty() && valid_set_) {
     if (!results) return false;
-    const double value = result_of(*results, recipe_.keep);
+    model.value = result_of(*results, recipe_.keep);
+    const double value = *model.value;
+    kept_.add_candidate(model);
     const bool better = !state_.best || (recipe_.keep_highest ? value > *state_.best : value < *state_.best);
     if (!better || std::isnan(value)) return false;
     state_.best = value;
+  } else if (results) {
+    kept_.add_candidate(model);
   }
   state_.best_epoch = state_.next.epoch;
-  Checkpoint best;
-  best.groups["parameters"] = stepper_.groups()["parameters"];
-  nlohmann::ordered_json reports = {{"epoch", state_.next.epoch}};
-  if (results) reports["valid"] = results_json(*results);
-  best.texts["reports.json"] = reports.dump() + "\n";
-  save_checkpoint(checkpoint_folder(layout_.root, state_.step, "best"), best);
-  prune_checkpoints(layout_.root, 1, "best");
+  kept_.keep(model);
+  if (recipe_.schedule.restart) {
+    for (const auto& [group, tensors] : stepper_.groups()) {
+      if (group == "states") continue;  // a stream goes on where it is
+      for (const auto& [name, tensor] : tensors) best_[group][name] = tensor.clone();
+    }
+  }
   return true;
+}
+
+bool Trainer::judge(const ReportResults& results) {
+  if (recipe_.keep.empty()) return false;
+  const double value = result_of(results, recipe_.keep), before = rate();
+  const LearningRate::After after = rate_.after_validation(value, recipe_.keep_highest, state_.step + 1);
+  if (after == LearningRate::After::kRestart) stepper_.go_back(best_);
+  const bool stop = recipe_.stop.patience > 0 && !state_.stop.improves(value, recipe_.keep_highest, recipe_.stop.margin) &&
+                    state_.stop.waited >= recipe_.stop.patience;
+  state_.ended = stop || after == LearningRate::After::kEnd;
+  if (rate() != before) {
+    display_.log(fmt::format("no improvement: learning rate {:.4g}{}", rate(),
+                             after == LearningRate::After::kRestart ? ", from the best parameters on" : ""));
+  }
+  if (state_.ended) display_.log(fmt::format("no improvement: the training ends at step {}", state_.step));
+  return after == LearningRate::After::kRestart;
 }
 
 void Trainer::save() {
   metrics_->sync();
   state_.metrics_bytes = metrics_->bytes();
-  state_.learning_rate = rate_.rate();
-  save_checkpoint(checkpoint_folder(layout_.root, state_.step), {stepper_.groups(), {{"state.json", state_text(state_)}}});
+  state_.schedule = rate_.state();
+  state_.pending = stepper_.pending();
+  Checkpoint checkpoint{stepper_.groups(), {{"state.json", state_text(state_)}}};
+  for (const auto& [group, tensors] : best_) checkpoint.groups[kBestPrefix + group] = tensors;
+  save_checkpoint(checkpoint_folder(layout_.root, state_.step), checkpoint);
   prune_checkpoints(layout_.root, kKeptCheckpoints);
   steps_since_ = {checkpoint_folder(layout_.root, state_.step), {}};
 }
 
+// Makes the mean of the candidates the model.
+bool Trainer::average() {
+  std::optional<KeptModel> mean = kept_.mean();
+  if (!mean) return true;
+  const std::optional<ReportResults> results = evaluate(*valid_set_, mean->parameters);
+  if (!results) return false;
+  mean->step = state_.step;
+  mean->reports = reports_text(results);
+  metrics_->write({{"step", state_.step}, {"average", results_json(*results)}});
+  display_.log("average of the parameters  valid: " + results_text(*results));
+  kept_.keep(*mean);
+  return true;
+}
+
 // The reports of what the model's folder has now: on the validation set as they were, on the test set.
 bool Trainer::finish() {
+  if (recipe_.average.number > 0 && valid_set_ && !average()) return false;
   const Parameters best = read_parameters(layout_);
   if (const std::optional<ReportResults> valid = parse_results(best.reports, "valid")) results_.emplace_back("valid", *valid);
   if (test_set_) {
-    Variables parameters;
-    for (const auto& [name, tensor] : best.tensors) parameters.set(name, tensor);
-    const auto test = evaluator_.evaluate(*test_set_, parameters, [this] { return stopped(); });
+    const auto test = evaluate(*test_set_, best.tensors);
     if (!test) return false;
     metrics_->write({{"epoch", state_.best_epoch}, {"test", results_json(*test)}});
     results_.emplace_back("test", *test);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "tools/data/batch_source.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/model_folder.h"
+#include "tools/train/kept_models.h"
 #include "tools/train/metrics_log.h"
 #include "tools/train/not_finite.h"
 #include "tools/train/progress.h"
@@ -31,7 +34,7 @@ class Trainer {
   // folder (E0667).
   void restore(const std::string& checkpoint);
   // Whether there is nothing left to do, and what the model that is kept said.
-  bool finished() const { return state_.finished && state_.next.epoch > recipe_.epochs; }
+  bool finished() const { return state_.finished && (state_.ended || state_.next.epoch > recipe_.epochs); }
   std::int64_t best_epoch() const { return state_.best_epoch; }
   // Of the model that is kept, by set, once the run is done.
   const std::vector<std::pair<std::string, ReportResults>>& results() const { return results_; }
@@ -44,6 +47,8 @@ class Trainer {
   // Takes the memory of the largest batches of all sets, so that it fails before the first step or not at all. Throws UserError
   // (kNoRoom, E0503).
   void reserve_memory();
+  // Lines for the metrics of a run that begins.
+  void note(const nlohmann::ordered_json& line) { notes_.push_back(line); }
   // Returns kDone, or 128 + N after a checkpoint where signal N came. Throws UserError (kDiverged, E0670).
   ExitCode run();
 
@@ -51,12 +56,24 @@ class Trainer {
   // Each says whether the run goes on: false where a signal came.
   bool run_epoch();
   bool end_epoch();
+  bool validate_within_epoch();
   bool finish();
-  void one_step(const Batch& batch);
+  bool due_by_steps() const;
+  bool validation_is_due() const;
+  void one_batch(const Batch& batch);
+  void count(const StepResult& result);
+  void check_finite(const StepResult& result, const Batch& batch);
   [[noreturn]] void diverged(const StepResult& result, const Batch& batch);
-  void write_recent(const StepResult& result);
+  void write_recent(const StepResult& result, double used);
   void show(const Batch& batch);
+  // Whether these parameters are the best so far, or, where the job names no report, simply the last; then the model has them.
   bool keep(const std::optional<ReportResults>& results);
+  std::string reports_text(const std::optional<ReportResults>& results) const;
+  // What a validation means for schedule and end; whether training goes back to the best parameters.
+  bool judge(const ReportResults& results);
+  bool average();
+  std::optional<ReportResults> evaluate(const Dataset& set, const NamedTensors& parameters);
+  double rate() const { return rate_.rate(state_.step + 1); }
   void save();
   bool stopped() const { return signals_.pending() != 0; }
 
@@ -71,10 +88,14 @@ class Trainer {
   std::optional<BatchSource> source_;
   std::optional<MetricsLog> metrics_;
   bool events_ = false;
+  KeptModels kept_;
   TrainState state_;
   std::vector<std::pair<std::string, ReportResults>> results_;
   StepsSince steps_since_;  // the last checkpoint
   LearningRate rate_;
+  std::map<std::string, NamedTensors>
+      best_;  // all that training changed, at the best model: where the schedule goes back to it
+  std::vector<nlohmann::ordered_json> notes_;
   Speed speed_;
 };
 

@@ -1,0 +1,315 @@
+// What a job's `train` can say, by the program itself.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runtime/safetensors.h"
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class Recipes : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write_segmenter();
+  }
+  std::vector<std::string> words(const std::string& out, const std::vector<std::string>& sets) const {
+    std::vector<std::string> all = {"train", "graphs/jobs/segment.pbtxt", "--out", out, "--threads", "1"};
+    for (const std::string& set : sets) all.insert(all.end(), {"--set", set});
+    return all;
+  }
+  Ran train(const std::string& out, const std::vector<std::string>& sets) const { return graphrun(words(out, sets)); }
+  // The segmenter's job with `text` at the end of its `train`.
+  void write_job(const std::string& name, const std::string& text) {
+    std::string job = read("graphs/jobs/segment.pbtxt");
+    const std::string end = "epochs: 8\n";
+    job.replace(job.find(end), end.size(), end + text + "\n");
+    write("graphs/jobs/" + name, job);
+  }
+  std::vector<nlohmann::json> metrics(const std::string& out) const {
+    std::vector<nlohmann::json> lines;
+    std::istringstream in(read(out + "/metrics.jsonl"));
+    for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
+    return lines;
+  }
+  int validations(const std::string& out) const {
+    const auto lines = metrics(out);
+    return static_cast<int>(std::count_if(lines.begin(), lines.end(), [](const auto& line) { return line.contains("valid"); }));
+  }
+  // Of the newest folder of a kind.
+  NamedTensors tensors(const std::string& out, const std::string& kind, const std::string& group) const {
+    std::vector<fs::path> folders;
+    for (const auto& entry : fs::directory_iterator(root_ / out / kind)) folders.push_back(entry.path());
+    std::sort(folders.begin(), folders.end());
+    return read_safetensors((folders.back() / (group + ".safetensors")).string());
+  }
+};
+
+TEST_F(Recipes, EveryOptimizerLearnsAndKeepsItsSlots) {
+  const std::pair<const char*, std::vector<std::string>> optimizers[] = {
+      {"momentum.learning_rate=0.2", {"momentum_v"}},
+      {"adagrad.learning_rate=0.1", {"adagrad_s"}},
+      {"adadelta.learning_rate=1", {"adadelta_s", "adadelta_d"}},
+      {"rmsprop.learning_rate=0.01", {"rmsprop_s"}},
+      {"adam.learning_rate=0.02", {"adam_m", "adam_v"}}};
+  for (const auto& [optimizer, slots] : optimizers) {
+    const std::string out = std::string(optimizer).substr(0, 5);
+    const Ran ran = train(out, {"train.epochs=4", "train.optimizer." + std::string(optimizer), "train.optimizer.l2=1e-5",
+                                "train.optimizer.weight_decay=1e-4", "train.optimizer.no_decay=*b"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const auto lines = metrics(out);
+    EXPECT_LT(lines[3]["loss"].get<double>(), 0.9 * lines[0]["loss"].get<double>()) << optimizer;
+    for (const std::string& slot : slots) EXPECT_EQ(tensors(out, "checkpoints", "slots").count("W." + slot), 1u) << slot;
+  }
+}
+
+TEST_F(Recipes, SummedLossesDividedByRowsAreMeanOnes) {
+  ASSERT_EQ(train("mean", {"train.epochs=2", "dropout=0"}).code, 0);
+  ASSERT_EQ(train("sum", {"train.epochs=2", "dropout=0", "train.minimize=sum(margin)", "train.per=batch"}).code, 0);
+  const auto mean = metrics("mean"), sum = metrics("sum");
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(mean[i]["loss"].get<double>(), sum[i]["loss"].get<double>(), 1e-4);
+}
+
+// Five batches of eight rows are one of forty; two at a time they are three updates, the last of one batch.
+TEST_F(Recipes, AccumulatedBatchesAreLargeOnes) {
+  const std::vector<std::string> all = {"train.epochs=3", "dropout=0", "train.minimize=sum(margin)", "train.per=batch"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> sets = all;
+    sets.insert(sets.end(), more.begin(), more.end());
+    return sets;
+  };
+  ASSERT_EQ(train("small", with({"train.accumulate=5"})).code, 0);
+  ASSERT_EQ(train("large", with({"data.batch.rows=40"})).code, 0);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(metrics("small")[i]["step"], metrics("large")[i]["step"]);
+    EXPECT_NEAR(metrics("small")[i]["loss"].get<double>(), metrics("large")[i]["loss"].get<double>(), 1e-4);
+  }
+  ASSERT_EQ(train("uneven", with({"train.accumulate=2"})).code, 0);
+  EXPECT_EQ(metrics("uneven")[0]["step"], 3);
+  const Ran unsaid = train("none", {"train.accumulate=2"});
+  EXPECT_EQ(unsaid.code, 3);
+  EXPECT_THAT(unsaid.err, AllOf(HasSubstr("by what is the sum divided?"), HasSubstr("per: ")));
+}
+
+TEST_F(Recipes, ValidatesSeveralTimesAnEpochOrBySteps) {
+  ASSERT_EQ(train("times", {"train.epochs=2", "train.validate.every_epochs=0", "train.validate.times_per_epoch=3"}).code, 0);
+  EXPECT_EQ(validations("times"), 6);
+  // Ten updates: behind 4 and 8, and at the end.
+  ASSERT_EQ(train("steps", {"train.epochs=2", "train.validate.every_epochs=0", "train.validate.every_steps=4"}).code, 0);
+  EXPECT_EQ(validations("steps"), 3);
+  EXPECT_EQ(train("both", {"train.validate.every_steps=4"}).code, 3);
+}
+
+TEST_F(Recipes, StopsEarlyWhateverTheSchedule) {
+  const Ran ran = train("stopped", {"train.epochs=50", "train.stop.patience=3", "train.stop.margin=2"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(validations("stopped"), 4);
+  EXPECT_THAT(ran.err, HasSubstr("the training ends at step 20"));
+  std::vector<std::string> again = words("stopped", {"train.epochs=50", "train.stop.patience=3", "train.stop.margin=2"});
+  again.push_back("--resume");
+  EXPECT_THAT(graphrun(again).err, HasSubstr("is finished"));
+}
+
+// All that outlives a step is in the checkpoint: killed and stopped at whatever instants it goes on as if it had not been.
+TEST_F(Recipes, AResumedRunOfEverythingIsTheSameBitForBit) {
+  write_job("all.pbtxt",
+            "optimizer { momentum { learning_rate: 0.2 momentum: 0.8 nesterov: true } l2: 1e-5 }\n"
+            "per: \"batch\" accumulate: 2 moving_average { decay: 0.9 }\n"
+            "schedule { no_improvement { factor: 0.7 patience: 2 margin: 0.01 margin_of_rate: 0.02 restart: true } "
+            "warmup_steps: 5 }\n"
+            "validate { every_epochs: 0 times_per_epoch: 3 } average { best: 3 } stop { patience: 60 }\n"
+            "checkpoint { every_steps: 2 }");
+  const auto command = [](const std::string& out) {
+    return std::vector<std::string>{
+        "train", "graphs/jobs/all.pbtxt",     "--out", out, "--threads", "1", "--set", "train.epochs=12",
+        "--set", "train.minimize=sum(margin)"};
+  };
+  std::string job = read("graphs/jobs/all.pbtxt");  // the parts that are replaced stand once
+  for (const std::string old : {"  optimizer { adam { learning_rate: 0.02 } } clip { global_norm: 1 }\n",
+                                "  schedule { per_epoch { factor: 0.9 from: 3 } }\n"}) {
+    job.replace(job.find(old), old.size(), "");
+  }
+  const std::string validate = "validate { every_epochs: 1 keep_highest: \"f1\" }",
+                    more = "validate { every_epochs: 0 times_per_epoch: 3 }";
+  job.replace(job.find(validate), validate.size(), "validate { times_per_epoch: 3 keep_highest: \"f1\" }");
+  job.replace(job.find(more), more.size(), "");
+  write("graphs/jobs/all.pbtxt", job);
+  const Ran whole = graphrun(command("whole"));
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  EXPECT_THAT(whole.err, HasSubstr("from the best parameters on"));
+  int stops = 0;
+  Ran ran;
+  for (const int after : {70, 60, 90, 80, 110, 100, 0}) {
+    std::vector<std::string> words = command("parts");
+    if (exists("parts/job.pbtxt")) words.push_back("--resume");
+    const int signal = stops % 2 == 0 ? SIGTERM : SIGKILL;
+    ran = graphrun(words, "", after, signal);
+    if (ran.code == 0) break;
+    ASSERT_TRUE(after > 0 && ran.code == 128 + signal) << ran.code << ran.err;
+    ++stops;
+  }
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_GE(stops, 1) << "the run was over before it could be stopped";
+  EXPECT_EQ(read("parts/metrics.jsonl"), read("whole/metrics.jsonl"));
+  EXPECT_EQ(read_below("parts/best", "parameters.safetensors"), read_below("whole/best", "parameters.safetensors"));
+  const NamedTensors slots = tensors("parts", "checkpoints", "slots"), others = tensors("whole", "checkpoints", "slots");
+  for (const auto& [name, tensor] : others) {
+    for (std::int64_t i = 0; i < tensor.count(); ++i) ASSERT_EQ(slots.at(name).at(i), tensor.at(i)) << name;
+  }
+}
+
+// The model of a moving average is not the parameters that are trained.
+TEST_F(Recipes, TheModelHasTheMovingAverages) {
+  ASSERT_EQ(train("model", {"train.epochs=1", "train.moving_average.decay=0.9"}).code, 0);
+  const NamedTensors kept = tensors("model", "best", "parameters"), slots = tensors("model", "checkpoints", "slots"),
+                     trained = tensors("model", "checkpoints", "parameters");
+  for (const auto& [name, tensor] : kept) {
+    double apart = 0;
+    for (std::int64_t i = 0; i < tensor.count(); ++i) {
+      ASSERT_EQ(tensor.at(i), slots.at(name + ".average").at(i));
+      apart += std::abs(tensor.at(i) - trained.at(name).at(i));
+    }
+    EXPECT_GT(apart, 0) << name;
+  }
+}
+
+TEST_F(Recipes, TheModelMayBeTheMeanOfTheLast) {
+  ASSERT_EQ(train("model", {"train.epochs=4", "train.average.last=2"}).code, 0);
+  const NamedTensors kept = tensors("model", "best", "parameters");
+  NamedTensors sum;
+  int folders = 0;
+  for (const auto& entry : fs::directory_iterator(root_ / "model/candidates")) {
+    ++folders;
+    for (const auto& [name, tensor] : read_safetensors((entry.path() / "parameters.safetensors").string())) {
+      if (sum.count(name) == 0) sum[name] = Tensor(DType::kFloat64, tensor.sizes());
+      for (std::int64_t i = 0; i < tensor.count(); ++i) sum[name].data<double>()[i] += tensor.at(i) / 2;
+    }
+  }
+  ASSERT_EQ(folders, 2);
+  for (const auto& [name, tensor] : kept) {
+    for (std::int64_t i = 0; i < tensor.count(); ++i) ASSERT_NEAR(tensor.at(i), sum[name].at(i), 1e-7) << name;
+  }
+}
+
+TEST_F(Recipes, AverageMakesAModelOfSeveral) {
+  ASSERT_EQ(train("one", {"train.epochs=2"}).code, 0);
+  ASSERT_EQ(train("two", {"train.epochs=3"}).code, 0);
+  const Ran ran = graphrun({"average", "one", "two", "--out", "mean"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const NamedTensors one = tensors("one", "best", "parameters"), two = tensors("two", "best", "parameters"),
+                     mean = tensors("mean", "best", "parameters");
+  EXPECT_NEAR(mean.at("W").at(0), (one.at("W").at(0) + two.at("W").at(0)) / 2, 1e-7);
+  EXPECT_EQ(graphrun({"evaluate", "mean"}).code, 0);
+  EXPECT_EQ(graphrun({"average", "one", "two", "--out", "mean"}).code, 2);
+  ASSERT_EQ(train("wide", {"train.epochs=1", "hidden=8"}).code, 0);
+  const Ran unlike = graphrun({"average", "one", "wide", "--out", "other"});
+  EXPECT_EQ(unlike.code, 4);
+  EXPECT_THAT(unlike.err, AllOf(HasSubstr("E0668"), HasSubstr("note: W is [16, 4]")));
+}
+
+TEST_F(Recipes, WordVectorsBeginRowsAndMayBeFrozen) {
+  std::string vectors = "9 16\n";  // the first line of word2vec's format
+  for (const std::string word : {"我", "天", "x y", "你"}) {
+    vectors += word;
+    for (int k = 0; k < 16; ++k) vectors += word == "天" ? " 0.25" : " -1.5e-1";
+    vectors += "\n";
+  }
+  write("vectors.txt", vectors);
+  write_job("vectors.pbtxt", "freeze: \"E\"");
+  const std::vector<std::string> command = {"train", "graphs/jobs/vectors.pbtxt",
+                                            "--out", "model",
+                                            "--set", "train.epochs=1",
+                                            "--set", "train.initialize.0.match=E",
+                                            "--set", "train.initialize.0.vectors=vectors.txt",
+                                            "--set", "train.initialize.0.field=characters"};
+  const Ran ran = graphrun(command);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("3 of 12 entries of 'characters' (25.0 %)"));
+  EXPECT_EQ(metrics("model")[0]["vectors"]["found"], 3);
+  std::istringstream entries(read("model/vocabularies/characters.txt"));
+  const Tensor rows = tensors("model", "best", "parameters").at("E");
+  std::int64_t row = 0;
+  for (std::string entry; std::getline(entries, entry); ++row) {
+    const double expected = entry == "天" ? 0.25 : entry == "我" || entry == "你" ? -0.15 : 7;
+    for (std::int64_t k = 0; expected < 7 && k < 16; ++k) ASSERT_NEAR(rows.at(row * 16 + k), expected, 1e-7) << entry;
+  }
+  write("vectors.txt", "我 1 2\n");
+  fs::remove_all(root_ / "model");
+  const Ran narrow = graphrun(command);
+  EXPECT_EQ(narrow.code, 4);
+  EXPECT_THAT(narrow.err, AllOf(HasSubstr("vectors.txt:1"), HasSubstr("E0656"), HasSubstr("2 numbers behind the word")));
+  EXPECT_FALSE(exists("model"));
+}
+
+TEST_F(Recipes, StartsFromAnotherModelStrictlyUnlessToldOtherwise) {
+  ASSERT_EQ(train("old", {"train.epochs=2"}).code, 0);
+  write_job("start.pbtxt", "start { model: \"../../old\" }");
+  const auto start = [&](const std::string& out, const std::vector<std::string>& sets) {
+    std::vector<std::string> all = {"train", "graphs/jobs/start.pbtxt", "--out", out, "--set", "train.epochs=1"};
+    for (const std::string& set : sets) all.insert(all.end(), {"--set", set});
+    return graphrun(all);
+  };
+  const Ran same = start("same", {"train.freeze=*"});
+  EXPECT_EQ(same.code, 3);  // nothing is left to train
+  EXPECT_THAT(same.err, HasSubstr("depends on no trainable parameter"));
+  const Ran frozen = start("frozen", {"train.freeze=E"});
+  ASSERT_EQ(frozen.code, 0) << frozen.err;
+  EXPECT_THAT(frozen.err, AllOf(HasSubstr("loaded E, "), HasSubstr("missing there: nothing; surplus there: nothing")));
+  const Tensor before = tensors("old", "best", "parameters").at("E"), after = tensors("frozen", "best", "parameters").at("E");
+  for (std::int64_t i = 0; i < before.count(); ++i) ASSERT_EQ(after.at(i), before.at(i));
+
+  const Ran other = start("other", {"cell=cells/gru.pbtxt"});
+  EXPECT_EQ(other.code, 4);
+  EXPECT_THAT(other.err, AllOf(HasSubstr("E0669"), HasSubstr("missing there: read."), HasSubstr("partial: true")));
+  EXPECT_FALSE(exists("other"));
+  const Ran partial = start("partial", {"cell=cells/gru.pbtxt", "train.start.0.partial=true"});
+  ASSERT_EQ(partial.code, 0) << partial.err;
+  EXPECT_THAT(partial.err, AllOf(HasSubstr("missing there: read."), HasSubstr("surplus there: nothing")));
+  const Ran wide = start("wide", {"hidden=8", "train.start.0.partial=true"});
+  EXPECT_EQ(wide.code, 4);
+  EXPECT_THAT(wide.err, HasSubstr("note: W is [32, 4] there, [16, 4] here"));
+  const Ran some = start("some", {"cell=cells/gru.pbtxt", "train.start.0.match=E,W,crf.*"});
+  ASSERT_EQ(some.code, 0) << some.err;
+  EXPECT_THAT(some.err, AllOf(HasSubstr("loaded E, W, crf.T"), Not(HasSubstr("read."))));
+}
+
+TEST_F(Recipes, DumpJobPrintsWhatHolds) {
+  std::vector<std::string> command = words("none", {"train.epochs=3", "cell=cells/gru.pbtxt"});
+  command.push_back("--dump-job");
+  const Ran ran = graphrun(command);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(exists("none"));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("epochs: 3"), HasSubstr("cell = cells/gru.pbtxt"), HasSubstr("beta2: 0.999"),
+                             HasSubstr("learning_rate: 0.02")));
+  write("graphs/jobs/dumped.pbtxt", ran.out);
+  EXPECT_EQ(graphrun({"check", "graphs/jobs/dumped.pbtxt"}).code, 0);
+}
+
+TEST_F(Recipes, WrongRecipesAreRefusedAtOnce) {
+  const Ran ran = train("wrong", {"train.optimizer.momentum.momentum=1", "train.optimizer.l2=-1",
+                                  "train.schedule.cosine.steps=0", "train.moving_average.decay=1", "train.stop.patience=0",
+                                  "train.average.best=1", "train.per=sum(", "train.accumulate=-1"});
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("momentum is 1"), HasSubstr("l2 is -1"), HasSubstr("learning_rate is 0"),
+                             HasSubstr("the cosine ends at update 0"), HasSubstr("decay is 1"), HasSubstr("patience is 0"),
+                             HasSubstr("an average of 1"), HasSubstr("accumulate")));
+  const Ran names = train("wrong", {"train.per=sum(lenghts)"});
+  EXPECT_EQ(names.code, 3);
+  EXPECT_THAT(names.err, AllOf(HasSubstr("'lenghts'"), HasSubstr("did you mean 'lengths'")));
+  const Ran pattern = train("warned", {"train.epochs=1", "train.freeze=Q*"});
+  EXPECT_EQ(pattern.code, 0);
+  EXPECT_THAT(pattern.err, HasSubstr("no parameter matches freeze: \"Q*\""));
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,11 @@
+// What a job does not say, as what stands for it.
+#pragma once
+
+#include "graphs/job.pb.h"
+
+namespace graphrun {
+
+// Sets the fields of `train` whose defaults are no plain zeros: those of its optimizer's operator, how often is validated, …
+void fill_defaults(Job& job);
+
+}  // namespace graphrun

@@ -1,0 +1,39 @@
+// The parameters that a run keeps beside its checkpoints: its model, and those of several validations for their mean.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runtime/safetensors.h"
+#include "tools/model/layout.h"
+#include "tools/train/recipe.h"
+
+namespace graphrun {
+
+struct KeptModel {
+  std::int64_t step = 0;
+  NamedTensors parameters;
+  std::string reports;          // of their validation, JSON
+  std::optional<double> value;  // of the kept report
+};
+
+class KeptModels {
+ public:
+  KeptModels(const ModelLayout& layout, const Recipe& recipe) : layout_(layout), recipe_(recipe) {}
+
+  // These are the model from now on.
+  void keep(const KeptModel& model) const;
+  // These may become a part of the mean; those that no longer can are removed. Does nothing where the recipe has no mean.
+  void add_candidate(const KeptModel& model) const;
+  // The mean of all candidates, and the last of their steps; nothing where there are none.
+  std::optional<KeptModel> mean() const;
+  // Removes what a run that was cut off left of steps that it has yet to take.
+  void drop_newer_than(std::int64_t step) const;
+
+ private:
+  const ModelLayout& layout_;
+  const Recipe& recipe_;
+};
+
+}  // namespace graphrun

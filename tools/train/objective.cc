@@ -1,0 +1,58 @@
+#include "tools/train/objective.h"
+
+#include <fmt/format.h>
+
+#include "tools/model/expression.h"
+#include "tools/train/initializers.h"
+
+namespace graphrun {
+namespace {
+
+// The output that an expression stands for: the graph's own where it is a name.
+std::string output_of(ir::Graph& graph, const ir::SourceText& text, const std::string& field,
+                      std::vector<Diagnostic>& problems) {
+  if (text.text.empty()) return "";
+  if (const ir::Expression e = ir::parse_expression(text); e.kind == ir::Expression::Kind::kName && graph.output(e.dotted()))
+    return e.dotted();
+  const std::string name = "train." + field;
+  const ir::ValueId value =
+      add_expression(graph, text, name, {.field = field, .code = "E0401 bad-objective", .inputs = true}, problems);
+  if (value != ir::kNone) graph.outputs.push_back({name, value});
+  return name;
+}
+
+// The parameters that one of the patterns matches.
+std::vector<ir::Variable*> matched(ir::Graph& graph, const std::vector<NamePattern>& patterns, const char* what,
+                                   std::vector<Diagnostic>& warnings) {
+  std::vector<ir::Variable*> found;
+  for (const NamePattern& pattern : patterns) {
+    bool used = false;
+    for (ir::Variable& variable : graph.variables) {
+      if (variable.kind != ir::Variable::Kind::kParameter || !matches(pattern.text, graph.value(variable.value).name)) continue;
+      found.push_back(&variable);
+      used = true;
+    }
+    if (used) continue;
+    warnings.push_back({Severity::kWarning,
+                        "E0422 unused-pattern",
+                        pattern.at,
+                        fmt::format("no parameter matches {}: \"{}\"", what, pattern.text),
+                        {}});
+  }
+  return found;
+}
+
+}  // namespace
+
+ir::Graph with_objective(ir::Graph graph, const Recipe& recipe, TrainOptions& options, std::vector<Diagnostic>& warnings) {
+  std::vector<Diagnostic> problems;
+  options.minimize = output_of(graph, recipe.minimize, "minimize", problems);
+  options.per = output_of(graph, recipe.per, "per", problems);
+  if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
+  for (ir::Variable* variable : matched(graph, recipe.freeze, "freeze", warnings)) variable->trainable = false;
+  for (const ir::Variable* variable : matched(graph, recipe.no_decay, "no_decay", warnings))
+    options.undecayed.insert(graph.value(variable->value).name);
+  return graph;
+}
+
+}  // namespace graphrun

@@ -17,7 +17,7 @@ Vocabularies small_vocabularies(const DataSpec& data) {
   for (const FieldSpec& field : data.fields) {
     std::vector<std::string> entries = field.vocabulary.special;
     if (!field.vocabulary.closed) entries.emplace_back(kUnknown);
-    for (const char* entry : {"B", "M", "E", "S"}) entries.emplace_back(entry);
+    for (const char* entry : {"B", "M", "E", "S", "<s>", "</s>"}) entries.emplace_back(entry);
     vocabularies.emplace(field.name, Vocabulary(entries, field.vocabulary.closed, field.name));
   }
   return vocabularies;
@@ -31,7 +31,7 @@ void check(const std::string& path) {
   network.job.plan->bind(network.vocabularies);
   require_training(network.job);
   std::vector<Diagnostic> warnings = std::move(network.job.warnings);
-  check_infer(load_graph(network.request(false)), network.job);
+  check_infer(load_graph(network.request(false)), network);
   const ir::Graph graph = load_graph(network.request(true));
   const Stepper stepper(graph, make_recipe(network.job), *network.job.plan, Device::kCpu, warnings);
   EXPECT_GT(stepper.parameter_count(), 0);

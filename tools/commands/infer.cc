@@ -10,6 +10,10 @@ ExitCode run_infer(const Arguments& arguments) {
   po::options_description group("inference", 100);
   group.add_options()("mode", po::value<std::string>()->value_name("NAME"),
                       "which infer block of the job; the first unless given")(
+      "beam", po::value<std::int64_t>()->default_value(0)->value_name("N"),
+      "where words are generated: hypotheses of a line at a time; 0: as the job says")(
+      "n-best", po::value<std::int64_t>()->default_value(0)->value_name("N"),
+      "where words are generated: lines for each line, best first, in Moses' format; 0: as the job says")(
       "rows", po::value<std::int64_t>()->default_value(0)->value_name("N"),
       "lines that share a batch at most; 0: as the job trains")(
       "fetch", po::value<std::vector<std::string>>()->value_name("NAME"),
@@ -34,7 +38,10 @@ ExitCode run_infer(const Arguments& arguments) {
   infer_options.fetches = option<std::vector<std::string>>(*options, "fetch");
   infer_options.fetch_file = option<std::string>(*options, "fetch-out");
   infer_options.device = parse_device(option<std::string>(*options, "device"));
+  infer_options.beam = option<std::int64_t>(*options, "beam");
+  infer_options.n_best = option<std::int64_t>(*options, "n-best");
   if (infer_options.rows < 0) throw UsageError("--rows takes a number from 0");
+  if (infer_options.beam < 0 || infer_options.n_best < 0) throw UsageError("--beam and --n-best take numbers from 0");
   if (infer_options.fetches.empty() != infer_options.fetch_file.empty())
     throw UsageError("--fetch and --fetch-out go together");
 

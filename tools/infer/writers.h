@@ -11,11 +11,15 @@
 #include "tools/data/inference_reader.h"
 #include "tools/data/records.h"
 #include "tools/data/vocabulary.h"
+#include "tools/generate/beam_search.h"
 
 namespace graphrun {
 
 // The entries, separated by spaces.
 std::string text_line(std::span<const std::int32_t> numbers, const Vocabulary& vocabulary);
+
+// Moses' lines of a sentence's best: "7 ||| words ||| LogProb= -3.5 ||| -0.7", the last the score that they are ordered by.
+std::string n_best_lines(std::int64_t sentence, std::span<const Hypothesis> best, const Vocabulary& vocabulary);
 
 // The sentence's lines as read, each with one column more, and the blank line where one ended it.
 std::string conll_lines(const Record& sentence, std::span<const std::int32_t> numbers, const Vocabulary& vocabulary);

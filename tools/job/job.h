@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,20 @@
 #include "graphs/job.pb.h"
 #include "tools/data/feed_plan.h"
 #include "tools/data/spec.h"
+#include "tools/generate/beam_search.h"
 #include "tools/infer/writers.h"
 #include "tools/report/report.h"
 
 namespace graphrun {
+
+// How words are made, where a mode makes any.
+struct GenerateSpec {
+  Location at;
+  std::string scan, feed, score, begin, end;
+  std::int64_t beam = 1, n_best = 1, min_length = 0;
+  Dim max_length;  // over sizes of the input
+  LengthNorm norm;
+};
 
 // One way to run the trained model on text.
 struct InferSpec {
@@ -23,6 +34,7 @@ struct InferSpec {
   Format read = Format::kLines;  // plain lines, or records as the data has them
   ir::SourceText from;           // an expression over outputs: what is written
   std::string field;             // whose vocabulary turns numbers into text; empty for kNumbers
+  std::optional<GenerateSpec> generate;
 };
 
 struct LoadedJob {

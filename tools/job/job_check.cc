@@ -98,7 +98,7 @@ class JobChecker {
     if (spec.name.empty()) problems_.missing(places.at, "infer without a name");
     if (job_.infer_named(spec.name) && !spec.name.empty())
       problems_.twice(spec.at, fmt::format("a second infer '{}'", spec.name));
-    if (infer.has_generate()) problems_.unavailable(inside(places, "generate").at, "generate is not available yet");
+    if (infer.has_generate()) check_generate(infer, inside(places, "generate"), spec);
     if (infer.load_size() > 0) problems_.unavailable(places.location("load"), "loading several models is not available yet");
     if (infer.from().empty() && !infer.has_generate())
       problems_.missing(places.at, fmt::format("infer '{}' does not say what it writes", spec.name),
@@ -109,6 +109,52 @@ class JobChecker {
     if (!spec.field.empty() && !job_.data.field(spec.field))
       problems_.unknown(places.location("field"), "field", spec.field, field_names());
     job_.infer.push_back(std::move(spec));
+  }
+
+  void check_generate(const Job::Infer& infer, const Places& places, InferSpec& spec) {
+    const Job::Generate& generate = infer.generate();
+    GenerateSpec made;
+    made.at = places.at;
+    const auto required = [&](const char* name, const std::string& value, std::string& to, const char* example) {
+      to = value;
+      if (value.empty()) problems_.missing(places.at, fmt::format("generate without {}", name), example);
+    };
+    required("scan", generate.scan(), made.scan, "scan: \"decode\", a scan of the graph");
+    required("feed", generate.feed(), made.feed, "feed: \"y\", what its `each` calls the words");
+    required("score", generate.score(), made.score, "score: \"logits\", a number for each word");
+    required("begin", generate.begin(), made.begin, "begin: \"<s>\", an entry of the field's vocabulary");
+    required("end", generate.end(), made.end, "end: \"</s>\", an entry of the field's vocabulary");
+    std::string length;
+    required("max_length", generate.max_length(), length, "max_length: \"2 * source_time + 10\"");
+    if (const std::optional<Dim> most = Dim::parse(length)) {
+      made.max_length = *most;
+    } else if (!length.empty()) {
+      problems_.bad(places.location("max_length"), "max_length is a sum of numbers and sizes, \"2 * source_time + 10\"");
+    }
+    const auto count = [&](const char* name, std::int64_t value, std::int64_t otherwise) {
+      if (value < 0) problems_.bad(places.location(name), fmt::format("{} is {}; expected 1 or more", name, value));
+      return value > 0 ? value : otherwise;
+    };
+    made.beam = count("beam", generate.beam(), 1), made.n_best = count("n_best", generate.n_best(), 1);
+    made.min_length = count("min_length", generate.min_length(), 0);
+    if (made.n_best > made.beam)
+      problems_.bad(places.location("n_best"), fmt::format("n_best is {}, above the beam of {}", made.n_best, made.beam));
+    made.norm = norm_of(generate, places);
+    if (infer.write() != Job::Infer::TEXT) problems_.bad(places.at, "what is generated is written as TEXT");
+    if (!infer.from().empty()) problems_.bad(places.at, "generate stands in the place of `from`; expected one of them");
+    spec.generate = std::move(made);
+  }
+
+  LengthNorm norm_of(const Job::Generate& generate, const Places& places) {
+    LengthNorm norm;
+    switch (generate.length().normalize()) {
+      case Job::Length::LENGTH: norm.kind = LengthNorm::Kind::kLength; break;
+      case Job::Length::GNMT: norm.kind = LengthNorm::Kind::kGnmt; break;
+      default: break;
+    }
+    if (generate.length().has_alpha()) norm.alpha = generate.length().alpha();
+    if (!(norm.alpha >= 0)) problems_.bad(inside(places, "length").location("alpha"), "alpha is negative");
+    return norm;
   }
 
   void check_read(const Job::Infer& infer, const Places& places, InferSpec& spec) {

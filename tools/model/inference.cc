@@ -14,6 +14,7 @@
 #include "tools/model/evaluator.h"
 #include "tools/model/expression.h"
 #include "tools/model/fetch_file.h"
+#include "tools/model/generator.h"
 
 namespace graphrun {
 namespace {
@@ -60,12 +61,45 @@ void write_out(const std::string& text) {
   unwritable_file("stdout", "write", errno);
 }
 
+// Words for lines: as many lines each as the mode says.
+void generate(const ir::Graph& graph, const Network& network, const Parameters& parameters, const InferSpec& mode,
+              std::unique_ptr<LineReader> lines, const InferOptions& options) {
+  if (!options.fetches.empty())
+    throw UserError(ExitCode::kUsage, "E0427 no-fetch",
+                    fmt::format("infer '{}' generates: --fetch is for the others", mode.name));
+  InferSpec chosen = mode;
+  if (options.beam > 0) chosen.generate->beam = options.beam;
+  if (options.n_best > 0) chosen.generate->n_best = options.n_best;
+  chosen.generate->beam = std::max(chosen.generate->beam, chosen.generate->n_best);
+  Generator generator(graph, network, chosen, parameters, options.device);
+  InferenceReader::Options reading;
+  reading.read = mode.read;
+  reading.rows = options.rows;
+  reading.feeds = generator.feeds();
+  InferenceReader reader(network.job.data, *network.job.plan, network.vocabularies, std::move(lines), reading);
+  const Vocabulary& vocabulary = network.vocabularies.at(mode.field);
+  for (std::int64_t number = 0; const std::optional<InferenceBatch> batch = reader.next();) {
+    std::vector<std::vector<Hypothesis>> found;
+    if (batch->batch.rows > 0) found = generator.run(batch->batch);
+    std::string text;
+    for (const std::int64_t row : batch->rows) {
+      const std::vector<Hypothesis> none;
+      const std::vector<Hypothesis>& best = row < 0 ? none : found[static_cast<std::size_t>(row)];
+      text += chosen.generate->n_best > 1 ? n_best_lines(number, best, vocabulary)
+                                          : text_line(best.empty() ? std::vector<std::int32_t>() : best[0].words, vocabulary);
+      ++number;
+    }
+    write_out(text);
+  }
+}
+
 }  // namespace
 
-void check_infer(const ir::Graph& graph, const LoadedJob& job) {
+void check_infer(const ir::Graph& graph, const Network& network) {
   std::vector<Diagnostic> problems;
-  for (const InferSpec& mode : job.infer) {
+  for (const InferSpec& mode : network.job.infer) {
     ir::Graph copy = graph;
+    if (mode.generate) check_generate(graph, network, mode, problems);
     if (!mode.from.text.empty()) add_written(copy, mode, problems);
   }
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
@@ -75,6 +109,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
            const InferOptions& options) {
   const InferSpec* mode = find_mode(network.job, options);
   ir::Graph graph = load_graph(network.request(false));
+  if (mode != nullptr && mode->generate) return generate(graph, network, parameters, *mode, std::move(lines), options);
   CompileOptions compile_options;
   if (mode != nullptr) {
     std::vector<Diagnostic> problems;

@@ -13,16 +13,18 @@
 namespace graphrun {
 
 struct InferOptions {
-  std::string mode;                  // an infer block by name; empty: the first
-  std::int64_t rows = 0;             // lines that share a batch, at most; 0: the job's
-  std::vector<std::string> fetches;  // tensors anywhere in the graph, by name
-  std::string fetch_file;            // where they go, a safetensors file: "0/NAME" of the first batch
+  std::string mode;                   // an infer block by name; empty: the first
+  std::int64_t beam = 0, n_best = 0;  // of one that generates; 0: the job's
+  std::int64_t rows = 0;              // lines that share a batch, at most; 0: the job's
+  std::vector<std::string> fetches;   // tensors anywhere in the graph, by name
+  std::string fetch_file;             // where they go, a safetensors file: "0/NAME" of the first batch
   Device device = Device::kCpu;
 };
 
-// What every infer block of a job says of its graph's outputs: names, ops, type. Throws UserError (kInvalidGraph, E0417) with
-// all that does not fit, each at its place in the job.
-void check_infer(const ir::Graph& graph, const LoadedJob& job);
+// What every infer block of a job says of its graph: names, ops, type, the scan that generates, the symbols it begins and ends
+// with. `graph`: in inference. Throws UserError (kInvalidGraph, E0417 and those of cut_for_generation) with all that does not
+// fit, each at its place in the job.
+void check_infer(const ir::Graph& graph, const Network& network);
 
 // One line out for each line in, in their order, each batch flushed to stdout before the next is read. Without an infer block
 // only `fetches` are had and nothing is written. Throws UserError: (kUsage) E0425 unknown-mode; (kInvalidGraph) E0417 what

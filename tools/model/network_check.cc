@@ -55,7 +55,7 @@ void check_network(const ir::Graph& training, const ir::Graph& inference, const 
   }
   network.report->check_names(available(inference, *job.plan), found);
   try {
-    check_infer(inference, job);
+    check_infer(inference, network);
   } catch (const UserError& error) {
     found.insert(found.end(), error.diagnostics().begin(), error.diagnostics().end());
   }

@@ -1,0 +1,119 @@
+// Generation by the program: from a job over parallel files to lines that it makes, and what can be wrong with it.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// A language whose words are those of another one by one.
+constexpr const char* kJob = R"job(
+graph: "translator.pbtxt"
+arg: "embed = 12, hidden = 16, source_vocabulary = vocabulary(left), target_vocabulary = vocabulary(right)" data {
+train:
+  [ "../../data/left", "../../data/right" ] valid : [ "../../data/left", "../../data/right" ] format
+      : PARALLEL field{name : "left" column : 0 split : SPACE} field{name : "right" column : 1 split : SPACE} feed
+      : "source = [left, '</s>'], source_lengths = length([left, '</s>'])" feed
+      : "previous = ['<s>', right], target = [right, '</s>'], target_lengths = length([right, '</s>'])" batch {
+  rows:
+    8 bucket_by : "left"
+  }
+}
+train {
+  minimize: "loss"  initialize { match: "*" uniform: 0.3 }
+  optimizer { adam { learning_rate: 0.02 } }  clip { global_norm: 5 }
+  epochs: 12
+}
+report: "perplexity = exp(sum(nll) / sum(target_lengths))"
+infer { name: "say" write: TEXT field: "right"
+        generate { scan: "decode" feed: "y" score: "logits" begin: "<s>" end: "</s>" beam: 3
+                   length { normalize: LENGTH } max_length: "source_time + 2" } }
+)job";
+
+class Generate : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    std::string left, right;
+    const std::vector<std::string> from = {"uno", "dos", "tres"}, to = {"one", "two", "three"};
+    unsigned state = 1;
+    for (int n = 0; n < 60; ++n) {
+      std::string a, b;
+      for (int k = 0; k < 1 + n % 4; ++k) {
+        state = state * 1664525u + 1013904223u;
+        a += (k ? " " : "") + from[(state >> 20) % 3], b += (k ? " " : "") + to[(state >> 20) % 3];
+      }
+      left += a + "\n", right += b + "\n";
+    }
+    write("data/left", left), write("data/right", right);
+    write("graphs/jobs/say.pbtxt", kJob);
+  }
+};
+
+TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
+  const Ran trained = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--threads", "1"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const std::string input = "uno\n\ndos tres\ntres dos uno\nnada\nuno uno dos\n";
+  const Ran said = graphrun({"infer", "model", "--threads", "1"}, input);
+  ASSERT_EQ(said.code, 0) << said.err;
+  const std::vector<std::string> lines = lines_of(said.out);
+  ASSERT_EQ(lines.size(), 6u);
+  EXPECT_EQ(lines[0], "one");
+  EXPECT_EQ(lines[1], "");
+  EXPECT_EQ(lines[2], "two three");
+  for (const std::string rows : {"1", "2", "5"}) {
+    EXPECT_EQ(graphrun({"infer", "model", "--threads", "1", "--rows", rows}, input).out, said.out) << rows;
+  }
+
+  const Ran best = graphrun({"infer", "model", "--threads", "1", "--beam", "4", "--n-best", "2"}, "uno\n\ndos\n");
+  ASSERT_EQ(best.code, 0) << best.err;
+  const std::vector<std::string> listed = lines_of(best.out);
+  ASSERT_EQ(listed.size(), 4u);
+  EXPECT_THAT(listed[0], AllOf(HasSubstr("0 ||| one ||| LogProb= -"), HasSubstr(" ||| -")));
+  EXPECT_THAT(listed[1].substr(0, 6), "0 ||| ");
+  EXPECT_THAT(listed[2], HasSubstr("2 ||| two ||| LogProb= -"));
+
+  const Ran fetched = graphrun({"infer", "model", "--fetch", "logits", "--fetch-out", "x"}, "uno\n");
+  EXPECT_EQ(fetched.code, 2);
+  EXPECT_THAT(fetched.err, HasSubstr("E0427"));
+}
+
+TEST_F(Generate, MistakesAreFoundBeforeAnyTraining) {
+  const std::string g = "infer.say.generate.";
+  const std::vector<std::pair<std::string, std::string>> mistakes = {
+      {g + "scan=decod", "has no scan 'decod' to generate with"},
+      {g + "feed=x", "takes no sequence 'x'"},
+      {g + "score=nll", "generation would need 'target', which is known in training alone"},
+      {g + "score=alignment", "must give a number for each word"},
+      {g + "begin=<start>", "'<start>' is no entry of the vocabulary of field 'right'"},
+      {g + "max_length=2 * target_time", "no input that generation reads holds the lengths of 'target_time'"},
+      {g + "max_length=2 ^ source_time", "max_length is a sum of numbers and sizes"},
+      {g + "n_best=4", "n_best is 4, above the beam of 3"},
+      {g + "beam=-1", "beam is -1; expected 1 or more"},
+      {"infer.say.field=left", "scores 6 words, but the vocabulary of field 'left' has 5"},
+      {"infer.say.write=NUMBERS", "what is generated is written as TEXT"},
+      {"infer.say.from=alignment", "generate stands in the place of `from`"},
+  };
+  for (const auto& [set, message] : mistakes) {
+    const Ran ran = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", set});
+    EXPECT_EQ(ran.code, 3) << set;
+    EXPECT_THAT(ran.err, HasSubstr(message)) << set;
+    EXPECT_FALSE(exists("model/manifest.json")) << set;
+  }
+}
+
+}  // namespace
+}  // namespace graphrun

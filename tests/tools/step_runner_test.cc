@@ -1,0 +1,125 @@
+// Beam search over real networks: what a hypothesis is said to be worth is what the graph that was trained says of its words,
+// and a sentence gives the same alone and in company.
+#include "tools/generate/step_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/safetensors.h"
+#include "tests/compiler/network_fixture.h"
+
+namespace graphrun {
+namespace {
+
+constexpr std::int32_t kBegin = 1, kEnd = 2;
+
+struct Case {
+  std::string network;
+  GenerationSpec spec;
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.network; }
+};
+const std::vector<Case> kCases = {
+    {"translator", {"decode", "y", "logits", {}}},  {"translator_ca_lstm", {"decode", "y", "logits", {}}},
+    {"gnmt", {"decode", "y", "logits", {}}},        {"cyton_lstm", {"decode", "y", "logits", {}}},
+    {"transformer", {"decode", "y", "logits", {}}}, {"ensemble", {"members.decode", "y", "score", {}}},
+};
+
+class StepRunnerTest : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    const testing::NetworkFixtures fixtures("networks");
+    for (const auto& [name, tensor] : read_safetensors(fixtures.tensors(GetParam().network))) {
+      if (name.rfind("feed/", 0) == 0) feeds_[name.substr(5)] = tensor;
+      if (name.rfind("parameter/", 0) == 0) variables_->set(name.substr(10), tensor.converted(DType::kFloat32));
+    }
+    graph_ = load_graph(fixtures.request(GetParam().network, false));
+    runner_ = std::make_unique<StepRunner>(cut_for_generation(graph_, GetParam().spec), std::vector<std::string>(), kMost,
+                                           variables_);
+  }
+
+  // The sentence alone, without the padding that company brought.
+  Feeds only(std::int64_t sentence) const {
+    const Tensor& source = feeds_.at("source");
+    const auto length = static_cast<std::int64_t>(feeds_.at("source_lengths").at(sentence)), rows = source.sizes()[1];
+    Tensor words(DType::kInt32, {length, 1});
+    for (std::int64_t t = 0; t < length; ++t) {
+      words.data<std::int32_t>()[t] = static_cast<std::int32_t>(source.at(t * rows + sentence));
+    }
+    return {{"source", words}, {"source_lengths", Tensor::of<std::int32_t>({1}, {static_cast<std::int32_t>(length)})}};
+  }
+
+  std::vector<std::vector<Hypothesis>> search(const Feeds& feeds, std::int64_t beam) {
+    const std::int64_t sentences = feeds.at("source").sizes()[1];
+    SearchOptions options;
+    options.begin = kBegin, options.end = kEnd;
+    options.beam = beam, options.n_best = std::min<std::int64_t>(beam, 3);
+    options.max_length.assign(static_cast<std::size_t>(sentences), 6);
+    options.norm.kind = LengthNorm::Kind::kLength;
+    runner_->begin(feeds, sentences, 7);
+    return beam_search(*runner_, sentences, options);
+  }
+
+  // By the graph as it was trained, fed the words.
+  double log_probability(std::int64_t sentence, const Hypothesis& h) {
+    const auto steps = static_cast<std::int64_t>(h.words.size()) + (h.ended ? 1 : 0);
+    Feeds all = only(sentence);
+    Tensor previous(DType::kInt32, {steps, 1}), target(DType::kInt32, {steps, 1});
+    for (std::int64_t t = 0; t < steps; ++t) {
+      const auto k = static_cast<std::size_t>(t);
+      previous.data<std::int32_t>()[t] = t == 0 ? kBegin : h.words[k - 1];
+      target.data<std::int32_t>()[t] = k < h.words.size() ? h.words[k] : kEnd;
+    }
+    all["previous"] = previous, all["target"] = target;
+    all["target_lengths"] = Tensor::of<std::int32_t>({1}, {static_cast<std::int32_t>(steps)});
+    CompileOptions options;
+    options.fetches = {"nll"};
+    Executable executable(compile(graph_, options), variables_);
+    Feeds feeds;
+    for (const FeedSpec& f : executable.program().feeds) feeds[f.name] = all.at(f.name);
+    const Tensor nll = executable.run(feeds)[0];
+    double sum = 0;
+    for (std::int64_t t = 0; t < nll.count(); ++t) sum -= nll.at(t);
+    return sum;
+  }
+
+  static constexpr std::int64_t kMost = 12;
+  ir::Graph graph_;
+  Feeds feeds_;
+  std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
+  std::unique_ptr<StepRunner> runner_;
+};
+
+TEST_P(StepRunnerTest, SaysWhatTheTrainedGraphSays) {
+  for (std::int64_t beam : {1, 3, 12}) {
+    const auto found = search(feeds_, beam);
+    for (std::size_t s = 0; s < found.size(); ++s) {
+      ASSERT_FALSE(found[s].empty());
+      for (const Hypothesis& h : found[s]) {
+        EXPECT_NEAR(h.log_probability, log_probability(static_cast<std::int64_t>(s), h), 1e-4)
+            << "beam " << beam << " sentence " << s;
+      }
+    }
+  }
+}
+
+TEST_P(StepRunnerTest, GivesASentenceTheSameAloneAndInCompany) {
+  for (std::int64_t beam : {1, 5}) {
+    const auto together = search(feeds_, beam);
+    for (std::size_t s = 0; s < together.size(); ++s) {
+      const auto alone = search(only(static_cast<std::int64_t>(s)), beam)[0];
+      ASSERT_EQ(alone.size(), together[s].size());
+      for (std::size_t k = 0; k < alone.size(); ++k) {
+        EXPECT_EQ(alone[k].words, together[s][k].words) << "sentence " << s << " best " << k;
+        EXPECT_NEAR(alone[k].log_probability, together[s][k].log_probability, 1e-5);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, StepRunnerTest, ::testing::ValuesIn(kCases), [](const auto& i) { return i.param.network; });
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,219 @@
+#include "tools/generate/step_runner.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "compiler/compile.h"
+#include "compiler/ir/builder.h"
+#include "runtime/threads.h"
+
+namespace graphrun {
+namespace {
+
+// Of every row the best words, and what their scores are as log-probabilities: score - logsumexp(score), so that
+// log-probabilities stay what they are and logits need no softmax of the network's own.
+ir::Graph with_best_words(ir::Graph graph, const std::vector<std::string>& fetches, std::int64_t most) {
+  const ir::ValueId score = graph.output(kScoreOutput)->value;
+  const std::int64_t words = graph.type(score).shape.at(1).constant();
+  ir::Builder b(graph);
+  b.set_name("best");
+  const std::vector<ir::ValueId> best = b.ops("topk", {score}, {{"k", std::min(most, words)}});
+  const ir::ValueId total =
+      b.op("expand", {b.op("logsumexp", {score}, {{"axis", std::vector<std::int64_t>{-1}}})}, {{"axis", std::int64_t{-1}}});
+  std::vector<ir::Output> outputs = {{"best", b.op("sub", {best[0], total})}, {"words", best[1]}};
+  for (const std::string& name : fetches) outputs.push_back(*graph.output(name));
+  for (const ir::Output& o : graph.outputs) {
+    if (o.name.rfind(kNextPrefix, 0) == 0) outputs.push_back(o);
+  }
+  graph.outputs = std::move(outputs);
+  return graph;
+}
+
+// Rows of `from` along an axis: `to` gets row rows[r] as row r. The first `leading` entries of axis 0 alone are copied where it
+// is not the rows' own.
+void gather_rows(const Tensor& from, Tensor& to, std::size_t axis, const std::vector<std::int64_t>& rows,
+                 std::int64_t leading) {
+  const Sizes& sizes = from.sizes();
+  std::int64_t before = 1, unit = static_cast<std::int64_t>(size_of(from.dtype()));
+  for (std::size_t k = 0; k < axis; ++k) before *= k == 0 ? std::min(leading, sizes[0]) : sizes[k];
+  for (std::size_t k = axis + 1; k < sizes.size(); ++k) unit *= sizes[k];
+  const auto count = static_cast<std::int64_t>(rows.size()), stride = sizes[axis];
+  const auto* source = static_cast<const char*>(from.raw());
+  auto* target = static_cast<char*>(to.raw());
+  constexpr std::int64_t kLeastBytes = 65536;
+  parallel_ranges(before * count, std::max<std::int64_t>(1, kLeastBytes / std::max<std::int64_t>(unit, 1)),
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t i = begin; i < end; ++i) {
+                      const std::int64_t row = rows[static_cast<std::size_t>(i % count)];
+                      std::memcpy(target + i * unit, source + (i / count * stride + row) * unit,
+                                  static_cast<std::size_t>(unit));
+                    }
+                  });
+}
+
+// Few distinct numbers of rows, so that few shapes are ever bound.
+std::int64_t padded_rows(std::int64_t rows) { return rows <= 8 ? rows : (rows + 7) / 8 * 8; }
+
+CompileOptions options_of_step() {
+  CompileOptions options;
+  options.precision = Precision::kFloat32;
+  return options;
+}
+
+}  // namespace
+
+StepRunner::StepRunner(const GenerationGraphs& cut, std::vector<std::string> fetches, std::int64_t most,
+                       std::shared_ptr<Variables> variables, Device device)
+    : capacity_symbols_(cut.capacity),
+      rows_symbol_(cut.rows),
+      fetches_(std::move(fetches)),
+      prologue_(compile(cut.prologue, options_of_step()), variables, device),
+      step_(compile(with_best_words(cut.step, fetches_, most), options_of_step()), variables, device) {
+  for (const std::string& name : fetches_) fetch_types_.push_back(cut.step.type(cut.step.output(name)->value));
+  for (const GenerationGraphs::Carried& c : cut.constants) constants_.push_back({c, {}, {}, false});
+  for (const GenerationGraphs::Carried& s : cut.states) states_.push_back({s, {}, {}, false});
+  for (const FeedSpec& feed : step_.program().feeds) {
+    for (auto* list : {&constants_, &states_}) {
+      for (Carried& c : *list) c.fed = c.fed || c.what.name == feed.name;
+    }
+  }
+}
+
+void StepRunner::begin(const Feeds& feeds, std::int64_t sentences, std::int64_t most_steps) {
+  Feeds needed;
+  for (const FeedSpec& f : prologue_.program().feeds) needed[f.name] = feeds.at(f.name);
+  std::vector<Tensor> made = prologue_.run(needed);
+  std::size_t k = 0;
+  for (auto* list : {&constants_, &states_}) {
+    for (Carried& c : *list) {
+      if (!c.what.zeros) c.original = std::move(made.at(k++));
+      c.now = {};
+    }
+  }
+  capacity_ = std::max<std::int64_t>(1, most_steps), steps_done_ = 0;
+  for (Carried& s : states_) s.now = s.what.zeros ? zeros(s.what, sentences) : s.original;
+  sentence_of_row_.clear();
+  kept_.clear();
+}
+
+Tensor StepRunner::zeros(const GenerationGraphs::Carried& state, std::int64_t rows) const {
+  SymbolValues values{{rows_symbol_, rows}};
+  for (Symbol s : capacity_symbols_) values[s] = capacity_;
+  Tensor t(concrete(state.type.type, Precision::kFloat32), evaluate(state.type.shape, values));
+  if (t.bytes() > 0) std::memset(t.raw(), 0, t.bytes());
+  return t;
+}
+
+bool StepRunner::has_history(const GenerationGraphs::Carried& state) const {
+  const std::optional<Symbol> first = state.type.shape.empty() ? std::nullopt : state.type.shape[0].as_symbol();
+  return first && std::find(capacity_symbols_.begin(), capacity_symbols_.end(), *first) != capacity_symbols_.end();
+}
+
+// Constants for the sentences that the rows belong to, where those are not the ones of the last step.
+void StepRunner::lay_out(const std::vector<Row>& rows, std::int64_t padded) {
+  std::vector<std::int64_t> sentences;
+  for (const Row& row : rows) sentences.push_back(row.sentence);
+  sentences.resize(static_cast<std::size_t>(padded), sentences.front());
+  if (sentences == sentence_of_row_) return;
+  sentence_of_row_ = sentences;
+  for (Carried& c : constants_) {
+    if (!c.fed) continue;
+    if (c.what.row_axis < 0) {
+      c.now = c.original;
+      continue;
+    }
+    Sizes sizes = c.original.sizes();
+    const auto axis = static_cast<std::size_t>(c.what.row_axis);
+    sizes[axis] = padded;
+    c.now = Tensor(c.original.dtype(), sizes);
+    gather_rows(c.original, c.now, axis, sentences, sizes[0]);
+  }
+}
+
+// States of the rows that each comes from.
+void StepRunner::follow(const std::vector<Row>& rows, std::int64_t padded) {
+  std::vector<std::int64_t> parents;
+  for (const Row& row : rows) parents.push_back(row.parent);
+  parents.resize(static_cast<std::size_t>(padded), parents.front());
+  for (Carried& s : states_) {
+    if (!s.fed || s.what.row_axis < 0) continue;
+    const auto axis = static_cast<std::size_t>(s.what.row_axis);
+    const std::int64_t had = s.now.sizes()[axis];
+    bool same = had == padded;
+    for (std::int64_t r = 0; r < padded && same; ++r) same = parents[static_cast<std::size_t>(r)] == r;
+    if (same) continue;
+    const bool history = has_history(s.what);
+    Sizes sizes = s.now.sizes();
+    sizes[axis] = padded;
+    Tensor next = history ? zeros(s.what, padded) : Tensor(s.now.dtype(), sizes);
+    gather_rows(s.now, next, axis, parents, history ? steps_done_ : sizes[0]);
+    s.now = std::move(next);
+  }
+}
+
+Feeds StepRunner::feeds_of(const std::vector<Row>& rows, std::int64_t padded) const {
+  Tensor words(DType::kInt32, {padded});
+  for (std::int64_t r = 0; r < padded; ++r) {
+    words.data<std::int32_t>()[r] = rows[r < static_cast<std::int64_t>(rows.size()) ? static_cast<std::size_t>(r) : 0].word;
+  }
+  Feeds feeds;
+  for (const FeedSpec& f : step_.program().feeds) {
+    if (f.name == kWordInput) feeds[f.name] = words;
+    if (f.name == kStepInput) feeds[f.name] = Tensor::of<std::int32_t>({}, {static_cast<std::int32_t>(steps_done_)});
+  }
+  for (const auto* list : {&constants_, &states_}) {
+    for (const Carried& c : *list) {
+      if (c.fed) feeds[c.what.name] = c.now;
+    }
+  }
+  return feeds;
+}
+
+Candidates StepRunner::step(const std::vector<Row>& rows, std::int64_t count) {
+  GRAPHRUN_CHECK(!rows.empty() && steps_done_ < capacity_, "StepRunner: a step beyond the last");
+  const auto live = static_cast<std::int64_t>(rows.size());
+  const std::int64_t padded = padded_rows(live);
+  lay_out(rows, padded);
+  follow(rows, padded);
+  std::vector<Tensor> made = step_.run(feeds_of(rows, padded));
+  const Candidates best = candidates_of(made[0], made[1], live, count);
+  std::vector<Tensor> kept(std::make_move_iterator(made.begin() + 2),
+                           std::make_move_iterator(made.begin() + 2 + static_cast<std::ptrdiff_t>(fetches_.size())));
+  kept_.push_back(std::move(kept));
+  for (std::size_t s = 0; s < states_.size(); ++s) states_[s].now = std::move(made[2 + fetches_.size() + s]);
+  ++steps_done_;
+  return best;
+}
+
+Candidates StepRunner::candidates_of(const Tensor& values, const Tensor& indices, std::int64_t rows, std::int64_t count) const {
+  const std::int64_t given = values.sizes()[1];
+  Candidates best;
+  best.count = std::min(count, given);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t k = 0; k < best.count; ++k) {
+      best.scores.push_back(static_cast<double>(values.data<float>()[r * given + k]));
+      best.words.push_back(indices.data<std::int32_t>()[r * given + k]);
+    }
+  }
+  return best;
+}
+
+std::vector<float> StepRunner::fetched(std::size_t k, std::int64_t t, std::int64_t row) const {
+  const Tensor& all = kept_.at(static_cast<std::size_t>(t)).at(k);
+  // [.., rows, ..]: where the rows stand follows from how many there were.
+  const ir::TensorType& type = fetch_types_.at(k);
+  std::size_t axis = 0;
+  while (type.shape[axis] != Dim(rows_symbol_)) ++axis;
+  std::int64_t before = 1, after = 1;
+  for (std::size_t a = 0; a < axis; ++a) before *= all.sizes()[a];
+  for (std::size_t a = axis + 1; a < all.sizes().size(); ++a) after *= all.sizes()[a];
+  std::vector<float> out;
+  for (std::int64_t i = 0; i < before; ++i) {
+    for (std::int64_t j = 0; j < after; ++j) {
+      out.push_back(static_cast<float>(all.at((i * all.sizes()[axis] + row) * after + j)));
+    }
+  }
+  return out;
+}
+
+}  // namespace graphrun

@@ -1,0 +1,61 @@
+// A network, cut for generation, as the model that beam search asks: runs the prologue once for a batch of sentences and the
+// step once per word, with states that follow their hypotheses.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/generation.h"
+#include "runtime/executable.h"
+#include "tools/generate/beam_search.h"
+
+namespace graphrun {
+
+class StepRunner : public StepModel {
+ public:
+  // `fetches`: of the spec that made the cut, the ones kept of every step. `most`: the largest count that step() is asked for.
+  // FLOAT is float32. Throws what compiling throws.
+  StepRunner(const GenerationGraphs& cut, std::vector<std::string> fetches, std::int64_t most,
+             std::shared_ptr<Variables> variables, Device device = Device::kCpu);
+
+  const Program& prologue() const { return prologue_.program(); }
+  const Program& steps() const { return step_.program(); }
+
+  // Begins anew: as many sentences as the feeds have rows, of at most so many steps. Feeds beyond what the prologue needs are
+  // passed over.
+  void begin(const Feeds& feeds, std::int64_t sentences, std::int64_t most_steps);
+
+  Candidates step(const std::vector<Row>& rows, std::int64_t count) override;
+
+  // What step t gave for fetch k, row r of it: the values without the rows' axis.
+  std::vector<float> fetched(std::size_t k, std::int64_t t, std::int64_t row) const;
+
+ private:
+  struct Carried {
+    GenerationGraphs::Carried what;
+    Tensor now;       // with the rows of the step that comes next
+    Tensor original;  // of a constant: a row for each sentence
+    bool fed = false;
+  };
+
+  void lay_out(const std::vector<Row>& rows, std::int64_t padded);
+  void follow(const std::vector<Row>& rows, std::int64_t padded);
+  Tensor zeros(const GenerationGraphs::Carried& state, std::int64_t rows) const;
+  bool has_history(const GenerationGraphs::Carried& state) const;
+  Feeds feeds_of(const std::vector<Row>& rows, std::int64_t padded) const;
+  Candidates candidates_of(const Tensor& values, const Tensor& indices, std::int64_t rows, std::int64_t count) const;
+
+  const std::vector<Symbol> capacity_symbols_;
+  const Symbol rows_symbol_;
+  const std::vector<std::string> fetches_;
+  std::vector<ir::TensorType> fetch_types_;  // of a step
+  std::vector<Carried> constants_, states_;
+  Executable prologue_, step_;
+
+  std::int64_t capacity_ = 0, steps_done_ = 0;
+  std::vector<std::int64_t> sentence_of_row_;
+  std::vector<std::vector<Tensor>> kept_;  // by step, then fetch
+};
+
+}  // namespace graphrun

@@ -18,6 +18,7 @@ class NetworkFixtures {
 
   std::vector<std::string> names() const;
   std::string tensors(const std::string& name) const { return (folder_ / (name + ".safetensors")).string(); }
+  const nlohmann::json& entry(const std::string& name) const { return index_.at(name); }
   GraphRequest request(const std::string& name, bool training) const;
   // As its entry says; false where it says nothing.
   GraphRequest request(const std::string& name) const;

@@ -1,5 +1,5 @@
-// Cells, the language model and the tagger against PyTorch: outputs and gradients, in both precisions
-// (tests/reference/pytorch_networks.py made the fixtures).
+// Cells, the language model and the tagger against PyTorch, outputs and gradients; and three steps of training with every
+// optimizer; in both precisions (tests/reference/pytorch_networks.py and pytorch_training.py made the fixtures).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,6 +76,57 @@ class PyTorch : public ::testing::TestWithParam<std::string> {
 TEST_P(PyTorch, AgreesInDoublePrecision) { expect_agreement(Precision::kFloat64, 1e-10); }
 TEST_P(PyTorch, AgreesInSinglePrecision) { expect_agreement(Precision::kFloat32, 1e-5); }
 
+const testing::NetworkFixtures& trainings() {
+  static const testing::NetworkFixtures all("pytorch_training");
+  return all;
+}
+
+TrainOptions options_of(const nlohmann::json& entry) {
+  TrainOptions options;
+  options.minimize = "loss";
+  options.optimizer = entry.at("optimizer");
+  options.clip_global_norm = entry.at("clip");
+  for (const auto& [name, value] : entry.at("attributes").items()) {
+    options.attributes.emplace_back(name, value.is_boolean() ? Attribute(value.get<bool>()) : Attribute(value.get<double>()));
+  }
+  return options;
+}
+
+class PyTorchTraining : public ::testing::TestWithParam<std::string> {
+ protected:
+  void expect_agreement(Precision precision, double tolerance) {
+    const NamedTensors all = read_safetensors(trainings().tensors(GetParam()));
+    const nlohmann::json& entry = trainings().entry(GetParam());
+    CompileOptions options;
+    options.precision = precision;
+    options.fetches = {"loss", kGradientNorm};
+    const TrainOptions train = options_of(entry);
+    auto variables = std::make_shared<Variables>();
+    Executable executable(compile(load_graph(trainings().request(GetParam(), false)), options, &train), variables);
+    for (const auto& [name, tensor] : under(all, "parameter/", precision)) variables->set(name, tensor);
+    initialize(executable.program(), *variables, 0);
+    const std::int64_t steps = all.at("loss").count();
+    for (std::int64_t step = 0; step < steps; ++step) {
+      NamedTensors feeds = under(all, "feed/" + std::to_string(step) + "/", precision);
+      feeds[kLearningRate] = Tensor::of<double>({}, {entry.at("rate").get<double>()});
+      feeds[kUpdateCount] = Tensor::of<double>({}, {static_cast<double>(step + 1)});
+      Feeds given;
+      for (const FeedSpec& f : executable.program().feeds) given[f.name] = feeds.at(f.name);
+      const std::vector<Tensor> found = executable.run(given);
+      EXPECT_NEAR(found[0].at(0), all.at("loss").at(step), tolerance * all.at("loss").at(step)) << "step " << step;
+      EXPECT_NEAR(found[1].at(0), all.at("norm").at(step), tolerance * all.at("norm").at(step)) << "step " << step;
+    }
+    for (const auto& [name, tensor] : under(all, "after/", Precision::kFloat64)) {
+      expect_close(variables->at(name), tensor, tolerance, name);
+    }
+  }
+};
+
+TEST_P(PyTorchTraining, AgreesInDoublePrecision) { expect_agreement(Precision::kFloat64, 1e-10); }
+TEST_P(PyTorchTraining, AgreesInSinglePrecision) { expect_agreement(Precision::kFloat32, 1e-5); }
+
+INSTANTIATE_TEST_SUITE_P(Optimizers, PyTorchTraining, ::testing::ValuesIn(trainings().names()),
+                         [](const auto& i) { return i.param; });
 INSTANTIATE_TEST_SUITE_P(Networks, PyTorch, ::testing::ValuesIn(fixtures().names()), [](const auto& i) { return i.param; });
 
 }  // namespace

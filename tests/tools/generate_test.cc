@@ -86,6 +86,15 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   EXPECT_THAT(listed[1].substr(0, 6), "0 ||| ");
   EXPECT_THAT(listed[2], HasSubstr("2 ||| two ||| LogProb= -"));
 
+  const Ran narrow = graphrun({"infer", "model", "--beam", "2", "--n-best", "5"}, "uno\n");
+  EXPECT_EQ(narrow.code, 2);
+  EXPECT_THAT(narrow.err, HasSubstr("a beam of 2 does not hold the 5 best"));
+  // What has parameters and no checkpoint is no run to go on with.
+  std::filesystem::remove_all(root_ / "model/checkpoints");
+  const Ran resumed = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--resume"});
+  EXPECT_EQ(resumed.code, 2);
+  EXPECT_THAT(resumed.err, HasSubstr("has no checkpoint to go on from"));
+
   const Ran fetched = graphrun({"infer", "model", "--fetch", "logits", "--fetch-out", "x"}, "uno\n");
   EXPECT_EQ(fetched.code, 2);
   EXPECT_THAT(fetched.err, HasSubstr("E0427"));

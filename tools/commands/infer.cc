@@ -41,7 +41,10 @@ ExitCode run_infer(const Arguments& arguments) {
   infer_options.beam = option<std::int64_t>(*options, "beam");
   infer_options.n_best = option<std::int64_t>(*options, "n-best");
   if (infer_options.rows < 0) throw UsageError("--rows takes a number from 0");
-  if (infer_options.beam < 0 || infer_options.n_best < 0) throw UsageError("--beam and --n-best take numbers from 0");
+  constexpr std::int64_t kWidest = 4096;
+  for (const std::int64_t n : {infer_options.beam, infer_options.n_best}) {
+    if (n < 0 || n > kWidest) throw UsageError("--beam and --n-best take numbers from 0 to " + std::to_string(kWidest));
+  }
   if (infer_options.fetches.empty() != infer_options.fetch_file.empty())
     throw UsageError("--fetch and --fetch-out go together");
 

@@ -68,9 +68,13 @@ void generate(const ir::Graph& graph, const Network& network, const Parameters& 
     throw UserError(ExitCode::kUsage, "E0427 no-fetch",
                     fmt::format("infer '{}' generates: --fetch is for the others", mode.name));
   InferSpec chosen = mode;
-  if (options.beam > 0) chosen.generate->beam = options.beam;
   if (options.n_best > 0) chosen.generate->n_best = options.n_best;
-  chosen.generate->beam = std::max(chosen.generate->beam, chosen.generate->n_best);
+  chosen.generate->beam = options.beam > 0 ? options.beam : std::max(chosen.generate->beam, chosen.generate->n_best);
+  if (chosen.generate->n_best > chosen.generate->beam) {
+    throw UserError(ExitCode::kUsage, "E0428 narrow-beam",
+                    fmt::format("a beam of {} does not hold the {} best", chosen.generate->beam, chosen.generate->n_best),
+                    {"help: --n-best and --beam say how many"});
+  }
   Generator generator(graph, network, chosen, parameters, options.device);
   InferenceReader::Options reading;
   reading.read = mode.read;
@@ -109,6 +113,10 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
            const InferOptions& options) {
   const InferSpec* mode = find_mode(network.job, options);
   ir::Graph graph = load_graph(network.request(false));
+  if ((options.beam > 0 || options.n_best > 0) && (mode == nullptr || !mode->generate)) {
+    throw UserError(ExitCode::kUsage, "E0427 no-generation",
+                    "the model generates no words: --beam and --n-best mean nothing to it");
+  }
   if (mode != nullptr && mode->generate) return generate(graph, network, parameters, *mode, std::move(lines), options);
   CompileOptions compile_options;
   if (mode != nullptr) {

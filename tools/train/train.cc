@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "compiler/ir/printer.h"
@@ -80,6 +81,13 @@ ExitCode train(const TrainRequest& request) {
   const RunFolder folder(request.out, request.resume ? RunFolder::Begin::kResume : RunFolder::Begin::kNew);
   const ModelLayout& layout = folder.layout();
   const std::optional<std::string> checkpoint = find_checkpoint(layout, warnings);
+  // A run saves before its first step, so this is none: training anew would cost the model that is there.
+  if (!checkpoint && std::filesystem::exists(layout.path("best"))) {
+    throw UserError(
+        ExitCode::kUsage, "E0523 nothing-to-resume",
+        fmt::format("the model in '{}' has no checkpoint to go on from: it was averaged, or they were removed", request.out),
+        {"help: start { model: \"…\" } in a job begins with its parameters, in another folder"});
+  }
   const Network network = open_network(std::move(job), layout, checkpoint.has_value());
 
   const Recipe recipe = make_recipe(network.job);

@@ -276,8 +276,9 @@ bool Trainer::keep(const std::optional<ReportResults>& results) {
     const double value = *model.value;
     kept_.add_candidate(model);
     const bool better = !state_.best || (recipe_.keep_highest ? value > *state_.best : value < *state_.best);
-    if (!better || std::isnan(value)) return false;
-    state_.best = value;
+    // What is not a number is better than no model at all, and than nothing else.
+    if (!better || (std::isnan(value) && state_.best_epoch != 0)) return false;
+    if (!std::isnan(value)) state_.best = value;
   } else if (results) {
     kept_.add_candidate(model);
   }

@@ -57,7 +57,7 @@ class Expander {
   }
 
   // The request's bindings: args and imports of the root, then sizes.
-  void bind(const GraphValue& value, Instance::Setup& setup) {
+  void bind(GraphValue& value, Instance::Setup& setup) {
     for (const GraphRequest::Binding& b : request_.bindings) {
       attempt([&] {
         ir::SourceText text(b.text);
@@ -74,6 +74,9 @@ class Expander {
         }
         if (root_.has_arg(b.name)) {
           bind_arg(value, setup, b.name, std::move(e));
+        } else if (const Leaf path = split_path(b.name); path.size() > 1 && imports(path[0])) {
+          const bool graph = e.kind == ir::Expression::Kind::kGraph;
+          value.overrides.push_back({path, graph ? graph_thunk(e) : number_thunk(b.name, e), e.at});
         } else if (root_.symbols.count(b.name)) {
           if (e.kind != ir::Expression::Kind::kNumber || !e.integral || e.number < 0) {
             fail("E0309 bad-size", e.at, "the size '" + b.name + "' takes a whole number");
@@ -83,7 +86,7 @@ class Expander {
           std::vector<std::string> known(root_.symbols.begin(), root_.symbols.end());
           for (const ArgDef& a : root_.args) known.push_back(a.name);
           for (const ImportDef& i : root_.imports) known.push_back(i.name);
-          const std::string hint = did_you_mean(b.name, known);
+          const std::string hint = did_you_mean(split_path(b.name)[0], known);
           fail("E0229 unknown-arg", e.at, "graph '" + root_.name + "' has no arg or size '" + b.name + "'",
                {"help: " + (hint.empty() ? "" : hint + " ") + root_.signature()});
         }
@@ -91,30 +94,37 @@ class Expander {
     }
   }
 
+  bool imports(const std::string& name) const {
+    const Member* m = root_.static_member(name);
+    return m && m->kind == Member::Kind::kImport;
+  }
+
   void bind_arg(const GraphValue& value, Instance::Setup& setup, const std::string& name, ir::Expression e) {
-    const Member* m = value.definition->static_member(name);
-    if (m->kind == Member::Kind::kArg) {
-      setup.args[name] = [this, name, e] { return instance_->evaluate(e, name); };
-      return;
-    }
-    // What the command line names may lie anywhere.
+    const bool number = value.definition->static_member(name)->kind == Member::Kind::kArg;
+    setup.args[name] = number ? number_thunk(name, std::move(e)) : graph_thunk(std::move(e));
+  }
+
+  Thunk number_thunk(const std::string& stem, ir::Expression e) {
+    return [this, stem, e = std::move(e)] { return instance_->evaluate(e, stem); };
+  }
+
+  // What the command line names may lie anywhere.
+  Thunk graph_thunk(ir::Expression e) {
     std::error_code error;
-    namespace fs = std::filesystem;
     const bool in_root = e.kind != ir::Expression::Kind::kGraph || expansion_.library.holds(e.text);
-    if (!in_root && fs::exists(e.text, error)) {
-      setup.args[name] = [this, e]() -> Meaning {
-        auto g = std::make_shared<GraphValue>();
-        g->definition = expansion_.library.load_file(e.text);
-        if (!g->definition) fail("E0248 unread-graph", e.at, "graph '" + e.text + "' could not be read");
-        g->at = e.at;
-        std::vector<ir::Binding> args;
-        for (const auto& [key, v] : e.keywords) args.push_back({key, true, v.at, v});
-        for (auto& [key, thunk] : instance_->arg_thunks(*g, args, {})) g->bound[key] = std::move(thunk);
-        return Meaning(std::shared_ptr<const GraphValue>(g));
-      };
-      return;
+    if (in_root || !std::filesystem::exists(e.text, error)) {
+      return [this, e = std::move(e)]() -> Meaning { return instance_->graph_value(e); };
     }
-    setup.args[name] = [this, e]() -> Meaning { return instance_->graph_value(e); };
+    return [this, e = std::move(e)]() -> Meaning {
+      auto g = std::make_shared<GraphValue>();
+      g->definition = expansion_.library.load_file(e.text);
+      if (!g->definition) fail("E0248 unread-graph", e.at, "graph '" + e.text + "' could not be read");
+      g->at = e.at;
+      std::vector<ir::Binding> args;
+      for (const auto& [key, v] : e.keywords) args.push_back({key, true, v.at, v});
+      for (auto& [key, thunk] : instance_->arg_thunks(*g, args, {})) g->bound[key] = std::move(thunk);
+      return Meaning(std::shared_ptr<const GraphValue>(g));
+    };
   }
 
   // The states of the root live from run to run: variables.

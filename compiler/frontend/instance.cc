@@ -63,6 +63,9 @@ Meaning Instance::once(const std::string& key, const Location& where, const std:
 }
 
 const Thunk* Instance::given_arg(const std::string& name) const {
+  for (const GraphValue::Override& o : setup_.graph->overrides) {
+    if (o.path.size() == 1 && o.path[0] == name) return &o.value;
+  }
   if (const auto it = setup_.args.find(name); it != setup_.args.end()) return &it->second;
   if (const auto it = setup_.graph->bound.find(name); it != setup_.graph->bound.end()) return &it->second;
   return nullptr;
@@ -93,15 +96,7 @@ std::optional<Meaning> Instance::constant(const std::string& name) {
     }
     if (m->kind == Member::Kind::kImport) {
       const ImportDef& import = d.imports[m->index];
-      return once("import " + name, import.at, [&]() -> Meaning {
-        if (const Thunk* given = given_arg(name)) {
-          Meaning v = (*given)();
-          if (!v.graph())
-            fail("E0203 no-graph", at(import.at), "'" + name + "' takes a graph, but " + v.describe() + " is given");
-          return v;
-        }
-        return graph_value(import.value);
-      });
+      return once("import " + name, import.at, [&] { return import_value(import); });
     }
   }
   if (const Definition* local = d.local_graph(name)) {
@@ -113,6 +108,36 @@ std::optional<Meaning> Instance::constant(const std::string& name) {
   }
   if (d.outer) return setup_.graph->scope->constant(name);
   return std::nullopt;
+}
+
+// What the import stands for, with what is said of the args of that graph from further out.
+Meaning Instance::import_value(const ImportDef& import) {
+  const Thunk* given = given_arg(import.name);
+  const Meaning value = given ? (*given)() : Meaning(graph_value(import.value));
+  if (!value.graph()) {
+    fail("E0203 no-graph", at(import.at), "'" + import.name + "' takes a graph, but " + value.describe() + " is given");
+  }
+  auto out = std::make_shared<GraphValue>(*value.graph());
+  for (const GraphValue::Override& o : setup_.graph->overrides) {
+    if (o.path.size() < 2 || o.path[0] != import.name) continue;
+    const Definition& callee = *out->definition;
+    const Member* m = callee.static_member(o.path[1]);
+    if (!m) unknown_arg(callee, o.path[1], o.at);
+    if (o.path.size() > 2 && m->kind != Member::Kind::kImport) {
+      fail("E0229 unknown-arg", o.at, "'" + o.path[1] + "' of graph '" + callee.name + "' is a number and has no args");
+    }
+    out->overrides.push_back({{o.path.begin() + 1, o.path.end()}, o.value, o.at});
+  }
+  return Meaning(std::shared_ptr<const GraphValue>(out));
+}
+
+void Instance::unknown_arg(const Definition& callee, const std::string& name, const Location& where) const {
+  std::vector<std::string> known;
+  for (const ArgDef& a : callee.args) known.push_back(a.name);
+  for (const ImportDef& i : callee.imports) known.push_back(i.name);
+  const std::string hint = did_you_mean(name, known);
+  fail("E0229 unknown-arg", where, "graph '" + callee.name + "' has no arg '" + name + "'",
+       {"help: " + (hint.empty() ? "" : hint + " ") + callee.signature()});
 }
 
 std::shared_ptr<const GraphValue> Instance::graph_value(const Expression& e, std::optional<int> index) {
@@ -151,14 +176,7 @@ std::map<std::string, Thunk> Instance::arg_thunks(const GraphValue& callee, cons
                                                   std::optional<int> index) {
   std::map<std::string, Thunk> out;
   for (const ir::Binding& b : args) {
-    if (!callee.definition->has_arg(b.name)) {
-      std::vector<std::string> known;
-      for (const ArgDef& a : callee.definition->args) known.push_back(a.name);
-      for (const ImportDef& i : callee.definition->imports) known.push_back(i.name);
-      const std::string hint = did_you_mean(b.name, known);
-      fail("E0229 unknown-arg", at(b.at), "graph '" + callee.definition->name + "' has no arg '" + b.name + "'",
-           {"help: " + (hint.empty() ? "" : hint + " ") + callee.definition->signature()});
-    }
+    if (!callee.definition->has_arg(b.name)) unknown_arg(*callee.definition, b.name, at(b.at));
     // The binding lives in the definition (or in the graph value), which outlives the expansion's thunks.
     const Member* m = callee.definition->static_member(b.name);
     if (m->kind == Member::Kind::kImport) {

@@ -108,11 +108,13 @@ class Instance {
   // Args by name; each is a graph where the callee imports that name.
   std::map<std::string, Thunk> arg_thunks(const GraphValue& callee, const std::vector<ir::Binding>& args,
                                           std::optional<int> index);
+  [[noreturn]] void unknown_arg(const Definition& callee, const std::string& name, const Location& where) const;
 
  private:
   // f's meaning, or its failure, found once. `key`: "equation p".
   Meaning once(const std::string& key, const Location& at, const std::function<Meaning()>& f);
   const Thunk* given_arg(const std::string& name) const;
+  Meaning import_value(const ImportDef& import);
   Meaning equation(std::size_t index, std::size_t target);
   Meaning equation_now(std::size_t index);
   std::string equation_key(std::size_t index) const;

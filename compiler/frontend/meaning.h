@@ -38,6 +38,14 @@ struct TensorRef {
 struct GraphValue {
   const Definition* definition = nullptr;
   std::map<std::string, Thunk> bound;
+  // Args of graphs that this one imports, or of those that they import, and its own where the path has one name: stronger than
+  // what a call gives.
+  struct Override {
+    std::vector<std::string> path;
+    Thunk value;
+    Location at;
+  };
+  std::vector<Override> overrides;
   Instance* scope = nullptr;  // of a local graph: the instance of the file around it
   Location at;                // where the value was written
 };

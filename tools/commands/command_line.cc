@@ -33,7 +33,8 @@ po::options_description set_option() {
   po::options_description group("what the files leave open", kColumns);
   group.add_options()(
       "set", po::value<std::vector<std::string>>()->value_name("NAME=VALUE"),
-      "an arg, import or size of the graph, or a field of the job by its path (train.epochs=3); may be repeated");
+      "an arg, import or size of the graph, an arg of an import by its path (decoder.depth=2), or a field of the job by its "
+      "path (train.epochs=3); may be repeated");
   return group;
 }
 

@@ -70,7 +70,9 @@ class Setter {
     }
     value_ = argument_.part(sign + 1, argument_.text.size());
     if (job_.GetDescriptor()->FindFieldByName(parts_[0].name)) return walk(job_, places_, 0);
-    if (parts_.size() > 1) return unknown_field(*job_.GetDescriptor(), parts_[0]);
+    // An arg of a graph that the graph imports, decoder.readout; not train.epochs misspelt.
+    const bool misspelt = !did_you_mean(parts_[0].name, field_names(*job_.GetDescriptor())).empty();
+    if (parts_.size() > 1 && misspelt) return unknown_field(*job_.GetDescriptor(), parts_[0]);
     set_argument();
   }
 
@@ -82,7 +84,7 @@ class Setter {
 
   // `hidden=128`: in the place of the graph's argument of that name, or as one more.
   void set_argument() {
-    const std::string& name = parts_[0].name;
+    const std::string name = argument_.text.substr(0, argument_.text.find('='));
     const std::string text = name + " = " + value_.text;
     Places::Value value{value_.at(0, value_.text.size()), argument_, nullptr};
     auto& all = places_.fields["arg"];

@@ -37,7 +37,7 @@ class Fixture:
         self.gradients = {}  # by parameter, where they are read from elsewhere
 
     def parameter(self, name, *shape):
-        value = torch.randn(*shape, generator=self.random) * 0.6
+        value = torch.randn(shape, generator=self.random) * 0.6
         self.parameters[name] = value.requires_grad_()
         return value
 

@@ -1,0 +1,113 @@
+// Networks with the sizes of their papers: how many numbers they learn, against what the papers (or their authors' programs)
+// say.
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+
+namespace graphrun {
+namespace {
+
+struct Paper {
+  const char* name;
+  double parameters;
+  double tolerance;  // relative
+  std::string graph;
+  std::vector<std::pair<const char*, std::string>> bindings;
+  std::string apart = "";  // a parameter that is not counted
+};
+
+const char* const kBiased = "cells/gru.pbtxt(input_bias = true)";
+const char* const kBoth = "(input_bias = true, hidden_bias = true)";
+
+constexpr double kClose =
+    0.001;  // a tenth of a per cent of what the papers' equations give; the papers' own figures are rounded
+constexpr double kExact = 0;
+
+std::vector<std::pair<const char*, std::string>> translator(const std::string& words,
+                                                            std::vector<std::pair<const char*, std::string>> more) {
+  more.insert(more.end(), {{"source_vocabulary", words}, {"target_vocabulary", words}, {"embed", "620"}, {"hidden", "1000"}});
+  return more;
+}
+
+// dl4mt's network (Li et al. 2018).
+std::vector<std::pair<const char*, std::string>> adaptive(const std::string& cell, const std::string& readout) {
+  return translator("30000", {{"cell", cell},
+                              {"decoder", "decoders/two_level.pbtxt(squash = false, tied = false)"},
+                              {"decoder.conditional", "decoders/conditional.pbtxt(bias = true)"},
+                              {"decoder.conditional.attention.bias", "true"},
+                              {"decoder.readout", readout}});
+}
+
+const std::vector<Paper>& papers() {
+  static const std::vector<Paper> all = {
+      {"rnnsearch_gru", 83.43e6, kClose, "translator.pbtxt", translator("40000", {{"cell", "cells/gru.pbtxt"}})},
+      {"rnnsearch_lstm", 93.29e6, kClose, "translator.pbtxt", translator("40000", {{"cell", "cells/lstm.pbtxt"}})},
+      {"rnnsearch_ran", 79.43e6, kClose, "translator.pbtxt", translator("40000", {{"cell", "cells/ran.pbtxt"}})},
+      {"rnnsearch_atr", 67.71e6, kClose, "translator.pbtxt", translator("40000", {{"cell", "cells/atr.pbtxt"}})},
+      {"rnnsearch_atr_context_aware", 63.09e6, kClose, "translator.pbtxt",
+       translator("40000", {{"encoder", "encoders/context_aware.pbtxt"}})},
+      {"adaptive_weighting_base", 89.67e6, kClose, "translator.pbtxt", adaptive(kBiased, "readouts/deep.pbtxt(bias = true)")},
+      {"adaptive_weighting_gru", 97.53e6, kClose, "translator.pbtxt",
+       adaptive("cells/adaptive_gru.pbtxt", "readouts/deep.pbtxt(bias = true)")},
+      {"adaptive_weighting_output", 93.07e6, kClose, "translator.pbtxt", adaptive(kBiased, "readouts/adaptive.pbtxt")},
+      {"adaptive_weighting_both", 100.94e6, kClose, "translator.pbtxt",
+       adaptive("cells/adaptive_gru.pbtxt", "readouts/adaptive.pbtxt")},
+      {"classifier_atr",
+       1534804,
+       kExact,
+       "classifier.pbtxt",
+       {{"cell", std::string("cells/atr.pbtxt") + kBoth},
+        {"vocabulary", "5"},
+        {"labels", "3"},
+        {"conditional.attention.bias", "true"}},
+       "E"},
+      {"classifier_gru",
+       3156004,
+       kExact,
+       "classifier.pbtxt",
+       {{"cell", kBiased}, {"vocabulary", "5"}, {"labels", "3"}, {"conditional.attention.bias", "true"}},
+       "E"},
+      {"language_model_atr", 14.70e6, kClose, "language_model.pbtxt", {{"vocabulary", "10000"}}},
+      {"language_model_tied_atr",
+       8.203e6,
+       kClose,
+       "language_model.pbtxt",
+       {{"vocabulary", "10001"}, {"tied", "true"}, {"cell", std::string("cells/atr.pbtxt") + kBoth}}},
+      {"language_model_tied_gru",
+       11.588e6,
+       kClose,
+       "language_model.pbtxt",
+       {{"vocabulary", "10001"}, {"tied", "true"}, {"cell", std::string("cells/gru.pbtxt") + kBoth}}},
+      {"language_model_tied_lstm",
+       13.280e6,
+       kClose,
+       "language_model.pbtxt",
+       {{"vocabulary", "10001"}, {"tied", "true"}, {"cell", std::string("cells/lstm.pbtxt") + kBoth}}},
+  };
+  return all;
+}
+
+class ParameterCount : public ::testing::TestWithParam<Paper> {};
+
+TEST_P(ParameterCount, MeetsThePaper) {
+  const Paper& paper = GetParam();
+  GraphRequest request;
+  request.path = paper.graph;
+  request.from_graphs = true;
+  request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+  for (const auto& [name, value] : paper.bindings) request.bindings.push_back({name, value, {}});
+  const ir::Graph graph = load_graph(request);
+  double count = 0;
+  for (const ir::Variable& v : graph.variables) {
+    if (v.kind != ir::Variable::Kind::kParameter || graph.value(v.value).name == paper.apart) continue;
+    double size = 1;
+    for (const Dim& d : graph.type(v.value).shape) size *= static_cast<double>(d.constant());
+    count += size;
+  }
+  EXPECT_NEAR(count, paper.parameters, paper.tolerance * paper.parameters);
+}
+
+INSTANTIATE_TEST_SUITE_P(Papers, ParameterCount, ::testing::ValuesIn(papers()), [](const auto& i) { return i.param.name; });
+
+}  // namespace
+}  // namespace graphrun

@@ -13,6 +13,7 @@
 #include "compiler/memory.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/pass.h"
+#include "compiler/passes/spread.h"
 #include "compiler/schedule.h"
 #include "compiler/training.h"
 
@@ -98,6 +99,11 @@ Program compile(const ir::Graph& checked, const CompileOptions& options, const T
   Stages stages(options);
   ir::Graph graph = checked;
   if (train) {
+    // The one pass that can't wait: it leaves nothing to do for itself later.
+    if (std::find(options.disabled_passes.begin(), options.disabled_passes.end(), "spread") == options.disabled_passes.end()) {
+      graph = spread(std::move(graph)).graph;
+      ir::verify(graph, "spread");
+    }
     graph = stages.done("differentiated", add_training(std::move(graph), *train, options.tape));
     ir::verify(graph, "differentiate");
   }

@@ -436,7 +436,7 @@ GenerationGraphs cut_for_generation(const Graph& checked, const GenerationSpec& 
   std::vector<std::string> wanted = {scored(checked, spec)};
   wanted.insert(wanted.end(), spec.fetches.begin(), spec.fetches.end());
   Graph graph = drop_unneeded(with_fetches(checked, wanted));
-  graph = run_passes(std::move(graph), {"merge", "fuse", "fuse_reductions"});
+  graph = run_passes(std::move(graph), {"spread", "merge", "fuse", "fuse_reductions"});
   wanted[0] = kScoreOutput;
   GenerationGraphs made = Cut(graph, driven, std::move(wanted)).run();
   const ir::TensorType& score = made.step.type(made.step.outputs[0].value);

@@ -12,11 +12,13 @@
 #include "compiler/passes/pass.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/passes/sink.h"
+#include "compiler/passes/spread.h"
 
 namespace graphrun {
 
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
+      {"spread", "computes loops that only gather what they made for all steps at once", spread},
       {"fold_constants", "computes what depends on constants alone", fold_constants},
       {"simplify", "drops identities, joins chains of shape changes, folds transposes into products", simplify},
       {"sink", "adds up parameter gradients behind loops, as one product over all steps", sink},

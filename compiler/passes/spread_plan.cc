@@ -1,0 +1,221 @@
+#include "compiler/passes/spread_plan.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "compiler/ir/op.h"
+#include "compiler/passes/around_scan.h"
+
+namespace graphrun {
+namespace {
+
+using ir::Graph;
+using ir::kNone;
+using ir::Node;
+using ir::ValueId;
+
+class Planner {
+ public:
+  Planner(const Node& scan, const std::vector<bool>& read)
+      : scan_(scan), read_(read), body_(scan.regions[0]), l_(scan_layout(scan)), step_(body_.inputs[l_.step()].value) {}
+
+  SpreadPlan run() {
+    if (l_.states == 0 || scan_.attributes.boolean("reverse") || !find_histories() || !stop_at_present()) return {};
+    if (!assign_levels()) return {};
+    plan_.body = body_;
+    write_steps(plan_.body);
+    plan_.possible = true;
+    return std::move(plan_);
+  }
+
+ private:
+  static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
+  const Node* producer(ValueId v) const {
+    const std::int32_t n = v == kNone ? -1 : body_.value(v).node;
+    return n < 0 ? nullptr : &body_.nodes[static_cast<std::size_t>(n)];
+  }
+
+  // All states, each read by nothing but the put that adds a row.
+  bool find_histories() {
+    std::map<ValueId, int> readers;
+    for (const Node& node : body_.nodes) {
+      for (ValueId v : node.inputs) ++readers[v];
+    }
+    for (const ir::Output& o : body_.outputs) ++readers[o.value];
+    for (std::size_t s = 0; s < l_.states; ++s) {
+      const ValueId before = body_.inputs[s].value, after = body_.outputs[s].value;
+      const Node* put = producer(after);
+      if (!put || put->op->name != "put" || put->inputs[0] != before || put->inputs[2] != step_ || readers[before] != 1)
+        return false;
+      const std::optional<Symbol> size = body_.type(after).shape[0].as_symbol();
+      if (!size || read_[index(scan_.outputs[s])]) return false;
+      sizes_.insert(*size);
+      plan_.rows[after] = put->inputs[1];
+    }
+    return none_crosses();
+  }
+
+  // Nothing of the size of a history comes into the loop or leaves it but the histories.
+  bool none_crosses() const {
+    for (std::size_t i = l_.states; i < body_.inputs.size(); ++i) {
+      if (history_axes(body_.inputs[i].value) != 0) return false;
+    }
+    for (std::size_t k = l_.states; k < body_.outputs.size(); ++k) {
+      if (history_axes(body_.outputs[k].value) != 0) return false;
+    }
+    return true;
+  }
+
+  bool is_history_axis(const Dim& d) const {
+    const std::optional<Symbol> symbol = d.as_symbol();
+    return symbol && sizes_.count(*symbol) != 0;
+  }
+  std::ptrdiff_t history_axes(ValueId v) const {
+    const Shape& shape = body_.type(v).shape;
+    return std::count_if(shape.begin(), shape.end(), [&](const Dim& d) { return is_history_axis(d); });
+  }
+
+  // step + 1, or the lesser of it and something.
+  bool is_at_most_present(ValueId v) const {
+    const Node* node = producer(v);
+    if (!node) return false;
+    if (node->op->name == "minimum") {
+      return std::any_of(node->inputs.begin(), node->inputs.end(), [&](ValueId x) { return is_at_most_present(x); });
+    }
+    if (node->op->name != "add") return false;
+    const auto is_one = [&](ValueId x) {
+      const Node* one = producer(x);
+      return one && one->op->name == "constant" && one->attributes.number("value") == 1;
+    };
+    return (node->inputs[0] == step_ && is_one(node->inputs[1])) || (node->inputs[1] == step_ && is_one(node->inputs[0]));
+  }
+
+  std::vector<std::size_t> axes_of(const Node& node, std::size_t rank) const {
+    std::vector<std::size_t> axes;
+    const Attribute& axis = node.attributes.all().find("axis")->second;
+    const auto add = [&](std::int64_t a) {
+      axes.push_back(static_cast<std::size_t>(a < 0 ? a + static_cast<std::int64_t>(rank) : a));
+    };
+    if (const auto* one = std::get_if<std::int64_t>(&axis)) add(*one);
+    if (const auto* several = std::get_if<std::vector<std::int64_t>>(&axis))
+      std::for_each(several->begin(), several->end(), add);
+    return axes;
+  }
+
+  // Whether the node makes nothing of what lies beyond the present step that goes further than along that axis.
+  bool stops_at_present(const Node& node) const {
+    std::ptrdiff_t most = 0, operands = 0;
+    for (ValueId v : node.inputs) {
+      const std::ptrdiff_t axes = v == kNone ? 0 : history_axes(v);
+      most = std::max(most, axes), operands += axes > 0;
+    }
+    if (most == 0) return true;
+    if (most > 1 || !node.regions.empty() || node.outputs.size() != 1) return false;
+    const bool keeps = history_axes(node.outputs[0]) == 1;
+    const std::string& family = node.op->family;
+    if (family == "pointwise" || family == "random") return keeps;
+    if (family == "shape") return keeps && operands == 1 && node.inputs.size() == 1;
+    if (family == "matmul") return keeps && operands == 1;
+    if (family != "reduce" || !node.attributes.has("axis")) return false;
+    const Shape& shape = body_.type(node.inputs[0]).shape;
+    for (std::size_t axis : axes_of(node, shape.size())) {
+      if (!is_history_axis(shape[axis])) continue;
+      const int lengths = node.op->input_index("lengths");
+      return lengths >= 0 && is_at_most_present(node.inputs[static_cast<std::size_t>(lengths)]);
+    }
+    return keeps;
+  }
+
+  bool stop_at_present() const {
+    return std::all_of(body_.nodes.begin(), body_.nodes.end(), [&](const Node& node) {
+      return plan_.rows.count(node.outputs.empty() ? kNone : node.outputs[0]) != 0 || stops_at_present(node);
+    });
+  }
+
+  bool assign_levels() {
+    plan_.level.assign(body_.values.size(), 0), plan_.local.assign(body_.values.size(), false);
+    stuck_.assign(body_.values.size(), false), sequence_ = stuck_;
+    for (std::size_t i = 0; i < body_.inputs.size(); ++i) {
+      const std::size_t v = index(body_.inputs[i].value);
+      plan_.local[v] = i >= l_.invariant_begin();
+      sequence_[v] = !plan_.local[v];
+    }
+    return std::all_of(body_.nodes.begin(), body_.nodes.end(), [&](const Node& node) { return assign_level(node); });
+  }
+
+  // False where one loop would have to keep for another what is too large for that.
+  bool assign_level(const Node& node) {
+    if (!node.outputs.empty() && plan_.rows.count(node.outputs[0])) {
+      const ValueId row = node.inputs[1];
+      place(node, plan_.level[index(row)] + 1);
+      return sequence_[index(row)] || may_be_stacked(body_.type(row).shape);
+    }
+    if (node.op->update) return false;
+    int level = 0;
+    bool local = !node.op->random;
+    const auto each_made = [&](const auto& visit) {
+      for (ValueId v : node.inputs) {
+        if (v != kNone && !plan_.local[index(v)]) visit(v);
+      }
+    };
+    each_made([&](ValueId v) { local = false, level = std::max(level, plan_.level[index(v)]); });
+    if (node.op->family == "matmul") {
+      bool behind = false;
+      each_made([&](ValueId v) { behind = behind || (stuck_[index(v)] && plan_.level[index(v)] == level); });
+      level += behind;
+    }
+    bool stuck = false, kept = true;
+    each_made([&](ValueId v) {
+      const bool here = plan_.level[index(v)] == level;
+      stuck = stuck || (here && stuck_[index(v)]);
+      kept = kept && (here || sequence_[index(v)] || plan_.rows.count(v) != 0 || may_be_stacked(body_.type(v).shape));
+    });
+    place(node, level);
+    for (ValueId v : node.outputs) {
+      plan_.local[index(v)] = local;
+      stuck_[index(v)] = !local && (stuck || !may_be_stacked(body_.type(v).shape));
+    }
+    return kept;
+  }
+
+  void place(const Node& node, int level) {
+    for (ValueId v : node.outputs) plan_.level[index(v)] = level;
+    plan_.loops = std::max(plan_.loops, level + 1);
+  }
+
+  void write_steps(Graph& body) const {
+    std::map<Symbol, Dim> by;
+    for (Symbol size : sizes_) by.emplace(size, scan_.attributes.dim("steps"));
+    const auto written = [&](Shape shape) {
+      for (Dim& d : shape) d = d.substitute(by);
+      return shape;
+    };
+    for (ir::Value& value : body.values) value.type.shape = written(std::move(value.type.shape));
+    for (Node& node : body.nodes) {
+      Attributes attributes;
+      for (const auto& [name, attribute] : node.attributes.all()) {
+        const auto* dim = std::get_if<Dim>(&attribute);
+        const auto* shape = std::get_if<Shape>(&attribute);
+        attributes.set(name, dim ? Attribute(dim->substitute(by)) : shape ? Attribute(written(*shape)) : attribute);
+      }
+      node.attributes = std::move(attributes);
+    }
+  }
+
+  const Node& scan_;
+  const std::vector<bool>& read_;
+  const Graph& body_;
+  const ir::ScanLayout l_;
+  const ValueId step_;
+  std::set<Symbol> sizes_;      // of histories
+  std::vector<bool> stuck_;     // by value: its loop can't hand it on, or makes it of what it can't
+  std::vector<bool> sequence_;  // by value: outside as a whole, whatever its size
+  SpreadPlan plan_;
+};
+
+}  // namespace
+
+SpreadPlan plan_spread(const Node& scan, const std::vector<bool>& read) { return Planner(scan, read).run(); }
+
+}  // namespace graphrun

@@ -1,0 +1,23 @@
+// Which loops that gather histories can do without states (compiler/passes/spread.h), and what of their bodies goes where.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace graphrun {
+
+struct SpreadPlan {
+  bool possible = false;
+  ir::Graph body;                           // the scan's, with the size of histories written as its steps
+  std::map<ir::ValueId, ir::ValueId> rows;  // by history, after the step: what it gathers
+  std::vector<int> level;                   // by value: the number of the new loop that makes it
+  std::vector<bool> local;  // by value: made of the step and of what is the same at every step; by each loop anew
+  int loops = 0;
+};
+
+// `read`: by value of the graph around, whether anything reads it.
+SpreadPlan plan_spread(const ir::Node& scan, const std::vector<bool>& read);
+
+}  // namespace graphrun

@@ -1,4 +1,5 @@
-// Tensors seen from one axis, and the lengths that say how much of that axis is real.
+// Tensors seen from one axis, and the lengths that say how much of that axis is real. What is constexpr CUDA sources call on
+// the device too.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +14,8 @@ namespace graphrun {
 struct AxisView {
   std::int64_t outer = 1, n = 1, inner = 1;
 
-  std::int64_t count() const { return outer * n * inner; }
-  std::int64_t results() const { return outer * inner; }  // elements once the axis is gone
+  constexpr std::int64_t count() const { return outer * n * inner; }
+  constexpr std::int64_t results() const { return outer * inner; }  // elements once the axis is gone
 };
 
 // Around the axes first .. last-1, merged.
@@ -34,8 +35,8 @@ struct Lengths {
   std::int64_t repeat = 1;
   std::int64_t limit = 0;  // the size of the axis
 
-  bool present() const { return data != nullptr; }
-  std::int64_t at(std::int64_t result) const {
+  constexpr bool present() const { return data != nullptr; }
+  constexpr std::int64_t at(std::int64_t result) const {
     return data == nullptr ? limit : std::clamp<std::int64_t>(data[result / repeat], 0, limit);
   }
 };

@@ -1,5 +1,6 @@
 // Counter-based random numbers (Philox4x32-10; Salmon et al. 2011): a number is a pure function of a key and a counter, the
-// same on every device and for every number of threads. Header-only: CUDA sources include it too.
+// same on every device and for every number of threads. Header-only, and constexpr, which CUDA sources call on
+// the device too.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@ struct Philox {
   std::uint32_t v[4];
 };
 
-inline Philox philox(std::uint64_t key, std::uint32_t c0, std::uint32_t c1, std::uint32_t c2, std::uint32_t c3) {
+constexpr Philox philox(std::uint64_t key, std::uint32_t c0, std::uint32_t c1, std::uint32_t c2, std::uint32_t c3) {
   std::uint32_t k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = std::uint64_t{0xD2511F53u} * c0, b = std::uint64_t{0xCD9E8D57u} * c2;
@@ -22,15 +23,15 @@ inline Philox philox(std::uint64_t key, std::uint32_t c0, std::uint32_t c1, std:
 }
 
 // [0, 1) with 24 bits.
-inline float unit_float(std::uint32_t bits) { return static_cast<float>(bits >> 8) * (1.0f / 16777216.0f); }
+constexpr float unit_float(std::uint32_t bits) { return static_cast<float>(bits >> 8) * (1.0f / 16777216.0f); }
 // [0, 1) with 53 bits.
-inline double unit_double(std::uint32_t high, std::uint32_t low) {
+constexpr double unit_double(std::uint32_t high, std::uint32_t low) {
   return static_cast<double>((std::uint64_t{high} << 21) ^ (low >> 11)) * (1.0 / 9007199254740992.0);
 }
 
 // One more coordinate of an element folded into the hash of those before it (splitmix64's finisher). A tensor's element
 // [t, b, w] inside a scan at step s folds s, t, b; so taking the loop away and adding an axis keeps every draw.
-inline std::uint64_t fold_coordinate(std::uint64_t hash, std::uint64_t coordinate) {
+constexpr std::uint64_t fold_coordinate(std::uint64_t hash, std::uint64_t coordinate) {
   std::uint64_t z = hash + 0x9E3779B97F4A7C15ull * (coordinate + 1);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
@@ -38,7 +39,7 @@ inline std::uint64_t fold_coordinate(std::uint64_t hash, std::uint64_t coordinat
 }
 
 // FNV-1a, for names in keys.
-inline std::uint64_t hash_name(const char* data, std::uint64_t size) {
+constexpr std::uint64_t hash_name(const char* data, std::uint64_t size) {
   std::uint64_t h = 0xCBF29CE484222325ull;
   for (std::uint64_t i = 0; i < size; ++i) h = (h ^ static_cast<unsigned char>(data[i])) * 0x100000001B3ull;
   return h;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ops/axis.h"
+#include "ops/index/axis_part.h"
 #include "ops/over_sequence.h"
 #include "ops/parallel.h"
 #include "ops/schema.h"
@@ -11,19 +12,10 @@
 namespace graphrun {
 namespace {
 
-// A position that the user may have counted from the end: -1 is the last (of an index) or leaves the last out (of a slice).
-Dim from_start(const Dim& position, const Dim& size) {
-  return position.is_constant() && position.constant() < 0 ? size + position : position;
-}
-
 // What is known to be less than another whatever the symbols: sizes are never negative.
 bool surely_less(const Dim& a, const Dim& b) {
   const Dim difference = a - b;
   return difference.is_constant() && difference.constant() < 0;
-}
-
-[[noreturn]] void refuse_at_run(const std::string& text) {
-  throw UserError(ExitCode::kBadData, "E0611 slice-out-of-range", text);
 }
 
 // Copies n positions of x around an axis, from `begin` on, to out.
@@ -74,17 +66,8 @@ REGISTER_OP("slice", "index")
                        {"size", size}}));
     });
 REGISTER_KERNEL("slice", kCpu, [](const KernelRequest& request) {
-  const TensorView& x = request.inputs[0];
-  const int axis = ir::resolve_axis(request.attributes->integer("axis"), x.sizes.size(), "slice");
-  const AxisView view = view_axis(x.sizes, axis);
-  const std::int64_t begin = evaluate(from_start(request.attributes->dim("begin"), view.n), request);
-  const std::int64_t end = evaluate(from_start(request.attributes->dim("end"), view.n), request);
-  if (begin < 0 || end < begin || end > view.n) {
-    refuse_at_run("slice: " + std::to_string(begin) + ":" + std::to_string(end) + " of an axis of size " +
-                  std::to_string(view.n));
-  }
-  return Kernel{[=, element = size_of(x.dtype)](const KernelContext& c) {
-    copy_part(c.inputs[0].as<char>(), c.outputs[0].as<char>(), view, begin, end - begin, element);
+  return Kernel{[part = slice_part(request), element = size_of(request.inputs[0].dtype)](const KernelContext& c) {
+    copy_part(c.inputs[0].as<char>(), c.outputs[0].as<char>(), part.whole, part.begin, part.n, element);
   }};
 });
 
@@ -121,15 +104,8 @@ REGISTER_OP("index", "index")
       c.set(0, c.b.op("pad", {g}, {{"axis", axis}, {"begin", from_start(c.attributes.dim("at"), size)}, {"size", size}}));
     });
 REGISTER_KERNEL("index", kCpu, [](const KernelRequest& request) {
-  const TensorView& x = request.inputs[0];
-  const int axis = ir::resolve_axis(request.attributes->integer("axis"), x.sizes.size(), "index");
-  const AxisView view = view_axis(x.sizes, axis);
-  const std::int64_t at = evaluate(from_start(request.attributes->dim("at"), view.n), request);
-  if (at < 0 || at >= view.n) {
-    refuse_at_run("index: position " + std::to_string(at) + " of an axis of size " + std::to_string(view.n));
-  }
-  return Kernel{[=, element = size_of(x.dtype)](const KernelContext& c) {
-    copy_part(c.inputs[0].as<char>(), c.outputs[0].as<char>(), view, at, 1, element);
+  return Kernel{[part = index_part(request), element = size_of(request.inputs[0].dtype)](const KernelContext& c) {
+    copy_part(c.inputs[0].as<char>(), c.outputs[0].as<char>(), part.whole, part.begin, part.n, element);
   }};
 });
 
@@ -165,19 +141,13 @@ REGISTER_OP("pad", "index")
             c.b.op("slice", {c.g()}, {{"axis", axis}, {"begin", begin}, {"end", begin + x[static_cast<std::size_t>(axis)]}}));
     });
 REGISTER_KERNEL("pad", kCpu, [](const KernelRequest& request) {
-  const TensorView& x = request.inputs[0];
-  const int axis = ir::resolve_axis(request.attributes->integer("axis"), x.sizes.size(), "pad");
-  const AxisView from = view_axis(x.sizes, axis), to = view_axis(request.outputs[0].sizes, axis);
-  const std::int64_t begin = evaluate(request.attributes->dim("begin"), request);
-  if (begin < 0 || begin + from.n > to.n) {
-    refuse_at_run("pad: " + std::to_string(from.n) + " positions from " + std::to_string(begin) + " on do not fit into " +
-                  std::to_string(to.n));
-  }
-  const std::size_t inner = static_cast<std::size_t>(from.inner) * size_of(x.dtype);
+  const AxisPart part = pad_part(request);
+  const AxisView to = part.whole;
+  const std::size_t inner = static_cast<std::size_t>(to.inner) * size_of(request.inputs[0].dtype);
   return Kernel{[=](const KernelContext& c) {
     const char* in = c.inputs[0].as<char>();
     char* out = c.outputs[0].as<char>();
-    const std::size_t before = static_cast<std::size_t>(begin) * inner, bytes = static_cast<std::size_t>(from.n) * inner;
+    const std::size_t before = static_cast<std::size_t>(part.begin) * inner, bytes = static_cast<std::size_t>(part.n) * inner;
     const std::size_t row = static_cast<std::size_t>(to.n) * inner;
     if (row == 0) return;
     parallel_for(to.outer, to.count(), [&](std::int64_t first, std::int64_t last) {

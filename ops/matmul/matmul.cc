@@ -4,6 +4,7 @@
 
 #include "compiler/ir/sequence.h"
 #include "ops/matmul/packed.h"
+#include "ops/matmul/plan.h"
 #include "ops/matmul/product.h"
 #include "ops/schema.h"
 
@@ -18,10 +19,7 @@ using ir::ValueId;
 struct BatchedProduct {
   Product product;
   ProductGrid grid;
-  struct Offsets {
-    std::int64_t a, b;
-  };
-  std::vector<Offsets> batch;  // of each product's factors, in elements; the results lie side by side
+  std::vector<ProductOffsets> batch;
 
   template <class T>
   void run(const T* a, const T* b, T* c) const {
@@ -29,7 +27,7 @@ struct BatchedProduct {
     const std::int64_t blocks = grid.blocks(), count = static_cast<std::int64_t>(batch.size()) * blocks;
     run_blocks(count, product.operations() / static_cast<double>(blocks), [&](std::int64_t i) {
       const std::int64_t which = i / blocks;
-      const Offsets& at = batch[static_cast<std::size_t>(which)];
+      const ProductOffsets& at = batch[static_cast<std::size_t>(which)];
       const ProductBlock block = grid.block(product, i % blocks);
       if (block.rows == 0 || block.columns == 0) return;
       multiply(product, block, a + at.a, b + at.b, c + which * product.m * product.n);
@@ -37,7 +35,7 @@ struct BatchedProduct {
   }
 };
 
-Kernel kernel_of(DType dtype, Product product, std::vector<BatchedProduct::Offsets> batch) {
+Kernel kernel_of(DType dtype, Product product, std::vector<ProductOffsets> batch) {
   const auto plan = std::make_shared<const BatchedProduct>(BatchedProduct{product, ProductGrid(product), std::move(batch)});
   if (dtype == DType::kFloat32) {
     return {[plan](const KernelContext& c) {
@@ -50,23 +48,6 @@ Kernel kernel_of(DType dtype, Product product, std::vector<BatchedProduct::Offse
             plan->run(c.inputs[0].as<const double>(), c.inputs[1].as<const double>(), c.outputs[0].as<double>());
           },
           0};
-}
-
-// Where each product of the batch finds a factor whose leading sizes are `own`, which broadcast to `all`.
-std::vector<std::int64_t> batch_offsets(const Sizes& all, const Sizes& own, std::int64_t matrix) {
-  const std::int64_t count = element_count(all);
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t rest = i, index = 0, step = 1;
-    for (std::size_t k = 0; k < own.size(); ++k) {
-      const std::int64_t size = all[all.size() - 1 - k], mine = own[own.size() - 1 - k];
-      index += mine == 1 ? 0 : rest % size * step;
-      rest /= size;
-      step *= mine;
-    }
-    offsets[static_cast<std::size_t>(i)] = index * matrix;
-  }
-  return offsets;
 }
 
 // A product of rows with a matrix that stays the same over the steps of a loop. Made for float64 too, which only tests run: a
@@ -105,43 +86,18 @@ std::shared_ptr<const ColumnKernel> columns_of(DType dtype, const Product& p) {
 }
 
 Kernel bind_matmul(const KernelRequest& request) {
-  Sizes a = request.inputs.at(0).sizes, b = request.inputs.at(1).sizes, y = request.outputs.at(0).sizes;
-  Product p;
-  p.transpose_a = request.attributes->boolean("transpose_a");
-  p.transpose_b = request.attributes->boolean("transpose_b");
-  const bool a_is_vector = a.size() == 1, b_is_vector = b.size() == 1;
-  if (a_is_vector) a.insert(a.begin(), 1), y.insert(y.end() - (b_is_vector ? 0 : 1), 1);
-  if (b_is_vector) b.push_back(1), y.push_back(1);
-  p.m = y[y.size() - 2], p.n = y.back(), p.k = a[a.size() - (p.transpose_a ? 2 : 1)];
-
-  const Sizes batch(y.begin(), y.end() - 2), a_lead(a.begin(), a.end() - 2), b_lead(b.begin(), b.end() - 2);
-  const std::int64_t products = element_count(batch);
-  // One factor for the whole batch: its rows follow each other, so all is one product.
-  if (!p.transpose_a && element_count(b_lead) == 1 && element_count(a_lead) == products) {
-    p.m *= products;
-    Kernel kernel = kernel_of(request.outputs[0].dtype, p, {{0, 0}});
-    if ((request.is_constant(1) || (request.is_lasting(1) && p.m <= kFewRows)) && !b_is_vector && p.m > 0 && p.n > 0 &&
-        p.k > 0) {
-      kernel.by_columns = columns_of(request.outputs[0].dtype, p);
-    }
-    return kernel;
+  ProductPlan plan = plan_matmul(request);
+  const Product p = plan.product;
+  Kernel kernel = kernel_of(request.outputs[0].dtype, p, std::move(plan.batch));
+  if (plan.one_factor && (request.is_constant(1) || (request.is_lasting(1) && p.m <= kFewRows)) &&
+      request.inputs[1].sizes.size() > 1 && p.m > 0 && p.n > 0 && p.k > 0) {
+    kernel.by_columns = columns_of(request.outputs[0].dtype, p);
   }
-  const std::vector<std::int64_t> a_at = batch_offsets(batch, a_lead, p.m * p.k),
-                                  b_at = batch_offsets(batch, b_lead, p.k * p.n);
-  std::vector<BatchedProduct::Offsets> offsets;
-  for (std::size_t i = 0; i < a_at.size(); ++i) offsets.push_back({a_at[i], b_at[i]});
-  return kernel_of(request.outputs[0].dtype, p, std::move(offsets));
+  return kernel;
 }
 
 Kernel bind_matmul_reduce(const KernelRequest& request) {
-  Product p;
-  p.transpose_a = true;
-  p.m = request.inputs.at(0).sizes.back();
-  p.n = request.inputs.at(1).sizes.back();
-  p.k = 1;
-  const Sizes& a = request.inputs[0].sizes;
-  for (std::size_t i = 0; i + 1 < a.size(); ++i) p.k *= a[i];
-  return kernel_of(request.outputs.at(0).dtype, p, {{0, 0}});
+  return kernel_of(request.outputs.at(0).dtype, plan_matmul_reduce(request), {{0, 0}});
 }
 
 std::string both(const InferContext& c) { return c.input(0).str() + " and " + c.input(1).str(); }

@@ -1,5 +1,6 @@
 // Products made one by the pass `merge`: matmul_many and matmul_reduce_many on a shared factor, matmul_sum added up.
 #include "ops/matmul/group.h"
+#include "ops/matmul/plan.h"
 #include "ops/schema.h"
 
 namespace graphrun {
@@ -27,14 +28,6 @@ Shape product_shape(const InferContext& c, std::size_t a, std::size_t b, bool tr
   return y;
 }
 
-Product product_of(const TensorView& a, const TensorView& y, bool transpose_b) {
-  Product p;
-  p.transpose_b = transpose_b;
-  p.n = y.sizes.back(), p.k = a.sizes.back(), p.m = 1;
-  for (std::size_t i = 0; i + 1 < y.sizes.size(); ++i) p.m *= y.sizes[i];
-  return p;
-}
-
 REGISTER_OP("matmul_many", "matmul")
     .Doc(
         "yᵢ[..., i, j] = Σₖ a[..., i, k] bᵢ[k, j]: the same rows times several matrices of one size, a result each.\n"
@@ -53,12 +46,11 @@ REGISTER_OP("matmul_many", "matmul")
       }
     });
 REGISTER_KERNEL("matmul_many", kCpu, [](const KernelRequest& request) {
-  const Product p = product_of(request.inputs.at(0), request.outputs.at(0), request.attributes->boolean("transpose_b"));
+  ProductGroup group = plan_matmul_many(request);
   bool constant = true;
   for (std::size_t i = 1; i < request.inputs.size(); ++i)
-    constant &= request.is_constant(i) || (request.is_lasting(i) && p.m <= kFewRows);
-  return group_kernel({ProductGroup::Kind::kMany, std::vector<Product>(request.outputs.size(), p)}, request.outputs[0].dtype,
-                      constant);
+    constant &= request.is_constant(i) || (request.is_lasting(i) && group.products[0].m <= kFewRows);
+  return group_kernel(std::move(group), request.outputs[0].dtype, constant);
 });
 
 REGISTER_OP("matmul_reduce_many", "matmul")
@@ -83,13 +75,7 @@ REGISTER_OP("matmul_reduce_many", "matmul")
       if (Shape(a.begin(), a.end() - 1) != Shape(b.begin(), b.end() - 1)) refuse(c, "the leading sizes differ");
     });
 REGISTER_KERNEL("matmul_reduce_many", kCpu, [](const KernelRequest& request) {
-  const Sizes& a = request.inputs.at(0).sizes;
-  Product p;
-  p.transpose_a = true;
-  p.m = a.back(), p.n = request.inputs.at(1).sizes.back(), p.k = 1;
-  for (std::size_t i = 0; i + 1 < a.size(); ++i) p.k *= a[i];
-  return group_kernel({ProductGroup::Kind::kMany, std::vector<Product>(request.outputs.size(), p)}, request.outputs[0].dtype,
-                      false);
+  return group_kernel(plan_matmul_reduce_many(request), request.outputs.at(0).dtype, false);
 });
 
 REGISTER_OP("matmul_sum", "matmul")
@@ -111,13 +97,10 @@ REGISTER_OP("matmul_sum", "matmul")
       }
     });
 REGISTER_KERNEL("matmul_sum", kCpu, [](const KernelRequest& request) {
-  ProductGroup group{ProductGroup::Kind::kSum, {}};
+  ProductGroup group = plan_matmul_sum(request);
   bool constant = true;
-  for (std::size_t i = 0; i < request.inputs.size(); i += 2) {
-    group.products.push_back(product_of(request.inputs[i], request.outputs.at(0), request.attributes->boolean("transpose_b")));
-    group.products.back().accumulate = i > 0;
-    constant &= request.is_constant(i + 1) || (request.is_lasting(i + 1) && group.products.back().m <= kFewRows);
-  }
+  for (std::size_t i = 0; i < group.products.size(); ++i)
+    constant &= request.is_constant(group.b(i)) || (request.is_lasting(group.b(i)) && group.products[i].m <= kFewRows);
   return group_kernel(std::move(group), request.outputs[0].dtype, constant);
 });
 

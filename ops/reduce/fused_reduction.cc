@@ -6,6 +6,7 @@
 #include "ops/pointwise/tile_steps.h"
 #include "ops/reduce/piecewise.h"
 #include "ops/reduce/reduction.h"
+#include "ops/reduce/work_sizes.h"
 #include "ops/schema.h"
 
 namespace graphrun {
@@ -46,18 +47,6 @@ void infer(ir::InferContext& c) {
     GRAPHRUN_CHECK(reduced.type == Type::kFloat, "fused_reduction: only FLOAT is reduced, found " + reduced.str());
     c.outputs.push_back({ir::gives_position(fold.op) ? Type::kInt32 : Type::kFloat, left});
   }
-}
-
-Sizes sizes_of_work(const KernelRequest& request) {
-  Sizes sizes;
-  for (const TensorView& input : request.inputs) {
-    if (input.sizes.size() > sizes.size()) sizes.insert(sizes.begin(), input.sizes.size() - sizes.size(), 1);
-    for (std::size_t from_end = 1; from_end <= input.sizes.size(); ++from_end) {
-      const std::int64_t size = input.sizes[input.sizes.size() - from_end];
-      if (size != 1) sizes[sizes.size() - from_end] = size;
-    }
-  }
-  return sizes;
 }
 
 Kernel bind(const KernelRequest& request) {

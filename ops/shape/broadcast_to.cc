@@ -8,41 +8,13 @@
 #include "ops/dispatch.h"
 #include "ops/parallel.h"
 #include "ops/schema.h"
+#include "ops/shape/walk.h"
 
 namespace graphrun {
 namespace {
 
-// The result as nested loops, with the stride in x that goes with each (0 where x is repeated); neighbours that walk alike are
-// merged. The innermost loop either copies (stride 1) or repeats one element (stride 0).
-struct Loops {
-  std::vector<std::int64_t> sizes, strides;
-};
-
-Loops loops_of(const Sizes& x, const Sizes& out) {
-  std::vector<std::int64_t> stride(out.size(), 0);
-  std::int64_t step = 1;
-  for (std::size_t i = x.size(); i-- > 0;) {
-    if (x[i] != 1) stride[i + out.size() - x.size()] = step;
-    step *= x[i];
-  }
-  Loops loops;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (out[i] == 1) continue;
-    const bool alike = !loops.sizes.empty() && loops.strides.back() == stride[i] * out[i];
-    if (alike) {
-      loops.sizes.back() *= out[i];
-      loops.strides.back() = stride[i];
-    } else {
-      loops.sizes.push_back(out[i]);
-      loops.strides.push_back(stride[i]);
-    }
-  }
-  if (loops.sizes.empty()) loops = {{1}, {1}};
-  return loops;
-}
-
 template <class T>
-void broadcast_rows(const T* x, T* out, const Loops& loops, std::int64_t begin, std::int64_t end) {
+void broadcast_rows(const T* x, T* out, const Walk& loops, std::int64_t begin, std::int64_t end) {
   const std::size_t inner = loops.sizes.size() - 1;
   const std::int64_t columns = loops.sizes[inner];
   for (std::int64_t row = begin; row < end; ++row) {
@@ -84,7 +56,7 @@ REGISTER_OP("broadcast_to", "shape")
       if (c.needs()) c.set(0, c.b.sum_to(c.g(), Shape(c.shape(c.x()))));
     });
 REGISTER_KERNEL("broadcast_to", kCpu, [](const KernelRequest& request) {
-  const Loops loops = loops_of(request.inputs[0].sizes, request.outputs[0].sizes);
+  const Walk loops = loops_of(request.inputs[0].sizes, request.outputs[0].sizes);
   const std::int64_t count = request.outputs[0].count();
   return with_bits(request.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);

@@ -10,22 +10,6 @@
 namespace graphrun {
 namespace {
 
-// The layout of `parts` side by side along an axis of `whole`; the axis is of size 1 in a stack's parts, which lack it.
-PartLayout layout_of(const Sizes& whole, int axis, const std::vector<TensorView>& parts, bool stacked) {
-  const std::size_t element = parts.empty() ? 0 : size_of(parts.front().dtype);
-  const AxisView view = view_axis(whole, axis);
-  PartLayout layout;
-  layout.outer = view.outer;
-  layout.row = static_cast<std::size_t>(view.n * view.inner) * element;
-  std::size_t offset = 0;
-  for (const TensorView& part : parts) {
-    const std::int64_t n = stacked ? 1 : part.sizes[static_cast<std::size_t>(axis)];
-    layout.parts.push_back({offset, static_cast<std::size_t>(n * view.inner) * element});
-    offset += layout.parts.back().bytes;
-  }
-  return layout;
-}
-
 Kernel joining(PartLayout layout) {
   return Kernel{[layout = std::move(layout)](const KernelContext& c) {
     for (std::size_t i = 0; i < layout.parts.size(); ++i) {

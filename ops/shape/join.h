@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "ops/axis.h"
 #include "ops/parallel.h"
 
 namespace graphrun {
@@ -20,6 +21,22 @@ struct PartLayout {
   std::size_t row = 0;
   std::vector<Part> parts;
 };
+
+// The layout of `parts` side by side along an axis of `whole`; the axis is of size 1 in a stack's parts, which lack it.
+inline PartLayout layout_of(const Sizes& whole, int axis, const std::vector<TensorView>& parts, bool stacked) {
+  const std::size_t element = parts.empty() ? 0 : size_of(parts.front().dtype);
+  const AxisView view = view_axis(whole, axis);
+  PartLayout layout;
+  layout.outer = view.outer;
+  layout.row = static_cast<std::size_t>(view.n * view.inner) * element;
+  std::size_t offset = 0;
+  for (const TensorView& part : parts) {
+    const std::int64_t n = stacked ? 1 : part.sizes[static_cast<std::size_t>(axis)];
+    layout.parts.push_back({offset, static_cast<std::size_t>(n * view.inner) * element});
+    offset += layout.parts.back().bytes;
+  }
+  return layout;
+}
 
 // copy(whole, part, bytes) for every outer index of part i, whose memory begins at `part`.
 template <class Copy>

@@ -9,21 +9,10 @@
 #include "ops/dispatch.h"
 #include "ops/parallel.h"
 #include "ops/schema.h"
+#include "ops/shape/walk.h"
 
 namespace graphrun {
 namespace {
-
-// The attribute, or the order that swaps the last two axes.
-std::vector<std::size_t> permutation_of(const Attributes& attributes, std::size_t rank) {
-  const std::vector<std::int64_t>& given = attributes.integers("permutation");
-  std::vector<std::size_t> order(rank);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  if (given.empty() && rank >= 2) std::swap(order[rank - 1], order[rank - 2]);
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    order[i] = static_cast<std::size_t>(given[i] < 0 ? given[i] + static_cast<std::int64_t>(rank) : given[i]);
-  }
-  return order;
-}
 
 void check_permutation(const ir::InferContext& c) {
   const std::vector<std::int64_t>& given = c.attributes->integers("permutation");
@@ -44,30 +33,6 @@ void check_permutation(const ir::InferContext& c) {
                       "transpose: permutation does not name each axis of " + c.input(0).str() + " once",
                       "help: permutation=[1, 0, 2] swaps the first two of three axes; without it the last two are swapped");
   }
-}
-
-// Sizes of the result and the strides in x that go with them, after axes that stay neighbours have been merged.
-struct Walk {
-  std::vector<std::int64_t> sizes, strides;
-};
-
-Walk walk_of(const Sizes& x, const std::vector<std::size_t>& order) {
-  std::vector<std::int64_t> stride(x.size(), 1);
-  for (std::size_t i = x.size(); i-- > 1;) stride[i - 1] = stride[i] * x[i];
-  Walk walk;
-  for (std::size_t axis : order) {
-    if (x[axis] == 1) continue;
-    if (!walk.sizes.empty() && walk.strides.back() == stride[axis] * x[axis]) {
-      walk.sizes.back() *= x[axis];
-      walk.strides.back() = stride[axis];
-    } else {
-      walk.sizes.push_back(x[axis]);
-      walk.strides.push_back(stride[axis]);
-    }
-  }
-  if (walk.sizes.size() == 1) walk.sizes.insert(walk.sizes.begin(), 1), walk.strides.insert(walk.strides.begin(), 0);
-  if (walk.sizes.empty()) walk = {{1, 1}, {0, 1}};
-  return walk;
 }
 
 // One plane of the result: rows [begin, end) of [rows, columns] from x with two strides. Where columns are far apart in x,

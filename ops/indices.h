@@ -14,4 +14,8 @@ void check_indices(const TensorView& indices, std::int64_t bound, std::string_vi
 // The same of indices [begin, end) alone.
 void check_indices(const TensorView& indices, std::int64_t begin, std::int64_t end, std::int64_t bound, std::string_view what);
 
+// What they throw: for an operand of these sizes that holds `index` at a position.
+[[noreturn]] void refuse_index(const Sizes& sizes, std::int64_t position, std::int32_t index, std::int64_t bound,
+                               std::string_view what);
+
 }  // namespace graphrun

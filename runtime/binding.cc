@@ -178,10 +178,10 @@ std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std:
   for (std::size_t s = 0; s < states; ++s) scan->states.push_back({spec.states[s], bound.inputs()[s].bytes(), nullptr});
   for (std::size_t e = 0; e < scan->each; ++e) scan->each_stride.push_back(stride(bound.inputs()[states + e]));
   for (std::size_t k = 0; k < scan->stacks; ++k) scan->stack_stride.push_back(stride(bound.outputs()[states + k]));
-  const bool team = can_share(*scan);
+  const bool threads_share = device_ == Device::kCpu, team = threads_share && can_share(*scan);
   if (team) {
     reserve_for_team(*scan);
-  } else {
+  } else if (threads_share) {
     scan->row_members = row_members(*scan, threads());
   }
   keep_what_lasts(scan->body, team);
@@ -288,6 +288,16 @@ void make_teams(BoundRegion& region, const ProgramLayout& layout, const std::set
   if (region.depth == 0) pair_teams(region, layout, threads());
 }
 
+void number(BoundRegion& region, Binding& binding) {
+  for (BoundInstruction& bound : region.instructions) {
+    binding.numbered.push_back(&bound);
+    bound.number = static_cast<std::int32_t>(binding.numbered.size());
+    if (!bound.scan) continue;
+    binding.most_steps = std::max(binding.most_steps, bound.scan->steps);
+    number(bound.scan->body, binding);
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Device device, KeptStore& store) {
@@ -297,7 +307,8 @@ std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbol
   binding->root = binder.bind_root();
   binding->kept = binder.take_kept();
   binding->layout = layout(program, binding->symbols, binder.workspaces());
-  make_teams(binding->root, binding->layout, binder.shared());
+  if (device == Device::kCpu) make_teams(binding->root, binding->layout, binder.shared());
+  number(binding->root, *binding);
   binding->scan_steps.assign(std::max(binder.deepest(), kMostBeside), 0);
   return binding;
 }

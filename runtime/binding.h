@@ -24,6 +24,7 @@ struct BoundInstruction {
   Kernel kernel;                     // kKernel
   std::vector<TensorView> operands;  // inputs, then outputs
   void* workspace = nullptr;
+  std::int32_t number = 0;          // among those of its binding, from 1 on; what a device names it by
   Kept* kept = nullptr;             // where what its kernel prepares lasts from run to run: instead of the workspace
   std::unique_ptr<BoundScan> scan;  // kScan
   std::size_t beside = 0;           // kScan: how many of the next ones run at the same time
@@ -70,9 +71,11 @@ struct Binding {
   SymbolValues symbols;
   BoundRegion root;
   ProgramLayout layout;
-  std::vector<std::int64_t> scan_steps;  // room for the positions of nested scans, outermost first
-  const void* base = nullptr;            // the arena that the addresses stand on
-  std::vector<Kept*> kept;               // of all its instructions
+  std::vector<std::int64_t> scan_steps;           // room for the positions of nested scans, outermost first
+  const void* base = nullptr;                     // the arena that the addresses stand on
+  std::vector<Kept*> kept;                        // of all its instructions
+  std::vector<const BoundInstruction*> numbered;  // by number, less 1
+  std::int64_t most_steps = 0;                    // of its scans
 };
 
 // Makes the kernels and lays out the arena; what they keep from run to run is in `store`, which outlives the binding. Throws

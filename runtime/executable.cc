@@ -6,6 +6,9 @@
 #include <utility>
 
 #include "runtime/binding.h"
+#include "runtime/cuda_library.h"
+#include "runtime/device_side.h"
+#include "runtime/device_variables.h"
 #include "runtime/execute.h"
 #include "runtime/kept.h"
 #include "runtime/status.h"
@@ -63,10 +66,33 @@ std::string str(const SymbolValues& symbols) {
 
 }  // namespace
 
-const Tensor& Variables::at(const std::string& name) const {
+const Tensor& Variables::on_host(const std::string& name) const {
   const auto it = tensors_.find(name);
   GRAPHRUN_CHECK(it != tensors_.end(), "no variable '" + name + "'");
   return it->second;
+}
+
+const Tensor& Variables::at(const std::string& name) const {
+  const Tensor& tensor = on_host(name);
+  if (on_device_) on_device_->bring_back(name, tensor);
+  return tensor;
+}
+
+void Variables::set(const std::string& name, Tensor tensor) {
+  if (on_device_) on_device_->forget(name);
+  tensors_[name] = std::move(tensor);
+}
+
+void Variables::erase(const std::string& name) {
+  if (on_device_) on_device_->forget(name);
+  tensors_.erase(name);
+}
+
+const std::map<std::string, Tensor>& Variables::all() const {
+  if (on_device_) {
+    for (const auto& [name, tensor] : tensors_) on_device_->bring_back(name, tensor);
+  }
+  return tensors_;
 }
 
 struct Executable::Impl {
@@ -75,10 +101,14 @@ struct Executable::Impl {
         variables(std::move(variables_of)),
         device(on),
         symbols(symbols_of(program)),
-        kept(program) {}
+        kept(program) {
+    if (on == Device::kCuda) device_side = std::make_unique<DeviceSide>(cuda_device(), *variables);
+  }
 
   Binding& binding_for(const SymbolValues& values);
   void make_room(Binding& binding);
+  void make_arena(std::size_t bytes);
+  const void* arena_memory() const { return device_side ? device_side->arena.raw() : arena.raw(); }
   void give_variables(Binding& binding, const SymbolValues& values);
   const Tensor& variable_memory(const VariableSpec& spec, const SymbolValues& values);
   void give_feeds(BoundRegion& root, const Feeds& feeds);
@@ -98,7 +128,8 @@ struct Executable::Impl {
   std::size_t bindings_made = 0;
   Tensor arena;  // as large as the largest batch so far needed
   std::vector<std::uint64_t> versions = std::vector<std::uint64_t>(program.variables.size());  // of variables, at this run
-  std::vector<Tensor> converted;  // feeds in the program's dtype, while a run lasts
+  std::vector<Tensor> converted;            // feeds in the program's dtype, while a run lasts
+  std::unique_ptr<DeviceSide> device_side;  // null: on the CPU
 };
 
 // The binding for these sizes, made now or remembered.
@@ -119,31 +150,44 @@ Binding& Executable::Impl::binding_for(const SymbolValues& values) {
 
 void Executable::Impl::make_room(Binding& binding) {
   const std::int64_t bytes = std::max<std::int64_t>(binding.layout.bytes, 1);
-  if (arena.empty() || arena.count() < bytes) {
-    arena = Tensor();  // first: the two need not fit together
+  const std::int64_t so_far = device_side     ? static_cast<std::int64_t>(device_side->arena.bytes())
+                              : arena.empty() ? 0
+                                              : arena.count();
+  if (so_far < bytes) {
     try {
-      arena = Tensor(DType::kBool, {bytes});
+      make_arena(static_cast<std::size_t>(bytes));
     } catch (const UserError&) {
       throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory",
                       "no memory for " + std::to_string(bytes) + " bytes, which a batch of " + str(binding.symbols) + " needs",
                       {"help: use a smaller batch or smaller sizes, or a machine with more memory"});
     }
   }
-  if (binding.base != arena.raw()) rebase(binding, arena.raw());
+  if (void* const base = const_cast<void*>(arena_memory()); binding.base != base) rebase(binding, base);
+}
+
+// The old one goes first: the two need not fit together.
+void Executable::Impl::make_arena(std::size_t bytes) {
+  if (device_side) {
+    device_side->arena = DeviceMemory();
+    device_side->arena = DeviceMemory(device_side->backend, bytes);
+  } else {
+    arena = Tensor();
+    arena = Tensor(DType::kBool, {static_cast<std::int64_t>(bytes)});
+  }
 }
 
 // The variable's buffer. A stream's state that is not there, or is of another batch's size, begins as zeros.
 const Tensor& Executable::Impl::variable_memory(const VariableSpec& spec, const SymbolValues& values) {
   const Sizes sizes = evaluate(spec.shape, values);
   const bool is_state = spec.kind == VariableSpec::Kind::kState;
-  if (is_state && (!variables->has(spec.name) || variables->at(spec.name).sizes() != sizes)) {
+  if (is_state && (!variables->has(spec.name) || variables->on_host(spec.name).sizes() != sizes)) {
     variables->set(spec.name, Tensor(spec.dtype, sizes));
   }
   if (!variables->has(spec.name)) {
     throw UserError(ExitCode::kBadData, "E0627 missing-variable",
                     "'" + spec.name + "' has no value: " + std::string(name_of(spec.dtype)) + str(spec.shape) + " expected");
   }
-  const Tensor& tensor = variables->at(spec.name);
+  const Tensor& tensor = device_side ? variables->on_host(spec.name) : variables->at(spec.name);
   if (tensor.dtype() != spec.dtype || tensor.sizes() != sizes) {
     throw UserError(ExitCode::kBadData, "E0628 variable-mismatch",
                     "'" + spec.name + "' is " + std::string(name_of(tensor.dtype())) + graphrun::str(tensor.sizes()) + ", " +
@@ -156,6 +200,10 @@ const Tensor& Executable::Impl::variable_memory(const VariableSpec& spec, const 
 void Executable::Impl::give_variables(Binding& binding, const SymbolValues& values) {
   for (std::size_t i = 0; i < program.variables.size(); ++i) {
     const Tensor& tensor = variable_memory(program.variables[i], values);
+    if (device_side) {
+      binding.root.set_slot(i, device_side->variable(program.variables[i].name, tensor, kept.written()[i]));
+      continue;
+    }
     if (kept.written()[i]) tensor.mark_written();
     versions[i] = tensor.version();
     binding.root.set_slot(i, tensor.raw());
@@ -177,7 +225,7 @@ void Executable::Impl::give_feeds(BoundRegion& root, const Feeds& feeds) {
       converted.push_back(tensor->converted(spec.dtype));
       tensor = &converted.back();
     }
-    root.set_slot(program.variables.size() + i, tensor->raw());
+    root.set_slot(program.variables.size() + i, device_side ? device_side->feed(i, *tensor) : tensor->raw());
   }
 }
 
@@ -186,7 +234,9 @@ std::vector<Tensor> Executable::Impl::give_fetches(BoundRegion& root, const Symb
   fetched.reserve(program.fetches.size());
   for (const FetchSpec& spec : program.fetches) {
     fetched.emplace_back(spec.dtype, evaluate(spec.shape, values));
-    root.set_slot(program.variables.size() + program.feeds.size() + fetched.size() - 1, fetched.back().raw());
+    const std::size_t i = fetched.size() - 1;
+    root.set_slot(program.variables.size() + program.feeds.size() + i,
+                  device_side ? device_side->fetch(i, fetched.back()) : fetched.back().raw());
   }
   return fetched;
 }
@@ -204,12 +254,13 @@ SymbolValues Executable::Impl::sizes_of(const Feeds& feeds) const {
 void Executable::Impl::reserve(const Feeds& feeds) {
   constexpr std::size_t kPage = 4096;
   make_room(binding_for(sizes_of(feeds)));
+  if (device_side) return;
   auto* const bytes = static_cast<volatile char*>(arena.raw());
   for (std::size_t i = 0; i < arena.bytes(); i += kPage) bytes[i] = 0;
 }
 
 std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& options) {
-  GRAPHRUN_CHECK(options.watch == nullptr || threads() == 1, "a watched run on several threads");
+  GRAPHRUN_CHECK(options.watch == nullptr || (threads() == 1 && !device_side), "a watched run on several threads or a device");
   const SymbolValues values = sizes_of(feeds);
   check_elements(program, feeds, values);
   Binding& binding = binding_for(values);
@@ -217,12 +268,21 @@ std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& 
   give_variables(binding, values);
   give_feeds(binding.root, feeds);
   std::vector<Tensor> fetched = give_fetches(binding.root, values);
-  run_region(binding.root, {options.seed, options.step, options.profiler, binding.scan_steps.data(), options.watch});
+  RunContext context{options.seed, options.step, options.profiler, binding.scan_steps.data(), options.watch, nullptr};
+  if (device_side) {
+    const OnDevice device = device_side->begin(binding);
+    context.device = &device;
+    run_region(binding.root, context);
+    device_side->finish(binding, fetched);
+  } else {
+    run_region(binding.root, context);
+  }
   converted.clear();
   return fetched;
 }
 
 Executable::Executable(Program program, std::shared_ptr<Variables> variables, Device device) {
+  if (device == Device::kCuda) cuda_device();  // its kernels come with it
   check_kernels(program, device);
   impl_ = std::make_unique<Impl>(std::move(program), std::move(variables), device);
 }
@@ -240,7 +300,7 @@ std::size_t Executable::arena_bytes() const {
 std::size_t Executable::variable_bytes() const {
   std::size_t bytes = 0;
   for (const VariableSpec& spec : impl_->program.variables) {
-    if (impl_->variables->has(spec.name)) bytes += impl_->variables->at(spec.name).bytes();
+    if (impl_->variables->has(spec.name)) bytes += impl_->variables->on_host(spec.name).bytes();
   }
   return bytes;
 }

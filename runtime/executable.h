@@ -17,19 +17,29 @@
 
 namespace graphrun {
 
+class DeviceVariables;
+
 // The buffers that outlive a run, by full name: parameters, optimizer slots, states of a stream. Executables keep what they
 // made of variables alone (packed matrices) from run to run: who writes a variable's elements in place calls its
 // mark_written(). set() and the runs of executables need no such word.
+//
+// Executables on a device work on copies there, which all of them share. What they wrote comes back when it is asked for, into
+// the tensor that was there; a Tensor that was handed out before shows it from then on.
 class Variables {
  public:
   bool has(const std::string& name) const { return tensors_.count(name) != 0; }
   const Tensor& at(const std::string& name) const;  // throws InternalError
-  void set(const std::string& name, Tensor tensor) { tensors_[name] = std::move(tensor); }
-  void erase(const std::string& name) { tensors_.erase(name); }
-  const std::map<std::string, Tensor>& all() const { return tensors_; }
+  void set(const std::string& name, Tensor tensor);
+  void erase(const std::string& name);
+  const std::map<std::string, Tensor>& all() const;
+
+  // For executables: the tensor as it stands in the host's memory, and the copies on a device, null where there are none.
+  const Tensor& on_host(const std::string& name) const;
+  std::shared_ptr<DeviceVariables>& on_device() { return on_device_; }
 
  private:
   std::map<std::string, Tensor> tensors_;
+  std::shared_ptr<DeviceVariables> on_device_;
 };
 
 class Profiler;

@@ -9,6 +9,7 @@
 #include <exception>
 #include <optional>
 
+#include "runtime/backend.h"
 #include "runtime/kept.h"
 #include "runtime/profiler.h"
 #include "runtime/team.h"
@@ -21,13 +22,23 @@ namespace {
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
 }
+void copy_bytes(const RunContext& context, void* to, const void* from, std::size_t bytes) {
+  if (context.device == nullptr) return copy_bytes(to, from, bytes);
+  if (bytes > 0 && to != from) context.device->backend->copy(to, from, bytes);
+}
 
 KernelContext kernel_context(const BoundInstruction& bound, std::size_t depth, const RunContext& context) {
-  return {&bound.source->attributes,
-          bound.inputs(),
-          bound.outputs(),
-          bound.workspace,
-          {context.seed, context.step, {context.scan_steps, depth}}};
+  KernelContext made{&bound.source->attributes,
+                     bound.inputs(),
+                     bound.outputs(),
+                     bound.workspace,
+                     {context.seed, context.step, {context.scan_steps, depth}}};
+  if (context.device != nullptr) {
+    made.stream = context.device->backend->stream();
+    made.fault = context.device->fault;
+    made.node = bound.number;
+  }
+  return made;
 }
 
 constexpr double kWorkOfThread = 150e3;  // operations that are worth another thread
@@ -83,6 +94,7 @@ class ScanRun {
       set_step(body_, k);
       scan_.position = position_of(k);
       context_.scan_steps[body_.depth - 1] = scan_.position;
+      if (context_.device != nullptr) body_.set_slot(inputs_.size(), context_.device->positions + scan_.position);
       run_region(body_, context_);
     }
     finish();
@@ -234,7 +246,7 @@ class ScanRun {
     body_.set_slot(inputs_.size(), &scan_.position);
     for (std::size_t s = 0; s < scan_.states.size(); ++s) {
       if (scan_.states[s].spec.mode == StateSpec::Mode::kInPlace) {
-        copy_bytes(outputs_[s].data, inputs_[s].data, scan_.states[s].bytes);
+        copy_bytes(context_, outputs_[s].data, inputs_[s].data, scan_.states[s].bytes);
       }
     }
   }
@@ -269,9 +281,9 @@ class ScanRun {
       const BoundScan::State& state = scan_.states[s];
       if (!outputs_[s].present()) continue;
       if (scan_.steps == 0) {
-        copy_bytes(outputs_[s].data, inputs_[s].data, state.bytes);
+        copy_bytes(context_, outputs_[s].data, inputs_[s].data, state.bytes);
       } else if (state.spec.mode == StateSpec::Mode::kStacked) {
-        copy_bytes(outputs_[s].data, stacked(state, position_of(scan_.steps - 1)), state.bytes);
+        copy_bytes(context_, outputs_[s].data, stacked(state, position_of(scan_.steps - 1)), state.bytes);
       }
     }
   }
@@ -349,7 +361,7 @@ void run_instruction(BoundInstruction& bound, std::size_t depth, const RunContex
       return;
     }
     case Instruction::Kind::kCopy:
-      copy_bytes(bound.operands[1].data, bound.operands[0].data, bound.operands[0].bytes());
+      copy_bytes(context, bound.operands[1].data, bound.operands[0].data, bound.operands[0].bytes());
       return;
   }
 }

@@ -36,6 +36,14 @@ struct KernelRequest {
   bool is_lasting(std::size_t i) const { return i < lasting_inputs.size() && lasting_inputs[i]; }
 };
 
+// The first index out of its range that a run on a device met; there a kernel cannot throw, so it goes on with the nearest one
+// and leaves word here.
+struct IndexFault {
+  std::int32_t node = 0;  // KernelContext::node; 0: there was none
+  std::int32_t index = 0;
+  std::int64_t position = 0;  // in the operand
+};
+
 // The operands at run time, aligned to their elements alone. An in-place output may share its input's memory; none else does.
 struct KernelContext {
   const Attributes* attributes = nullptr;
@@ -43,6 +51,10 @@ struct KernelContext {
   std::span<const TensorView> outputs;
   void* workspace = nullptr;  // kAlignment-aligned, of the size that bind declared; contents arbitrary
   RandomState random;
+  // On a device other than the CPU, where operands lie in its memory:
+  void* stream = nullptr;       // what the kernel runs on, in order with all others
+  IndexFault* fault = nullptr;  // in the device's memory; null: nobody asks
+  std::int32_t node = 0;        // what a fault names it by
 };
 
 // How threads share a kernel in a scan's body for all steps, so that none waits for another but where it reads what others
@@ -85,6 +97,8 @@ struct Kernel {
   // Where threads can share it by columns, or by rows; else null.
   std::shared_ptr<const ColumnKernel> by_columns = nullptr;
   std::shared_ptr<const RowKernel> by_rows = nullptr;
+  // On a device: throws what the kernel would have thrown for that index.
+  std::function<void(const IndexFault&)> refuse = nullptr;
 };
 
 using KernelFactory = std::function<Kernel(const KernelRequest&)>;

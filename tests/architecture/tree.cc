@@ -60,7 +60,7 @@ Tree read_tree(const fs::path& root) {
   for (const char* folder : kFolders) {
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const std::string extension = entry.path().extension().string();
-      if (!entry.is_regular_file() || (extension != ".h" && extension != ".cc")) continue;
+      if (!entry.is_regular_file() || (extension != ".h" && extension != ".cc" && extension != ".cu")) continue;
       const std::string path = fs::relative(entry.path(), root).generic_string();
       tree.emplace(path, read_source(path, read_text(entry.path())));
     }

@@ -36,7 +36,7 @@ class Interpreter {
       values_[node.outputs[0]] = result;
       return;
     }
-    const KernelFactory* factory = KernelRegistry::instance().find(node.op->name, Device::kCpu);
+    const KernelFactory* factory = KernelRegistry::instance().find(node.op->name, options_.device);
     GRAPHRUN_CHECK(factory != nullptr, "no kernel for " + node.op->name);
     std::vector<Tensor> inputs, outputs;
     for (ir::ValueId v : node.inputs) inputs.push_back(v == ir::kNone ? Tensor() : options_.in_place ? at(v).clone() : at(v));

@@ -139,7 +139,7 @@ TEST_F(TrainSegmenter, MistakesEndBeforeTraining) {
   EXPECT_EQ(code_of({"--set", "cell=cells/none.pbtxt"}), 3);
   EXPECT_EQ(code_of({"--set", "train.epoch=3"}), 3);
   EXPECT_EQ(code_of({"--set", "data.train=none.seg"}), 4);
-  EXPECT_EQ(code_of({"--device", "cuda"}), 2);
+  EXPECT_EQ(code_of({"--device", "gpu"}), 2);
   EXPECT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt"}).code, 2);
   EXPECT_EQ(graphrun({"trane"}).code, 2);
   EXPECT_EQ(graphrun({"infer", "none"}).code, 4);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "runtime/cuda_library.h"
 #include "runtime/threads.h"
 
 namespace graphrun {
@@ -83,8 +84,18 @@ std::vector<GraphRequest::Binding> set_bindings(const po::variables_map& options
 
 Device parse_device(const std::string& name) {
   if (name == "cpu" || name == "auto") return Device::kCpu;
-  throw UserError(ExitCode::kUsage, "E0508 no-device", fmt::format("there is no device '{}'", name),
-                  {"help: devices here: cpu, auto"});
+  int ordinal = name == "cuda" ? 0 : -1;
+  if (name.starts_with("cuda:")) {
+    const char* const end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data() + 5, end, ordinal);
+    if (error != std::errc() || stop != end) ordinal = -1;
+  }
+  if (ordinal < 0) {
+    throw UserError(ExitCode::kUsage, "E0508 no-device", fmt::format("there is no device '{}'", name),
+                    {"help: devices: cpu, cuda, cuda:N (the GPUs, counted from 0), auto"});
+  }
+  open_cuda(ordinal);
+  return Device::kCuda;
 }
 
 }  // namespace graphrun

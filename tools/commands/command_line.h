@@ -48,7 +48,10 @@ std::optional<std::uint64_t> seed_option(const po::variables_map& options);
 std::vector<GraphRequest::Binding> set_bindings(const po::variables_map& options);
 po::options_description set_option();
 
-// "cpu" or "auto". Throws UserError (kUsage, E0508) for a device that is not there.
+// "cpu", "cuda", "cuda:N", which is opened, or "auto", which is the CPU as long as CUDA has not run on a GPU. Throws UserError
+// (kUsage, E0508) for a device that is not there.
 Device parse_device(const std::string& name);
+inline constexpr const char* kDeviceHelp =
+    "cpu, cuda, cuda:N (GPU N) or auto: the CPU, because CUDA has never been run on a GPU yet and must be asked for";
 
 }  // namespace graphrun

@@ -12,7 +12,7 @@ ExitCode run_evaluate(const Arguments& arguments) {
   group.add_options()("data", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE ..."),
                       "data in the job's format; its test files unless given")("json", "one JSON object instead of a table")(
       "details", "also figures by class or kind, and what is taken for what")(
-      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), "cpu or auto");
+      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
   line.usage = "graphrun evaluate MODEL [--data FILE ...] [option ...]";
   line.about = "Prints the job's reports of a trained model on data. MODEL is the folder that graphrun train made.";

@@ -20,7 +20,7 @@ ExitCode run_infer(const Arguments& arguments) {
       "a tensor anywhere in the graph, by name (read.forward.i); may be repeated")(
       "fetch-out", po::value<std::string>()->value_name("FILE"),
       "the safetensors file for them: 0/NAME of the first batch, 1/NAME, ...")(
-      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), "cpu or auto");
+      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
   line.usage = "graphrun infer MODEL [FILE] [option ...]";
   line.about =

@@ -45,7 +45,7 @@ ExitCode run_train(const Arguments& arguments) {
       "a run for each, in DIR/seed-N; a table of all with mean and deviation, also in DIR/seeds.json")(
       "tensorboard", "write metrics as TensorBoard's event files too, in DIR/tensorboard")(
       "dump-job", "print the job with what --set says and what stands for what it leaves out; needs no --out")(
-      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), "cpu or auto");
+      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
   line.usage = "graphrun train JOB --out DIR [option ...]";
   line.about =

@@ -91,7 +91,7 @@ void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate,
   for (const Pass& pass : all_passes()) options.disabled_passes.push_back(pass.name);
   const auto variables = std::make_shared<Variables>();
   for (const auto& [name, tensor] : variables_->all()) variables->set(name, tensor.clone());
-  Executable plain(compile(graph_, options, &options_), variables, device_);
+  Executable plain(compile(graph_, options, &options_), variables, Device::kCpu);  // which alone can be watched
   if (batch.fresh) clear_states(plain.program(), *variables);
   RunOptions run = run_options(step);
   run.watch = &watch;

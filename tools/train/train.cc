@@ -7,6 +7,7 @@
 
 #include "compiler/ir/printer.h"
 #include "runtime/checkpoint.h"
+#include "runtime/cuda_library.h"
 #include "runtime/threads.h"
 #include "tools/cli/program.h"
 #include "tools/model/evaluator.h"
@@ -57,7 +58,7 @@ std::optional<std::string> find_checkpoint(const ModelLayout& layout, std::vecto
 }
 
 void describe(ProgressDisplay& display, const Network& network, const Stepper& stepper, const Trainer& trainer,
-              const Recipe& recipe, double compile_seconds) {
+              const Recipe& recipe, Device device, double compile_seconds) {
   std::string vocabularies;
   for (const auto& [field, vocabulary] : network.vocabularies) {
     vocabularies += fmt::format("{}{} {}", vocabularies.empty() ? "" : ", ", field, vocabulary.size());
@@ -66,8 +67,9 @@ void describe(ProgressDisplay& display, const Network& network, const Stepper& s
   display.log("data: " + trainer.data_summary());
   display.log("vocabularies: " + vocabularies);
   display.log(fmt::format("parameters: {} numbers, seed {}", stepper.parameter_count(), recipe.seed));
-  display.log(
-      fmt::format("device: cpu, {} thread{}; compiled in {:.2f} s", threads(), threads() == 1 ? "" : "s", compile_seconds));
+  const std::string name = device == Device::kCpu ? fmt::format("cpu, {} thread{}", threads(), threads() == 1 ? "" : "s")
+                                                  : "cuda, " + cuda_device().name();
+  display.log(fmt::format("device: {}; compiled in {:.2f} s", name, compile_seconds));
 }
 
 }  // namespace
@@ -113,7 +115,7 @@ ExitCode train(const TrainRequest& request) {
     return ExitCode::kDone;
   }
   trainer.reserve_memory();
-  describe(display, network, stepper, trainer, recipe, compile_seconds);
+  describe(display, network, stepper, trainer, recipe, request.device, compile_seconds);
   for (const std::string& note : notes.log) display.log(note);
   for (const nlohmann::ordered_json& note : notes.metrics) trainer.note(note);
   if (!checkpoint) {

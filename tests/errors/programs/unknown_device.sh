@@ -1,2 +1,2 @@
-# A device that is not there.
-graphrun train tags.pbtxt --out model --device cuda
+# A device of no kind that there is.
+graphrun train tags.pbtxt --out model --device gpu

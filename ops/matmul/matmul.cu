@@ -1,0 +1,86 @@
+// Matrix products on CUDA: matmul, matmul_reduce and those that `merge` makes one, by cuBLAS.
+#include "ops/dispatch.h"
+#include "ops/matmul/plan.h"
+#include "ops/schema.h"
+#include "runtime/cuda/blas.h"
+#include "runtime/cuda/launch.h"
+
+namespace graphrun {
+namespace {
+
+using cuda::RowMajorProduct;
+
+RowMajorProduct row_major(const Product& p) { return {p.m, p.n, p.k, p.transpose_a, p.transpose_b, p.accumulate, 1, 0, 0, 0}; }
+
+// A product whose sums are over nothing is 0: not every library says so.
+template <class T>
+void multiply(const KernelContext& c, const RowMajorProduct& p, const T* a, const T* b, T* y) {
+  if (p.k > 0) return cuda::multiply_rows(c.stream, p, a, b, y);
+  if (p.accumulate) return;
+  cuda::for_elements(
+      c, p.m * p.n * p.count, GRAPHRUN_LAMBDA(std::int64_t i) { y[i] = 0; });
+}
+
+// A run of products whose factors lie at equal distances.
+struct Run {
+  std::int64_t first = 0;  // of the batch
+  RowMajorProduct product;
+};
+std::vector<Run> runs_of(const ProductPlan& plan) {
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < plan.batch.size(); ++i) {
+    const auto step = [&](auto member) { return i == 0 ? 0 : plan.batch[i].*member - plan.batch[i - 1].*member; };
+    const std::int64_t a_step = step(&ProductOffsets::a), b_step = step(&ProductOffsets::b);
+    if (!runs.empty()) {
+      RowMajorProduct& p = runs.back().product;
+      if (p.count == 1) p.a_step = a_step, p.b_step = b_step;
+      if (a_step >= 0 && b_step >= 0 && p.a_step == a_step && p.b_step == b_step) {
+        ++p.count;
+        continue;
+      }
+      if (p.count == 1) p.a_step = p.b_step = 0;
+    }
+    runs.push_back({static_cast<std::int64_t>(i), row_major(plan.product)});
+    runs.back().product.c_step = plan.product.m * plan.product.n;
+  }
+  return runs;
+}
+
+template <class T>
+Kernel plan_kernel(const ProductPlan& plan) {
+  return {[plan, runs = runs_of(plan)](const KernelContext& c) {
+    for (const Run& run : runs) {
+      const ProductOffsets& at = plan.batch[static_cast<std::size_t>(run.first)];
+      multiply(c, run.product, c.inputs[0].as<const T>() + at.a, c.inputs[1].as<const T>() + at.b,
+               c.outputs[0].as<T>() + run.first * run.product.c_step);
+    }
+  }};
+}
+
+Kernel bind_plan(const KernelRequest& request, const ProductPlan& plan) {
+  return with_float(request.outputs.at(0).dtype, [&](auto zero) { return plan_kernel<decltype(zero)>(plan); });
+}
+REGISTER_KERNEL("matmul", kCuda, [](const KernelRequest& request) { return bind_plan(request, plan_matmul(request)); });
+REGISTER_KERNEL("matmul_reduce", kCuda, [](const KernelRequest& request) {
+  return bind_plan(request, {plan_matmul_reduce(request), {{0, 0}}, false});
+});
+
+template <class T>
+Kernel group_kernel(const ProductGroup& group) {
+  return {[group](const KernelContext& c) {
+    for (std::size_t i = 0; i < group.products.size(); ++i) {
+      multiply(c, row_major(group.products[i]), c.inputs[group.a(i)].as<const T>(), c.inputs[group.b(i)].as<const T>(),
+               c.outputs[group.y(i)].as<T>());
+    }
+  }};
+}
+
+Kernel bind_group(const KernelRequest& request, const ProductGroup& group) {
+  return with_float(request.outputs.at(0).dtype, [&](auto zero) { return group_kernel<decltype(zero)>(group); });
+}
+REGISTER_KERNEL("matmul_many", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_many(r)); });
+REGISTER_KERNEL("matmul_reduce_many", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_reduce_many(r)); });
+REGISTER_KERNEL("matmul_sum", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_sum(r)); });
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,42 @@
+// What CUDA's kernels of pointwise work are handed beside the operands' addresses.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ops/pointwise/device_functions.h"
+#include "ops/pointwise/draw.h"
+#include "ops/pointwise/operand_device.h"
+#include "ops/pointwise/tile_program.h"
+
+namespace graphrun {
+
+// Of each operand, as it broadcasts to the result.
+inline std::vector<element::OperandPlace> operand_places(const Sizes& result, std::span<const TensorView> inputs) {
+  const TileAxes axes(result, inputs, false);
+  std::vector<element::OperandPlace> places(inputs.size());
+  GRAPHRUN_CHECK(axes.sizes.size() <= element::OperandPlace::kMostAxes, "operands over more than 12 axes that do not merge");
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    element::OperandPlace& place = places[k];
+    place.axes = static_cast<int>(axes.sizes.size());
+    for (std::size_t a = 0; a < axes.sizes.size(); ++a) {
+      place.sizes[a] = axes.sizes[a];
+      place.strides[a] = axes.strides[a][k];
+    }
+    place.kind = inputs[k].sizes == result ? element::OperandPlace::kWhole
+                 : inputs[k].count() == 1  ? element::OperandPlace::kOne
+                                           : element::OperandPlace::kStrided;
+  }
+  return places;
+}
+
+inline element::DrawnTensor drawn_tensor(const Draw& draw, const RandomState& random, const Sizes& sizes) {
+  const DrawRow row(draw, random);
+  element::DrawnTensor out{row.key, row.row, row.step, row.threshold, static_cast<int>(sizes.size()), {}};
+  GRAPHRUN_CHECK(sizes.size() <= element::DrawnTensor::kMostAxes, "a draw for a tensor of more than 12 axes");
+  for (std::size_t i = 0; i < sizes.size(); ++i) out.sizes[i] = sizes[i];
+  if (sizes.empty()) out.axes = 1, out.sizes[0] = 1;
+  return out;
+}
+
+}  // namespace graphrun

@@ -1,0 +1,153 @@
+// The table's ops (ops/pointwise/table.def) and cast on CUDA, one kernel for each and each type of element.
+#include "ops/dispatch.h"
+#include "ops/pointwise/device_launch.h"
+#include "ops/pointwise/table.h"
+#include "ops/schema.h"
+#include "runtime/cuda/launch.h"
+
+namespace graphrun {
+namespace {
+
+using element::OperandPlace;
+
+// A line of the table as code; `expression` sees the functions of graphrun::element.
+namespace lines {
+using namespace element;  // NOLINT
+#define UNARY(name, promotion, expression, ...) \
+  struct Op_##name {                            \
+    template <class T>                          \
+    static GRAPHRUN_DEVICE auto of(T x) {       \
+      return expression;                        \
+    }                                           \
+  };
+#define BINARY(name, promotion, expression, ...) \
+  struct Op_##name {                             \
+    template <class T>                           \
+    static GRAPHRUN_DEVICE auto of(T a, T b) {   \
+      return expression;                         \
+    }                                            \
+  };
+#define TERNARY(name, promotion, expression, ...)              \
+  struct Op_##name {                                           \
+    template <class T>                                         \
+    static GRAPHRUN_DEVICE auto of(bool condition, T a, T b) { \
+      return expression;                                       \
+    }                                                          \
+  };
+#include "ops/pointwise/table.def"
+#undef UNARY
+#undef BINARY
+#undef TERNARY
+}  // namespace lines
+
+// An operand and where its elements stand.
+template <class T>
+struct Operand {
+  const T* data;
+  OperandPlace place;
+  GRAPHRUN_DEVICE T at(std::int64_t i) const { return data[place.at(i)]; }
+};
+
+template <class Line, class In, class Out>
+struct Body1 {
+  Operand<In> x;
+  Out* y;
+  GRAPHRUN_DEVICE void operator()(std::int64_t i) const { y[i] = static_cast<Out>(Line::template of<In>(x.at(i))); }
+};
+template <class Line, class In, class Out>
+struct Body2 {
+  Operand<In> a, b;
+  Out* y;
+  GRAPHRUN_DEVICE void operator()(std::int64_t i) const { y[i] = static_cast<Out>(Line::template of<In>(a.at(i), b.at(i))); }
+};
+template <class Line, class In, class Out>
+struct Body3 {
+  Operand<std::uint8_t> condition;
+  Operand<In> a, b;
+  Out* y;
+  GRAPHRUN_DEVICE void operator()(std::int64_t i) const {
+    y[i] = static_cast<Out>(Line::template of<In>(condition.at(i) != 0, a.at(i), b.at(i)));
+  }
+};
+
+template <int arity, class Line, class In, class Out>
+Kernel line_kernel(const KernelRequest& request) {
+  const std::int64_t count = request.outputs[0].count();
+  const std::vector<OperandPlace> at = operand_places(request.outputs[0].sizes, request.inputs);
+  return {[=](const KernelContext& c) {
+    const auto in = [&](std::size_t k) { return Operand<In>{c.inputs[k].as<In>(), at[k]}; };
+    Out* y = c.outputs[0].as<Out>();
+    if constexpr (arity == 1) {
+      cuda::for_elements(c, count, Body1<Line, In, Out>{in(0), y});
+    } else if constexpr (arity == 2) {
+      cuda::for_elements(c, count, Body2<Line, In, Out>{in(0), in(1), y});
+    } else {
+      const Operand<std::uint8_t> condition{c.inputs[0].as<std::uint8_t>(), at[0]};
+      cuda::for_elements(c, count, Body3<Line, In, Out>{condition, in(1), in(2), y});
+    }
+  }};
+}
+
+// The kernel for the operands' type (of where: of a and b), where the line admits it.
+template <class Line, ir::Promotion promotion, int arity>
+Kernel bind_line(const KernelRequest& request) {
+  return with_any(request.inputs.back().dtype, [&](auto zero) -> Kernel {
+    using T = decltype(zero);
+    using Bool = std::uint8_t;
+    constexpr bool kFloats = std::is_floating_point_v<T>, kNumbers = !std::is_same_v<T, Bool>;
+    if constexpr (promotion == ir::Promotion::kArithmetic && kNumbers) {
+      return line_kernel<arity, Line, T, T>(request);
+    } else if constexpr (promotion == ir::Promotion::kFloat && kFloats) {
+      return line_kernel<arity, Line, T, T>(request);
+    } else if constexpr (promotion == ir::Promotion::kCompare) {
+      return line_kernel<arity, Line, T, Bool>(request);
+    } else if constexpr (promotion == ir::Promotion::kLogical && !kNumbers) {
+      return line_kernel<arity, Line, T, Bool>(request);
+    } else if constexpr (promotion == ir::Promotion::kSelect) {
+      return line_kernel<arity, Line, T, T>(request);
+    } else {
+      throw InternalError("no kernel for " + std::string(name_of(request.inputs.back().dtype)));
+    }
+  });
+}
+
+const KernelRegistration registrations[] = {
+#define UNARY(name, promotion, ...) {#name, Device::kCuda, bind_line<lines::Op_##name, ir::Promotion::promotion, 1>},
+#define BINARY(name, promotion, ...) {#name, Device::kCuda, bind_line<lines::Op_##name, ir::Promotion::promotion, 2>},
+#define TERNARY(name, promotion, ...) {#name, Device::kCuda, bind_line<lines::Op_##name, ir::Promotion::promotion, 3>},
+#include "ops/pointwise/table.def"
+#undef UNARY
+#undef BINARY
+#undef TERNARY
+};
+
+// BOOL is told from a number of one byte by the result's type alone.
+template <class From, class To, bool to_bool>
+struct CastBody {
+  const From* x;
+  To* y;
+  GRAPHRUN_DEVICE void operator()(std::int64_t i) const {
+    if constexpr (to_bool) {
+      y[i] = element::to_bool(x[i]);
+    } else {
+      y[i] = element::cast<To>(x[i]);
+    }
+  }
+};
+
+REGISTER_KERNEL("cast", kCuda, [](const KernelRequest& request) {
+  const std::int64_t count = request.outputs[0].count();
+  return with_any(request.inputs[0].dtype, [&](auto from) {
+    return with_any(request.outputs[0].dtype, [&](auto to) {
+      using From = decltype(from);
+      using To = decltype(to);
+      return Kernel{[count](const KernelContext& c) {
+        using Body = CastBody<From, To, std::is_same_v<To, std::uint8_t>>;
+        cuda::for_elements(c, count, Body{c.inputs[0].as<From>(), c.outputs[0].as<To>()});
+      }};
+    });
+  });
+});
+
+}  // namespace
+}  // namespace graphrun

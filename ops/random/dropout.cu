@@ -1,0 +1,39 @@
+// dropout and dropout_mask on CUDA: the draws of ops/pointwise/draw.h, bit for bit.
+#include "ops/dispatch.h"
+#include "ops/pointwise/device_launch.h"
+#include "ops/schema.h"
+#include "runtime/cuda/launch.h"
+
+namespace graphrun {
+namespace {
+
+template <class T, bool mask>
+struct DropoutBody {
+  const T* x;
+  T* y;
+  T scale;
+  element::DrawnTensor draw;
+  GRAPHRUN_DEVICE void operator()(std::int64_t i) const {
+    const T kept = mask ? scale : x[i] * scale;
+    y[i] = element::stays(draw, i) != 0 ? kept : T(0);
+  }
+};
+
+template <bool mask>
+Kernel bind(const KernelRequest& request) {
+  const double rate = request.attributes->number("rate");
+  const Draw draw(rate, request.attributes->string("key"));
+  return with_float(request.outputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return Kernel{[draw, scale = static_cast<T>(1 / (1 - rate))](const KernelContext& c) {
+      const TensorView& y = c.outputs[0];
+      cuda::for_elements(c, y.count(),
+                         DropoutBody<T, mask>{c.inputs[0].as<T>(), y.as<T>(), scale, drawn_tensor(draw, c.random, y.sizes)});
+    }};
+  });
+}
+REGISTER_KERNEL("dropout", kCuda, bind<false>);
+REGISTER_KERNEL("dropout_mask", kCuda, bind<true>);
+
+}  // namespace
+}  // namespace graphrun

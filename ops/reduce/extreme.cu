@@ -1,0 +1,116 @@
+// max, min, their gradients, argmax and argmin on CUDA.
+#include "compiler/ir/op.h"
+#include "ops/dispatch.h"
+#include "ops/reduce/columns_device.h"
+#include "ops/reduce/reduction.h"
+
+namespace graphrun {
+namespace {
+
+using cuda::Column;
+
+// The best element so far and where it stands; -1: nowhere yet.
+template <class T>
+struct Best {
+  T value;
+  std::int64_t position;
+};
+
+// Of two, the one that stands first among equals; what is not a number wins over every number.
+template <bool kMax, class T>
+GRAPHRUN_DEVICE Best<T> better(Best<T> a, Best<T> b) {
+  if (a.position < 0) return b;
+  if (b.position < 0) return a;
+  const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
+  const bool equal = a_is_nan || b_is_nan ? a_is_nan && b_is_nan : a.value == b.value;
+  if (equal) return a.position < b.position ? a : b;
+  const bool b_wins = b_is_nan || (!a_is_nan && (kMax ? b.value > a.value : b.value < a.value));
+  return b_wins ? b : a;
+}
+
+template <bool kMax, class T>
+GRAPHRUN_DEVICE Best<T> best_of(const Column& c, const T* x) {
+  const auto join = [](Best<T> a, Best<T> b) { return better<kMax>(a, b); };
+  return c.fold(
+      Best<T>{T(0), -1},
+      [x](Best<T> best, std::int64_t at, std::int64_t a) {
+        return better<kMax>(best, Best<T>{x[at], a});
+      },
+      join);
+}
+
+template <bool kMax, class T>
+struct ExtremeBody {
+  const T* x;
+  T* out;
+  GRAPHRUN_DEVICE void operator()(const Column& c) const {
+    const Best<T> best = best_of<kMax>(c, x);
+    if (c.leads()) out[c.result] = best.value;
+  }
+};
+template <bool kMax, class T>
+struct PositionBody {
+  const T* x;
+  std::int32_t* out;
+  GRAPHRUN_DEVICE void operator()(const Column& c) const {
+    const Best<T> best = best_of<kMax>(c, x);
+    if (c.leads()) out[c.result] = best.position < 0 ? 0 : static_cast<std::int32_t>(best.position);
+  }
+};
+template <bool kMax, class T>
+struct GradientBody {
+  const T *x, *g;
+  T* out;
+  GRAPHRUN_DEVICE void operator()(const Column& c) const {
+    const Best<T> best = best_of<kMax>(c, x);
+    c.each([&](std::int64_t at, std::int64_t a, bool) { out[at] = a == best.position ? g[c.result] : T(0); });
+  }
+};
+
+template <bool kMax>
+Kernel bind_extreme(const KernelRequest& request) {
+  const AxisView view = reduced_view(*request.attributes, request.inputs[0].sizes);
+  return with_number(request.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return Kernel{[view](const KernelContext& c) {
+      cuda::for_columns(c, view, lengths_of(c, 1, view), sizeof(Best<T>),
+                        ExtremeBody<kMax, T>{c.inputs[0].as<T>(), c.outputs[0].as<T>()});
+    }};
+  });
+}
+
+template <bool kMax>
+Kernel bind_position(const KernelRequest& request) {
+  const Sizes& sizes = request.inputs[0].sizes;
+  const AxisView view = view_axis(sizes, ir::resolve_axis(request.attributes->integer("axis"), sizes.size(), "argmax"));
+  return with_number(request.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return Kernel{[view](const KernelContext& c) {
+      cuda::for_columns(c, view, lengths_of(c, 1, view), sizeof(Best<T>),
+                        PositionBody<kMax, T>{c.inputs[0].as<T>(), c.outputs[0].as<std::int32_t>()});
+    }};
+  });
+}
+
+// Inputs x, lengths, g.
+template <bool kMax>
+Kernel bind_gradient(const KernelRequest& request) {
+  const AxisView view = reduced_view(*request.attributes, request.inputs[0].sizes);
+  return with_float(request.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return Kernel{[view](const KernelContext& c) {
+      cuda::for_columns(c, view, lengths_of(c, 1, view), sizeof(Best<T>),
+                        GradientBody<kMax, T>{c.inputs[0].as<T>(), c.inputs[2].as<T>(), c.outputs[0].as<T>()});
+    }};
+  });
+}
+
+REGISTER_KERNEL("max", kCuda, bind_extreme<true>);
+REGISTER_KERNEL("min", kCuda, bind_extreme<false>);
+REGISTER_KERNEL("argmax", kCuda, bind_position<true>);
+REGISTER_KERNEL("argmin", kCuda, bind_position<false>);
+REGISTER_KERNEL("max_gradient", kCuda, bind_gradient<true>);
+REGISTER_KERNEL("min_gradient", kCuda, bind_gradient<false>);
+
+}  // namespace
+}  // namespace graphrun

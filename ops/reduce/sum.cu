@@ -1,0 +1,87 @@
+// sum, mean and sum_to on CUDA.
+#include "ops/dispatch.h"
+#include "ops/reduce/columns_device.h"
+#include "ops/reduce/reduction.h"
+#include "ops/reduce/sum_steps.h"
+
+namespace graphrun {
+namespace {
+
+using cuda::Column;
+
+// In: what is summed; Sum: what it is summed in, 64 bits for whole numbers; Out: of the result.
+template <class In, class Sum, class Out, bool mean>
+struct SumBody {
+  const In* x;
+  Out* out;
+  GRAPHRUN_DEVICE void operator()(const Column& c) const {
+    const Sum total = c.fold(
+        Sum(0), [this](Sum sum, std::int64_t at, std::int64_t) { return sum + static_cast<Sum>(x[at]); }, cuda::Add());
+    if (!c.leads()) return;
+    if constexpr (!mean) {
+      out[c.result] = static_cast<Out>(total);
+    } else if constexpr (std::is_floating_point_v<Sum>) {
+      out[c.result] = c.n > 1 ? total / static_cast<Sum>(c.n) : total;
+    } else {
+      out[c.result] = static_cast<Out>(static_cast<double>(total) / static_cast<double>(c.n > 0 ? c.n : 1));
+    }
+  }
+};
+
+template <class In, class Sum, class Out, bool mean>
+Kernel sum_kernel(const AxisView& view) {
+  return {[view](const KernelContext& c) {
+    cuda::for_columns(c, view, lengths_of(c, 1, view), sizeof(Sum),
+                      SumBody<In, Sum, Out, mean>{c.inputs[0].as<In>(), c.outputs[0].as<Out>()});
+  }};
+}
+
+template <bool mean>
+Kernel bind_sum(const KernelRequest& request) {
+  const AxisView view = reduced_view(*request.attributes, request.inputs[0].sizes);
+  const DType from = request.inputs[0].dtype, to = request.outputs[0].dtype;
+  if (from == to && from != DType::kInt32) {
+    return with_float(from, [&](auto zero) {
+      using T = decltype(zero);
+      return sum_kernel<T, T, T, mean>(view);
+    });
+  }
+  return with_any(from, [&](auto in) {
+    return with_number(to, [&](auto out) { return sum_kernel<decltype(in), std::int64_t, decltype(out), mean>(view); });
+  });
+}
+REGISTER_KERNEL("sum", kCuda, bind_sum<false>);
+REGISTER_KERNEL("mean", kCuda, bind_sum<true>);
+
+template <class T>
+void copy(const KernelContext& c, const T* x, T* out, std::int64_t count) {
+  cuda::for_elements(
+      c, count, GRAPHRUN_LAMBDA(std::int64_t i) { out[i] = x[i]; });
+}
+
+// One sum after the other; what stands between two of them lives in the workspace, in two halves used by turns.
+template <class T>
+Kernel sum_to_kernel(const std::vector<AxisView>& steps) {
+  const std::size_t half = steps.size() < 2 ? 0 : static_cast<std::size_t>(steps.front().results()) * sizeof(T);
+  const std::size_t aligned = (half + kAlignment - 1) / kAlignment * kAlignment;
+  Kernel kernel;
+  kernel.workspace = steps.size() < 2 ? 0 : steps.size() == 2 ? aligned : 2 * aligned;
+  kernel.run = [steps, aligned](const KernelContext& c) {
+    const T* x = c.inputs[0].as<T>();
+    T* out = c.outputs[0].as<T>();
+    if (steps.empty()) return copy(c, x, out, c.outputs[0].count());
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      T* to = i + 1 == steps.size() ? out : reinterpret_cast<T*>(static_cast<char*>(c.workspace) + i % 2 * aligned);
+      cuda::for_columns(c, steps[i], {nullptr, 1, steps[i].n}, sizeof(T), SumBody<T, T, T, false>{x, to});
+      x = to;
+    }
+  };
+  return kernel;
+}
+REGISTER_KERNEL("sum_to", kCuda, [](const KernelRequest& request) {
+  const std::vector<AxisView> steps = steps_to(request.inputs[0].sizes, request.outputs[0].sizes);
+  return with_float(request.inputs[0].dtype, [&](auto zero) { return sum_to_kernel<decltype(zero)>(steps); });
+});
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,42 @@
+// A device that is not the CPU: its memory, and one stream of work in order. CUDA's is a library of its own, which is loaded
+// when it is asked for (runtime/cuda_library.h).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace graphrun {
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string name() const = 0;  // "NVIDIA H100 (compute capability 9.0)"
+
+  // Null where there is not so much memory.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory) = 0;
+  // Each in the stream's order; those that touch the host's memory are done when they return.
+  virtual void to_device(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void to_host(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void clear(void* memory, std::size_t bytes) = 0;
+  virtual void* stream() = 0;  // KernelContext::stream
+  virtual void wait() = 0;     // for everything that was begun
+};
+
+// A piece of a device's memory.
+class DeviceMemory {
+ public:
+  DeviceMemory() = default;
+  // Throws UserError (E0503) where there is no room.
+  DeviceMemory(Backend& backend, std::size_t bytes);
+  void* raw() const { return memory_.get(); }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::shared_ptr<void> memory_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace graphrun

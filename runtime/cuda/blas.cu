@@ -1,0 +1,53 @@
+// Matrix products by cuBLAS. Its sums come in one order as long as one stream at a time uses a handle, as here.
+#include "runtime/cuda/blas.h"
+
+#include <cublas_v2.h>
+
+#include <string>
+
+#include "runtime/cuda/launch.h"
+
+namespace graphrun::cuda {
+namespace {
+
+void check_blas(cublasStatus_t status) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) {
+    throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory", "no memory for a matrix product's scratch space on the device");
+  }
+  throw UserError(ExitCode::kRunFailed, "E0690 cuda", std::string("cuBLAS: ") + cublasGetStatusString(status));
+}
+
+cublasHandle_t handle_for(void* stream) {
+  static cublasHandle_t handle = [] {
+    cublasHandle_t made = nullptr;
+    check_blas(cublasCreate(&made));
+    return made;
+  }();
+  check_blas(cublasSetStream(handle, static_cast<cudaStream_t>(stream)));
+  return handle;
+}
+
+cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
+
+template <class T>
+void multiply(void* stream, const ColumnMajorCall& p, cudaDataType type, cublasComputeType_t compute, const T* first,
+              const T* second, T* result) {
+  const T alpha = 1, beta = static_cast<T>(p.beta);
+  check_blas(cublasGemmStridedBatchedEx_64(handle_for(stream), operation(p.transpose_first), operation(p.transpose_second), p.m,
+                                           p.n, p.k, &alpha, first, type, p.first_rows, p.first_step, second, type,
+                                           p.second_rows, p.second_step, &beta, result, type, p.result_rows, p.result_step,
+                                           p.count, compute, CUBLAS_GEMM_DEFAULT));
+}
+
+}  // namespace
+
+void multiply_column_major(void* stream, const ColumnMajorCall& call, const float* first, const float* second, float* result) {
+  multiply(stream, call, CUDA_R_32F, CUBLAS_COMPUTE_32F, first, second, result);
+}
+void multiply_column_major(void* stream, const ColumnMajorCall& call, const double* first, const double* second,
+                           double* result) {
+  multiply(stream, call, CUDA_R_64F, CUBLAS_COMPUTE_64F, first, second, result);
+}
+
+}  // namespace graphrun::cuda

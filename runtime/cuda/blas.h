@@ -1,0 +1,53 @@
+// Matrix products on a device: cuBLAS, or, where the device is emulated, loops that take cuBLAS's own arguments.
+#pragma once
+
+#include <cstdint>
+
+namespace graphrun::cuda {
+
+// C [m, n] = op(A) [m, k] · op(B) [k, n], row-major; `count` such products at equal distances, 0 where a factor is shared.
+struct RowMajorProduct {
+  std::int64_t m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;  // A is stored [k, m], B [n, k]
+  bool accumulate = false;                        // added to C
+  std::int64_t count = 1, a_step = 0, b_step = 0, c_step = 0;
+};
+
+// The same for a library that counts columns first: it sees every matrix as its transpose, so the factors change places,
+// Cᵀ = op(B)ᵀ op(A)ᵀ, and keep their transposition.
+struct ColumnMajorCall {
+  bool transpose_first, transpose_second;
+  std::int64_t m, n, k;
+  std::int64_t first_rows, second_rows, result_rows;  // leading dimensions
+  std::int64_t first_step, second_step, result_step, count;
+  double beta;
+};
+constexpr ColumnMajorCall column_major(const RowMajorProduct& p) {
+  const auto at_least_one = [](std::int64_t rows) { return rows > 0 ? rows : 1; };
+  return {p.transpose_b,
+          p.transpose_a,
+          p.n,
+          p.m,
+          p.k,
+          at_least_one(p.transpose_b ? p.k : p.n),
+          at_least_one(p.transpose_a ? p.m : p.k),
+          at_least_one(p.n),
+          p.b_step,
+          p.a_step,
+          p.c_step,
+          p.count,
+          p.accumulate ? 1.0 : 0.0};
+}
+
+// `first` is B, `second` A. The sums of float are made in float: no TF32.
+void multiply_column_major(void* stream, const ColumnMajorCall& call, const float* first, const float* second, float* result);
+void multiply_column_major(void* stream, const ColumnMajorCall& call, const double* first, const double* second,
+                           double* result);
+
+template <class T>
+void multiply_rows(void* stream, const RowMajorProduct& p, const T* a, const T* b, T* c) {
+  if (p.m == 0 || p.n == 0 || p.count == 0) return;
+  multiply_column_major(stream, column_major(p), b, a, c);
+}
+
+}  // namespace graphrun::cuda

@@ -1,0 +1,159 @@
+#include "runtime/cuda/emulation.h"
+
+#include <setjmp.h>
+#include <ucontext.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "runtime/status.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace graphrun::cuda {
+
+EmulatedThread emulated_thread;
+
+namespace {
+
+constexpr std::size_t kStackBytes = 128 * 1024;
+bool backwards = false;
+
+// What AddressSanitizer must know of stacks that are left and entered.
+class StackSwitch {
+ public:
+#if defined(__SANITIZE_ADDRESS__)
+  void leave(const void* bottom, std::size_t size) { __sanitizer_start_switch_fiber(&fake_, bottom, size); }
+  void entered(const void** bottom, std::size_t* size) { __sanitizer_finish_switch_fiber(fake_, bottom, size); }
+
+ private:
+  void* fake_ = nullptr;
+#else
+  void leave(const void*, std::size_t) {}
+  void entered(const void**, std::size_t*) {}
+#endif
+};
+
+// One thread of the block that runs. It lives from block to block and from launch to launch: only its first entry costs a
+// system call.
+struct Fiber {
+  enum class State : std::uint8_t { kIdle, kReady, kWaiting } state = State::kIdle;
+  bool begun = false;
+  sigjmp_buf place;
+  ucontext_t context;
+  std::unique_ptr<char[]> stack;
+  StackSwitch switching;
+};
+
+class Block {
+ public:
+  static Block& instance() {
+    static Block block;
+    return block;
+  }
+
+  void run(int threads, const std::function<void()>& thread) {
+    while (fibers_.size() < static_cast<std::size_t>(threads)) fibers_.push_back(std::make_unique<Fiber>());
+    thread_ = &thread;
+    for (int t = 0; t < threads; ++t) fibers_[static_cast<std::size_t>(t)]->state = Fiber::State::kReady;
+    for (int waiting = threads; waiting > 0;) {
+      waiting = 0;
+      for (int i = 0; i < threads; ++i) {
+        const int t = backwards ? threads - 1 - i : i;
+        emulated_thread.thread = t;
+        enter(*fibers_[static_cast<std::size_t>(t)]);
+        waiting += fibers_[static_cast<std::size_t>(t)]->state == Fiber::State::kWaiting;
+      }
+      GRAPHRUN_CHECK(waiting == 0 || waiting == threads, "a kernel's barrier is reached by " + std::to_string(waiting) +
+                                                             " of " + std::to_string(threads) + " threads");
+    }
+  }
+
+  void wait() {
+    Fiber& fiber = *current_;
+    fiber.state = Fiber::State::kWaiting;
+    leave(fiber);
+  }
+
+ private:
+  void enter(Fiber& fiber) {
+    current_ = &fiber;
+    if (sigsetjmp(scheduler_, 0) == 0) {
+      if (!fiber.begun) begin(fiber);
+      switching_.leave(fiber.stack.get(), kStackBytes);
+      fiber.context.uc_link == nullptr ? siglongjmp(fiber.place, 1) : static_cast<void>(setcontext(&fiber.context));
+    }
+    switching_.entered(nullptr, nullptr);
+  }
+  void begin(Fiber& fiber) {
+    fiber.stack = std::make_unique<char[]>(kStackBytes);
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = kStackBytes;
+    fiber.context.uc_link = &fiber.context;  // until it has begun
+    makecontext(&fiber.context, &Block::main, 0);
+    fiber.begun = true;
+  }
+  void leave(Fiber& fiber) {
+    if (sigsetjmp(fiber.place, 0) == 0) {
+      fiber.switching.leave(bottom_, bytes_);
+      siglongjmp(scheduler_, 1);
+    }
+    fiber.switching.entered(&bottom_, &bytes_);
+  }
+  static void main() {
+    Block& block = instance();
+    Fiber& fiber = *block.current_;
+    fiber.context.uc_link = nullptr;
+    fiber.switching.entered(&block.bottom_, &block.bytes_);
+    for (;;) {
+      (*block.thread_)();
+      fiber.state = Fiber::State::kIdle;
+      block.leave(fiber);
+    }
+  }
+
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  Fiber* current_ = nullptr;
+  const std::function<void()>* thread_ = nullptr;
+  sigjmp_buf scheduler_;
+  StackSwitch switching_;
+  const void* bottom_ = nullptr;  // of the scheduler's stack
+  std::size_t bytes_ = 0;
+};
+
+bool in_fibers = false;
+
+void run_block(const EmulatedGrid& grid, const std::function<void()>& thread) {
+  if (grid.barriers) return Block::instance().run(grid.threads, thread);
+  for (int t = 0; t < grid.threads; ++t) {
+    emulated_thread.thread = t;
+    thread();
+  }
+}
+
+}  // namespace
+
+void set_emulation_backwards(bool so) { backwards = so; }
+
+void barrier() {
+  GRAPHRUN_CHECK(in_fibers, "a barrier in a grid that was launched without");
+  Block::instance().wait();
+}
+
+void emulate(const EmulatedGrid& grid, const std::function<void()>& thread) {
+  std::vector<std::max_align_t> shared(grid.shared / sizeof(std::max_align_t) + 1);
+  in_fibers = grid.barriers;
+  emulated_thread = {0, grid.threads, 0, grid.blocks, shared.data()};
+  for (std::int64_t b = 0; b < grid.blocks; ++b) {
+    std::memset(shared.data(), 0xA5, shared.size() * sizeof(std::max_align_t));
+    emulated_thread.block = b;
+    run_block(grid, thread);
+  }
+  in_fibers = false;
+}
+
+}  // namespace graphrun::cuda

@@ -1,0 +1,41 @@
+// A grid of a device's threads on the host: blocks run one after the other, the threads of a block as fibers that take turns at
+// barriers. What is wrong with a kernel's text shows here without a device: a barrier that not all threads of a block reach,
+// and, because threads can be made to run in the opposite order, most reads of what another thread has not written yet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace graphrun::cuda {
+
+// The thread that runs now.
+struct EmulatedThread {
+  int thread = 0, threads = 1;
+  std::int64_t block = 0, blocks = 1;
+  void* shared = nullptr;
+};
+extern EmulatedThread emulated_thread;
+
+inline long long block_index() { return emulated_thread.block; }
+inline long long block_count() { return emulated_thread.blocks; }
+inline int thread_index() { return emulated_thread.thread; }
+inline int thread_count() { return emulated_thread.threads; }
+inline void* shared_memory() { return emulated_thread.shared; }
+void barrier();
+
+struct EmulatedGrid {
+  std::int64_t blocks = 1;
+  int threads = 1;
+  std::size_t shared = 0;  // bytes, whose contents are arbitrary when a block begins
+  bool barriers = true;    // false: no thread waits for another, and plain loops do
+};
+
+// Runs `thread` once for every thread of the grid. Throws InternalError where some threads of a block wait at a barrier that
+// others never reach, or where a grid without barriers has one.
+void emulate(const EmulatedGrid& grid, const std::function<void()>& thread);
+
+// Whether the threads of a block run from the last to the first between barriers.
+void set_emulation_backwards(bool backwards);
+
+}  // namespace graphrun::cuda

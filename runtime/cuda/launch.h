@@ -1,0 +1,75 @@
+// How a kernel of an op is launched: on the context's stream by nvcc's code, on a grid of fibers by the host's.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "runtime/cuda/primitives.h"
+#include "runtime/kernel.h"
+#include "runtime/status.h"
+
+#if defined(__CUDACC__)
+#include <cuda_runtime.h>
+#define GRAPHRUN_LAMBDA [=] __device__
+#else
+#define GRAPHRUN_LAMBDA [=]
+#endif
+
+namespace graphrun::cuda {
+
+struct Grid {
+  std::int64_t blocks = 1;
+  int threads = 1;
+  std::size_t shared = 0;  // bytes of a block
+  bool barriers = true;    // whether threads of a block wait for each other
+};
+
+// Threads of a block that has no reason for another number: whole warps, four blocks of them on any multiprocessor.
+inline constexpr int kBlockThreads = 256;
+// Blocks that keep the largest device busy; what is left over each thread goes on with.
+inline constexpr std::int64_t kMostBlocks = 1 << 16;
+
+// For one thread an element, or a few.
+inline Grid grid_of_elements(std::int64_t count) {
+  return {std::min(kMostBlocks, (count + kBlockThreads - 1) / kBlockThreads), kBlockThreads, 0, false};
+}
+
+#if defined(__CUDACC__)
+inline void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  throw UserError(ExitCode::kRunFailed, "E0690 cuda", std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+template <class... Parameters, class... Arguments>
+void launch(void* stream, const Grid& grid, void (*kernel)(Parameters...), const Arguments&... arguments) {
+  kernel<<<static_cast<unsigned>(grid.blocks), static_cast<unsigned>(grid.threads), grid.shared,
+           static_cast<cudaStream_t>(stream)>>>(arguments...);
+  check(cudaGetLastError(), "the launch of a kernel");
+}
+#else
+template <class... Parameters, class... Arguments>
+void launch(void*, const Grid& grid, void (*kernel)(Parameters...), const Arguments&... arguments) {
+  emulate({grid.blocks, grid.threads, grid.shared, grid.barriers}, [&] { kernel(arguments...); });
+}
+#endif
+
+template <class Body>
+GRAPHRUN_GLOBAL void elements_kernel(Body body, std::int64_t count) {
+  const std::int64_t all = block_count() * thread_count();
+  for (std::int64_t i = block_index() * thread_count() + thread_index(); i < count; i += all) body(i);
+}
+
+// body(i) for i from 0 to count, neighbours in one warp.
+template <class Body>
+void for_elements(const KernelContext& context, std::int64_t count, const Body& body) {
+  if (count > 0) launch(context.stream, grid_of_elements(count), &elements_kernel<Body>, body, count);
+}
+
+// An index that came with the data, brought back into [0, bound) where it is not: refused it is elsewhere (ops/index/check.h).
+GRAPHRUN_DEVICE std::int64_t clamped(std::int32_t index, std::int64_t bound) {
+  return index < 0 || bound == 0 ? 0 : index < bound ? index : bound - 1;
+}
+
+}  // namespace graphrun::cuda

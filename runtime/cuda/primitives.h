@@ -1,0 +1,33 @@
+// The device's primitives under one roof, so that the very same text of a kernel compiles with nvcc, with NVRTC, and for the
+// host, where a grid of fibers stands in for the device (runtime/cuda/emulation.h). Grids and blocks have one dimension.
+#pragma once
+
+#if defined(__CUDACC__)
+
+#define GRAPHRUN_GLOBAL __global__ static
+#define GRAPHRUN_DEVICE __device__ __forceinline__
+
+namespace graphrun::cuda {
+
+GRAPHRUN_DEVICE long long block_index() { return blockIdx.x; }
+GRAPHRUN_DEVICE long long block_count() { return gridDim.x; }
+GRAPHRUN_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
+GRAPHRUN_DEVICE int thread_count() { return static_cast<int>(blockDim.x); }
+// All threads of the block meet here; what they wrote to shared memory before is seen by all after.
+GRAPHRUN_DEVICE void barrier() { __syncthreads(); }
+// The block's memory, of the size that the launch asked for, aligned to 16 bytes.
+GRAPHRUN_DEVICE void* shared_memory() {
+  extern __shared__ __align__(16) unsigned char graphrun_shared_bytes[];
+  return graphrun_shared_bytes;
+}
+
+}  // namespace graphrun::cuda
+
+#else
+
+#define GRAPHRUN_GLOBAL static
+#define GRAPHRUN_DEVICE inline
+
+#include "runtime/cuda/emulation.h"
+
+#endif

@@ -1,0 +1,43 @@
+// What an executable has on a device other than the CPU: an arena, room for feeds and fetches, and the copies of its variables.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "runtime/backend.h"
+#include "runtime/binding.h"
+#include "runtime/device_variables.h"
+#include "runtime/executable.h"
+#include "runtime/execute.h"
+
+namespace graphrun {
+
+class DeviceSide {
+ public:
+  DeviceSide(Backend& on, Variables& variables);
+
+  // Where the variable lies; `written`: the run is going to write it.
+  void* variable(const std::string& name, const Tensor& tensor, bool written);
+  // Where feed i lies, copied there.
+  void* feed(std::size_t i, const Tensor& tensor);
+  // Where the run is to leave fetch i.
+  void* fetch(std::size_t i, const Tensor& tensor);
+
+  // Around a run of the binding. `finish` waits for it and brings what was fetched. Throws UserError for an index that was out
+  // of its range, with the node's name and place.
+  OnDevice begin(const Binding& binding);
+  void finish(const Binding& binding, const std::vector<Tensor>& fetched);
+
+  Backend& backend;
+  DeviceMemory arena;  // as large as the largest batch so far needed
+
+ private:
+  void* room(std::vector<DeviceMemory>& rooms, std::size_t i, std::size_t bytes);
+
+  Variables& variables_;
+  std::vector<DeviceMemory> feeds_, fetches_;
+  DeviceMemory fault_, positions_;
+};
+
+}  // namespace graphrun

@@ -1,0 +1,143 @@
+// What an executable owes its user on a device: variables that agree with the host's, errors that name the node.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "compiler/compile.h"
+#include "compiler/ir/parser.h"
+#include "runtime/cuda_library.h"
+#include "runtime/executable.h"
+#include "tests/cuda/emulated.h"
+
+namespace graphrun {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kNetwork = R"(
+graph "network" {
+  input %words: INT32[time, batch]
+  parameter %E: FLOAT[5, 8] = uniform(0.5)
+  parameter %U: FLOAT[8, 8] = xavier(0.0)
+  %x: FLOAT[time, batch, 8] = gather(%E, %words)
+  %h0: FLOAT[batch, 8] = zeros(; shape=[batch, 8])
+  %end: FLOAT[batch, 8] = scan(%h0, %x, %U; states=1, each=1, steps=<time>, reverse=true) body "b" {
+    input %h: FLOAT[batch, 8]
+    input %x: FLOAT[batch, 8]
+    input %U: FLOAT[8, 8]
+    input %step: INT32[]
+    %u = matmul(%h, %U)
+    %v = add(%u, %x)
+    %t = tanh(%v)
+    output "h" = %t
+  }
+  %square = mul(%end, %end)
+  %loss = sum(%square)
+  output "end" = %end
+  output "loss" = %loss
+}
+)";
+
+Program training() {
+  TrainOptions train;
+  train.minimize = "loss";
+  return compile(ir::parse(kNetwork, "network"), {}, &train);
+}
+
+Program inference() {
+  CompileOptions options;
+  options.fetches = {"end"};
+  return compile(ir::parse(kNetwork, "network"), options);
+}
+
+Feeds feeds_of(const Program& program, const std::vector<std::int32_t>& words) {
+  Feeds feeds = {{"words", Tensor::of<std::int32_t>({static_cast<std::int64_t>(words.size()) / 2, 2}, words)}};
+  for (const FeedSpec& feed : program.feeds) {
+    if (feeds.count(feed.name) == 0) feeds[feed.name] = Tensor::of<float>({}, {0.25f});
+  }
+  return feeds;
+}
+
+struct Model {
+  explicit Model(Device device) : trainer(training(), variables, device), reader(inference(), variables, device) {
+    initialize(trainer.program(), *variables, 3);
+  }
+  void step(const std::vector<std::int32_t>& words = {0, 1, 2, 3, 4, 0}) { trainer.run(feeds_of(trainer.program(), words)); }
+  Tensor read() { return reader.run(feeds_of(reader.program(), {1, 1, 4, 2}))[0]; }
+
+  std::shared_ptr<Variables> variables = std::make_shared<Variables>();
+  Executable trainer, reader;
+};
+
+void expect_near(const Tensor& a, const Tensor& b) {
+  ASSERT_EQ(a.sizes(), b.sizes());
+  for (std::int64_t i = 0; i < a.count(); ++i) ASSERT_NEAR(a.at(i), b.at(i), 1e-5 * (1 + std::abs(b.at(i)))) << i;
+}
+
+class CudaDevice : public ::testing::Test {
+ protected:
+  void SetUp() override { testing::emulated_device(); }
+};
+
+TEST_F(CudaDevice, TrainsAsTheCpuDoesAndSharesVariablesBetweenExecutables) {
+  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  const Tensor before = cuda.read().clone();
+  for (int i = 0; i < 3; ++i) cpu.step(), cuda.step();
+  expect_near(cuda.read(), cpu.read());
+  EXPECT_NE(cuda.read().at(0), before.at(0));
+  for (const char* name : {"E", "U"}) expect_near(cuda.variables->at(name), cpu.variables->at(name));
+}
+
+TEST_F(CudaDevice, SeesWhatTheHostWrites) {
+  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  for (Model* model : {&cpu, &cuda}) {
+    model->step();
+    const Tensor& u = model->variables->at("U");  // what the step made of it
+    u.data<float>()[3] += 1;
+    u.mark_written();
+    model->variables->set("E", model->variables->all().at("E").clone());
+    model->step();
+  }
+  expect_near(cuda.read(), cpu.read());
+}
+
+// A batch of another size takes another arena and comes back to the first.
+TEST_F(CudaDevice, BindsEveryShape) {
+  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  for (const auto& words : std::vector<std::vector<std::int32_t>>{{1, 2}, {1, 2, 3, 4, 0, 0, 1, 1}, {}, {1, 2}}) {
+    cpu.step(words), cuda.step(words);
+    expect_near(cuda.read(), cpu.read());
+  }
+}
+
+TEST_F(CudaDevice, NamesTheIndexThatIsOutOfItsRangeAsTheCpuDoes) {
+  std::vector<std::string> messages;
+  for (Device device : {Device::kCpu, Device::kCuda}) {
+    Model model(device);
+    try {
+      model.reader.run(feeds_of(model.reader.program(), {0, 1, 2, 9, 4, -1}));
+      FAIL() << "nothing thrown";
+    } catch (const UserError& error) {
+      EXPECT_EQ(error.exit_code(), ExitCode::kBadData);
+      messages.push_back(error.what());
+    }
+    model.read();  // and goes on
+  }
+  EXPECT_EQ(messages[0], messages[1]);
+  EXPECT_THAT(messages[1], HasSubstr("gather: index 9 at [1, 1] is not in 0 … 4"));
+}
+
+TEST_F(CudaDevice, RefusesADeviceThatIsNotThere) {
+  try {
+    open_cuda(1);
+    FAIL() << "nothing thrown";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.exit_code(), ExitCode::kUsage);
+    EXPECT_THAT(error.what(), HasSubstr("there is no device 'cuda:1': one device is emulated, cuda:0"));
+  }
+  EXPECT_EQ(cuda_device().name(), "an emulated device");
+}
+
+}  // namespace
+}  // namespace graphrun

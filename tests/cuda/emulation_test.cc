@@ -1,0 +1,99 @@
+// The grid that kernels are emulated on, and how real ones are launched: what the device's limits ask of the arithmetic.
+#include "runtime/cuda/emulation.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/reduce/column_grid.h"
+#include "runtime/cuda/blas.h"
+#include "runtime/status.h"
+
+namespace graphrun::cuda {
+namespace {
+
+TEST(Emulation, RunsEveryThreadOfEveryBlockOnce) {
+  std::vector<int> runs(3 * 40);
+  for (bool barriers : {false, true}) {
+    emulate({3, 40, 0, barriers}, [&] { ++runs[static_cast<std::size_t>(block_index() * thread_count() + thread_index())]; });
+  }
+  for (int n : runs) EXPECT_EQ(n, 2);
+}
+
+TEST(Emulation, ThreadsMeetAtBarriersAndShareABlocksMemory) {
+  std::vector<int> sums(2);
+  emulate({2, 64, 64 * sizeof(int), true}, [&] {
+    int* shared = static_cast<int*>(shared_memory());
+    const int t = thread_index();
+    shared[t] = t;
+    for (int half = 32; half > 0; half /= 2) {
+      barrier();
+      if (t < half) shared[t] += shared[t + half];
+    }
+    if (t == 0) sums[static_cast<std::size_t>(block_index())] = shared[0];
+  });
+  EXPECT_EQ(sums, (std::vector<int>{2016, 2016}));
+}
+
+TEST(Emulation, TheOrderOfThreadsShowsAMissingBarrier) {
+  const auto last_seen = [](bool backwards) {
+    set_emulation_backwards(backwards);
+    int seen = 0;
+    emulate({1, 8, sizeof(int), true}, [&] {
+      int* shared = static_cast<int*>(shared_memory());
+      if (thread_index() == 0) *shared = 7;
+      if (thread_index() == 7) seen = *shared;  // should wait first
+    });
+    set_emulation_backwards(false);
+    return seen;
+  };
+  EXPECT_EQ(last_seen(false), 7);
+  EXPECT_NE(last_seen(true), 7);
+}
+
+TEST(Emulation, RefusesABarrierThatSomeThreadsNeverReach) {
+  const auto kernel = [] {
+    if (thread_index() < 5) barrier();
+  };
+  EXPECT_THROW(emulate({1, 8, 0, true}, kernel), InternalError);
+}
+
+// Every device from compute capability 7.5 to 12.0 admits at least 1024 threads and 48 KiB of shared memory a block without
+// being asked, and 2^31 - 1 blocks: with less, one arithmetic serves all.
+TEST(ColumnGrid, FitsEveryDeviceAndCoversEveryColumnOnce) {
+  constexpr std::size_t kShared = 48 * 1024, kWidestValue = 16;
+  for (std::int64_t outer : {1, 7, 3000}) {
+    for (std::int64_t n : {0, 1, 2, 31, 700, 100000}) {
+      for (std::int64_t inner : {1, 3, 33, 650, 70000}) {
+        const AxisView view{outer, n, inner};
+        const ColumnGrid grid = column_grid(view);
+        EXPECT_LE(ColumnGrid::kThreads, 1024);
+        EXPECT_LE(grid.shared(kWidestValue), kShared);
+        EXPECT_EQ(grid.lanes * grid.results, ColumnGrid::kThreads);
+        EXPECT_EQ(grid.lanes & (grid.lanes - 1), 0) << "lanes are joined by halves";
+        EXPECT_GE(grid.blocks * grid.results, view.results());
+        EXPECT_LT((grid.blocks - 1) * grid.results, view.results()) << "a block with nothing to do";
+        EXPECT_LT(grid.blocks, std::int64_t{1} << 31);
+        // A warp reads neighbours: 32 columns at least, unless the axis itself is the last one.
+        EXPECT_TRUE(grid.along_axis || grid.results >= 32);
+      }
+    }
+  }
+}
+
+TEST(ColumnMajor, IsTheSameProductSeenTransposed) {
+  // [2, 3] · [3, 2], the right factor stored transposed.
+  const float a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 0, 2, 0, 1, 1};
+  float y[4] = {10, 10, 10, 10};
+  RowMajorProduct p;
+  p.m = 2, p.n = 2, p.k = 3, p.transpose_b = true, p.accumulate = true;
+  multiply_rows(nullptr, p, a, b, y);
+  EXPECT_EQ(std::vector<float>(y, y + 4), (std::vector<float>{17, 15, 26, 21}));
+  const ColumnMajorCall call = column_major(p);
+  EXPECT_TRUE(call.transpose_first);
+  EXPECT_FALSE(call.transpose_second);
+  EXPECT_EQ(call.first_rows, 3);
+  EXPECT_EQ(call.second_rows, 3);
+  EXPECT_EQ(call.result_rows, 2);
+}
+
+}  // namespace
+}  // namespace graphrun::cuda

@@ -1,0 +1,84 @@
+// CUDA's kernels, emulated, against the CPU's: every case of every op, in float32 and float64, apart and in place.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "runtime/kernel.h"
+#include "tests/cuda/emulated.h"
+#include "tests/ops/fixture.h"
+
+namespace graphrun::testing {
+namespace {
+
+std::vector<Tensor> run_on(Device device, const Case& c, Precision precision, bool in_place) {
+  const CaseGraph g = forward_graph(c);
+  return interpret(g.graph, feeds_of(g, c.inputs), g.outputs, {precision, g.symbols, in_place, device});
+}
+
+std::string difference(const Tensor& found, const Tensor& expected, double tolerance) {
+  if (found.sizes() != expected.sizes() || found.dtype() != expected.dtype()) return "another type or size";
+  const bool is_float = found.dtype() == DType::kFloat32 || found.dtype() == DType::kFloat64;
+  double most = 1e-3;
+  for (std::int64_t i = 0; i < expected.count(); ++i) {
+    if (std::isfinite(expected.at(i))) most = std::max(most, std::abs(expected.at(i)));
+  }
+  for (std::int64_t i = 0; i < found.count(); ++i) {
+    const double a = found.at(i), b = expected.at(i);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (!(std::abs(a - b) <= (is_float ? tolerance * most : 0))) {
+      return "element " + std::to_string(i) + " is " + std::to_string(a) + ", on the CPU " + std::to_string(b);
+    }
+  }
+  return "";
+}
+
+class CudaKernels : public ::testing::TestWithParam<Precision> {
+ protected:
+  void SetUp() override { emulated_device(); }
+  void TearDown() override { emulate_backwards(false); }
+};
+
+TEST_P(CudaKernels, GiveWhatTheCpuGives) {
+  for (const Case& c : all_cases()) {
+    if (c.large && GetParam() == Precision::kFloat64) continue;  // the loops are the same
+    const double tolerance = GetParam() == Precision::kFloat32 ? c.tolerance32 : c.tolerance64;
+    const std::vector<Tensor> expected = run_on(Device::kCpu, c, GetParam(), false);
+    for (bool in_place : {false, true}) {
+      if (in_place && c.large) continue;
+      const std::vector<Tensor> found = run_on(Device::kCuda, c, GetParam(), in_place);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        EXPECT_EQ(difference(found[i], expected[i], tolerance), "")
+            << c.full_name() << ", result " << i << (in_place ? ", in place" : "");
+      }
+    }
+  }
+}
+
+// What one thread writes and another reads has a barrier between: else the order of threads shows.
+TEST_P(CudaKernels, HangOnNoOrderOfThreads) {
+  for (const Case& c : all_cases()) {
+    if (c.large) continue;
+    emulate_backwards(false);
+    const std::vector<Tensor> forwards = run_on(Device::kCuda, c, GetParam(), true);
+    emulate_backwards(true);
+    const std::vector<Tensor> backwards = run_on(Device::kCuda, c, GetParam(), true);
+    for (std::size_t i = 0; i < forwards.size(); ++i) EXPECT_TRUE(same_bits(forwards[i], backwards[i])) << c.full_name();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, CudaKernels, ::testing::Values(Precision::kFloat32, Precision::kFloat64),
+                         [](const auto& info) { return info.param == Precision::kFloat32 ? "Float32" : "Float64"; });
+
+TEST(CudaRegistry, HasAKernelOfEveryOp) {
+  emulated_device();
+  for (const ir::OpSchema* op : ir::OpRegistry::instance().all()) {
+    if (op->view || op->name == "scan" || op->family == "test") continue;
+    EXPECT_NE(KernelRegistry::instance().find(op->name, Device::kCuda), nullptr)
+        << op->name << ": add it to a .cu beside its file";
+  }
+}
+
+}  // namespace
+}  // namespace graphrun::testing

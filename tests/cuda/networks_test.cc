@@ -1,0 +1,53 @@
+// Every network of the papers, forward and backward, on the emulated device against the CPU: the executor's device side, its
+// copies, loops and memory, with the kernels that it launches.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+#include "ops/indices.h"
+#include "runtime/executable.h"
+#include "runtime/safetensors.h"
+#include "tests/compiler/network_fixture.h"
+#include "tests/cuda/emulated.h"
+
+namespace graphrun {
+namespace {
+
+const testing::NetworkFixtures& fixtures() {
+  static const testing::NetworkFixtures all("networks");
+  return all;
+}
+
+class CudaNetwork : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { testing::emulated_device(); }
+};
+
+TEST_P(CudaNetwork, ComputesWhatTheCpuComputes) {
+  const NamedTensors tensors = read_safetensors(fixtures().tensors(GetParam()));
+  const auto [graph, names] = testing::with_gradients(load_graph(fixtures().request(GetParam(), true)));
+  CompileOptions options;
+  options.precision = Precision::kFloat64;
+  std::vector<std::vector<Tensor>> found;
+  for (Device device : {Device::kCpu, Device::kCuda}) {
+    auto variables = std::make_shared<Variables>();
+    Executable executable(compile(graph, options), variables, device);
+    Feeds feeds;
+    for (const FeedSpec& f : executable.program().feeds) feeds[f.name] = tensors.at("feed/" + f.name);
+    for (const std::string& name : names) variables->set(name, tensors.at("parameter/" + name).clone());
+    executable.run(feeds);
+    found.push_back(executable.run(feeds));  // again: states of a stream go on, buffers are used a second time
+  }
+  for (std::size_t k = 0; k < found[0].size(); ++k) {
+    ASSERT_EQ(found[1][k].sizes(), found[0][k].sizes());
+    for (std::int64_t i = 0; i < found[0][k].count(); ++i) {
+      ASSERT_NEAR(found[1][k].at(i), found[0][k].at(i), 1e-9 * (1 + std::abs(found[0][k].at(i))))
+          << graph.outputs[k].name << " at " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Papers, CudaNetwork, ::testing::ValuesIn(fixtures().names()), [](const auto& i) { return i.param; });
+
+}  // namespace
+}  // namespace graphrun

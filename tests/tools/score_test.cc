@@ -1,0 +1,139 @@
+// Scores of text and alignments, held to what the reference programs say of the same files (tests/reference/scores).
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/program_fixture.h"
+#include "tools/score/numpy_random.h"
+#include "tools/score/tokenize.h"
+
+namespace graphrun {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kScores = std::string(GRAPHRUN_SOURCE_DIR) + "/tests/reference/scores/";
+
+const nlohmann::json& expected() {
+  static const nlohmann::json kExpected = [] {
+    std::ifstream in(kScores + "expected.json");
+    return nlohmann::json::parse(in);
+  }();
+  return kExpected;
+}
+
+class Score : public ProgramTest {
+ protected:
+  void SetUp() override { make_root(); }
+
+  Ran score(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "score");
+    return graphrun(arguments);
+  }
+  nlohmann::json json(std::vector<std::string> arguments) const {
+    arguments.emplace_back("--json");
+    const Ran ran = score(std::move(arguments));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return nlohmann::json::parse(ran.out, nullptr, false);
+  }
+};
+
+TEST_F(Score, TextIsScoredAsByTheReferencePrograms) {
+  int compared = 0;
+  for (const bool second : {false, true}) {
+    for (const bool lower : {false, true}) {
+      std::vector<std::string> files = {kScores + "output.txt", kScores + "reference.txt"};
+      if (second) files.push_back(kScores + "reference2.txt");
+      if (lower) files.emplace_back("--lowercase");
+      for (const std::string tokenize : {"none", "char", "zh", "13a"}) {
+        std::vector<std::string> arguments = files;
+        arguments.insert(arguments.end(), {"--tokenize", tokenize, "--metric", "bleu"});
+        if (tokenize == "13a")
+          arguments.insert(arguments.end(), {"--metric", "multi-bleu", "--metric", "chrf", "--metric", "chrf++"});
+        const nlohmann::json scores = json(arguments);
+        for (const auto& [metric, result] : scores.items()) {
+          std::string signature = result["signature"];
+          signature.resize(signature.find("|program:"));
+          EXPECT_EQ(result["figures"], expected().at(signature)) << signature;
+          ++compared;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(compared, 28);
+}
+
+TEST_F(Score, TheBootstrapDrawsAsSacreBleuDoes) {
+  for (const auto& [metric, figures] : expected().at("bootstrap").items()) {
+    const auto results = json({kScores + "output.txt", kScores + "reference.txt", "--metric", metric, "--against",
+                               kScores + "other.txt", "--samples", "200"})[metric]["bootstrap"];
+    char text[200];
+    const auto number = [&](std::size_t i, const char* name) { return results[i][name].get<double>(); };
+    std::snprintf(text, sizeof text, "%.2f %.2f %.2f | %.2f %.2f %.2f %.4f", number(0, "score"), number(0, "mean"),
+                  number(0, "margin"), number(1, "score"), number(1, "mean"), number(1, "margin"), number(1, "p"));
+    EXPECT_EQ(text, figures.get<std::string>()) << metric;
+  }
+}
+
+TEST_F(Score, GroupsByTheLengthOfTheSource) {
+  const Ran ran =
+      score({kScores + "output.txt", kScores + "reference.txt", "--by-length", kScores + "source.txt", "--length-step", "5"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  for (const auto& [range, figures] : expected().at("by_length").items()) {
+    const std::string text = figures;
+    const std::string count = text.substr(0, text.find(' ')), value = text.substr(text.find(' ') + 1);
+    EXPECT_THAT(ran.out, testing::ContainsRegex(" " + range + " +" + count + " +" + value));
+  }
+}
+
+TEST_F(Score, AlignmentsAgainstGoldOnes) {
+  EXPECT_THAT(score({kScores + "links.txt", kScores + "gold.txt", "--metric", "aer"}).out,
+              HasSubstr(" = " + expected().at("AER").get<std::string>() + " "));
+  EXPECT_THAT(score({kScores + "weights.txt", kScores + "gold.txt", "--metric", "saer"}).out,
+              HasSubstr(" = " + expected().at("SAER").get<std::string>() + " "));
+}
+
+TEST_F(Score, TellsWhatIsWrong) {
+  write("a", "one\ntwo\n"), write("b", "one\n"), write("links", "0-0 1_1\n"), write("gold", "1-1\n"), write("none", "");
+  const auto expect = [&](std::vector<std::string> arguments, int code, const std::string& message) {
+    const Ran ran = score(std::move(arguments));
+    EXPECT_EQ(ran.code, code) << message;
+    EXPECT_THAT(ran.err, HasSubstr(message));
+  };
+  expect({"a", "b"}, 4, "'a' has 2 lines, 'b' has 1");
+  expect({"a", "a", "--against", "b"}, 4, "'a' has 2 lines, 'b' has 1");
+  expect({"none", "none"}, 4, "no line in 'none'");
+  expect({"a"}, 2, "REFERENCE");
+  expect({"a", "a", "--metric", "blue"}, 2, "--metric takes bleu, multi-bleu, chrf, chrf++, aer or saer, found 'blue'");
+  expect({"a", "a", "--tokenize", "intl"}, 2, "--tokenize takes 13a, none, char or zh, found 'intl'");
+  expect({"links", "gold", "--metric", "aer"}, 4,
+         "links:1:1: error[E0658 bad-alignment]: '1_1' is no link; expected SOURCE-TARGET");
+  expect({"gold", "links", "--metric", "aer"}, 4,
+         "'0-0' is no link; expected SOURCE-TARGET or SOURCEpTARGET, with places of words from 1");
+  expect({"links", "gold", "--metric", "saer"}, 4, "'0-0' is no weight");
+}
+
+TEST(Tokenize, SubstitutionsRunFromLeftToRight) {
+  EXPECT_THAT(tokenize("a.. 1.5, 5-6-x (b)&amp;c", Tokenization::k13a),
+              ElementsAre("a", ".", ".", "1.5", ",", "5", "-", "6", "-", "x", "(", "b", ")", "&", "c"));
+  EXPECT_EQ(full_lower_case("ΣΑΣ İ"), "σας i̇");
+  EXPECT_EQ(ascii_lower_case("AÉ"), "aÉ");
+}
+
+// numpy.random.default_rng(12345).integers(10, size=8) and default_rng(2**40).integers(1000000, size=3)
+TEST(NumpyRandomNumbers, AreNumpys) {
+  const auto drawn = [](std::uint64_t seed, std::uint32_t limit, int count) {
+    NumpyRandom random(seed);
+    std::vector<std::uint32_t> numbers;
+    for (int i = 0; i < count; ++i) numbers.push_back(random.below(limit));
+    return numbers;
+  };
+  EXPECT_THAT(drawn(12345, 10, 8), ElementsAre(6, 2, 7, 3, 2, 7, 6, 6));
+  EXPECT_THAT(drawn(std::uint64_t{1} << 40, 1000000, 3), ElementsAre(922455, 360809, 379603));
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -47,7 +47,7 @@ struct Prepared {
     plan.bind(vocabularies);
   }
   Dataset train(bool training = true) const {
-    return read_dataset(data, vocabularies, data.train, {training, {}, kNumbersInMemory});
+    return read_dataset(data, vocabularies, data.train, {training, {}, kNumbersInMemory, {}});
   }
   // The entries that numbers stand for.
   std::vector<std::string> entries(const std::string& field, const std::vector<std::int32_t>& numbers) const {

@@ -215,7 +215,8 @@ TEST(Job, RulesOfFormats) {
   EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: LINES end_of_line: \"x\"")),
               HasSubstr("only a STREAM has an end_of_line"));
   EXPECT_THAT(mistakes(changed("split: CHARACTER", "")), HasSubstr("field 'characters' needs a split"));
-  EXPECT_THAT(mistakes(changed("split: CHARACTER", "split: BPE")), HasSubstr("split BPE is not available yet"));
+  EXPECT_THAT(mistakes(changed("split: CHARACTER", "split: BPE")), HasSubstr("is split into subwords: how many?"));
+  EXPECT_THAT(mistakes(changed("split: CHARACTER", "split: [BPE, SPACE]")), HasSubstr("a subword can't be split any further"));
   EXPECT_THAT(mistakes(changed("split: CHARACTER", "split: CHARACTER column: 1")),
               HasSubstr("only CONLL, TSV and PARALLEL have columns"));
   EXPECT_THAT(mistakes(changed("min_count: 1", "min_count: 1 file: \"v.txt\"")),

@@ -80,7 +80,7 @@ TEST(Report, SumsAreGatheredInDouble) {
 TEST(Report, MistakesAreFoundTogether) {
   std::vector<Diagnostic> problems;
   Report report(
-      ir::parse_bindings(ir::SourceText("a = nll, b = sum(x, lenghts=n), c = bleu(x, y), sum(x), d = accuracy(x), "
+      ir::parse_bindings(ir::SourceText("a = nll, b = sum(x, lenghts=n), c = rouge(x, y), sum(x), d = accuracy(x), "
                                         "e = spans(x, y + 1), f = mean(1), f2 = mean(x), f2 = mean(y), g = exp(sum(x), 2)")),
       problems);
   std::string all;
@@ -88,7 +88,7 @@ TEST(Report, MistakesAreFoundTogether) {
   EXPECT_EQ(problems.size(), 9u) << all;
   EXPECT_THAT(all, HasSubstr("'nll' stands outside of sum, mean and count"));
   EXPECT_THAT(all, HasSubstr("sum has no 'lenghts'"));
-  EXPECT_THAT(all, HasSubstr("'bleu' is not known to reports"));
+  EXPECT_THAT(all, HasSubstr("'rouge' is not known to reports"));
   EXPECT_THAT(all, HasSubstr("a second report 'f2'"));
 }
 

@@ -3,6 +3,7 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS graphrun_program graph-dump RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS graphrun_core EXPORT graphrun LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS graphrun_sentencepiece LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # The headers that a client needs: load and compile, graphs, run, and the schema that an operator of its own is written to.
 file(GLOB RUNTIME_HEADERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/*.h)
 file(GLOB IR_HEADERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/compiler/ir/*.h)

@@ -29,8 +29,10 @@ ExitCode run_evaluate(const Arguments& arguments) {
   const bool given = !files.empty();
   if (!given) files = network.job.data.test;
   if (files.empty()) throw UsageError("the model's job names no test data: --data FILE is missing");
-  Evaluator evaluator(load_graph(network.request(false)), network.job.data, *network.job.plan, *network.report, device);
-  const Dataset set = read_dataset(network.job.data, network.vocabularies, files);
+  Evaluator evaluator(load_graph(network.request(false)), network, device);
+  DatasetOptions reading;
+  reading.texts = network.report->text_fields();
+  const Dataset set = read_dataset(network.job.data, network.vocabularies, files, reading);
   Variables variables;
   for (const auto& [name, tensor] : parameters.tensors) variables.set(name, tensor);
   const ReportResults results = *evaluator.evaluate(set, variables);

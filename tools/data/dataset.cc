@@ -126,6 +126,12 @@ std::vector<Nested> Dataset::example(std::int64_t i) const {
   return fields;
 }
 
+const std::string& Dataset::text(const std::string& field, std::int64_t i) const {
+  const auto texts = texts_.find(field);
+  GRAPHRUN_CHECK(texts != texts_.end(), "Dataset::text: none was kept of field " + field);
+  return texts->second[static_cast<std::size_t>(i)];
+}
+
 std::int64_t Dataset::steps(std::size_t field, std::int64_t i) const {
   const Column& column = columns_[field];
   const std::size_t at = static_cast<std::size_t>(i);
@@ -134,41 +140,100 @@ std::int64_t Dataset::steps(std::size_t field, std::int64_t i) const {
   return begin[at + 1] - begin[at];
 }
 
-Vocabularies build_vocabularies(const DataSpec& data, const FeedPlan& plan) {
-  Vocabularies vocabularies;
-  const auto rules_of = [&](const FieldSpec& field) {
-    VocabularyRules rules = field.vocabulary;
-    for (const std::string& word : plan.words_of(field.name))
-      if (std::find(rules.special.begin(), rules.special.end(), word) == rules.special.end()) rules.special.push_back(word);
-    return rules;
-  };
-  const auto owns = [](const FieldSpec& field) { return field.shares.empty(); };
-  for (const FieldSpec& field : data.fields)
-    if (owns(field) && !field.vocabulary_file.empty())
-      vocabularies.emplace(field.name,
-                           Vocabulary::read(field.vocabulary_file, field.vocabulary.closed, rules_of(field).special));
+namespace {
 
-  const auto built = chosen_fields(data, [](const FieldSpec& field) { return field.vocabulary_file.empty(); });
-  std::map<std::string, VocabularyCounter> counters;
-  if (!built.empty())
-    each_record(data, data.train, layout_of(data, built), [&](const Record& record) {
+class VocabularyBuilder {
+ public:
+  VocabularyBuilder(const DataSpec& data, const FeedPlan& plan) : data_(data), plan_(plan) {}
+
+  Vocabularies build() {
+    for (const FieldSpec& field : data_.fields)
+      if (owns(field) && given(field)) vocabularies_.emplace(field.name, read(field));
+    const auto built = chosen_fields(data_, [](const FieldSpec& field) { return !given(field); });
+    if (!built.empty()) read_training(built);
+    for (const FieldSpec* field : built)
+      if (owns(*field)) vocabularies_.emplace(field->name, made(*field));
+    for (const FieldSpec& field : data_.fields)
+      if (!owns(field)) vocabularies_.emplace(field.name, vocabularies_.at(field.shares));
+    for (const FieldSpec& field : data_.fields) set_text_form(data_, field, vocabularies_.at(field.name));
+    return std::move(vocabularies_);
+  }
+
+ private:
+  static bool owns(const FieldSpec& field) { return field.shares.empty(); }
+  static bool given(const FieldSpec& field) { return !field.vocabulary_file.empty() || !field.subword_model.empty(); }
+
+  // The job's own, and the words that feeds write, also to fields that share it.
+  VocabularyRules rules_of(const FieldSpec& field) const {
+    VocabularyRules rules = field.vocabulary;
+    const auto add = [&](const std::string& entry) {
+      if (std::find(rules.special.begin(), rules.special.end(), entry) == rules.special.end()) rules.special.push_back(entry);
+    };
+    for (const FieldSpec& user : data_.fields)
+      if (user.vocabulary_of() == field.name)
+        for (const std::string& word : plan_.words_of(user.name)) add(word);
+    // A stream's ends of lines are no text that could be cut.
+    if (data_.format == Format::kStream && field.in_subwords()) add(data_.end_of_line);
+    return rules;
+  }
+
+  Vocabulary read(const FieldSpec& field) const {
+    const VocabularyRules rules = rules_of(field);
+    if (field.in_subwords()) return vocabulary_of_subwords(Subwords::read(field.subword_model), rules, field.name);
+    return Vocabulary::read(field.vocabulary_file, field.vocabulary.closed, rules.special);
+  }
+
+  void read_training(const std::vector<const FieldSpec*>& built) {
+    bool any = false;
+    each_record(data_, data_.train, layout_of(data_, built), [&](const Record& record) {
+      any = true;
       for (const FieldSpec* field : built) {
-        VocabularyCounter& counter = counters[field->vocabulary_of()];
-        for (const std::string& symbol : units_of(data, *field, record).symbols) counter.add(symbol);
+        if (field->in_subwords()) {
+          std::vector<std::string>& texts = texts_[field->vocabulary_of()];
+          for (std::string& text : texts_to_cut(data_, *field, record)) texts.push_back(std::move(text));
+        } else {
+          VocabularyCounter& counter = counters_[field->vocabulary_of()];
+          for (const std::string& symbol : units_of(data_, *field, record).symbols) counter.add(symbol);
+        }
       }
     });
-  if (!built.empty() && counters.empty() && !data.train.empty())
-    throw UserError(ExitCode::kBadData, "E0649 no-examples", fmt::format("no example in {}", fmt::join(data.train, ", ")));
-  for (const FieldSpec* field : built)
-    if (owns(*field)) vocabularies.emplace(field->name, counters[field->name].build(rules_of(*field), field->name));
-  for (const FieldSpec& field : data.fields)
-    if (!owns(field)) vocabularies.emplace(field.name, vocabularies.at(field.shares));
-  return vocabularies;
+    if (!any && !data_.train.empty())
+      throw UserError(ExitCode::kBadData, "E0649 no-examples", fmt::format("no example in {}", fmt::join(data_.train, ", ")));
+  }
+
+  Vocabulary made(const FieldSpec& field) {
+    VocabularyRules rules = rules_of(field);
+    if (!field.in_subwords()) return counters_[field.name].build(rules, field.name);
+    // SentencePiece counts its unknown piece, which stands among the special entries already.
+    const auto special = static_cast<std::int64_t>(rules.special.size());
+    const SubwordTraining training{field.subword_kind, rules.size - special, field.coverage, field.name};
+    return vocabulary_of_subwords(Subwords::train(training, texts_[field.name]), rules, field.name);
+  }
+
+  const DataSpec& data_;
+  const FeedPlan& plan_;
+  Vocabularies vocabularies_;
+  std::map<std::string, VocabularyCounter> counters_;  // by the field that owns the vocabulary
+  std::map<std::string, std::vector<std::string>> texts_;
+};
+
+}  // namespace
+
+Vocabularies build_vocabularies(const DataSpec& data, const FeedPlan& plan) { return VocabularyBuilder(data, plan).build(); }
+
+void set_text_form(const DataSpec& data, const FieldSpec& field, Vocabulary& vocabulary) {
+  TextForm form = vocabulary.form();
+  const bool characters = !field.splits.empty() && field.splits.back() == Split::kCharacter;
+  // Characters of a SEGMENTED line come without the spaces between its words, and those of words without the words' ends.
+  form.spaces = !(characters && field_depth(data, field) == 1 && data.format != Format::kSegmented);
+  form.joiner = field.joiner;
+  if (!field.in_subwords()) form.subwords = nullptr;
+  vocabulary.set_form(std::move(form));
 }
 
 Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabulary& vocabulary, const Record& record) {
   Nested value;
-  const Units units = units_of(data, field, record);
+  const Units units = units_of(data, field, record, vocabulary.form().subwords.get());
   value.depth = field_depth(data, field);
   value.lengths = units.lengths;
   value.values.reserve(units.symbols.size());
@@ -207,6 +272,8 @@ Dataset read_dataset(const DataSpec& data, const Vocabularies& vocabularies, con
       set.count_entries(i, static_cast<std::int64_t>(values.size()),
                         unknown < 0 ? 0 : std::count(values.begin(), values.end(), unknown));
     }
+    for (const FieldSpec& field : data.fields)
+      if (options.texts.count(field.name) != 0) set.keep_text(field.name, text_in(data, field, record));
     data.format == Format::kStream ? set.extend(fields) : set.add(fields);
   };
   each_record(data, files, layout_of(data, chosen_fields(data, wanted)), read, [&] { set.count_blank(); });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -40,10 +41,13 @@ class Dataset {
   std::vector<Nested> example(std::int64_t i) const;
   // The numbers of one field of an example.
   std::span<const std::int32_t> values(std::size_t field, std::int64_t i) const;
+  // The text of one field of an example, where it was kept (DatasetOptions::texts).
+  const std::string& text(const std::string& field, std::int64_t i) const;
   // Steps of one field of an example.
   std::int64_t steps(std::size_t field, std::int64_t i) const;
 
   void add(const std::vector<Nested>& fields);
+  void keep_text(const std::string& field, std::string text) { texts_[field].push_back(std::move(text)); }
   // STREAM: lengthens the one example.
   void extend(const std::vector<Nested>& fields);
   void count_entries(std::size_t field, std::int64_t entries, std::int64_t unknown);
@@ -61,12 +65,16 @@ class Dataset {
   };
   std::vector<Column> columns_;
   std::vector<FieldCounts> counts_;
+  std::map<std::string, std::vector<std::string>> texts_;
   std::int64_t size_ = 0, blank_ = 0;
 };
 
 // The vocabularies of all fields: given ones read, the others built from the training files, with the special entries of the
 // job and the words that feeds write. Throws UserError (kBadData) for anything wrong with a file.
 Vocabularies build_vocabularies(const DataSpec& data, const FeedPlan& plan);
+
+// Says how text is made of the field's entries.
+void set_text_form(const DataSpec& data, const FieldSpec& field, Vocabulary& vocabulary);
 
 // A record's field as numbers. Throws UserError (kBadData, E0644) for an entry that a closed vocabulary lacks.
 Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabulary& vocabulary, const Record& record);
@@ -75,6 +83,7 @@ struct DatasetOptions {
   bool training = false;         // drop what is longer than `longest`
   std::set<std::string> fields;  // to read; empty: all
   std::int64_t in_memory = kNumbersInMemory;
+  std::set<std::string> texts;  // fields whose text is kept too, in memory
 };
 // Throws UserError (kBadData): as above; a set without any example (E0649); PARALLEL files that don't come in groups (E0653).
 Dataset read_dataset(const DataSpec& data, const Vocabularies& vocabularies, const std::vector<std::string>& files,

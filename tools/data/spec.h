@@ -7,12 +7,13 @@
 
 #include "compiler/ir/expression.h"
 #include "runtime/status.h"
+#include "tools/data/subwords.h"
 #include "tools/data/vocabulary.h"
 
 namespace graphrun {
 
 enum class Format : std::uint8_t { kLines, kConll, kSegmented, kStream, kTsv, kParallel, kJsonl };
-enum class Split : std::uint8_t { kSpace, kCharacter, kList };
+enum class Split : std::uint8_t { kSpace, kCharacter, kList, kSubwords };
 enum class Derive : std::uint8_t { kGiven, kBmes };
 
 struct FieldSpec {
@@ -21,13 +22,18 @@ struct FieldSpec {
   std::string key;            // JSONL: of the object
   std::vector<Split> splits;  // each adds a sequence axis
   Derive derive = Derive::kGiven;
-  std::int64_t longest = 0;  // of training examples; 0: no limit
+  std::int64_t longest = 0;                      // of training examples; 0: no limit
+  std::string joiner;                            // words that end so go on in the next; empty: none do
+  SubwordKind subword_kind = SubwordKind::kBpe;  // where it is split into subwords
+  std::string subword_model;                     // a file of SentencePiece's; empty: made of the training data
+  double coverage = 0;                           // of characters, by subwords; 0: SentencePiece's own
   VocabularyRules vocabulary;
   std::string vocabulary_file;  // empty: built from the training data
   std::string shares;           // the field whose vocabulary it has; empty: its own
   Location at;                  // in the job
 
   const std::string& vocabulary_of() const { return shares.empty() ? name : shares; }
+  bool in_subwords() const { return !splits.empty() && splits.back() == Split::kSubwords; }
 };
 
 // A feed of the graph: an expression over fields.

@@ -21,15 +21,24 @@ void add_places(std::size_t characters, std::vector<std::string>& tags) {
   tags.emplace_back("E");
 }
 
-std::vector<std::string> split_text(const std::string& text, Split split, bool keep_spaces) {
-  return split == Split::kSpace ? words_of(text) : characters_of(text, keep_spaces);
+struct Cutting {
+  bool keep_spaces = true;  // among characters
+  const Subwords* subwords = nullptr;
+};
+
+std::vector<std::string> split_text(const std::string& text, Split split, const Cutting& cutting) {
+  if (split == Split::kSubwords) {
+    GRAPHRUN_CHECK(cutting.subwords != nullptr, "split_text: no subwords");
+    return cutting.subwords->pieces_of(text);
+  }
+  return split == Split::kSpace ? words_of(text) : characters_of(text, cutting.keep_spaces);
 }
 
 // The units one sequence axis deeper. `depth`: theirs so far, 0 or 1.
-Units split_units(Units units, int depth, Split split, bool keep_spaces) {
+Units split_units(Units units, int depth, Split split, const Cutting& cutting) {
   Units deeper;
   for (const std::string& text : units.symbols) {
-    std::vector<std::string> parts = split_text(text, split, keep_spaces);
+    std::vector<std::string> parts = split_text(text, split, cutting);
     if (depth == 1) deeper.lengths.push_back(static_cast<std::int32_t>(parts.size()));
     std::move(parts.begin(), parts.end(), std::back_inserter(deeper.symbols));
   }
@@ -87,7 +96,7 @@ std::size_t files_side_by_side(const DataSpec& data) {
   return static_cast<std::size_t>(last) + 1;
 }
 
-Units units_of(const DataSpec& data, const FieldSpec& field, const Record& record) {
+Units units_of(const DataSpec& data, const FieldSpec& field, const Record& record, const Subwords* subwords) {
   Units units;
   if (field.derive == Derive::kBmes) {
     each_word(record.text(), [&](std::string_view, std::size_t points) { add_places(points, units.symbols); });
@@ -95,12 +104,29 @@ Units units_of(const DataSpec& data, const FieldSpec& field, const Record& recor
   }
   int depth = 0;
   units = texts_in(data, field, record, depth);
-  const bool keep_spaces = data.format != Format::kSegmented;
+  const Cutting cutting{data.format != Format::kSegmented, subwords};
   for (const Split split : field.splits)
-    if (split != Split::kList) units = split_units(std::move(units), depth++, split, keep_spaces);
+    if (split != Split::kList) units = split_units(std::move(units), depth++, split, cutting);
   if (data.format == Format::kStream) units.symbols.push_back(data.end_of_line);
   check_symbols(data, field, record, units);
   return units;
+}
+
+std::vector<std::string> texts_to_cut(const DataSpec& data, const FieldSpec& field, const Record& record) {
+  int depth = 0;
+  Units units = texts_in(data, field, record, depth);
+  for (const Split split : field.splits)
+    if (split == Split::kSpace || split == Split::kCharacter) units = split_units(std::move(units), depth++, split, {});
+  std::erase(units.symbols, "");
+  return std::move(units.symbols);
+}
+
+std::string text_in(const DataSpec& data, const FieldSpec& field, const Record& record) {
+  int depth = 0;
+  const Units units = texts_in(data, field, record, depth);
+  std::string text;
+  for (const std::string& part : units.symbols) text += (text.empty() ? "" : " ") + part;
+  return field.joiner.empty() ? text : joined(words_of(text), {true, field.joiner, nullptr});
 }
 
 std::int64_t line_of(const DataSpec& data, const Record& record, const Units& units, std::size_t symbol) {

@@ -16,9 +16,17 @@ struct Units {
   std::vector<std::int32_t> lengths;
 };
 
+// `subwords`: of a field that is split into such.
 // Throws UserError (kBadData) where the record has no such symbols: an empty label (E0643), a value of JSON of another kind
 // (E0652).
-Units units_of(const DataSpec& data, const FieldSpec& field, const Record& record);
+Units units_of(const DataSpec& data, const FieldSpec& field, const Record& record, const Subwords* subwords = nullptr);
+
+// The texts that a field cuts into subwords; empty ones are left out.
+std::vector<std::string> texts_to_cut(const DataSpec& data, const FieldSpec& field, const Record& record);
+
+// The field's text as it stands in the record, with a space between the parts of a list and the words of a sentence; words
+// that are joined by the field's joiner are one.
+std::string text_in(const DataSpec& data, const FieldSpec& field, const Record& record);
 
 // The line of the record's file in which symbol number `symbol` of the field stands.
 std::int64_t line_of(const DataSpec& data, const Record& record, const Units& units, std::size_t symbol);

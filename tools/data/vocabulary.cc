@@ -43,6 +43,24 @@ const std::string& Vocabulary::entry(std::int64_t number) const {
   return entries_[static_cast<std::size_t>(number)];
 }
 
+std::string Vocabulary::text_of(std::span<const std::int32_t> numbers) const {
+  std::vector<std::string> entries;
+  for (const std::int32_t number : numbers) entries.push_back(entry(number));
+  return joined(entries, form_);
+}
+
+std::string joined(const std::vector<std::string>& entries, const TextForm& form) {
+  if (form.subwords) return form.subwords->text_of(entries);
+  std::string text;
+  bool goes_on = true;  // the word before
+  for (const std::string& entry : entries) {
+    if (form.spaces && !goes_on) text += ' ';
+    goes_on = !form.joiner.empty() && entry.size() > form.joiner.size() && entry.ends_with(form.joiner);
+    text.append(entry, 0, goes_on ? entry.size() - form.joiner.size() : entry.size());
+  }
+  return text;
+}
+
 std::string Vocabulary::text() const {
   std::string text;
   for (const std::string& entry : entries_) text.append(entry).push_back('\n');
@@ -78,6 +96,35 @@ Vocabulary Vocabulary::read(const std::string& path, bool closed, const std::vec
   return Vocabulary(std::move(entries), closed, "'" + path + "'");
 }
 
+namespace {
+
+// The special entries and, if open, <unk>.
+std::vector<std::string> first_entries(const VocabularyRules& rules) {
+  std::vector<std::string> entries;
+  const auto add = [&](std::string_view entry) {
+    if (std::find(entries.begin(), entries.end(), entry) == entries.end()) entries.emplace_back(entry);
+  };
+  for (const std::string& entry : rules.special) add(entry);
+  if (!rules.closed) add(kUnknown);
+  return entries;
+}
+
+}  // namespace
+
+Vocabulary vocabulary_of_subwords(std::shared_ptr<const Subwords> subwords, const VocabularyRules& rules,
+                                  const std::string& name) {
+  std::vector<std::string> entries = first_entries(rules);
+  const std::size_t special = entries.size();
+  // A model may have a special entry as a piece too.
+  for (std::string& piece : subwords->entries())
+    if (std::find(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(special), piece) ==
+        entries.begin() + static_cast<std::ptrdiff_t>(special))
+      entries.push_back(std::move(piece));
+  Vocabulary vocabulary(std::move(entries), rules.closed, "field '" + name + "'");
+  vocabulary.set_form({true, "", std::move(subwords)});
+  return vocabulary;
+}
+
 void VocabularyCounter::add(std::string_view entry) {
   const auto known = counts_.find(entry);
   if (known != counts_.end())
@@ -87,12 +134,7 @@ void VocabularyCounter::add(std::string_view entry) {
 }
 
 Vocabulary VocabularyCounter::build(const VocabularyRules& rules, const std::string& name) const {
-  std::vector<std::string> entries;
-  const auto first = [&](std::string_view entry) {
-    if (std::find(entries.begin(), entries.end(), entry) == entries.end()) entries.emplace_back(entry);
-  };
-  for (const std::string& entry : rules.special) first(entry);
-  if (!rules.closed) first(kUnknown);
+  std::vector<std::string> entries = first_entries(rules);
 
   std::vector<std::pair<std::string_view, std::int64_t>> counted;
   for (const auto& [entry, count] : counts_)

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "tools/data/subwords.h"
 
 namespace graphrun {
 
@@ -18,6 +22,16 @@ struct VocabularyRules {
   bool closed = false;               // no <unk>: whatever is not in it is an error
   std::vector<std::string> special;  // stand first, whatever the data says
 };
+
+// How text is made of entries: with a space between them, or without; or the pieces that they are.
+struct TextForm {
+  bool spaces = true;
+  std::string joiner;                        // an entry that ends so and the next one are one word; empty: none are
+  std::shared_ptr<const Subwords> subwords;  // null: the entries are no pieces
+};
+
+// The text that these entries are of.
+std::string joined(const std::vector<std::string>& entries, const TextForm& form);
 
 class Vocabulary {
  public:
@@ -41,6 +55,11 @@ class Vocabulary {
   const std::string& entry(std::int64_t number) const;  // throws InternalError where there is none
   const std::vector<std::string>& entries() const { return entries_; }
 
+  // The text that these entries are of.
+  std::string text_of(std::span<const std::int32_t> numbers) const;
+  const TextForm& form() const { return form_; }
+  void set_form(TextForm form) { form_ = std::move(form); }
+
  private:
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
@@ -48,7 +67,12 @@ class Vocabulary {
   std::vector<std::string> entries_;
   std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> numbers_;
   std::int32_t unknown_ = -1;
+  TextForm form_;
 };
+
+// The special entries, <unk> unless closed, and the pieces. Throws as Vocabulary's constructor.
+Vocabulary vocabulary_of_subwords(std::shared_ptr<const Subwords> subwords, const VocabularyRules& rules,
+                                  const std::string& name);
 
 // Counts what the training data holds and makes a vocabulary of it: special entries, <unk>, then by falling count, equal counts
 // in the order of their bytes.

@@ -7,12 +7,7 @@
 namespace graphrun {
 
 std::string text_line(std::span<const std::int32_t> numbers, const Vocabulary& vocabulary) {
-  std::string line;
-  for (const std::int32_t number : numbers) {
-    if (!line.empty()) line += ' ';
-    line += vocabulary.entry(number);
-  }
-  return line + '\n';
+  return vocabulary.text_of(numbers) + '\n';
 }
 
 std::string n_best_lines(std::int64_t sentence, std::span<const Hypothesis> best, const Vocabulary& vocabulary) {

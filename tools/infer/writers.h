@@ -15,7 +15,7 @@
 
 namespace graphrun {
 
-// The entries, separated by spaces.
+// The text that the entries are of, see TextForm.
 std::string text_line(std::span<const std::int32_t> numbers, const Vocabulary& vocabulary);
 
 // Moses' lines of a sentence's best: "7 ||| words ||| LogProb= -3.5 ||| -0.7", the last the score that they are ordered by.

@@ -90,6 +90,9 @@ class DataReader {
     f.longest = field.longest();
     f.key = field.key().empty() ? field.name() : field.key();
     read_splits(field, places, f);
+    f.joiner = field.joiner();
+    if (!f.joiner.empty() && (f.splits.empty() || f.splits.back() != Split::kSpace))
+      problems_.bad(places.location("joiner"), "only words have a joiner: expected split: SPACE");
     f.derive = field.derive() == Job::Field::BMES ? Derive::kBmes : Derive::kGiven;
     if (!identifier(f.name))
       problems_.bad(f.at, fmt::format("a field named '{}'; expected a name of letters, digits and _", f.name));
@@ -117,10 +120,16 @@ class DataReader {
             problems_.bad(at, "a text has no list in it: LIST comes first");
           f.splits.push_back(Split::kList);
           break;
-        default: problems_.unavailable(at, "split BPE is not available yet");
+        case Job::Field::BPE:
+        case Job::Field::UNIGRAM:
+          f.splits.push_back(Split::kSubwords);
+          f.subword_kind = field.split(i) == Job::Field::BPE ? SubwordKind::kBpe : SubwordKind::kUnigram;
+          break;
+        default: break;  // the parser lets no other number through
       }
-      const bool after_characters = f.splits.size() > 1 && f.splits[f.splits.size() - 2] == Split::kCharacter;
-      if (after_characters) problems_.bad(at, "a character can't be split any further");
+      const Split* const before = f.splits.size() > 1 ? &f.splits[f.splits.size() - 2] : nullptr;
+      if (before != nullptr && *before == Split::kCharacter) problems_.bad(at, "a character can't be split any further");
+      if (before != nullptr && *before == Split::kSubwords) problems_.bad(at, "a subword can't be split any further");
       if (f.splits.size() > 1 && f.splits.back() == Split::kSpace && f.splits[f.splits.size() - 2] == Split::kSpace)
         problems_.bad(at, "a word has no white space to split at");
     }
@@ -148,9 +157,9 @@ class DataReader {
     if (spec_.format == Format::kStream && f.splits.size() > 1)
       problems_.bad(places.location("split"), "a STREAM is one sequence: expected one split");
     if (split_needed && f.splits.empty())
-      problems_.missing(
-          f.at, fmt::format("field '{}' needs a split: {}", f.name,
-                            spec_.format == Format::kStream ? "SPACE or CHARACTER" : "CHARACTER, SPACE, or derive: BMES"));
+      problems_.missing(f.at, fmt::format("field '{}' needs a split: {}", f.name,
+                                          spec_.format == Format::kStream ? "SPACE, CHARACTER, BPE or UNIGRAM"
+                                                                          : "CHARACTER, SPACE, BPE, UNIGRAM, or derive: BMES"));
     if (spec_.format == Format::kStream && f.longest > 0)
       problems_.bad(places.location("longest"), "a STREAM is one text: it has no examples that could be too long");
   }
@@ -171,6 +180,32 @@ class DataReader {
     for (int i = 0; i < vocabulary.special_size(); ++i)
       if (vocabulary.special(i).empty())
         problems_.bad(places.location("special", static_cast<std::size_t>(i)), "an empty symbol");
+    read_subwords(vocabulary, places, f);
+  }
+
+  void read_subwords(const Job::Vocabulary& vocabulary, const Places& places, FieldSpec& f) {
+    if (!vocabulary.model().empty()) f.subword_model = path_in(folder_, vocabulary.model());
+    f.coverage = vocabulary.character_coverage();
+    if (!f.in_subwords()) {
+      for (const char* field : {"model", "character_coverage"})
+        if (places.fields.count(field) != 0)
+          problems_.bad(places.location(field), "only subwords have a model: expected split: BPE or UNIGRAM");
+      return;
+    }
+    if (!f.vocabulary_file.empty())
+      problems_.bad(places.location("file"), "the entries of a field that is split into subwords are its model's pieces",
+                    "model: \"FILE\" names a model of SentencePiece's");
+    if (vocabulary.min_count() > 0) problems_.bad(places.location("min_count"), "subwords are not chosen by their count");
+    if (!(f.coverage >= 0 && f.coverage <= 1))
+      problems_.bad(places.location("character_coverage"),
+                    fmt::format("a coverage of {}; expected 0 to 1, 0 for SentencePiece's own of 0.9995", f.coverage));
+    if (!f.subword_model.empty()) {
+      if (vocabulary.size() > 0 || f.coverage > 0)
+        problems_.bad(places.location(vocabulary.size() > 0 ? "size" : "character_coverage"), "a given model is as it stands");
+    } else if (vocabulary.size() == 0 && f.shares.empty() && data_.train_size() > 0) {
+      problems_.missing(f.at, fmt::format("field '{}' is split into subwords: how many?", f.name),
+                        "vocabulary { size: 8000 }, or { model: \"FILE\" } for one that is there");
+    }
   }
 
   // A field that shares a vocabulary has the rules of its owner.
@@ -193,8 +228,12 @@ class DataReader {
         f.shares.clear();
         continue;
       }
+      if (f.in_subwords() != owner->in_subwords() || (f.in_subwords() && f.subword_kind != owner->subword_kind))
+        problems_.bad(at, fmt::format("field '{}' is split in another way: the two have no common entries", f.shares),
+                      "share a vocabulary between fields of the same split");
       f.vocabulary = owner->vocabulary;
       f.vocabulary_file = owner->vocabulary_file;
+      f.subword_model = owner->subword_model;
     }
   }
 

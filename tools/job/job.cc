@@ -105,7 +105,8 @@ std::string dump_job(const LoadedJob& job, bool absolute) {
     for (auto* files : {data.mutable_train(), data.mutable_valid(), data.mutable_test()})
       for (std::string& path : *files) whole(&path);
     for (Job::Field& field : *data.mutable_field())
-      if (!field.vocabulary().file().empty()) whole(field.mutable_vocabulary()->mutable_file());
+      for (std::string* file : {field.mutable_vocabulary()->mutable_file(), field.mutable_vocabulary()->mutable_model()})
+        if (!file->empty()) whole(file);
     if (message.has_train()) {
       for (Job::Initialize& rule : *message.mutable_train()->mutable_initialize())
         if (rule.has_vectors()) whole(rule.mutable_vectors());

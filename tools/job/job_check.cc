@@ -30,6 +30,7 @@ class JobChecker {
     if (job.has_train()) check_train(job_, report_names_, diagnostics_);
     for (int i = 0; i < job.infer_size(); ++i)
       check_infer(job.infer(i), inside(job_.places, "infer", static_cast<std::size_t>(i)));
+    check_texts();
     check_unused();
   }
 
@@ -87,6 +88,31 @@ class JobChecker {
       });
     const Report report(job_.report, diagnostics_);
     report_names_ = report.result_names();
+    for (const TextMeasure* text : report.texts()) texts_.emplace_back(text->field(), text->mode());
+  }
+
+  // Reports of what infer blocks write.
+  void check_texts() {
+    std::vector<std::string> modes;
+    for (const InferSpec& infer : job_.infer)
+      if (infer.generate) modes.push_back(infer.name);
+    for (const auto& [field, mode] : texts_) {
+      if (!job_.data.field(field.name)) problems_.unknown(field.at, "field", field.name, field_names());
+      const InferSpec* const infer = job_.infer_named(mode.name);
+      if (infer == nullptr)
+        problems_.unknown(mode.at, "infer block", mode.name, modes);
+      else if (!infer->generate)
+        problems_.bad(mode.at, fmt::format("infer '{}' generates no text that a report could read", mode.name),
+                      "one with generate { … } does");
+      if (job_.data.format == Format::kStream)
+        problems_.bad(mode.at, "a STREAM is one text: it has no lines that a report could compare");
+    }
+    const Job::Validate& validate = job_.message.train().validate();
+    const Places& places = inside(inside(job_.places, "train"), "validate");
+    if (validate.samples() < 0) problems_.bad(places.location("samples"), "a negative number of samples");
+    if (validate.samples() > 0 && texts_.empty())
+      problems_.bad(places.location("samples"), "samples are of what a report reads, and none reads what an infer block writes",
+                    "report: \"bleu = bleu(english, translate)\", of a field and an infer block");
   }
 
   void check_infer(const Job::Infer& infer, const Places& places) {
@@ -205,6 +231,7 @@ class JobChecker {
     for (const FeedPlan::Feed& feed : job_.plan->feeds()) used.insert(feed.fields.begin(), feed.fields.end());
     for (const InferSpec& infer : job_.infer) used.insert(infer.field);
     used.insert(job_.data.bucket_by);
+    for (const auto& [field, mode] : texts_) used.insert(field.name);
     for (const FieldSpec& field : job_.data.fields)
       if (!used.count(field.name))
         job_.warnings.push_back(
@@ -215,6 +242,7 @@ class JobChecker {
   std::vector<Diagnostic>& diagnostics_;
   Problems problems_;
   std::vector<std::string> report_names_;
+  std::vector<std::pair<NameUse, NameUse>> texts_;  // of reports: the field and the infer block
 };
 
 }  // namespace

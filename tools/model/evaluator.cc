@@ -45,8 +45,10 @@ std::vector<std::string> needed_feeds(const Program& program, const FeedPlan& pl
   return names;
 }
 
-Evaluator::Evaluator(const ir::Graph& graph, const DataSpec& data, const FeedPlan& plan, Report& report, Device device)
-    : data_(data), plan_(plan), report_(report) {
+Evaluator::Evaluator(const ir::Graph& graph, const Network& network, Device device)
+    : data_(network.job.data), plan_(*network.job.plan), report_(*network.report), writings_(graph, network, device) {
+  const FeedPlan& plan = plan_;
+  Report& report = report_;
   std::vector<Diagnostic> problems;
   report.check_names(available(graph, plan), problems);
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
@@ -107,6 +109,7 @@ std::optional<ReportResults> Evaluator::evaluate(const Dataset& set, const Varia
     }
     report_.add(values);
   }
+  if (writings_.wanted() && !writings_.add(set, parameters, stop)) return std::nullopt;
   return report_.results();
 }
 

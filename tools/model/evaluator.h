@@ -10,23 +10,28 @@
 #include "compiler/ir/graph.h"
 #include "runtime/executable.h"
 #include "tools/data/batch_source.h"
+#include "tools/model/model_folder.h"
 #include "tools/model/results.h"
+#include "tools/model/writings.h"
 #include "tools/report/report.h"
 
 namespace graphrun {
 
 class Evaluator {
  public:
-  // `graph`: the network in inference. `report`: bound. `data`, `plan` and `report` must outlive it. Throws UserError
-  // (kInvalidGraph, E0412, E0421) where a formula names what is neither output nor feed, or the graph wants what is not fed.
-  Evaluator(const ir::Graph& graph, const DataSpec& data, const FeedPlan& plan, Report& report, Device device = Device::kCpu);
+  // `graph`: the network in inference. `network`, whose report is bound, must outlive it. Throws UserError (kInvalidGraph,
+  // E0412, E0421) where a formula names what is neither output nor feed, or the graph wants what is not fed.
+  Evaluator(const ir::Graph& graph, const Network& network, Device device = Device::kCpu);
 
   // Takes the memory that evaluating this set needs, see Executable::reserve.
   void reserve(const Dataset& set);
-  // `parameters` holds every parameter of the graph. A stream is read as one row, so that every symbol counts and each has all
-  // those before it behind it. Nothing where `stop` said so between two batches.
+  // `set` was read with the report's text_fields(). `parameters` holds every parameter of the graph. A stream is read as one
+  // row, so that every symbol counts and each has all those before it behind it. Nothing where `stop` said so between two
+  // batches.
   std::optional<ReportResults> evaluate(const Dataset& set, const Variables& parameters,
                                         const std::function<bool()>& stop = {});
+  // What the last evaluation wrote, line by line: train.validate.samples examples of it.
+  const std::vector<std::string>& samples() const { return writings_.samples(); }
 
  private:
   BatchOptions batch_options() const;
@@ -38,6 +43,7 @@ class Evaluator {
   std::vector<std::string> reported_;  // feeds that formulas name
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
   std::unique_ptr<Executable> executable_;
+  Writings writings_;
 };
 
 // The names that formulas of reports may say: outputs and feeds.

@@ -62,15 +62,26 @@ void check_generate(const ir::Graph& graph, const Network& network, const InferS
 
 Generator::Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, const Parameters& parameters,
                      Device device)
-    : mode_(mode) {
+    : Generator(graph, network, mode, device) {
+  set_parameters(model_->prologue(), parameters, *variables_);
+  set_parameters(model_->steps(), parameters, *variables_);
+}
+
+void Generator::take(const Variables& parameters) {
+  for (const Program* program : {&model_->prologue(), &model_->steps()}) {
+    for (const VariableSpec& variable : program->variables) {
+      if (variable.kind == VariableSpec::Kind::kParameter) variables_->set(variable.name, parameters.at(variable.name));
+    }
+  }
+}
+
+Generator::Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, Device device) : mode_(mode) {
   std::vector<Diagnostic> problems;
   check_generate(graph, network, mode_, problems);
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
   const GenerationGraphs cut = cut_for_generation(graph, cut_of(spec()));
   const std::int64_t most = spec().beam + (spec().min_length > 0 ? 1 : 0);
   model_ = std::make_unique<StepRunner>(cut, std::vector<std::string>(), most, variables_, device);
-  set_parameters(model_->prologue(), parameters, *variables_);
-  set_parameters(model_->steps(), parameters, *variables_);
   feeds_ = needed_feeds(model_->prologue(), *network.job.plan);
   for (Symbol size : spec().max_length.symbols()) {
     const std::string feed = cut.prologue.value(lengths_of(cut.prologue, size)->value).name;

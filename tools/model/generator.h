@@ -17,9 +17,14 @@ void check_generate(const ir::Graph& graph, const Network& network, const InferS
 
 class Generator {
  public:
-  // `network` must outlive it. Throws UserError (kInvalidGraph) where check_generate finds something; set_parameters' errors.
+  // Throws UserError (kInvalidGraph) where check_generate finds something. It wants parameters before it runs.
+  Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, Device device);
+  // The same with a model's parameters; throws set_parameters' errors too.
   Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, const Parameters& parameters,
             Device device = Device::kCpu);
+
+  // `parameters` holds every parameter of the graph.
+  void take(const Variables& parameters);
 
   // The job's feeds that it reads.
   const std::vector<std::string>& feeds() const { return feeds_; }

@@ -1,10 +1,11 @@
 // Where everything of a model's folder stands. What `infer` and `evaluate` need is all in it; a training run keeps its
 // checkpoints and its metrics there too.
 //
-//   manifest.json            format, version, sizes and hashes of the five below; written last
+//   manifest.json            format, version, sizes and hashes of those below down to graph.txt; written last
 //   job.pbtxt                the job with every --set in it
 //   graphs/…                 every graph file that the network is made of
 //   vocabularies/FIELD.txt   one entry a line
+//   subwords/FIELD.model     SentencePiece's, of a field that is cut into subwords
 //   data.json                sizes and hashes of the data files that the run began with; older folders have none
 //   graph.txt                the network as one expanded graph, to be read by people
 //   best/step-…              the parameters: the best, or last, as the job keeps them (runtime/checkpoint.h)
@@ -36,6 +37,7 @@ struct ModelLayout {
 
   // From the folder.
   static std::string vocabulary_name(const std::string& field) { return "vocabularies/" + field + ".txt"; }
+  static std::string subwords_name(const std::string& field) { return "subwords/" + field + ".model"; }
 };
 
 }  // namespace graphrun

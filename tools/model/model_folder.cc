@@ -67,6 +67,23 @@ void check_manifest(const ModelLayout& layout) {
   }
 }
 
+// The model that a vocabulary's pieces are of.
+void take_subwords(const ModelLayout& layout, const FieldSpec& field, Vocabulary& vocabulary) {
+  const std::string name = ModelLayout::subwords_name(field.name);
+  if (!std::filesystem::exists(layout.path(name)))
+    throw UserError(ExitCode::kBadData, "E0665 damaged-model",
+                    fmt::format("the model '{}' is damaged: {}, which cuts the text of field '{}', is missing", layout.root,
+                                name, field.name),
+                    {"help: copy the whole folder: all of it is needed"});
+  auto subwords = Subwords::read(layout.path(name));
+  const auto entries = subwords->entries();
+  const auto missing = std::find_if(entries.begin(), entries.end(), [&](const std::string& e) { return !vocabulary.has(e); });
+  if (missing != entries.end())
+    damaged(layout, fmt::format("{} has {} pieces, '{}' among them, which {} with its {} entries lacks", name, entries.size(),
+                                *missing, ModelLayout::vocabulary_name(field.name), vocabulary.size()));
+  vocabulary.set_form({true, "", std::move(subwords)});
+}
+
 void bind(Network& network) {
   network.job.plan->bind(network.vocabularies);
   std::vector<Diagnostic> problems;  // the job has been checked
@@ -85,6 +102,10 @@ void write_model(const ModelLayout& layout, const std::string& job, const std::v
   Writer writer(layout);
   for (const SourceFile& graph : graphs) writer.write("graphs/" + graph.path, graph.text);
   for (const auto& [field, vocabulary] : vocabularies) writer.write(ModelLayout::vocabulary_name(field), vocabulary.text());
+  for (const auto& [field, vocabulary] : vocabularies) {
+    const Subwords* const subwords = vocabulary.form().subwords.get();
+    if (subwords != nullptr) writer.write(ModelLayout::subwords_name(field), subwords->bytes());
+  }
   writer.write("job.pbtxt", job);
   writer.write("data.json", data);
   writer.write("graph.txt", expanded);
@@ -118,7 +139,9 @@ Network read_network(const ModelLayout& layout) {
   network.graphs_root = layout.graphs();
   for (const FieldSpec& field : network.job.data.fields) {
     const std::string path = layout.path(ModelLayout::vocabulary_name(field.name));
-    network.vocabularies[field.name] = Vocabulary::read(path, field.vocabulary.closed, {}, true);
+    Vocabulary& vocabulary = network.vocabularies[field.name] = Vocabulary::read(path, field.vocabulary.closed, {}, true);
+    if (field.in_subwords()) take_subwords(layout, field, vocabulary);
+    set_text_form(network.job.data, field, vocabulary);
   }
   bind(network);
   return network;

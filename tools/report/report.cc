@@ -22,12 +22,16 @@ Report::Report(const std::vector<ir::Binding>& entries, std::vector<Diagnostic>&
       problem("E0416 named-twice", binding.at, fmt::format("a second report '{}'", binding.name));
       continue;
     }
-    Entry entry{binding.name, binding.at, nullptr, nullptr};
+    Entry entry{binding.name, binding.at, nullptr, nullptr, nullptr};
     try {
       if (is_named_measure(binding.value)) {
         auto named = make_named_measure(binding.value);
         entry.named = named.get();
         entry.measure = std::move(named);
+      } else if (is_text_measure(binding.value)) {
+        auto text = make_text_measure(binding.value);
+        entry.text = text.get();
+        entry.measure = std::move(text);
       } else {
         entry.measure = make_formula(binding.value);
       }
@@ -71,6 +75,19 @@ std::vector<std::pair<std::string, std::vector<Table>>> Report::details() const 
 
 void Report::add(const BatchValues& values) {
   for (Entry& entry : entries_) entry.measure->add(values);
+}
+
+std::vector<TextMeasure*> Report::texts() const {
+  std::vector<TextMeasure*> texts;
+  for (const Entry& entry : entries_)
+    if (entry.text) texts.push_back(entry.text);
+  return texts;
+}
+
+std::set<std::string> Report::text_fields() const {
+  std::set<std::string> fields;
+  for (const TextMeasure* text : texts()) fields.insert(text->field().name);
+  return fields;
 }
 
 std::vector<std::pair<std::string, double>> Report::results() const {

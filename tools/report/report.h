@@ -3,12 +3,14 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "compiler/ir/expression.h"
 #include "tools/report/named_measures.h"
+#include "tools/report/text_measure.h"
 
 namespace graphrun {
 
@@ -26,6 +28,10 @@ class Report {
   void bind(const VocabularyOf& vocabulary);
 
   void add(const BatchValues& values);
+  // Those that read text: somebody hands them each example's.
+  std::vector<TextMeasure*> texts() const;
+  // The fields whose text they compare with.
+  std::set<std::string> text_fields() const;
   // By name in the job's order: "f1", "f1.precision", "f1.recall".
   std::vector<std::pair<std::string, double>> results() const;
   // By report, in the job's order; those without any left out.
@@ -45,6 +51,7 @@ class Report {
     Location at;
     std::unique_ptr<Measure> measure;
     NamedMeasure* named = nullptr;
+    TextMeasure* text = nullptr;
   };
   std::vector<Entry> entries_;
 };

@@ -101,7 +101,7 @@ ExitCode train(const TrainRequest& request) {
   const ir::Graph inference = load_graph(network.request(false));
   check_network(graph, inference, network);
   Stepper stepper(graph, recipe, *network.job.plan, request.device, warnings);
-  Evaluator evaluator(inference, network.job.data, *network.job.plan, *network.report, request.device);
+  Evaluator evaluator(inference, network, request.device);
   const double compile_seconds = seconds_now() - begun;
   const BeginNotes notes = checkpoint ? BeginNotes() : begin_parameters(recipe, network, stepper, warnings);
   if (!warnings.empty()) display.warn(render(warnings, color_on_stderr()));

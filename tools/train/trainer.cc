@@ -40,8 +40,10 @@ Trainer::Trainer(const ModelLayout& layout, const Network& network, const Recipe
   DatasetOptions training;
   training.training = true;
   train_set_.emplace(read_dataset(data, network.vocabularies, data.train, training));
-  if (!data.valid.empty()) valid_set_.emplace(read_dataset(data, network.vocabularies, data.valid));
-  if (!data.test.empty()) test_set_.emplace(read_dataset(data, network.vocabularies, data.test));
+  DatasetOptions reported;
+  reported.texts = network.report->text_fields();
+  if (!data.valid.empty()) valid_set_.emplace(read_dataset(data, network.vocabularies, data.valid, reported));
+  if (!data.test.empty()) test_set_.emplace(read_dataset(data, network.vocabularies, data.test, reported));
   BatchOptions options;
   options.shuffle = data.format != Format::kStream;
   options.seed = recipe.seed;
@@ -259,7 +261,10 @@ bool Trainer::end_epoch() {
 std::optional<ReportResults> Trainer::evaluate(const Dataset& set, const NamedTensors& parameters) {
   Variables variables;
   for (const auto& [name, tensor] : parameters) variables.set(name, tensor);
-  return evaluator_.evaluate(set, variables, [this] { return stopped(); });
+  std::optional<ReportResults> results = evaluator_.evaluate(set, variables, [this] { return stopped(); });
+  if (valid_set_ && &set == &*valid_set_)
+    for (const std::string& line : evaluator_.samples()) display_.log(line);
+  return results;
 }
 
 std::string Trainer::reports_text(const std::optional<ReportResults>& results) const {

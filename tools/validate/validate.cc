@@ -97,7 +97,7 @@ std::string validate_network(LoadedJob job, std::vector<Diagnostic>& warnings) {
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
   const ir::Graph inference = load_graph(network.request(false));
   check_network(graph, inference, network);
-  const Evaluator evaluator(inference, network.job.data, *network.job.plan, *network.report);
+  const Evaluator evaluator(inference, network);
   if (trains) const Stepper stepper(graph, make_recipe(network.job), *network.job.plan, Device::kCpu, warnings);
   std::vector<std::string> vocabularies;
   for (const auto& [field, vocabulary] : network.vocabularies)

@@ -1,0 +1,131 @@
+// What a job's modes write during training: reports of it, samples in the log, subwords turned back into text; and what of the
+// model's folder is missing or damaged.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// A language whose words are those of another one by one, in subwords of both.
+constexpr const char* kJob = R"job(
+graph: "translator.pbtxt"
+arg: "embed = 12, hidden = 16, source_vocabulary = vocabulary(left), target_vocabulary = vocabulary(right)"
+data {
+  train: ["../../data/left", "../../data/right"]
+  valid: ["../../data/left", "../../data/right"]
+  format: PARALLEL
+  field { name: "left"  column: 0 split: BPE vocabulary { size: 40 character_coverage: 1 } }
+  field { name: "right" column: 1 split: BPE vocabulary { share: "left" } }
+  feed: "source = [left, '</s>'], source_lengths = length([left, '</s>'])"
+  feed: "previous = ['<s>', right], target = [right, '</s>'], target_lengths = length([right, '</s>'])"
+  batch { rows: 8 bucket_by: "left" }
+}
+train {
+  minimize: "loss"  initialize { match: "*" uniform: 0.3 }
+  optimizer { adam { learning_rate: 0.02 } }  clip { global_norm: 5 }
+  validate { keep_highest: "score" samples: 2 }  epochs: 10
+}
+report: "perplexity = exp(sum(nll) / sum(target_lengths)), score = bleu(right, say, tokenize='none'), f = chrf(right, say)"
+infer { name: "say" write: TEXT field: "right"
+        generate { scan: "decode" feed: "y" score: "logits" begin: "<s>" end: "</s>" max_length: "source_time + 6" } }
+)job";
+
+class TextReports : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    std::string left, right;
+    const std::vector<std::string> from = {"uno", "dos", "tres"}, to = {"one", "two", "three"};
+    unsigned state = 1;
+    for (int n = 0; n < 40; ++n) {
+      std::string a, b;
+      for (int k = 0; k < 4 + n % 3; ++k) {
+        state = state * 1664525u + 1013904223u;
+        a += (k ? " " : "") + from[(state >> 20) % 3], b += (k ? " " : "") + to[(state >> 20) % 3];
+      }
+      left += a + "\n", right += b + "\n";
+    }
+    write("data/left", left), write("data/right", right);
+    write("graphs/jobs/say.pbtxt", kJob);
+  }
+  Ran train(std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments = {"train", "graphs/jobs/say.pbtxt", "--out", "model", "--threads", "1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return graphrun(arguments);
+  }
+};
+
+TEST_F(TextReports, FollowTheTrainingAndAreThoseOfWhatIsWritten) {
+  const Ran trained = train();
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_THAT(trained.err, AllOf(HasSubstr("sample 1  left: "), HasSubstr("sample 1  say: "), HasSubstr("sample 2  right: "),
+                                 testing::Not(HasSubstr("sample 3"))));
+  // The folder is enough: data and job may be gone.
+  std::filesystem::rename(root_ / "model", root_ / "moved");
+  std::filesystem::remove_all(root_ / "graphs");
+  const Ran said = graphrun({"infer", "moved", "--threads", "1"}, read("data/left"));
+  ASSERT_EQ(said.code, 0) << said.err;
+  write("output", said.out);
+  const Ran evaluated = graphrun({"evaluate", "moved", "--data", "data/left", "data/right", "--json", "--threads", "1"});
+  ASSERT_EQ(evaluated.code, 0) << evaluated.err;
+  const auto reports = nlohmann::json::parse(evaluated.out);
+  const Ran scored =
+      graphrun({"score", "output", "data/right", "--tokenize", "none", "--metric", "bleu", "--metric", "chrf", "--json"});
+  const auto scores = nlohmann::json::parse(scored.out);
+  EXPECT_EQ(reports["score"], scores["bleu"]["score"]);
+  EXPECT_EQ(reports["f"], scores["chrf"]["score"]);
+  EXPECT_GT(reports["score"].get<double>(), 1);
+  const Ran details = graphrun({"evaluate", "moved", "--data", "data/left", "data/right", "--details"});
+  EXPECT_THAT(details.out, HasSubstr("BLEU|refs:1|case:mixed|tok:none|smooth:exp"));
+  // The kept model is the one of the best score.
+  double best = 0;
+  std::istringstream lines(read("moved/metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);)
+    if (const auto entry = nlohmann::json::parse(line); entry.contains("valid"))
+      best = std::max(best, entry["valid"]["score"].get<double>());
+  EXPECT_DOUBLE_EQ(reports["score"].get<double>(), best);
+}
+
+TEST_F(TextReports, SubwordModelsThatAreMissingOrDamaged) {
+  ASSERT_EQ(train({"--set", "train.epochs=1"}).code, 0);
+  EXPECT_TRUE(exists("model/subwords/right.model"));
+  const std::string model = read("model/subwords/left.model");
+  write("model/subwords/left.model", model.substr(0, 900));
+  const Ran damaged = graphrun({"infer", "model"}, "uno\n");
+  EXPECT_EQ(damaged.code, 4);
+  EXPECT_THAT(damaged.err, HasSubstr("the model 'model' is damaged: subwords/left.model is not what was written"));
+  std::filesystem::remove(root_ / "model/subwords/left.model");
+  const Ran missing = graphrun({"infer", "model"}, "uno\n");
+  EXPECT_EQ(missing.code, 4);
+  EXPECT_THAT(missing.err, HasSubstr("subwords/left.model"));
+}
+
+TEST_F(TextReports, MistakesOfJobs) {
+  const auto expect = [&](const std::string& set, const std::string& message) {
+    const Ran ran = train({"--set", set});
+    EXPECT_EQ(ran.code, 3) << set;
+    EXPECT_THAT(ran.err, HasSubstr(message)) << set;
+  };
+  expect("report=score = bleu(write, say)", "no field 'write'");
+  expect("report=score = bleu(right, sai)", "no infer block 'sai'");
+  expect("report=score = bleu(right)", "bleu takes a field and an infer block: bleu(english, translate)");
+  expect("report=score = bleu(right, say, tokenize='intl')", "no such tokenization");
+  expect("report=score = chrf(right, say, tokenize='13a')", "chrf has no 'tokenize'");
+  expect("train.validate.samples=-1", "a negative number of samples");
+  expect("data.field.left.vocabulary.size=0", "field 'left' is split into subwords: how many?");
+  expect("data.field.left.vocabulary.min_count=2", "subwords are not chosen by their count");
+  expect("data.field.left.vocabulary.model=x", "a given model is as it stands");
+  expect("data.field.left.vocabulary.file=x", "the entries of a field that is split into subwords are its model's pieces");
+  expect("data.field.left.vocabulary.character_coverage=2", "a coverage of 2; expected 0 to 1");
+  expect("data.field.left.split=SPACE", "field 'left' is split in another way");
+  expect("data.field.left.joiner=@@", "only words have a joiner");
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,71 @@
+#include "tools/model/writings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/data/batch_source.h"
+#include "tools/model/generator.h"
+
+namespace graphrun {
+
+Writings::Writings(ir::Graph graph, const Network& network, Device device)
+    : graph_(std::move(graph)), network_(network), device_(device) {}
+
+Writings::~Writings() = default;
+
+bool Writings::write(const std::string& mode, const Dataset& set, const Variables& parameters,
+                     const std::function<bool()>& stop, std::vector<std::string>& lines) {
+  const InferSpec& spec = *network_.job.infer_named(mode);
+  std::unique_ptr<Generator>& generator = generators_[mode];
+  if (!generator) generator = std::make_unique<Generator>(graph_, network_, spec, device_);
+  generator->take(parameters);
+  const Vocabulary& vocabulary = network_.vocabularies.at(spec.field);
+  BatchOptions options;
+  options.feeds = generator->feeds();
+  BatchSource source(network_.job.data, *network_.job.plan, set, options);
+  lines.assign(static_cast<std::size_t>(set.size()), "");
+  while (const std::optional<Batch> batch = source.next()) {
+    if (stop && stop()) return false;
+    const std::vector<std::vector<Hypothesis>> found = generator->run(*batch);
+    for (std::size_t row = 0; row < found.size(); ++row)
+      if (!found[row].empty())
+        lines[static_cast<std::size_t>(batch->examples[row])] = vocabulary.text_of(found[row].front().words);
+  }
+  return true;
+}
+
+bool Writings::add(const Dataset& set, const Variables& parameters, const std::function<bool()>& stop) {
+  samples_.clear();
+  std::map<std::string, std::vector<std::string>> written, compared;  // by mode: its lines, the fields of its references
+  for (TextMeasure* measure : network_.report->texts()) {
+    const std::string& mode = measure->mode().name;
+    std::vector<std::string>& lines = written[mode];
+    if (lines.empty() && !write(mode, set, parameters, stop, lines)) return false;
+    const std::string& field = measure->field().name;
+    for (std::int64_t i = 0; i < set.size(); ++i) measure->add_text(lines[static_cast<std::size_t>(i)], set.text(field, i));
+    std::vector<std::string>& fields = compared[mode];
+    if (std::find(fields.begin(), fields.end(), field) == fields.end()) fields.push_back(field);
+  }
+  for (const auto& [mode, lines] : written) show(mode, compared[mode], set, lines);
+  return true;
+}
+
+void Writings::show(const std::string& mode, const std::vector<std::string>& fields, const Dataset& set,
+                    const std::vector<std::string>& lines) {
+  const DataSpec& data = network_.job.data;
+  const auto read = fields_of(*network_.job.plan, choose_feeds(*network_.job.plan, generators_.at(mode)->feeds()));
+  const std::int64_t shown = std::min<std::int64_t>(network_.job.message.train().validate().samples(), set.size());
+  for (std::int64_t i = 0; i < shown; ++i) {
+    const auto add = [&](const std::string& name, const std::string& text) {
+      samples_.push_back(fmt::format("sample {}  {}: {}", i + 1, name, text));
+    };
+    for (std::size_t f = 0; f < data.fields.size(); ++f)
+      if (read.count(data.fields[f].name) != 0)
+        add(data.fields[f].name, network_.vocabularies.at(data.fields[f].name).text_of(set.values(f, i)));
+    add(mode, lines[static_cast<std::size_t>(i)]);
+    for (const std::string& field : fields) add(field, set.text(field, i));
+  }
+}
+
+}  // namespace graphrun

@@ -1,0 +1,46 @@
+// The measures of text that a mode of the job writes, against a field's text as it stands in the data.
+//
+//   bleu(field, mode)          sacreBLEU's BLEU, from 0 to 100; tokenize='13a', 'none', 'char' or 'zh', lowercase=true
+//   multi_bleu(field, mode)    multi-bleu.perl's, of text whose words stand between spaces; lowercase=true
+//   chrf(field, mode)          F-score of character n-grams, from 0 to 100; words=2 is chrF++, lowercase=true
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/expression.h"
+#include "tools/report/measure.h"
+#include "tools/score/text_score.h"
+
+namespace graphrun {
+
+class TextMeasure : public Measure {
+ public:
+  TextMeasure(NameUse field, NameUse mode, std::unique_ptr<TextScore> score);
+  const NameUse& field() const { return field_; }
+  const NameUse& mode() const { return mode_; }
+  void add_text(const std::string& output, const std::string& reference);
+
+  const std::vector<NameUse>& names() const override { return no_names_; }  // it reads no tensors
+  void add(const BatchValues&) override {}
+  std::vector<std::pair<std::string, double>> results() const override;
+  std::vector<Table> details() const override;
+  void clear() override;
+  nlohmann::json state() const override;
+  void restore(const nlohmann::json& state) override;
+
+ private:
+  NameUse field_, mode_;
+  std::vector<NameUse> no_names_;
+  std::unique_ptr<TextScore> score_;
+  Counts sums_;
+  std::int64_t segments_ = 0;
+};
+
+bool is_text_measure(const ir::Expression& e);
+// Throws UserError (kInvalidGraph, E0414) where the arguments are others.
+std::unique_ptr<TextMeasure> make_text_measure(const ir::Expression& e);
+std::vector<std::string> text_measures();
+
+}  // namespace graphrun

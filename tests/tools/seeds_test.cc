@@ -51,6 +51,14 @@ TEST_F(Seeds, GiveATableWithMeanAndDeviation) {
   ASSERT_EQ(three.code, 0) << three.err;
   EXPECT_THAT(three.out, AllOf(HasSubstr("test, seed 3"), HasSubstr("test, seed 9")));
   EXPECT_EQ(read("model/seed-3/metrics.jsonl"), before);
+  // Those that stand there are in the table, whichever were asked for.
+  const Ran alone = train("9", {"--resume"});
+  EXPECT_THAT(alone.out, AllOf(HasSubstr("test, seed 9"), HasSubstr("test, seed 3"), HasSubstr("test, seed 8")));
+  EXPECT_EQ(nlohmann::json::parse(read("model/seeds.json"))["seeds"].size(), 3u);
+  // A run of its own does not go in between.
+  const Ran plain = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"});
+  EXPECT_EQ(plain.code, 2);
+  EXPECT_THAT(plain.err, AllOf(HasSubstr("E0520"), HasSubstr("runs of several seeds stand in 'model' already")));
 }
 
 TEST_F(Seeds, OneThatDivergesDoesNotEndTheOthers) {

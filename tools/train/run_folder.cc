@@ -6,8 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <filesystem>
 
 #include "runtime/file.h"
 #include "runtime/status.h"
@@ -15,14 +18,20 @@
 namespace graphrun {
 namespace {
 
+constexpr std::string_view kSeedPrefix = "seed-";
+
 bool exists(const std::string& path) {
   struct stat info {};
   return stat(path.c_str(), &info) == 0;
 }
 
-// Whatever a run leaves there, even one that ended early.
 bool holds_run(const ModelLayout& layout) {
   return exists(layout.job()) || exists(layout.manifest()) || exists(layout.checkpoints()) || exists(layout.metrics());
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& other) {
+  throw UserError(ExitCode::kUsage, "E0520 run-exists", fmt::format("{} in '{}' already", what, path),
+                  {"help: " + other + "name another folder with --out"});
 }
 
 // What the process that holds the lock wrote into it: "process 123 on machine 'a'".
@@ -72,6 +81,27 @@ int take_lock(const std::string& path, const std::string& folder) {
 
 }  // namespace
 
+bool holds_run(const std::string& folder) { return holds_run(ModelLayout{folder}); }
+
+std::string seed_folder(const std::string& folder, std::uint64_t seed) {
+  return fmt::format("{}/{}{}", folder, kSeedPrefix, seed);
+}
+
+std::vector<std::uint64_t> seeds_in(const std::string& folder) {
+  std::vector<std::uint64_t> seeds;
+  std::error_code none;  // no such folder
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    std::uint64_t seed = 0;
+    if (!name.starts_with(kSeedPrefix)) continue;
+    const char* const end = name.data() + name.size();
+    const auto [read, error] = std::from_chars(name.data() + kSeedPrefix.size(), end, seed);
+    if (error == std::errc() && read == end && holds_run(entry.path().string())) seeds.push_back(seed);
+  }
+  std::sort(seeds.begin(), seeds.end());
+  return seeds;
+}
+
 RunFolder::RunFolder(const std::string& path, Begin begin) : layout_{path} {
   if (begin == Begin::kResume && !holds_run(layout_)) {
     throw UserError(ExitCode::kUsage, "E0521 no-run", "there is no run to resume in '" + path + "'",
@@ -80,11 +110,12 @@ RunFolder::RunFolder(const std::string& path, Begin begin) : layout_{path} {
   make_folders(path);
   lock_ = take_lock(layout_.lock(), path);
   // Looked at under the lock: of two runs that begin at once the later one finds what the first left.
-  if (begin == Begin::kNew && holds_run(layout_)) {
-    close(lock_);
-    throw UserError(ExitCode::kUsage, "E0520 run-exists", "a run stands in '" + path + "' already",
-                    {"help: --resume goes on with it; else name another folder with --out"});
-  }
+  if (begin == Begin::kResume) return;
+  const bool run = holds_run(layout_), seeds = !seeds_in(path).empty();
+  if (!run && !seeds) return;
+  close(lock_);
+  if (!run) refuse(path, "runs of several seeds stand", "--seeds N,N,... --resume goes on with them; else ");
+  refuse(path, "a run stands", begin == Begin::kNew ? "--resume goes on with it; else " : "");
 }
 
 RunFolder::~RunFolder() {

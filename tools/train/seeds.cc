@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <sstream>
 
 #include "runtime/file.h"
 #include "tools/cli/program.h"
 #include "tools/model/model_folder.h"
 #include "tools/model/results.h"
+#include "tools/train/run_folder.h"
 
 namespace graphrun {
 namespace {
@@ -25,20 +26,16 @@ struct SeedResults {
   std::map<std::string, ReportResults> sets;
 };
 
-bool holds_run(const std::string& folder) {
-  return std::filesystem::exists(ModelLayout{folder}.manifest()) || std::filesystem::exists(ModelLayout{folder}.checkpoints());
-}
-
 // No run may be in the way: neither one of these, unless they are gone on with, nor one in the folder itself.
 void check_folders(const TrainRequest& request, const std::vector<SeedResults>& runs) {
-  std::vector<std::string> taken;
-  if (holds_run(request.out)) taken.push_back(request.out);
+  const auto refuse = [](const std::string& folder, const std::string& other) {
+    throw UserError(ExitCode::kUsage, "E0520 run-exists", fmt::format("a run stands in '{}' already", folder),
+                    {"help: " + other + "name another folder with --out"});
+  };
+  if (holds_run(request.out)) refuse(request.out, "it is not one of several seeds; ");
   for (const SeedResults& run : runs) {
-    if (!request.resume && holds_run(run.folder)) taken.push_back(run.folder);
+    if (!request.resume && holds_run(run.folder)) refuse(run.folder, "--resume goes on with the runs of these seeds; else ");
   }
-  if (taken.empty()) return;
-  throw UserError(ExitCode::kUsage, "E0520 run-exists", fmt::format("a run stands in '{}' already", taken.front()),
-                  {"help: --resume goes on with the runs of these seeds; else name another folder with --out"});
 }
 
 // The results of the last line of metrics that has them.
@@ -114,11 +111,24 @@ nlohmann::ordered_json json_of(const std::vector<SeedResults>& runs) {
   return {{"seeds", each}, {"mean", mean}, {"deviation", deviation}};
 }
 
+// The finished runs of other seeds that stand in the folder too.
+void add_others(const std::string& out, std::vector<SeedResults>& runs) {
+  const auto named = static_cast<std::ptrdiff_t>(runs.size());
+  for (const std::uint64_t seed : seeds_in(out)) {
+    const auto end = runs.begin() + named;
+    if (std::any_of(runs.begin(), end, [&](const SeedResults& run) { return run.seed == seed; })) continue;
+    SeedResults other{seed, seed_folder(out, seed), false, {}};
+    if (!test_results(ModelLayout{other.folder})) continue;  // not ended, or not on test data: nothing to compare
+    read_results(other);
+    runs.push_back(std::move(other));
+  }
+}
+
 }  // namespace
 
 ExitCode train_seeds(const TrainRequest& request, const std::vector<std::uint64_t>& seeds) {
   std::vector<SeedResults> runs;
-  for (const std::uint64_t seed : seeds) runs.push_back({seed, fmt::format("{}/seed-{}", request.out, seed), false, {}});
+  for (const std::uint64_t seed : seeds) runs.push_back({seed, seed_folder(request.out, seed), false, {}});
   check_folders(request, runs);
   ExitCode ended = ExitCode::kDone;
   for (SeedResults& run : runs) {
@@ -137,6 +147,7 @@ ExitCode train_seeds(const TrainRequest& request, const std::vector<std::uint64_
       ended = ExitCode::kDiverged;
     }
   }
+  add_others(request.out, runs);
   write_file(request.out + "/seeds.json", json_of(runs).dump(1) + "\n");
   write_output("-", table(runs));
   return ended;

@@ -89,6 +89,24 @@ Ran ProgramTest::run(const std::string& name, const std::vector<std::string>& ar
   return ran;
 }
 
+void ProgramTest::finish_with_stops(const std::vector<std::string>& arguments, const std::string& folder,
+                                    std::vector<int> after) const {
+  after.push_back(0);  // to its end
+  int stops = 0;
+  Ran ran;
+  for (const int ms : after) {
+    std::vector<std::string> words = arguments;
+    if (exists(folder + "/job.pbtxt")) words.push_back("--resume");
+    const int signal = stops % 2 == 0 ? SIGTERM : SIGKILL;
+    ran = graphrun(words, "", ms, signal);
+    if (ran.code == 0) break;
+    ASSERT_TRUE(ms > 0 && ran.code == 128 + signal) << ran.code << ran.err;
+    ++stops;
+  }
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_GE(stops, 1) << "the run was over before it could be stopped";
+}
+
 void ProgramTest::write_segmenter() {
   // Words of one to three characters; the first character tells how long a word is.
   const std::vector<std::string> words = {"我", "你", "天上", "天下", "中国人", "中间人", "大家"};

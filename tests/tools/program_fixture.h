@@ -35,6 +35,10 @@ class ProgramTest : public testing::Test {
   Ran run(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = "",
           int kill_after = 0, int signal = 0) const;
 
+  // A training into `folder` that is stopped after so many ms each, by SIGTERM and SIGKILL in turn, and gone on with until it
+  // is done; it must have been stopped at least once.
+  void finish_with_stops(const std::vector<std::string>& arguments, const std::string& folder, std::vector<int> after) const;
+
   // graphs/jobs/segment.pbtxt and graphs/jobs/words.pbtxt: a segmenter and a language model on a few made-up lines.
   void write_segmenter();
   void write_language_model();

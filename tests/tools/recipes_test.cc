@@ -147,19 +147,7 @@ TEST_F(Recipes, AResumedRunOfEverythingIsTheSameBitForBit) {
   const Ran whole = graphrun(command("whole"));
   ASSERT_EQ(whole.code, 0) << whole.err;
   EXPECT_THAT(whole.err, HasSubstr("from the best parameters on"));
-  int stops = 0;
-  Ran ran;
-  for (const int after : {70, 60, 90, 80, 110, 100, 0}) {
-    std::vector<std::string> words = command("parts");
-    if (exists("parts/job.pbtxt")) words.push_back("--resume");
-    const int signal = stops % 2 == 0 ? SIGTERM : SIGKILL;
-    ran = graphrun(words, "", after, signal);
-    if (ran.code == 0) break;
-    ASSERT_TRUE(after > 0 && ran.code == 128 + signal) << ran.code << ran.err;
-    ++stops;
-  }
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_GE(stops, 1) << "the run was over before it could be stopped";
+  finish_with_stops(command("parts"), "parts", {70, 60, 90, 80, 110, 100});
   EXPECT_EQ(read("parts/metrics.jsonl"), read("whole/metrics.jsonl"));
   EXPECT_EQ(read_below("parts/best", "parameters.safetensors"), read_below("whole/best", "parameters.safetensors"));
   const NamedTensors slots = tensors("parts", "checkpoints", "slots"), others = tensors("whole", "checkpoints", "slots");
@@ -210,11 +198,16 @@ TEST_F(Recipes, AverageMakesAModelOfSeveral) {
                      mean = tensors("mean", "best", "parameters");
   EXPECT_NEAR(mean.at("W").at(0), (one.at("W").at(0) + two.at("W").at(0)) / 2, 1e-7);
   EXPECT_EQ(graphrun({"evaluate", "mean"}).code, 0);
-  EXPECT_EQ(graphrun({"average", "one", "two", "--out", "mean"}).code, 2);
+  const Ran again = graphrun({"average", "one", "two", "--out", "mean"});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.err, AllOf(HasSubstr("a run stands in 'mean' already"), Not(HasSubstr("--resume"))));
   ASSERT_EQ(train("wide", {"train.epochs=1", "hidden=8"}).code, 0);
   const Ran unlike = graphrun({"average", "one", "wide", "--out", "other"});
   EXPECT_EQ(unlike.code, 4);
   EXPECT_THAT(unlike.err, AllOf(HasSubstr("E0668"), HasSubstr("note: W is [16, 4]")));
+  ASSERT_EQ(train("bent", {"train.epochs=1", "cell=cells/atr.pbtxt(tanh_state=true)"}).code, 0);
+  EXPECT_THAT(graphrun({"average", "one", "bent", "--out", "other"}).err,
+              HasSubstr("'bent' has no mean with 'one': its graph is another"));
 }
 
 TEST_F(Recipes, WordVectorsBeginRowsAndMayBeFrozen) {

@@ -225,19 +225,7 @@ TEST_F(TrainLanguageModel, AResumedRunIsTheSameBitForBit) {
     return words;
   };
   ASSERT_EQ(graphrun(longer("whole")).code, 0);
-  int stops = 0;
-  Ran ran;
-  for (const int after : {80, 60, 90, 70, 120, 100, 0}) {
-    std::vector<std::string> words = longer("parts");
-    if (exists("parts/job.pbtxt")) words.push_back("--resume");
-    const int signal = stops % 2 == 0 ? SIGTERM : SIGKILL;
-    ran = graphrun(words, "", after, signal);
-    if (ran.code == 0) break;
-    ASSERT_TRUE(after > 0 && ran.code == 128 + signal) << ran.code << ran.err;
-    ++stops;
-  }
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_GE(stops, 1) << "the run was over before it could be stopped";
+  finish_with_stops(longer("parts"), "parts", {80, 60, 90, 70, 120, 100});
   EXPECT_EQ(read("parts/metrics.jsonl"), read("whole/metrics.jsonl"));
   EXPECT_EQ(read_below("parts/best", "parameters.safetensors"), read_below("whole/best", "parameters.safetensors"));
 }

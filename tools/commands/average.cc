@@ -16,13 +16,16 @@ namespace {
 
 constexpr std::uint64_t kLargestRecord = std::uint64_t{1} << 24;  // bytes of data.json
 
+[[noreturn]] void unlike(const std::string& other, const std::string& name, const std::string& why) {
+  throw UserError(ExitCode::kBadData, "E0668 unlike-models", fmt::format("'{}' has no mean with '{}': {}", other, name, why));
+}
+
 // Numbers of symbols stand for the same ones in both.
 void check_vocabularies(const Network& first, const Network& other, const std::string& name, const std::string& other_name) {
   for (const auto& [field, vocabulary] : first.vocabularies) {
     const auto theirs = other.vocabularies.find(field);
     if (theirs != other.vocabularies.end() && theirs->second.entries() == vocabulary.entries()) continue;
-    throw UserError(ExitCode::kBadData, "E0668 unlike-models",
-                    fmt::format("'{}' has no mean with '{}': the vocabulary of '{}' is another", other_name, name, field));
+    unlike(other_name, name, fmt::format("the vocabulary of '{}' is another", field));
   }
 }
 
@@ -49,16 +52,20 @@ ExitCode run_average(const Arguments& arguments) {
   const ModelLayout first{models.front()};
   const Network network = read_network(first);
   Mean mean;
+  std::vector<SourceFile> graphs;
+  const ir::Graph trained = load_graph(network.request(true), nullptr, &graphs);
+  const auto used = [](const Network& n) { return ir::print(load_graph(n.request(false)), {false}); };  // dropout may differ
+  const std::string graph = used(network);
   for (const std::string& model : models) {
     const ModelLayout layout{model};
-    check_vocabularies(network, read_network(layout), models.front(), model);
+    const Network other = read_network(layout);
+    check_vocabularies(network, other, models.front(), model);
     mean.add(read_parameters(layout).tensors, model);
+    if (used(other) != graph) unlike(model, models.front(), "its graph is another");
   }
-  std::vector<SourceFile> graphs;
-  const ir::Graph graph = load_graph(network.request(true), nullptr, &graphs);
   const std::string data = std::filesystem::exists(first.data()) ? read_file(first.data(), kLargestRecord) : "{}\n";
-  const RunFolder folder(out, RunFolder::Begin::kNew);
-  write_model(folder.layout(), dump_job(network.job, true), graphs, network.vocabularies, data, ir::print(graph, {false}));
+  const RunFolder folder(out, RunFolder::Begin::kMade);
+  write_model(folder.layout(), dump_job(network.job, true), graphs, network.vocabularies, data, ir::print(trained, {false}));
   Checkpoint best;
   best.groups["parameters"] = mean.result();
   save_checkpoint(checkpoint_folder(out, 0, "best"), best);

@@ -71,6 +71,13 @@ TEST_F(PlotCommand, WritesAPicture) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(read("curves.svg"), HasSubstr(">two</text>"));
   EXPECT_THAT(graphrun({"plot", "one"}).out, testing::StartsWith("<svg "));
+  // Runs of one name are told apart by where they stand.
+  write("other/one/metrics.jsonl", kMetrics);
+  EXPECT_THAT(graphrun({"plot", "one", "other/one"}).out,
+              testing::AllOf(HasSubstr(">one</text>"), HasSubstr(">other/one</text>")));
+  const Ran pixels = graphrun({"plot", "one", "-o", "curves.png"});
+  EXPECT_EQ(pixels.code, 2);
+  EXPECT_THAT(pixels.err, HasSubstr("a name that ends in .svg"));
   const Ran nothing = graphrun({"plot", "empty"});
   EXPECT_EQ(nothing.code, 4);
   EXPECT_THAT(nothing.err, HasSubstr("nothing to draw"));

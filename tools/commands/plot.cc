@@ -1,9 +1,26 @@
 // graphrun plot MODEL …: the curves of training runs.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+
 #include "tools/cli/program.h"
 #include "tools/commands/command_line.h"
 #include "tools/plot/chart.h"
 
 namespace graphrun {
+namespace {
+
+// Runs in folders of one name are called as they were given: a/model and b/model.
+void name_apart(std::vector<RunCurves>& runs, const std::vector<std::string>& folders) {
+  std::map<std::string, int> times;
+  for (const RunCurves& run : runs) ++times[run.name];
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    if (times[runs[r].name] > 1) runs[r].name = folders[r];
+  }
+}
+
+}  // namespace
 
 ExitCode run_plot(const Arguments& arguments) {
   po::options_description group("picture", 100);
@@ -18,16 +35,21 @@ ExitCode run_plot(const Arguments& arguments) {
   const std::optional<po::variables_map> options = parse(line, arguments);
   if (!options) return ExitCode::kDone;
 
+  const auto out = option<std::string>(*options, "out");
+  if (const std::string kind = std::filesystem::path(out).extension(); !kind.empty() && kind != ".svg")
+    throw UsageError(fmt::format("--out {}: the picture is SVG; expected a name that ends in .svg", out));
+  const auto folders = option<std::vector<std::string>>(*options, "MODEL");
   std::vector<RunCurves> runs;
   bool any = false;
-  for (const std::string& folder : option<std::vector<std::string>>(*options, "MODEL")) {
+  for (const std::string& folder : folders) {
     runs.push_back(read_run(folder));
     any = any || !runs.back().order.empty();
   }
+  name_apart(runs, folders);
   if (!any)
     throw UserError(ExitCode::kBadData, "E0690 bad-metrics", "there is nothing to draw: no run has any figures yet",
                     {"help: a run has its first figures after 100 steps or an epoch"});
-  write_output(option<std::string>(*options, "out"), draw_runs(runs));
+  write_output(out, draw_runs(runs));
   return ExitCode::kDone;
 }
 

@@ -82,7 +82,8 @@ RunCurves read_run(const std::string& folder) {
   const std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
   const std::string metrics = (path / "metrics.jsonl").string();
   RunCurves run = parse_metrics(read_file(metrics, kLargestMetrics), metrics);
-  run.name = path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
+  const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();  // also of '.' and 'model/'
+  run.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
   return run;
 }
 

@@ -5,7 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "runtime/executable.h"
 #include "runtime/safetensors.h"
@@ -154,6 +158,59 @@ TEST(GenerationMistakes, AreToldInTheLanguageOfTheGraph) {
   EXPECT_THAT(message({"encode.backward", "y", "loss", {}}), HasSubstr("E0432"));
   EXPECT_THAT(message({"decode", "y", "alignment", {}}), HasSubstr("E0433"));
   EXPECT_THAT(message({"decode", "y", "logit", {}}), HasSubstr("E0403"));
+}
+
+// Cut at the scan "decode", which reads `words` as y; `calls` are what stands in the graph.
+std::string message_of(const std::string& calls, const GenerationSpec& spec) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("graphrun_cut_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string head = "# proto-file: graphs/graph.proto\n# proto-message: graphrun.Graph\n";
+  std::ofstream(folder / "speller.pbtxt") << head << R"x(name: "speller"
+    input { name: "y" shape: "[batch]" type: INT32 }
+    parameter { name: "E" shape: "[7, 4]" } parameter { name: "U" shape: "[4, 4]" }
+    state { name: "h" shape: "[batch, 4]" next: "tanh(gather(E, y) + h @ U)" }
+    output: "h = next(h)")x";
+  std::ofstream(folder / "over.pbtxt") << head << R"x(name: "over"
+    input { name: "x" shape: "[batch, 4]" }
+    input { name: "all" shape: "[time, batch, 4]" }
+    state { name: "s" shape: "[batch, 4]" next: "s + x" }
+    output: "s = all + next(s)")x";
+  std::ofstream(folder / "net.pbtxt") << head << R"x(name: "net" import: "speller = speller.pbtxt, over = over.pbtxt"
+    input { name: "words" shape: "[time, batch]" type: INT32 }
+    input { name: "memory" shape: "[source_time, batch, 4]" }
+    parameter { name: "O" shape: "[4, 7]" }
+    )x" << calls;
+  GraphRequest request;
+  request.path = (folder / "net.pbtxt").string(), request.graphs_root = folder.string(), request.training = false;
+  std::string message = "no error";
+  try {
+    cut_for_generation(load_graph(request), spec);
+  } catch (const UserError& error) {
+    message = error.what();
+  }
+  std::filesystem::remove_all(folder);
+  return message;
+}
+
+TEST(GenerationMistakes, TellOfWhatNeedsAllStepsAtOnce) {
+  const std::string decode = "scan { name: \"decode\" graph: \"speller\" each: \"y = words\" }\n";
+  const GenerationSpec spec{"decode", "y", "logits", {}};
+  ASSERT_EQ(message_of(decode + "output: \"logits = decode.h @ O\"", spec), "no error");
+  const auto needs_all = [](const char* what) { return ::testing::AllOf(HasSubstr("E0435"), HasSubstr(what)); };
+  EXPECT_THAT(message_of("scan { name: \"decode\" graph: \"speller\" each: \"y = words\" reverse: true }\n"
+                         "output: \"logits = decode.h @ O\"",
+                         spec),
+              needs_all("scan 'decode' runs from the last step to the first"));
+  EXPECT_THAT(message_of(decode + "output: \"logits = (decode.h - max(decode.h, axis=0)) @ O\"", spec),
+              needs_all("depends on all steps at once"));
+  EXPECT_THAT(message_of(decode + "scan { name: \"again\" graph: \"over\" each: \"x = memory\" input: \"all = decode.h\" }\n"
+                                  "output: \"logits = max(again.s, axis=0) @ O\"",
+                         spec),
+              needs_all("'again."));
+  GenerationSpec fetching = spec;
+  fetching.fetches = {"length"};
+  EXPECT_THAT(message_of(decode + "output: \"logits = decode.h @ O, length = sum(decode.h)\"", fetching),
+              needs_all("'length'"));
 }
 
 }  // namespace

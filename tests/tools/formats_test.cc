@@ -116,6 +116,8 @@ TEST(Formats, MistakesInJsonLines) {
                            {scratch.file("a", "{\"text\": \"x\", \"tokens\": [\"x\"]}\n" + line + "\n")}));
   };
   EXPECT_THAT(said("{\"text\": x}"), HasSubstr("a:2:10: error[E0652 bad-json]: the line is no JSON object: "));
+  EXPECT_THAT(said("{\"text\": \"x\", \"tokens\": [1e999]}"),
+              HasSubstr("the line has a number that is too large for a double"));
   EXPECT_THAT(said("[1]"), HasSubstr("a:2:1: error[E0652 bad-json]: the line is a list; expected an object"));
   EXPECT_THAT(said("{\"txt\": \"x\"}"), HasSubstr("the object has no 'text', which a field reads"));
   EXPECT_THAT(said("{\"txt\": \"x\"}"), HasSubstr("did you mean 'txt'?"));

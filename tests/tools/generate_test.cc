@@ -112,6 +112,8 @@ TEST_F(Generate, MistakesAreFoundBeforeAnyTraining) {
       {g + "max_length=2 ^ source_time", "max_length is a sum of numbers and sizes"},
       {g + "n_best=4", "n_best is 4, above the beam of 3"},
       {g + "beam=-1", "beam is -1; expected 1 or more"},
+      {g + "min_length=-1", "min_length is -1; expected 0 or more"},
+      {g + "max_length=0", "max_length is 0; expected 1 or more"},
       {"infer.say.field=left", "scores 6 words, but the vocabulary of field 'left' has 5"},
       {"infer.say.write=NUMBERS", "what is generated is written as TEXT"},
       {"infer.say.from=alignment", "generate stands in the place of `from`"},

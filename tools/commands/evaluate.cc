@@ -40,7 +40,9 @@ ExitCode run_evaluate(const Arguments& arguments) {
   nlohmann::ordered_json object = results_json(results);
   if (!json) fmt::print("{}", results_table({{given ? "data" : "test", results}}));
   if (details) {
-    for (const auto& [name, tables] : network.report->details()) {
+    const auto all = network.report->details();
+    if (all.empty()) fmt::print(stderr, "no report of this job has details: accuracy(…) and spans(…) do\n");
+    for (const auto& [name, tables] : all) {
       for (const Table& table : tables) {
         object["details"][name].push_back(table_json(table));
         if (!json) fmt::print("\n{}: {}", name, table_text(table));

@@ -24,9 +24,10 @@ ExitCode run_infer(const Arguments& arguments) {
   CommandLine line;
   line.usage = "graphrun infer MODEL [FILE] [option ...]";
   line.about =
-      "Runs a trained model on the lines of a file, or of stdin, as the job's infer block says, and writes one line for each "
+      "Runs a trained model on the lines of a file, or of stdin, as the job's infer block says, and writes what comes of each "
       "to\n"
-      "stdout, in their order. MODEL is the folder that graphrun train made.";
+      "stdout, in their order: a line, with --n-best several, of CONLL a line for each of a sentence's words.\n"
+      "MODEL is the folder that graphrun train made.";
   line.words = {{"MODEL"}, {"FILE", false}};
   line.groups.push_back(group);
   const std::optional<po::variables_map> options = parse(line, arguments);

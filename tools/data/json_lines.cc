@@ -73,8 +73,8 @@ std::shared_ptr<const nlohmann::json> parse_object(const std::string& line, cons
     const std::size_t begin = what.rfind(": ", what.find("; last read"));
     bad_json(file, number, static_cast<std::int64_t>(error.byte),
              "the line is no JSON object: " + (begin == std::string::npos ? what : what.substr(begin + 2)));
-  } catch (const nlohmann::json::exception& error) {  // a number that no double holds
-    bad_json(file, number, 0, fmt::format("the line is no JSON object: {}", error.what()));
+  } catch (const nlohmann::json::out_of_range&) {
+    bad_json(file, number, 0, "the line has a number that is too large for a double; expected one below 1.8e308");
   }
   if (!object.is_object())
     bad_json(file, number, 0, fmt::format("the line is {}; expected an object, {{\"text\": \"…\"}}", kind_of(object)));

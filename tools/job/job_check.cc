@@ -154,15 +154,21 @@ class JobChecker {
     required("max_length", generate.max_length(), length, "max_length: \"2 * source_time + 10\"");
     if (const std::optional<Dim> most = Dim::parse(length)) {
       made.max_length = *most;
+      if (most->is_constant() && most->constant() < 1)
+        problems_.bad(places.location("max_length"), fmt::format("max_length is {}; expected 1 or more", most->constant()));
     } else if (!length.empty()) {
       problems_.bad(places.location("max_length"), "max_length is a sum of numbers and sizes, \"2 * source_time + 10\"");
     }
+    // Proto's 0 is a field that was not given.
     const auto count = [&](const char* name, std::int64_t value, std::int64_t otherwise) {
-      if (value < 0) problems_.bad(places.location(name), fmt::format("{} is {}; expected 1 or more", name, value));
+      if (value < 0) problems_.bad(places.location(name), fmt::format("{} is {}; expected {} or more", name, value, otherwise));
       return value > 0 ? value : otherwise;
     };
     made.beam = count("beam", generate.beam(), 1), made.n_best = count("n_best", generate.n_best(), 1);
     made.min_length = count("min_length", generate.min_length(), 0);
+    if (made.max_length.is_constant() && made.max_length.constant() >= 1 && made.min_length > made.max_length.constant())
+      problems_.bad(places.location("min_length"),
+                    fmt::format("min_length is {}, above max_length, {}", made.min_length, made.max_length.constant()));
     if (made.n_best > made.beam)
       problems_.bad(places.location("n_best"), fmt::format("n_best is {}, above the beam of {}", made.n_best, made.beam));
     made.norm = norm_of(generate, places);

@@ -434,7 +434,10 @@ class Cut {
 GenerationGraphs cut_for_generation(const Graph& checked, const GenerationSpec& spec) {
   const std::string driven = driven_input(checked, spec);
   std::vector<std::string> wanted = {scored(checked, spec)};
-  wanted.insert(wanted.end(), spec.fetches.begin(), spec.fetches.end());
+  const std::string scores = wanted[0];
+  for (const std::string& name : spec.fetches) {
+    if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) wanted.push_back(name);
+  }
   Graph graph = drop_unneeded(with_fetches(checked, wanted));
   graph = run_passes(std::move(graph), {"spread", "merge", "fuse", "fuse_reductions"});
   wanted[0] = kScoreOutput;
@@ -444,6 +447,10 @@ GenerationGraphs cut_for_generation(const Graph& checked, const GenerationSpec& 
       !score.shape[1].is_constant()) {
     fail("E0433 score-shape",
          "'" + spec.score + "' must give a number for each word, FLOAT [time, batch, words], found " + score.str() + " a step");
+  }
+  // What is wanted as the score and by its name too.
+  for (const std::string& name : spec.fetches) {
+    if (name == scores && made.step.output(name) == nullptr) made.step.outputs.push_back({name, made.step.outputs[0].value});
   }
   return made;
 }

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <map>
 
+#include "tools/generate/sampler.h"
+
 namespace graphrun {
 namespace {
 
@@ -50,6 +52,7 @@ class MadeUp : public StepModel {
       std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
         return p[static_cast<std::size_t>(a)] > p[static_cast<std::size_t>(b)];
       });
+      out.asked.push_back(row.asked == kNoWord ? 0 : p.at(static_cast<std::size_t>(row.asked)));
       for (std::int64_t k = 0; k < out.count; ++k) {
         out.words.push_back(order[static_cast<std::size_t>(k)]);
         out.scores.push_back(p[static_cast<std::size_t>(out.words.back())]);
@@ -180,6 +183,82 @@ TEST(BeamSearch, EndsWhereNothingCanChangeTheResult) {
     expect_equal(one[0][0], six[0][0]);
     EXPECT_LE(few.steps, many.steps);
   }
+}
+
+// The best of those that begin so, whatever the beam would have thought of the beginning.
+TEST(BeamSearch, GoesOnFromWhatIsGiven) {
+  for (std::int64_t number = 0; number < 10; ++number) {
+    MadeUp model({number, number, number});
+    SearchOptions o = options(2000, 2, {4, 4, 2});
+    o.prefix = {{3, 2}, {}, {4, 2, kEnd}};
+    const auto found = beam_search(model, 3, o);
+    std::vector<Hypothesis> all = all_of(model, number, 4, {});
+    expect_equal(found[1].at(0), all[0]);
+    std::erase_if(all, [](const Hypothesis& h) { return h.words.size() < 2 || h.words[0] != 3 || h.words[1] != 2; });
+    for (std::size_t k = 0; k < 2; ++k) expect_equal(found[0].at(k), all[k]);
+    ASSERT_EQ(found[2].size(), 1u);
+    EXPECT_EQ(found[2][0].words, (std::vector<std::int32_t>{4, 2}));
+    EXPECT_TRUE(found[2][0].ended);
+    EXPECT_NEAR(found[2][0].log_probability,
+                model.scores(number, {})[4] + model.scores(number, {4})[2] + model.scores(number, {4, 2})[kEnd], 1e-12);
+    EXPECT_EQ(found[2][0].rows.size(), 3u);
+  }
+}
+
+std::vector<std::vector<Hypothesis>> sampled(std::vector<std::int64_t> numbers, const SearchOptions& o, const Sampling& how) {
+  MadeUp model(numbers);
+  return sample(model, static_cast<std::int64_t>(numbers.size()), o, how);
+}
+
+// As often as the model holds them probable, at temperature 1.
+TEST(Sampling, DrawsByProbability) {
+  const std::int64_t draws = 20000;
+  const MadeUp model({4});
+  const auto all = sampled({4}, options(1, draws, {2}), {1, 0, {99}})[0];
+  ASSERT_EQ(static_cast<std::int64_t>(all.size()), draws);
+  std::map<std::vector<std::int32_t>, double> times;
+  for (const Hypothesis& h : all) {
+    std::vector<std::int32_t> words = h.words;
+    if (h.ended) words.push_back(kEnd);
+    times[words] += 1.0 / static_cast<double>(draws);
+    EXPECT_EQ(h.rows.size(), words.size());
+  }
+  for (const Hypothesis& h : all_of(model, 4, 2, {})) {
+    std::vector<std::int32_t> words = h.words;
+    if (h.ended) words.push_back(kEnd);
+    const double p = std::exp(h.log_probability);
+    EXPECT_NEAR(times[words], p, 5 * std::sqrt(p / static_cast<double>(draws)) + 1e-4);
+  }
+}
+
+TEST(Sampling, KeepsToTheBestAndTheLengths) {
+  const MadeUp model({2});
+  SearchOptions o = options(1, 200, {4});
+  o.min_length = 2;
+  const auto all = sampled({2}, o, {1, 2, {1}});
+  for (const Hypothesis& h : all[0]) {
+    EXPECT_GE(h.words.size(), 2u);
+    std::vector<std::int32_t> so_far;
+    for (const std::int32_t word : h.words) {
+      std::vector<double> p = model.scores(2, so_far);
+      if (so_far.size() < 2) p[kEnd] = -100;
+      EXPECT_LT(std::count_if(p.begin(), p.end(), [&](double x) { return x > p[static_cast<std::size_t>(word)]; }), 2);
+      so_far.push_back(word);
+    }
+  }
+  // Cold, it is the greedy one.
+  MadeUp greedy({2});
+  const auto best = beam_search(greedy, 1, options(1, 1, {4}));
+  EXPECT_EQ(sampled({2}, options(1, 1, {4}), {1e-6, 0, {7}})[0][0].words, best[0][0].words);
+}
+
+TEST(Sampling, AKeyGivesTheSameInAnyCompany) {
+  const SearchOptions three = options(1, 4, {5, 6, 5}), one = options(1, 4, {5});
+  const auto together = sampled({8, 1, 8}, three, {1, 0, {11, 12, 13}});
+  const auto alone = sampled({8}, one, {1, 0, {13}});
+  for (std::size_t n = 0; n < 4; ++n) expect_equal(together[2][n], alone[0][n]);
+  EXPECT_NE(together[0][0].words.size() + together[0][1].words.size() * 10 + together[0][2].words.size() * 100,
+            together[2][0].words.size() + together[2][1].words.size() * 10 + together[2][2].words.size() * 100);
 }
 
 TEST(BeamSearch, NothingIsSearchedForNoSentencesOrNoWords) {

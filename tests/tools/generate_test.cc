@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/tools/program_fixture.h"
@@ -20,17 +21,16 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 // A language whose words are those of another one by one.
-constexpr const char* kJob = R"job(
+constexpr const char* kJob = R"x(
 graph: "translator.pbtxt"
-arg: "embed = 12, hidden = 16, source_vocabulary = vocabulary(left), target_vocabulary = vocabulary(right)" data {
-train:
-  [ "../../data/left", "../../data/right" ] valid : [ "../../data/left", "../../data/right" ] format
-      : PARALLEL field{name : "left" column : 0 split : SPACE} field{name : "right" column : 1 split : SPACE} feed
-      : "source = [left, '</s>'], source_lengths = length([left, '</s>'])" feed
-      : "previous = ['<s>', right], target = [right, '</s>'], target_lengths = length([right, '</s>'])" batch {
-  rows:
-    8 bucket_by : "left"
-  }
+arg: "embed = 12, hidden = 16, source_vocabulary = vocabulary(left), target_vocabulary = vocabulary(right)"
+data {
+  train: ["../../data/left", "../../data/right"]  valid: ["../../data/left", "../../data/right"]  format: PARALLEL
+  field { name: "left"  column: 0 split: SPACE }
+  field { name: "right" column: 1 split: SPACE }
+  feed: "source = [left, '</s>'], source_lengths = length([left, '</s>'])"
+  feed: "previous = ['<s>', right], target = [right, '</s>'], target_lengths = length([right, '</s>'])"
+  batch { rows: 8 bucket_by: "left" }
 }
 train {
   minimize: "loss"  initialize { match: "*" uniform: 0.3 }
@@ -40,8 +40,9 @@ train {
 report: "perplexity = exp(sum(nll) / sum(target_lengths))"
 infer { name: "say" write: TEXT field: "right"
         generate { scan: "decode" feed: "y" score: "logits" begin: "<s>" end: "</s>" beam: 3
-                   length { normalize: LENGTH } max_length: "source_time + 2" } }
-)job";
+                   length { normalize: LENGTH } max_length: "source_time + 2"
+                   align { from: "alignment" field: "left" } } }
+)x";
 
 class Generate : public ProgramTest {
  protected:
@@ -95,9 +96,68 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   EXPECT_EQ(resumed.code, 2);
   EXPECT_THAT(resumed.err, HasSubstr("has no checkpoint to go on from"));
 
+  // JSON says all of it.
+  const Ran json = graphrun({"infer", "model", "--json", "--n-best", "2", "--fetch", "logits"}, "uno dos\n\n");
+  ASSERT_EQ(json.code, 0) << json.err;
+  const auto object = nlohmann::json::parse(lines_of(json.out).at(0));
+  EXPECT_EQ(object["text"], "one two");
+  EXPECT_EQ(object["tokens"], (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(object["alternatives"].size(), 2u);
+  EXPECT_EQ(object["alternatives"][0]["score"], object["score"]);
+  EXPECT_EQ(object["logits"].size(), 3u);
+  EXPECT_EQ(object["logits"][0].size(), 6u);
+  EXPECT_EQ(object["alignment"].size(), 2u);
+  EXPECT_EQ(object["alignment"][0].size(), 2u);
+  EXPECT_EQ(nlohmann::json::parse(lines_of(json.out).at(1))["text"], "");
+
+  // What is given is kept, and worth what it is when it is found.
+  write("begin", "three\n\n\n"), write("refs", "one\n\ntwo three\n"), write("short", "one\n");
+  const Ran begun = graphrun({"infer", "model", "--prefix", "begin"}, "uno\n\ndos tres\n");
+  EXPECT_THAT(lines_of(begun.out).at(0), testing::StartsWith("three"));
+  EXPECT_EQ(lines_of(begun.out).at(2), "two three");
+  const Ran forced = graphrun({"infer", "model", "--force", "refs", "--alignments", "links"}, "uno\n\ndos tres\n");
+  ASSERT_EQ(forced.code, 0) << forced.err;
+  EXPECT_EQ(lines_of(forced.out).size(), 3u);
+  EXPECT_NEAR(std::stod(lines_of(forced.out)[0]),
+              nlohmann::json::parse(graphrun({"infer", "model", "--json"}, "uno\n").out)["log_probability"].get<double>(),
+              1e-4);
+  EXPECT_EQ(lines_of(forced.out)[1], "");
+  EXPECT_THAT(lines_of(read("links")),
+              testing::ElementsAre(testing::MatchesRegex("[01]-0"), "", testing::MatchesRegex("[01]-0 [01]-1")));
+  const Ran few = graphrun({"infer", "model", "--force", "short"}, "uno\ndos\n");
+  EXPECT_EQ(few.code, 4);
+  EXPECT_THAT(few.err, AllOf(HasSubstr("E0653"), HasSubstr("the file ends after 1 line; 'stdin'")));
+  EXPECT_THAT(graphrun({"infer", "model", "--force", "refs"}, "uno\n").err,
+              HasSubstr("'refs', which stands beside it, goes on"));
+
+  // A sample is the same again, by its seed; of a cold one only the best is left.
+  const auto draw = [&](const std::string& seed, const std::string& in) {
+    return graphrun({"infer", "model", "--temperature", "5", "--seed", seed, "--n-best", "3"}, in).out;
+  };
+  EXPECT_EQ(draw("1", "uno dos\n"), draw("1", "uno dos\n"));
+  EXPECT_NE(draw("1", "uno dos\n"), draw("2", "uno dos\n"));
+  EXPECT_EQ(lines_of(draw("1", "tres\nuno dos\n")).at(3).substr(1), lines_of(draw("1", "uno dos\n")).at(0).substr(1));
+  EXPECT_EQ(graphrun({"infer", "model", "--temperature", "0.01", "--top-k", "2"}, "uno dos\n").out, "one two\n");
+  EXPECT_EQ(graphrun({"infer", "model", "--temperature", "0"}, "uno\n").code, 2);
+  EXPECT_EQ(graphrun({"infer", "model", "--force", "refs", "--prefix", "refs"}, "uno\n").code, 2);
+
   const Ran fetched = graphrun({"infer", "model", "--fetch", "logits", "--fetch-out", "x"}, "uno\n");
   EXPECT_EQ(fetched.code, 2);
   EXPECT_THAT(fetched.err, HasSubstr("E0427"));
+}
+
+TEST_F(Generate, UnknownWordsAreReplacedByWhatTheyAreAlignedTo) {
+  const std::string left = read("data/left"), right = read("data/right");
+  std::string more_left, more_right;
+  for (int n = 0; n < 20; ++n) {
+    more_left += "nombre" + std::to_string(n) + "\n", more_right += "name" + std::to_string(n) + "\n";
+  }
+  write("data/left", left + more_left), write("data/right", right + more_right);
+  const Ran trained =
+      graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", "data.field.left.vocabulary.min_count=2", "--set",
+                "data.field.right.vocabulary.min_count=2", "--set", "infer.say.generate.align.replace=<unk>"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(graphrun({"infer", "model"}, "Anna\n").out, "Anna\n");
 }
 
 TEST_F(Generate, MistakesAreFoundBeforeAnyTraining) {
@@ -115,7 +175,11 @@ TEST_F(Generate, MistakesAreFoundBeforeAnyTraining) {
       {g + "min_length=-1", "min_length is -1; expected 0 or more"},
       {g + "max_length=0", "max_length is 0; expected 1 or more"},
       {"infer.say.field=left", "scores 6 words, but the vocabulary of field 'left' has 5"},
-      {"infer.say.write=NUMBERS", "what is generated is written as TEXT"},
+      {"infer.say.write=NUMBERS", "what is generated is written as TEXT or JSON"},
+      {g + "align.from=logits", "must give a number for each position of the input"},
+      {g + "align.field=lefd", "lefd"},
+      {g + "align.replace=<none>", "'<none>', which is to be replaced, is no entry of the vocabulary of field 'right'"},
+      {g + "sample.temperature=0", "temperature is 0; expected a number above 0"},
       {"infer.say.from=alignment", "generate stands in the place of `from`"},
   };
   for (const auto& [set, message] : mistakes) {

@@ -36,8 +36,8 @@ class StepRunnerTest : public ::testing::TestWithParam<Case> {
       if (name.rfind("parameter/", 0) == 0) variables_->set(name.substr(10), tensor.converted(DType::kFloat32));
     }
     graph_ = load_graph(fixtures.request(GetParam().network, false));
-    runner_ = std::make_unique<StepRunner>(cut_for_generation(graph_, GetParam().spec), std::vector<std::string>(), kMost,
-                                           variables_);
+    runner_ = std::make_unique<StepRunner>(cut_for_generation(graph_, GetParam().spec),
+                                           StepRunner::Options{.fetches = {}, .most = kMost, .asked = true}, variables_);
   }
 
   // The sentence alone, without the padding that company brought.
@@ -116,6 +116,29 @@ TEST_P(StepRunnerTest, GivesASentenceTheSameAloneAndInCompany) {
         EXPECT_NEAR(alone[k].log_probability, together[s][k].log_probability, 1e-5);
       }
     }
+  }
+}
+
+// What is given is worth what the graph that was trained says of it, and what follows is its best continuation.
+TEST_P(StepRunnerTest, WordsMayBeGiven) {
+  const std::int64_t sentences = feeds_.at("source").sizes()[1];
+  SearchOptions options;
+  options.begin = kBegin, options.end = kEnd;
+  options.max_length.assign(static_cast<std::size_t>(sentences), 5);
+  for (std::int64_t s = 0; s < sentences; ++s) {
+    const auto w = static_cast<std::int32_t>(3 + s % 2);
+    options.prefix.push_back(s % 2 == 0 ? std::vector<std::int32_t>{w, 4, w, kEnd} : std::vector<std::int32_t>{w, w});
+  }
+  runner_->begin(feeds_, sentences, 6);
+  const auto found = beam_search(*runner_, sentences, options);
+  for (std::size_t s = 0; s < found.size(); ++s) {
+    ASSERT_EQ(found[s].size(), 1u);
+    const Hypothesis& h = found[s][0];
+    std::vector<std::int32_t> words = h.words;
+    if (h.ended) words.push_back(kEnd);
+    ASSERT_GE(words.size(), options.prefix[s].size());
+    EXPECT_TRUE(std::equal(options.prefix[s].begin(), options.prefix[s].end(), words.begin()));
+    EXPECT_NEAR(h.log_probability, log_probability(static_cast<std::int64_t>(s), h), 1e-4) << "sentence " << s;
   }
 }
 

@@ -1,10 +1,36 @@
 // graphrun infer MODEL [FILE]
 #include <unistd.h>
 
+#include <cmath>
+
 #include "tools/commands/command_line.h"
 #include "tools/model/inference.h"
 
 namespace graphrun {
+namespace {
+
+GenerateOptions generate_options(const po::variables_map& options) {
+  GenerateOptions g;
+  g.beam = option<std::int64_t>(options, "beam");
+  g.n_best = option<std::int64_t>(options, "n-best");
+  constexpr std::int64_t kWidest = 4096;
+  for (const std::int64_t n : {g.beam, g.n_best}) {
+    if (n < 0 || n > kWidest) throw UsageError("--beam and --n-best take numbers from 0 to " + std::to_string(kWidest));
+  }
+  g.prefix = option<std::string>(options, "prefix");
+  g.force = option<std::string>(options, "force");
+  g.alignments = option<std::string>(options, "alignments");
+  g.json = options.count("json") != 0;
+  if (options.count("temperature") != 0) g.temperature = options["temperature"].as<double>();
+  if (options.count("top-k") != 0) g.top_k = options["top-k"].as<std::int64_t>();
+  if (options.count("seed") != 0) g.seed = options["seed"].as<std::uint64_t>();
+  if (g.temperature && !(*g.temperature > 0 && std::isfinite(*g.temperature)))
+    throw UsageError("--temperature takes a number above 0");
+  if (g.top_k && *g.top_k < 0) throw UsageError("--top-k takes a number from 0");
+  return g;
+}
+
+}  // namespace
 
 ExitCode run_infer(const Arguments& arguments) {
   po::options_description group("inference", 100);
@@ -14,6 +40,15 @@ ExitCode run_infer(const Arguments& arguments) {
       "where words are generated: hypotheses of a line at a time; 0: as the job says")(
       "n-best", po::value<std::int64_t>()->default_value(0)->value_name("N"),
       "where words are generated: lines for each line, best first, in Moses' format; 0: as the job says")(
+      "json", "where words are generated: JSON lines, with words, scores, alignment, alternatives and what is fetched")(
+      "alignments", po::value<std::string>()->value_name("FILE"),
+      "where words are generated and aligned: the file for links of input and output, \"0-0 1-2\"")(
+      "prefix", po::value<std::string>()->value_name("FILE"), "a text for each line: what is generated begins so")(
+      "force", po::value<std::string>()->value_name("FILE"),
+      "a text for each line: nothing is generated, but its log-probability written, and its alignment")(
+      "temperature", po::value<double>()->value_name("T"), "draws words instead of searching; scores are divided by T")(
+      "top-k", po::value<std::int64_t>()->value_name("N"), "draws words, from the N best; 0: from all")(
+      "seed", po::value<std::uint64_t>()->value_name("N"), "draws words; the same N, the same words for the same line")(
       "rows", po::value<std::int64_t>()->default_value(0)->value_name("N"),
       "lines that share a batch at most; 0: as the job trains")(
       "fetch", po::value<std::vector<std::string>>()->value_name("NAME"),
@@ -39,15 +74,8 @@ ExitCode run_infer(const Arguments& arguments) {
   infer_options.fetches = option<std::vector<std::string>>(*options, "fetch");
   infer_options.fetch_file = option<std::string>(*options, "fetch-out");
   infer_options.device = parse_device(option<std::string>(*options, "device"));
-  infer_options.beam = option<std::int64_t>(*options, "beam");
-  infer_options.n_best = option<std::int64_t>(*options, "n-best");
+  infer_options.generate = generate_options(*options);
   if (infer_options.rows < 0) throw UsageError("--rows takes a number from 0");
-  constexpr std::int64_t kWidest = 4096;
-  for (const std::int64_t n : {infer_options.beam, infer_options.n_best}) {
-    if (n < 0 || n > kWidest) throw UsageError("--beam and --n-best take numbers from 0 to " + std::to_string(kWidest));
-  }
-  if (infer_options.fetches.empty() != infer_options.fetch_file.empty())
-    throw UsageError("--fetch and --fetch-out go together");
 
   const ModelLayout layout{option<std::string>(*options, "MODEL")};
   const Network network = read_network(layout);

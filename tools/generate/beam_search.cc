@@ -25,12 +25,16 @@ struct Live {
 class Sentence {
  public:
   Sentence(std::int64_t number, const SearchOptions& options)
-      : options_(options), number_(number), most_(options.max_length[static_cast<std::size_t>(number)]) {}
+      : options_(options),
+        number_(number),
+        given_(options, number),
+        most_(std::max(options.max_length[static_cast<std::size_t>(number)], given_.length())) {}
 
   std::int64_t number() const { return number_; }
   const std::vector<Live>& live() const { return live_; }
   void begin(std::int64_t link) { live_ = {{link, 0}}; }
   bool done() const { return live_.empty(); }
+  std::int32_t asked() const { return given_.at(length_); }
 
   struct Choice {
     std::size_t from;  // of the live ones
@@ -40,6 +44,8 @@ class Sentence {
 
   // The best continuations of what lives, as many as may live on or end; those that end leave.
   std::vector<Choice> choose(const Candidates& candidates, std::int64_t first_row) const {
+    if (asked() != kNoWord)
+      return {{0, asked(), live_[0].log_probability + candidates.asked.at(static_cast<std::size_t>(first_row))}};
     std::vector<Choice> all;
     for (std::size_t h = 0; h < live_.size(); ++h) {
       const auto at = static_cast<std::size_t>((first_row + static_cast<std::int64_t>(h)) * candidates.count);
@@ -88,7 +94,9 @@ class Sentence {
 
  private:
   const SearchOptions& options_;
-  const std::int64_t number_, most_;
+  const std::int64_t number_;
+  const Given given_;
+  const std::int64_t most_;
   std::int64_t length_ = 0;  // words of what lives
   std::size_t ended_ = 0;    // hypotheses that took their place in the beam along
   std::vector<Live> live_;   // best first
@@ -108,7 +116,7 @@ class Search {
     for (Sentence& s : all_) {
       s.begin(link(-1, options_.begin, static_cast<std::int64_t>(rows.size())));
       if (s.at_most()) finish_live(s);
-      if (!s.done()) rows.push_back({s.number(), options_.begin, s.number()});
+      if (!s.done()) rows.push_back({s.number(), options_.begin, s.number(), s.asked()});
     }
     // The end symbol may be among a row's best where it is not allowed yet.
     while (has_live()) rows = step(rows, options_.beam + (options_.min_length > 0 ? 1 : 0));
@@ -147,12 +155,13 @@ class Search {
         s.finish(hypothesis(from.link, c.log_probability, true));
         continue;
       }
-      own.push_back({first_row + static_cast<std::int64_t>(c.from), c.word, s.number()});
+      own.push_back({first_row + static_cast<std::int64_t>(c.from), c.word, s.number(), kNoWord});
       live.push_back({link(from.link, c.word, static_cast<std::int64_t>(next.size() + own.size()) - 1), c.log_probability});
     }
     s.advance(std::move(live));
     if (s.at_most()) finish_live(s);
     s.stop_where_decided();
+    for (Row& row : own) row.asked = s.asked();
     if (!s.done()) next.insert(next.end(), own.begin(), own.end());
   }
 

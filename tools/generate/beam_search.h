@@ -12,20 +12,25 @@ struct Candidates {
   std::int64_t count = 0;           // of each row
   std::vector<std::int32_t> words;  // [rows, count]
   std::vector<double> scores;       // [rows, count]
+  std::vector<double> asked;        // [rows]: of the words that the rows ask for
 };
 
-// A row goes on from row `parent` of the step before by `word`, in the sentence `sentence`.
+constexpr std::int32_t kNoWord = -1;
+
+// A row goes on from row `parent` of the step before by `word`, in the sentence `sentence`. What is to come after it may be
+// given: then the log-probability of that word is asked for, be it among the best or not.
 struct Row {
   std::int64_t parent = 0;
   std::int32_t word = 0;
   std::int64_t sentence = 0;
+  std::int32_t asked = kNoWord;
 };
 
 class StepModel {
  public:
   virtual ~StepModel() = default;
-  // The best `count` words (fewer where there are fewer) after each of the rows. The first call has one row for each sentence
-  // that may have words, with the sentence's number as parent and the begin symbol as word.
+  // The best `count` words (fewer where there are fewer) after each of the rows. In the first call each row has the sentence's
+  // number as parent and the begin symbol as word; a sentence that may have no words has none.
   virtual Candidates step(const std::vector<Row>& rows, std::int64_t count) = 0;
 };
 
@@ -48,6 +53,9 @@ struct SearchOptions {
   std::int64_t n_best = 1;               // at most beam
   std::int64_t min_length = 0;           // words before the end symbol, at least
   std::vector<std::int64_t> max_length;  // by sentence; reached, a hypothesis ends without the end symbol
+  // By sentence, or empty: what it begins with, however improbable, and however long. With the end symbol at its end it is all
+  // of the sentence: forced decoding.
+  std::vector<std::vector<std::int32_t>> prefix;
   LengthNorm norm;
 };
 
@@ -58,6 +66,18 @@ struct Hypothesis {
   bool ended = true;  // false: cut off at its greatest length
   // Where step t found the word that follows t words, the end symbol's step included: a row of what that step gave.
   std::vector<std::int64_t> rows;
+};
+
+// Words that a sentence is given, by how many it has already.
+class Given {
+ public:
+  Given(const SearchOptions& options, std::int64_t sentence)
+      : words_(options.prefix.empty() ? nullptr : &options.prefix.at(static_cast<std::size_t>(sentence))) {}
+  std::int64_t length() const { return words_ == nullptr ? 0 : static_cast<std::int64_t>(words_->size()); }
+  std::int32_t at(std::int64_t t) const { return t < length() ? (*words_)[static_cast<std::size_t>(t)] : kNoWord; }
+
+ private:
+  const std::vector<std::int32_t>* words_;
 };
 
 // The n best of each sentence, best first; fewer where fewer end. A sentence leaves the batch when no hypothesis of it can

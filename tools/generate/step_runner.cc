@@ -10,18 +10,25 @@
 namespace graphrun {
 namespace {
 
+const std::string kAsked = "asked";  // the feed of words whose scores are wanted, and those
+
 // Of every row the best words, and what their scores are as log-probabilities: score - logsumexp(score), so that
 // log-probabilities stay what they are and logits need no softmax of the network's own.
-ir::Graph with_best_words(ir::Graph graph, const std::vector<std::string>& fetches, std::int64_t most) {
+ir::Graph with_best_words(ir::Graph graph, const Symbol rows, const StepRunner::Options& wanted) {
   const ir::ValueId score = graph.output(kScoreOutput)->value;
   const std::int64_t words = graph.type(score).shape.at(1).constant();
   ir::Builder b(graph);
   b.set_name("best");
-  const std::vector<ir::ValueId> best = b.ops("topk", {score}, {{"k", std::min(most, words)}});
+  const std::vector<ir::ValueId> best = b.ops("topk", {score}, {{"k", std::min(wanted.most, words)}});
   const ir::ValueId total =
       b.op("expand", {b.op("logsumexp", {score}, {{"axis", std::vector<std::int64_t>{-1}}})}, {{"axis", std::int64_t{-1}}});
   std::vector<ir::Output> outputs = {{"best", b.op("sub", {best[0], total})}, {"words", best[1]}};
-  for (const std::string& name : fetches) outputs.push_back(*graph.output(name));
+  if (wanted.asked) {
+    const ir::ValueId asked = b.input(kAsked, {Type::kInt32, {Dim(rows)}});
+    const ir::ValueId one = b.op("expand", {b.op("pick", {score, asked})}, {{"axis", std::int64_t{-1}}});
+    outputs.push_back({kAsked, b.op("sub", {one, total})});
+  }
+  for (const std::string& name : wanted.fetches) outputs.push_back(*graph.output(name));
   for (const ir::Output& o : graph.outputs) {
     if (o.name.rfind(kNextPrefix, 0) == 0) outputs.push_back(o);
   }
@@ -62,14 +69,13 @@ CompileOptions options_of_step() {
 
 }  // namespace
 
-StepRunner::StepRunner(const GenerationGraphs& cut, std::vector<std::string> fetches, std::int64_t most,
-                       std::shared_ptr<Variables> variables, Device device)
+StepRunner::StepRunner(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables)
     : capacity_symbols_(cut.capacity),
       rows_symbol_(cut.rows),
-      fetches_(std::move(fetches)),
-      prologue_(compile(cut.prologue, options_of_step()), variables, device),
-      step_(compile(with_best_words(cut.step, fetches_, most), options_of_step()), variables, device) {
-  for (const std::string& name : fetches_) fetch_types_.push_back(cut.step.type(cut.step.output(name)->value));
+      options_(std::move(options)),
+      prologue_(compile(cut.prologue, options_of_step()), variables, options_.device),
+      step_(compile(with_best_words(cut.step, cut.rows, options_), options_of_step()), variables, options_.device) {
+  for (const std::string& name : options_.fetches) fetch_types_.push_back(cut.step.type(cut.step.output(name)->value));
   for (const GenerationGraphs::Carried& c : cut.constants) constants_.push_back({c, {}, {}, false});
   for (const GenerationGraphs::Carried& s : cut.states) states_.push_back({s, {}, {}, false});
   for (const FeedSpec& feed : step_.program().feeds) {
@@ -152,13 +158,16 @@ void StepRunner::follow(const std::vector<Row>& rows, std::int64_t padded) {
 }
 
 Feeds StepRunner::feeds_of(const std::vector<Row>& rows, std::int64_t padded) const {
-  Tensor words(DType::kInt32, {padded});
+  Tensor words(DType::kInt32, {padded}), asked(DType::kInt32, {padded});
   for (std::int64_t r = 0; r < padded; ++r) {
-    words.data<std::int32_t>()[r] = rows[r < static_cast<std::int64_t>(rows.size()) ? static_cast<std::size_t>(r) : 0].word;
+    const Row& row = rows[r < static_cast<std::int64_t>(rows.size()) ? static_cast<std::size_t>(r) : 0];
+    words.data<std::int32_t>()[r] = row.word;
+    asked.data<std::int32_t>()[r] = std::max(row.asked, 0);  // one that asks for none gets a score that nobody reads
   }
   Feeds feeds;
   for (const FeedSpec& f : step_.program().feeds) {
     if (f.name == kWordInput) feeds[f.name] = words;
+    if (f.name == kAsked) feeds[f.name] = asked;
     if (f.name == kStepInput) feeds[f.name] = Tensor::of<std::int32_t>({}, {static_cast<std::int32_t>(steps_done_)});
   }
   for (const auto* list : {&constants_, &states_}) {
@@ -176,16 +185,18 @@ Candidates StepRunner::step(const std::vector<Row>& rows, std::int64_t count) {
   lay_out(rows, padded);
   follow(rows, padded);
   std::vector<Tensor> made = step_.run(feeds_of(rows, padded));
-  const Candidates best = candidates_of(made[0], made[1], live, count);
-  std::vector<Tensor> kept(std::make_move_iterator(made.begin() + 2),
-                           std::make_move_iterator(made.begin() + 2 + static_cast<std::ptrdiff_t>(fetches_.size())));
-  kept_.push_back(std::move(kept));
-  for (std::size_t s = 0; s < states_.size(); ++s) states_[s].now = std::move(made[2 + fetches_.size() + s]);
+  const Candidates best = candidates_of(made, live, count);
+  auto next = std::make_move_iterator(made.begin() + (options_.asked ? 3 : 2));
+  const auto states = next + static_cast<std::ptrdiff_t>(options_.fetches.size());
+  kept_.emplace_back(next, states);
+  next = states;
+  for (Carried& state : states_) state.now = *next++;
   ++steps_done_;
   return best;
 }
 
-Candidates StepRunner::candidates_of(const Tensor& values, const Tensor& indices, std::int64_t rows, std::int64_t count) const {
+Candidates StepRunner::candidates_of(const std::vector<Tensor>& made, std::int64_t rows, std::int64_t count) const {
+  const Tensor &values = made[0], &indices = made[1];
   const std::int64_t given = values.sizes()[1];
   Candidates best;
   best.count = std::min(count, given);
@@ -194,11 +205,12 @@ Candidates StepRunner::candidates_of(const Tensor& values, const Tensor& indices
       best.scores.push_back(static_cast<double>(values.data<float>()[r * given + k]));
       best.words.push_back(indices.data<std::int32_t>()[r * given + k]);
     }
+    if (options_.asked) best.asked.push_back(static_cast<double>(made[2].data<float>()[r]));
   }
   return best;
 }
 
-std::vector<float> StepRunner::fetched(std::size_t k, std::int64_t t, std::int64_t row) const {
+StepRunner::Fetched StepRunner::fetched(std::size_t k, std::int64_t t, std::int64_t row) const {
   const Tensor& all = kept_.at(static_cast<std::size_t>(t)).at(k);
   // [.., rows, ..]: where the rows stand follows from how many there were.
   const ir::TensorType& type = fetch_types_.at(k);
@@ -207,10 +219,11 @@ std::vector<float> StepRunner::fetched(std::size_t k, std::int64_t t, std::int64
   std::int64_t before = 1, after = 1;
   for (std::size_t a = 0; a < axis; ++a) before *= all.sizes()[a];
   for (std::size_t a = axis + 1; a < all.sizes().size(); ++a) after *= all.sizes()[a];
-  std::vector<float> out;
+  Fetched out{all.sizes(), {}};
+  out.sizes.erase(out.sizes.begin() + static_cast<std::ptrdiff_t>(axis));
   for (std::int64_t i = 0; i < before; ++i) {
     for (std::int64_t j = 0; j < after; ++j) {
-      out.push_back(static_cast<float>(all.at((i * all.sizes()[axis] + row) * after + j)));
+      out.values.push_back(static_cast<float>(all.at((i * all.sizes()[axis] + row) * after + j)));
     }
   }
   return out;

@@ -14,10 +14,14 @@ namespace graphrun {
 
 class StepRunner : public StepModel {
  public:
-  // `fetches`: of the spec that made the cut, the ones kept of every step. `most`: the largest count that step() is asked for.
+  struct Options {
+    std::vector<std::string> fetches;  // of the spec that made the cut, the ones kept of every step
+    std::int64_t most = 1;             // the largest count that step() is asked for
+    bool asked = false;                // whether rows ask for words
+    Device device = Device::kCpu;
+  };
   // FLOAT is float32. Throws what compiling throws.
-  StepRunner(const GenerationGraphs& cut, std::vector<std::string> fetches, std::int64_t most,
-             std::shared_ptr<Variables> variables, Device device = Device::kCpu);
+  StepRunner(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables);
 
   const Program& prologue() const { return prologue_.program(); }
   const Program& steps() const { return step_.program(); }
@@ -28,8 +32,12 @@ class StepRunner : public StepModel {
 
   Candidates step(const std::vector<Row>& rows, std::int64_t count) override;
 
-  // What step t gave for fetch k, row r of it: the values without the rows' axis.
-  std::vector<float> fetched(std::size_t k, std::int64_t t, std::int64_t row) const;
+  // What step t gave for fetch k, row r of it: the values without the rows' axis, and their sizes.
+  struct Fetched {
+    Sizes sizes;
+    std::vector<float> values;
+  };
+  Fetched fetched(std::size_t k, std::int64_t t, std::int64_t row) const;
 
  private:
   struct Carried {
@@ -44,11 +52,11 @@ class StepRunner : public StepModel {
   Tensor zeros(const GenerationGraphs::Carried& state, std::int64_t rows) const;
   bool has_history(const GenerationGraphs::Carried& state) const;
   Feeds feeds_of(const std::vector<Row>& rows, std::int64_t padded) const;
-  Candidates candidates_of(const Tensor& values, const Tensor& indices, std::int64_t rows, std::int64_t count) const;
+  Candidates candidates_of(const std::vector<Tensor>& made, std::int64_t rows, std::int64_t count) const;
 
   const std::vector<Symbol> capacity_symbols_;
   const Symbol rows_symbol_;
-  const std::vector<std::string> fetches_;
+  const Options options_;
   std::vector<ir::TensorType> fetch_types_;  // of a step
   std::vector<Carried> constants_, states_;
   Executable prologue_, step_;

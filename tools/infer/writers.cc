@@ -10,16 +10,6 @@ std::string text_line(std::span<const std::int32_t> numbers, const Vocabulary& v
   return vocabulary.text_of(numbers) + '\n';
 }
 
-std::string n_best_lines(std::int64_t sentence, std::span<const Hypothesis> best, const Vocabulary& vocabulary) {
-  std::string text;
-  for (const Hypothesis& h : best) {
-    std::string words = text_line(h.words, vocabulary);
-    words.pop_back();  // the end of the line
-    text += fmt::format("{} ||| {} ||| LogProb= {:.6g} ||| {:.6g}\n", sentence, words, h.log_probability, h.score);
-  }
-  return text;
-}
-
 std::string conll_lines(const Record& sentence, std::span<const std::int32_t> numbers, const Vocabulary& vocabulary) {
   GRAPHRUN_CHECK(sentence.lines.size() == numbers.size(), "conll_lines: labels");
   std::string lines;
@@ -108,7 +98,8 @@ std::string write_batch(const InferenceBatch& batch, const Tensor& from, WriteAs
       case WriteAs::kText: text += text_line(numbers, *vocabulary); break;
       case WriteAs::kConll: text += conll_lines(record, numbers, *vocabulary); break;
       case WriteAs::kSegmented: text += segmented_line(record.text(), places_of(numbers, *vocabulary)); break;
-      case WriteAs::kNumbers: break;
+      case WriteAs::kNumbers:
+      case WriteAs::kJson: break;
     }
   }
   return text;

@@ -11,15 +11,11 @@
 #include "tools/data/inference_reader.h"
 #include "tools/data/records.h"
 #include "tools/data/vocabulary.h"
-#include "tools/generate/beam_search.h"
 
 namespace graphrun {
 
 // The text that the entries are of, see TextForm.
 std::string text_line(std::span<const std::int32_t> numbers, const Vocabulary& vocabulary);
-
-// Moses' lines of a sentence's best: "7 ||| words ||| LogProb= -3.5 ||| -0.7", the last the score that they are ordered by.
-std::string n_best_lines(std::int64_t sentence, std::span<const Hypothesis> best, const Vocabulary& vocabulary);
 
 // The sentence's lines as read, each with one column more, and the blank line where one ended it.
 std::string conll_lines(const Record& sentence, std::span<const std::int32_t> numbers, const Vocabulary& vocabulary);
@@ -31,7 +27,7 @@ std::string segmented_line(std::string_view line, std::string_view places);
 // The numbers, separated by spaces, each as the shortest text that reads back to the same float.
 std::string numbers_line(std::span<const double> numbers);
 
-enum class WriteAs : std::uint8_t { kText, kConll, kSegmented, kNumbers };
+enum class WriteAs : std::uint8_t { kText, kConll, kSegmented, kNumbers, kJson };
 
 // Everything for a batch, in the order of its records. `from`: [time, batch] or, for kText and kNumbers, [batch]; INT32 but for
 // kNumbers. An empty record gives an empty line. `vocabulary`: of the numbers; unused for kNumbers.

@@ -17,6 +17,15 @@
 
 namespace graphrun {
 
+struct AlignSpec {
+  std::string from, field, replace;
+};
+struct SampleSpec {
+  double temperature = 1;
+  std::int64_t top_k = 0;
+  std::uint64_t seed = 0;
+};
+
 // How words are made, where a mode makes any.
 struct GenerateSpec {
   Location at;
@@ -24,6 +33,8 @@ struct GenerateSpec {
   std::int64_t beam = 1, n_best = 1, min_length = 0;
   Dim max_length;  // over sizes of the input
   LengthNorm norm;
+  std::optional<AlignSpec> align;
+  std::optional<SampleSpec> sample;
 };
 
 // One way to run the trained model on text.

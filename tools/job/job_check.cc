@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "tools/job/bindings.h"
@@ -169,12 +170,33 @@ class JobChecker {
     if (made.max_length.is_constant() && made.max_length.constant() >= 1 && made.min_length > made.max_length.constant())
       problems_.bad(places.location("min_length"),
                     fmt::format("min_length is {}, above max_length, {}", made.min_length, made.max_length.constant()));
-    if (made.n_best > made.beam)
+    if (made.n_best > made.beam && !generate.has_sample())
       problems_.bad(places.location("n_best"), fmt::format("n_best is {}, above the beam of {}", made.n_best, made.beam));
     made.norm = norm_of(generate, places);
-    if (infer.write() != Job::Infer::TEXT) problems_.bad(places.at, "what is generated is written as TEXT");
+    if (generate.has_align()) made.align = align_of(generate.align(), inside(places, "align"));
+    if (generate.has_sample()) made.sample = sample_of(generate.sample(), inside(places, "sample"));
+    if (infer.write() != Job::Infer::TEXT && infer.write() != Job::Infer::JSON)
+      problems_.bad(places.at, "what is generated is written as TEXT or JSON");
     if (!infer.from().empty()) problems_.bad(places.at, "generate stands in the place of `from`; expected one of them");
     spec.generate = std::move(made);
+  }
+
+  AlignSpec align_of(const Job::Align& align, const Places& places) {
+    if (align.from().empty())
+      problems_.missing(places.at, "align without from", "from: \"alignment\", a number for each position of the input");
+    if (align.field().empty()) problems_.missing(places.at, "align without field", "field: the one that the positions are of");
+    if (!align.field().empty() && !job_.data.field(align.field()))
+      problems_.unknown(places.location("field"), "field", align.field(), field_names());
+    return {align.from(), align.field(), align.replace()};
+  }
+
+  SampleSpec sample_of(const Job::Sample& sample, const Places& places) {
+    const double temperature = sample.has_temperature() ? sample.temperature() : 1;
+    if (!(temperature > 0 && std::isfinite(temperature)))
+      problems_.bad(places.location("temperature"), fmt::format("temperature is {}; expected a number above 0", temperature));
+    if (sample.top_k() < 0)
+      problems_.bad(places.location("top_k"), fmt::format("top_k is {}; expected 0 or more", sample.top_k()));
+    return {temperature, sample.top_k(), sample.seed()};
   }
 
   LengthNorm norm_of(const Job::Generate& generate, const Places& places) {
@@ -223,6 +245,10 @@ class JobChecker {
           if (spec.field.empty() && field.derive == Derive::kBmes) spec.field = field.name;
         break;
       }
+      case Job::Infer::JSON:
+        spec.write = WriteAs::kJson;
+        if (!infer.has_generate()) problems_.bad(places.location("write"), "only what is generated is written as JSON");
+        break;
       case Job::Infer::NUMBERS: spec.write = WriteAs::kNumbers; return;
       default: return problems_.unavailable(places.location("write"), "writing a MATRIX is not available yet");
     }

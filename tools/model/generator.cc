@@ -5,12 +5,22 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/random.h"
+#include "tools/generate/sampler.h"
 #include "tools/model/evaluator.h"
 
 namespace graphrun {
 namespace {
 
-GenerationSpec cut_of(const GenerateSpec& spec) { return {spec.scan, spec.feed, spec.score, {}}; }
+// What is fetched of every step: the alignment first.
+std::vector<std::string> fetches_of(const GenerateSpec& spec, const std::vector<std::string>& more) {
+  std::vector<std::string> all;
+  if (spec.align) all.push_back(spec.align->from);
+  for (const std::string& name : more) {
+    if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
+  }
+  return all;
+}
 
 // The feed with each row's own number of steps of a size; null: none has it.
 const ir::Input* lengths_of(const ir::Graph& graph, Symbol size) {
@@ -40,29 +50,67 @@ void check_words(const Network& network, const InferSpec& mode, std::int64_t sco
   }
 }
 
-}  // namespace
-
-void check_generate(const ir::Graph& graph, const Network& network, const InferSpec& mode, std::vector<Diagnostic>& problems) {
-  try {
-    const GenerationGraphs cut = cut_for_generation(graph, cut_of(*mode.generate));
-    check_words(network, mode, cut.step.type(cut.step.output(kScoreOutput)->value).shape[1].constant(), problems);
-    for (Symbol size : mode.generate->max_length.symbols()) {
-      if (lengths_of(cut.prologue, size) != nullptr) continue;
-      problems.push_back(problem(
-          mode.generate->at, fmt::format("max_length: no input that generation reads holds the lengths of '{}'", size.name()),
-          {"help: a size counts each line's own steps, which an input with `lengths_of` tells"}));
-    }
-  } catch (const UserError& error) {
-    for (Diagnostic d : error.diagnostics()) {
-      if (!d.at.known()) d.at = mode.generate->at;
-      problems.push_back(std::move(d));
-    }
+void check_align(const Network& network, const InferSpec& mode, const GenerationGraphs& cut,
+                 std::vector<Diagnostic>& problems) {
+  const AlignSpec& align = *mode.generate->align;
+  const ir::TensorType& type = cut.step.type(cut.step.output(align.from)->value);
+  const auto rows = std::count(type.shape.begin(), type.shape.end(), Dim(cut.rows));
+  const bool fixed = std::any_of(type.shape.begin(), type.shape.end(), [](const Dim& d) { return d.is_constant(); });
+  if (type.type != Type::kFloat || type.shape.size() != 2 || rows != 1 || fixed) {
+    problems.push_back(
+        problem(mode.generate->at, fmt::format("align: '{}' must give a number for each position of the input, FLOAT [time, "
+                                               "source_time, batch], found {} a step",
+                                               align.from, type.str())));
+  }
+  const auto words = network.vocabularies.find(mode.field);
+  if (!align.replace.empty() && words != network.vocabularies.end() && !words->second.has(align.replace)) {
+    problems.push_back(
+        problem(mode.generate->at, fmt::format("align: '{}', which is to be replaced, is no entry of the vocabulary "
+                                               "of field '{}'",
+                                               align.replace, mode.field)));
   }
 }
 
+// The graph cut as the mode says, where all of it fits.
+std::optional<GenerationGraphs> checked_cut(const ir::Graph& graph, const Network& network, const InferSpec& mode,
+                                            const std::vector<std::string>& fetches, std::vector<Diagnostic>& problems) {
+  const std::size_t before = problems.size();
+  const GenerateSpec& spec = *mode.generate;
+  try {
+    GenerationGraphs cut = cut_for_generation(graph, {spec.scan, spec.feed, spec.score, fetches_of(spec, fetches)});
+    check_words(network, mode, cut.step.type(cut.step.output(kScoreOutput)->value).shape[1].constant(), problems);
+    if (spec.align) check_align(network, mode, cut, problems);
+    for (Symbol size : spec.max_length.symbols()) {
+      if (lengths_of(cut.prologue, size) != nullptr) continue;
+      problems.push_back(
+          problem(spec.at, fmt::format("max_length: no input that generation reads holds the lengths of '{}'", size.name()),
+                  {"help: a size counts each line's own steps, which an input with `lengths_of` tells"}));
+    }
+    if (problems.size() == before) return cut;
+  } catch (const UserError& error) {
+    for (Diagnostic d : error.diagnostics()) {
+      if (!d.at.known()) d.at = spec.at;
+      problems.push_back(std::move(d));
+    }
+  }
+  return std::nullopt;
+}
+
+// So many best words that a step is asked for: the end symbol may be one of them where it is not allowed yet.
+std::int64_t most_candidates(const GenerateSpec& spec, std::int64_t words) {
+  const std::int64_t wanted = !spec.sample ? spec.beam : spec.sample->top_k > 0 ? spec.sample->top_k : words;
+  return wanted + (spec.min_length > 0 ? 1 : 0);
+}
+
+}  // namespace
+
+void check_generate(const ir::Graph& graph, const Network& network, const InferSpec& mode, std::vector<Diagnostic>& problems) {
+  checked_cut(graph, network, mode, {}, problems);
+}
+
 Generator::Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, const Parameters& parameters,
-                     Device device)
-    : Generator(graph, network, mode, device) {
+                     Options options)
+    : Generator(graph, network, mode, std::move(options)) {
   set_parameters(model_->prologue(), parameters, *variables_);
   set_parameters(model_->steps(), parameters, *variables_);
 }
@@ -75,13 +123,18 @@ void Generator::take(const Variables& parameters) {
   }
 }
 
-Generator::Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, Device device) : mode_(mode) {
+Generator::Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, Options options)
+    : mode_(mode), options_(std::move(options)) {
   std::vector<Diagnostic> problems;
-  check_generate(graph, network, mode_, problems);
-  if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
-  const GenerationGraphs cut = cut_for_generation(graph, cut_of(spec()));
-  const std::int64_t most = spec().beam + (spec().min_length > 0 ? 1 : 0);
-  model_ = std::make_unique<StepRunner>(cut, std::vector<std::string>(), most, variables_, device);
+  const std::optional<GenerationGraphs> made = checked_cut(graph, network, mode_, options_.fetches, problems);
+  if (!made) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
+  const GenerationGraphs& cut = *made;
+  StepRunner::Options running;
+  running.fetches = fetches_of(spec(), options_.fetches);
+  running.most = most_candidates(spec(), network.vocabularies.at(mode_.field).size());
+  running.asked = options_.prefix;
+  running.device = options_.device;
+  model_ = std::make_unique<StepRunner>(cut, std::move(running), variables_);
   feeds_ = needed_feeds(model_->prologue(), *network.job.plan);
   for (Symbol size : spec().max_length.symbols()) {
     const std::string feed = cut.prologue.value(lengths_of(cut.prologue, size)->value).name;
@@ -103,15 +156,42 @@ std::vector<std::int64_t> Generator::most_words(const Batch& batch) const {
   return most;
 }
 
-std::vector<std::vector<Hypothesis>> Generator::run(const Batch& batch) {
-  SearchOptions options;
-  options.begin = begin_, options.end = end_;
-  options.beam = spec().beam, options.n_best = spec().n_best, options.min_length = spec().min_length;
-  options.max_length = most_words(batch);
-  options.norm = spec().norm;
-  const std::int64_t steps = *std::max_element(options.max_length.begin(), options.max_length.end()) + 1;
-  model_->begin(batch.feeds, batch.rows, steps);
-  return beam_search(*model_, batch.rows, options);
+std::vector<std::vector<Hypothesis>> Generator::run(const Batch& batch, const RowsGiven& given) {
+  SearchOptions search;
+  search.begin = begin_, search.end = end_;
+  search.beam = spec().beam, search.n_best = spec().n_best, search.min_length = spec().min_length;
+  search.max_length = most_words(batch);
+  search.norm = spec().norm;
+  search.prefix = given.prefix;
+  std::int64_t steps = *std::max_element(search.max_length.begin(), search.max_length.end());
+  for (const auto& words : given.prefix) steps = std::max(steps, static_cast<std::int64_t>(words.size()));
+  model_->begin(batch.feeds, batch.rows, steps + 1);
+  if (!spec().sample) return beam_search(*model_, batch.rows, search);
+  Sampling sampling{spec().sample->temperature, spec().sample->top_k, given.keys};
+  for (std::int64_t row = 0; given.keys.empty() && row < batch.rows; ++row)
+    sampling.keys.push_back(fold_coordinate(spec().sample->seed, static_cast<std::uint64_t>(row)));
+  return sample(*model_, batch.rows, search, sampling);
+}
+
+std::optional<Alignment> Generator::alignment(const Hypothesis& hypothesis, std::size_t units) const {
+  if (!spec().align) return std::nullopt;
+  Alignment alignment;
+  for (std::size_t t = 0; t < hypothesis.words.size(); ++t) {
+    alignment.weights.push_back(model_->fetched(0, static_cast<std::int64_t>(t), hypothesis.rows[t]).values);
+    alignment.weights.back().resize(std::min(units, alignment.weights.back().size()));
+  }
+  return alignment;
+}
+
+std::map<std::string, std::vector<StepRunner::Fetched>> Generator::fetched(const Hypothesis& hypothesis) const {
+  std::map<std::string, std::vector<StepRunner::Fetched>> all;
+  const std::vector<std::string> names = fetches_of(spec(), options_.fetches);
+  for (const std::string& name : options_.fetches) {
+    const auto k = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    for (std::size_t t = 0; t < hypothesis.rows.size(); ++t)
+      all[name].push_back(model_->fetched(k, static_cast<std::int64_t>(t), hypothesis.rows[t]));
+  }
+  return all;
 }
 
 }  // namespace graphrun

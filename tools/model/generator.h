@@ -1,13 +1,16 @@
 // A trained network that makes words: an infer block's `generate`, ready to run on batches.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/ir/graph.h"
 #include "tools/data/batch.h"
 #include "tools/generate/step_runner.h"
+#include "tools/infer/generated.h"
 #include "tools/model/model_folder.h"
 
 namespace graphrun {
@@ -15,27 +18,43 @@ namespace graphrun {
 // What `mode` says of the graph (in inference) that does not fit it, or the vocabulary of what is made, each at its place.
 void check_generate(const ir::Graph& graph, const Network& network, const InferSpec& mode, std::vector<Diagnostic>& problems);
 
+// What a batch's rows are given beside their feeds.
+struct RowsGiven {
+  std::vector<std::vector<std::int32_t>> prefix;  // by row, or empty: see SearchOptions::prefix
+  std::vector<std::uint64_t> keys;                // by row: of a sample's random numbers; empty: by the row's number
+};
+
 class Generator {
  public:
+  struct Options {
+    std::vector<std::string> fetches;  // values of every step, to look at
+    bool prefix = false;               // whether rows are given prefixes
+    Device device = Device::kCpu;
+  };
   // Throws UserError (kInvalidGraph) where check_generate finds something. It wants parameters before it runs.
-  Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, Device device);
+  Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, Options options);
   // The same with a model's parameters; throws set_parameters' errors too.
   Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, const Parameters& parameters,
-            Device device = Device::kCpu);
+            Options options);
 
   // `parameters` holds every parameter of the graph.
   void take(const Variables& parameters);
 
   // The job's feeds that it reads.
   const std::vector<std::string>& feeds() const { return feeds_; }
-  // The best of each row. They do not depend on the other rows.
-  std::vector<std::vector<Hypothesis>> run(const Batch& batch);
+  // The best of each row, or its samples. They do not depend on the other rows.
+  std::vector<std::vector<Hypothesis>> run(const Batch& batch, const RowsGiven& given = {});
+  // Of a hypothesis of the last run, where the mode aligns: the weights of the first `units` positions of its input.
+  std::optional<Alignment> alignment(const Hypothesis& hypothesis, std::size_t units) const;
+  // Of the same, what was fetched in each of its steps.
+  std::map<std::string, std::vector<StepRunner::Fetched>> fetched(const Hypothesis& hypothesis) const;
 
  private:
   const GenerateSpec& spec() const { return *mode_.generate; }
   std::vector<std::int64_t> most_words(const Batch& batch) const;
 
   const InferSpec mode_;
+  const Options options_;
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
   std::unique_ptr<StepRunner> model_;
   std::vector<std::string> feeds_;

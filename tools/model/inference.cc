@@ -9,11 +9,13 @@
 #include "compiler/compile.h"
 #include "runtime/executable.h"
 #include "runtime/file.h"
+#include "tools/cli/program.h"
 #include "tools/data/inference_reader.h"
 #include "tools/infer/writers.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/expression.h"
 #include "tools/model/fetch_file.h"
+#include "tools/model/generate_lines.h"
 #include "tools/model/generator.h"
 
 namespace graphrun {
@@ -56,47 +58,6 @@ void add_written(ir::Graph& graph, const InferSpec& mode, std::vector<Diagnostic
   graph.outputs.push_back({kWritten, value});
 }
 
-void write_out(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
-  unwritable_file("stdout", "write", errno);
-}
-
-// Words for lines: as many lines each as the mode says.
-void generate(const ir::Graph& graph, const Network& network, const Parameters& parameters, const InferSpec& mode,
-              std::unique_ptr<LineReader> lines, const InferOptions& options) {
-  if (!options.fetches.empty())
-    throw UserError(ExitCode::kUsage, "E0427 no-fetch",
-                    fmt::format("infer '{}' generates: --fetch is for the others", mode.name));
-  InferSpec chosen = mode;
-  if (options.n_best > 0) chosen.generate->n_best = options.n_best;
-  chosen.generate->beam = options.beam > 0 ? options.beam : std::max(chosen.generate->beam, chosen.generate->n_best);
-  if (chosen.generate->n_best > chosen.generate->beam) {
-    throw UserError(ExitCode::kUsage, "E0428 narrow-beam",
-                    fmt::format("a beam of {} does not hold the {} best", chosen.generate->beam, chosen.generate->n_best),
-                    {"help: --n-best and --beam say how many"});
-  }
-  Generator generator(graph, network, chosen, parameters, options.device);
-  InferenceReader::Options reading;
-  reading.read = mode.read;
-  reading.rows = options.rows;
-  reading.feeds = generator.feeds();
-  InferenceReader reader(network.job.data, *network.job.plan, network.vocabularies, std::move(lines), reading);
-  const Vocabulary& vocabulary = network.vocabularies.at(mode.field);
-  for (std::int64_t number = 0; const std::optional<InferenceBatch> batch = reader.next();) {
-    std::vector<std::vector<Hypothesis>> found;
-    if (batch->batch.rows > 0) found = generator.run(batch->batch);
-    std::string text;
-    for (const std::int64_t row : batch->rows) {
-      const std::vector<Hypothesis> none;
-      const std::vector<Hypothesis>& best = row < 0 ? none : found[static_cast<std::size_t>(row)];
-      text += chosen.generate->n_best > 1 ? n_best_lines(number, best, vocabulary)
-                                          : text_line(best.empty() ? std::vector<std::int32_t>() : best[0].words, vocabulary);
-      ++number;
-    }
-    write_out(text);
-  }
-}
-
 }  // namespace
 
 void check_infer(const ir::Graph& graph, const Network& network) {
@@ -113,11 +74,14 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
            const InferOptions& options) {
   const InferSpec* mode = find_mode(network.job, options);
   ir::Graph graph = load_graph(network.request(false));
-  if ((options.beam > 0 || options.n_best > 0) && (mode == nullptr || !mode->generate)) {
+  if (mode != nullptr && mode->generate) return generate_lines(graph, network, parameters, *mode, std::move(lines), options);
+  if (options.generate.any()) {
     throw UserError(ExitCode::kUsage, "E0427 no-generation",
-                    "the model generates no words: --beam and --n-best mean nothing to it");
+                    "the model generates no words: --beam, --n-best and the like mean nothing to it");
   }
-  if (mode != nullptr && mode->generate) return generate(graph, network, parameters, *mode, std::move(lines), options);
+  if (options.fetches.empty() != options.fetch_file.empty()) {
+    throw UserError(ExitCode::kUsage, "E0427 no-fetch-file", "--fetch NAME and --fetch-out FILE go together");
+  }
   CompileOptions compile_options;
   if (mode != nullptr) {
     std::vector<Diagnostic> problems;
@@ -152,7 +116,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
         fetched_file.add(number, compile_options.fetches[i], fetched[i]);
       }
     }
-    if (mode != nullptr) write_out(write_batch(*batch, fetched[0], mode->write, vocabulary));
+    if (mode != nullptr) write_output("-", write_batch(*batch, fetched[0], mode->write, vocabulary));
   }
   if (!options.fetches.empty()) fetched_file.write();
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,28 @@
 
 namespace graphrun {
 
+// Of an infer block that generates; what is absent is as the job says.
+struct GenerateOptions {
+  std::int64_t beam = 0, n_best = 0;  // 0: as the job says
+  std::string prefix, force;          // files with a text for each line: its words begin so; they are these
+  std::string alignments;             // the file that links go to, a line for each line that is written
+  bool json = false;
+  std::optional<double> temperature;
+  std::optional<std::int64_t> top_k;
+  std::optional<std::uint64_t> seed;
+
+  bool any() const {
+    return beam > 0 || n_best > 0 || !prefix.empty() || !force.empty() || !alignments.empty() || json || temperature || top_k ||
+           seed;
+  }
+};
+
 struct InferOptions {
-  std::string mode;                   // an infer block by name; empty: the first
-  std::int64_t beam = 0, n_best = 0;  // of one that generates; 0: the job's
-  std::int64_t rows = 0;              // lines that share a batch, at most; 0: the job's
-  std::vector<std::string> fetches;   // tensors anywhere in the graph, by name
-  std::string fetch_file;             // where they go, a safetensors file: "0/NAME" of the first batch
+  std::string mode;  // an infer block by name; empty: the first
+  GenerateOptions generate;
+  std::int64_t rows = 0;             // lines that share a batch, at most; 0: the job's
+  std::vector<std::string> fetches;  // tensors anywhere in the graph, by name
+  std::string fetch_file;            // where they go, a safetensors file: "0/NAME" of the first batch
   Device device = Device::kCpu;
 };
 

@@ -1,0 +1,93 @@
+#include "tools/infer/generated.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tools/infer/writers.h"
+
+namespace graphrun {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Nested as the sizes say.
+Json nested(const StepRunner::Fetched& fetched, std::size_t axis, std::size_t& next) {
+  if (axis == fetched.sizes.size()) return fetched.values.at(next++);
+  Json list = Json::array();
+  for (std::int64_t i = 0; i < fetched.sizes[axis]; ++i) list.push_back(nested(fetched, axis + 1, next));
+  return list;
+}
+
+Json object_of(const Made& made, const Vocabulary& vocabulary) {
+  Json object = {{"text", joined(made.words, vocabulary.form())},
+                 {"tokens", made.words},
+                 {"score", made.hypothesis.score},
+                 {"log_probability", made.hypothesis.log_probability},
+                 {"ended", made.hypothesis.ended}};
+  if (made.alignment) object["alignment"] = made.alignment->weights;
+  for (const auto& [name, steps] : made.fetched) {
+    object[name] = Json::array();
+    for (const StepRunner::Fetched& step : steps) {
+      std::size_t next = 0;
+      object[name].push_back(nested(step, 0, next));
+    }
+  }
+  return object;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> Alignment::links() const {
+  std::vector<std::int64_t> links;
+  for (const std::vector<float>& w : weights)
+    links.push_back(w.empty() ? -1 : std::max_element(w.begin(), w.end()) - w.begin());
+  return links;
+}
+
+std::vector<std::string> words_of(const Hypothesis& hypothesis, const Vocabulary& vocabulary, const std::string& replace,
+                                  const std::optional<Alignment>& alignment, std::span<const std::string> units) {
+  const std::vector<std::int64_t> links = alignment && !replace.empty() ? alignment->links() : std::vector<std::int64_t>();
+  std::vector<std::string> words;
+  for (std::size_t k = 0; k < hypothesis.words.size(); ++k) {
+    const std::string& entry = vocabulary.entry(hypothesis.words[k]);
+    const bool stands_for_other = k < links.size() && links[k] >= 0 && entry == replace;
+    words.push_back(stands_for_other ? units[static_cast<std::size_t>(links[k])] : entry);
+  }
+  return words;
+}
+
+std::string alignment_line(const Alignment& alignment) {
+  std::string line;
+  const std::vector<std::int64_t> links = alignment.links();
+  for (std::size_t k = 0; k < links.size(); ++k) {
+    if (links[k] >= 0) line += fmt::format("{}{}-{}", line.empty() ? "" : " ", links[k], k);
+  }
+  return line + '\n';
+}
+
+std::string best_line(std::span<const Made> made, const Vocabulary& vocabulary) {
+  return (made.empty() ? "" : joined(made.front().words, vocabulary.form())) + '\n';
+}
+
+std::string n_best_lines(std::int64_t sentence, std::span<const Made> made, const Vocabulary& vocabulary, bool links) {
+  std::string text;
+  for (const Made& m : made) {
+    text += fmt::format("{} ||| {} ||| LogProb= {:.6g} ||| {:.6g}", sentence, joined(m.words, vocabulary.form()),
+                        m.hypothesis.log_probability, m.hypothesis.score);
+    text += links && m.alignment ? " ||| " + alignment_line(*m.alignment) : "\n";
+  }
+  return text;
+}
+
+std::string json_line(std::span<const Made> made, const Vocabulary& vocabulary) {
+  if (made.empty()) return "{\"text\":\"\",\"tokens\":[]}\n";
+  Json object = object_of(made.front(), vocabulary);
+  if (made.size() > 1) {
+    for (const Made& m : made) object["alternatives"].push_back(object_of(m, vocabulary));
+  }
+  return object.dump() + '\n';
+}
+
+}  // namespace graphrun

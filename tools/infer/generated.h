@@ -1,0 +1,51 @@
+// What is written of generated words. Pure functions; every line ends with LF.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tools/data/vocabulary.h"
+#include "tools/generate/step_runner.h"
+
+namespace graphrun {
+
+// Of one hypothesis: for each word, the end symbol left out, the weights of the input's units.
+struct Alignment {
+  std::vector<std::vector<float>> weights;
+
+  // For each word the unit with the greatest weight, the first of equal ones; -1: the input has no units.
+  std::vector<std::int64_t> links() const;
+};
+
+// A hypothesis as it is written.
+struct Made {
+  Hypothesis hypothesis;
+  std::vector<std::string> words;
+  std::optional<Alignment> alignment;
+  std::map<std::string, std::vector<StepRunner::Fetched>> fetched;  // by name: of each step, the end symbol's included
+};
+
+// The words' entries. Where `replace` is one of them, it stands for the unit that the word is aligned to.
+std::vector<std::string> words_of(const Hypothesis& hypothesis, const Vocabulary& vocabulary, const std::string& replace = "",
+                                  const std::optional<Alignment>& alignment = {}, std::span<const std::string> units = {});
+
+// Moses' and Pharaoh's links, "0-0 1-2": unit of the input, word; both count from 0.
+std::string alignment_line(const Alignment& alignment);
+
+// The best one's words.
+std::string best_line(std::span<const Made> made, const Vocabulary& vocabulary);
+
+// Moses' lines: "7 ||| words ||| LogProb= -3.5 ||| -0.7", the last the score that they are ordered by; with `links`, where
+// there are any, "||| 0-0 1-2" at the end.
+std::string n_best_lines(std::int64_t sentence, std::span<const Made> made, const Vocabulary& vocabulary, bool links);
+
+// An object: "text" and "tokens" of the best, "score", "log_probability", "ended", "alignment" (of each word the weights of the
+// input's units) and what was fetched by name, an array over steps; several are in "alternatives", each such an object. Of
+// nothing made: an empty text.
+std::string json_line(std::span<const Made> made, const Vocabulary& vocabulary);
+
+}  // namespace graphrun

@@ -1,0 +1,214 @@
+#include "tools/model/generate_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/file.h"
+#include "runtime/random.h"
+#include "tools/cli/program.h"
+#include "tools/data/dataset.h"
+#include "tools/data/inference_reader.h"
+#include "tools/data/units.h"
+#include "tools/infer/generated.h"
+#include "tools/infer/writers.h"
+#include "tools/model/generator.h"
+
+namespace graphrun {
+namespace {
+
+// The job's block with what the command line says instead.
+InferSpec chosen_mode(const InferSpec& mode, const GenerateOptions& options) {
+  InferSpec chosen = mode;
+  GenerateSpec& g = *chosen.generate;
+  if (options.n_best > 0) g.n_best = options.n_best;
+  if (options.temperature || options.top_k || options.seed) {
+    if (!g.sample) g.sample = SampleSpec{};
+    if (options.temperature) g.sample->temperature = *options.temperature;
+    if (options.top_k) g.sample->top_k = *options.top_k;
+    if (options.seed) g.sample->seed = *options.seed;
+  }
+  g.beam = options.beam > 0 ? options.beam : std::max(g.beam, g.n_best);
+  if (options.json) chosen.write = WriteAs::kJson;
+  if (!options.force.empty()) g.sample.reset(), g.beam = g.n_best = 1;
+  return chosen;
+}
+
+void check_options(const InferSpec& chosen, const InferOptions& options) {
+  const GenerateOptions& g = options.generate;
+  const auto refuse = [](const char* code, std::string text, const char* help) {
+    throw UserError(ExitCode::kUsage, code, std::move(text), {help});
+  };
+  if (chosen.generate->n_best > chosen.generate->beam && !chosen.generate->sample)
+    refuse("E0428 narrow-beam",
+           fmt::format("a beam of {} does not hold the {} best", chosen.generate->beam, chosen.generate->n_best),
+           "help: --n-best and --beam say how many");
+  if (!g.prefix.empty() && !g.force.empty())
+    refuse("E0429 bad-options", "--prefix and --force both say what the words are", "help: leave one of them out");
+  if (!g.alignments.empty() && !chosen.generate->align)
+    refuse("E0429 bad-options", fmt::format("infer '{}' does not say what aligns", chosen.name),
+           "help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set it at training");
+  if (!options.fetches.empty() && (chosen.write != WriteAs::kJson || !options.fetch_file.empty()))
+    refuse("E0427 no-fetch",
+           fmt::format("infer '{}' generates: what is fetched of its steps goes into JSON lines", chosen.name),
+           "help: --json, and no --fetch-out");
+}
+
+// The texts that stand beside the input's lines, one for each, as words of the field that is made.
+class GivenLines {
+ public:
+  GivenLines(const Network& network, const InferSpec& mode, const std::string& file)
+      : data_(network.job.data),
+        field_(*data_.field(mode.field)),
+        vocabulary_(network.vocabularies.at(mode.field)),
+        name_(file) {
+    reader_ =
+        std::make_unique<RecordReader>(std::make_unique<LineReader>(file), layout_of_input(data_, {&field_}, Format::kLines));
+  }
+
+  std::vector<std::int32_t> next(const std::string& input, std::int64_t line) {
+    Record record;
+    if (!reader_->next(record)) unequal(name_, line - 1, input);
+    ++lines_;
+    return record.empty ? std::vector<std::int32_t>() : encode(data_, field_, vocabulary_, record).values;
+  }
+  void end(const std::string& input) {
+    Record record;
+    if (reader_->next(record)) unequal(input, lines_, name_);
+  }
+
+ private:
+  [[noreturn]] static void unequal(const std::string& ended, std::int64_t line, const std::string& going) {
+    data_error(
+        "E0653 unequal-files", ended, line, 0,
+        fmt::format("the file ends after {} line{}; '{}', which stands beside it, goes on", line, line == 1 ? "" : "s", going),
+        {"help: line n of each belongs to the other's"});
+  }
+
+  const DataSpec& data_;
+  const FieldSpec& field_;
+  const Vocabulary& vocabulary_;
+  const std::string name_;
+  std::unique_ptr<RecordReader> reader_;
+  std::int64_t lines_ = 0;
+};
+
+// Of all that a record says, so that the same line has the same samples wherever it stands.
+std::uint64_t key_of(const Record& record, std::uint64_t seed) {
+  std::uint64_t key = fold_coordinate(0, seed);
+  for (const std::string& line : record.lines) key = fold_coordinate(key, hash_name(line.data(), line.size()));
+  return key;
+}
+
+class LineGenerator {
+ public:
+  LineGenerator(const ir::Graph& graph, const Network& network, const Parameters& parameters, InferSpec mode,
+                const InferOptions& options)
+      : network_(network),
+        mode_(std::move(mode)),
+        options_(options),
+        vocabulary_(network.vocabularies.at(mode_.field)),
+        generator_(graph, network, mode_, parameters, {options.fetches, !given_file().empty(), options.device}) {
+    if (!given_file().empty()) given_.emplace(network, mode_, given_file());
+    if (!options.generate.alignments.empty()) links_.emplace(options.generate.alignments);
+  }
+
+  void run(std::unique_ptr<LineReader> lines) {
+    InferenceReader::Options reading;
+    reading.read = mode_.read;
+    reading.rows = options_.rows;
+    reading.feeds = generator_.feeds();
+    const std::string input = lines->name();
+    InferenceReader reader(network_.job.data, *network_.job.plan, network_.vocabularies, std::move(lines), reading);
+    while (const std::optional<InferenceBatch> batch = reader.next()) write_output("-", text_of(*batch, input));
+    if (given_) given_->end(input);
+    if (links_) links_->commit();
+  }
+
+ private:
+  const std::string& given_file() const {
+    return options_.generate.force.empty() ? options_.generate.prefix : options_.generate.force;
+  }
+
+  std::string text_of(const InferenceBatch& batch, const std::string& input) {
+    const RowsGiven given = given_of(batch, input);
+    std::vector<std::vector<Hypothesis>> found;
+    if (batch.batch.rows > 0) found = generator_.run(batch.batch, given);
+    std::string text;
+    for (std::size_t i = 0; i < batch.records.size(); ++i) {
+      std::vector<Made> made;
+      if (batch.rows[i] >= 0) {
+        for (Hypothesis& h : found[static_cast<std::size_t>(batch.rows[i])])
+          made.push_back(made_of(std::move(h), batch.records[i]));
+      }
+      text += written(made);
+      if (links_) add_links(made);
+      ++number_;
+    }
+    return text;
+  }
+
+  RowsGiven given_of(const InferenceBatch& batch, const std::string& input) {
+    RowsGiven given;
+    for (std::size_t i = 0; i < batch.records.size(); ++i) {
+      std::vector<std::int32_t> words;
+      if (given_) words = given_->next(input, batch.records[i].line);
+      if (batch.rows[i] < 0) continue;
+      if (!options_.generate.force.empty()) words.push_back(vocabulary_.number(mode_.generate->end));
+      if (given_) given.prefix.push_back(std::move(words));
+      if (mode_.generate->sample) given.keys.push_back(key_of(batch.records[i], mode_.generate->sample->seed));
+    }
+    return given;
+  }
+
+  Made made_of(Hypothesis hypothesis, const Record& record) const {
+    Made made;
+    std::vector<std::string> units;
+    if (const auto& align = mode_.generate->align) {
+      units = units_of(network_.job.data, *network_.job.data.field(align->field), record).symbols;
+      made.alignment = generator_.alignment(hypothesis, units.size());
+    }
+    made.words =
+        words_of(hypothesis, vocabulary_, mode_.generate->align ? mode_.generate->align->replace : "", made.alignment, units);
+    if (!options_.fetches.empty()) made.fetched = generator_.fetched(hypothesis);
+    made.hypothesis = std::move(hypothesis);
+    return made;
+  }
+
+  std::string written(const std::vector<Made>& made) const {
+    if (mode_.write == WriteAs::kJson) return json_line(made, vocabulary_);
+    if (!options_.generate.force.empty()) {
+      std::vector<double> sums;
+      for (const Made& m : made) sums.push_back(m.hypothesis.log_probability);
+      return numbers_line(sums);
+    }
+    if (mode_.generate->n_best > 1) return n_best_lines(number_, made, vocabulary_, mode_.generate->align.has_value());
+    return best_line(made, vocabulary_);
+  }
+
+  void add_links(const std::vector<Made>& made) {
+    std::string text = made.empty() && mode_.generate->n_best == 1 ? "\n" : "";
+    for (const Made& m : made) text += alignment_line(*m.alignment);
+    links_->write(text.data(), text.size());
+  }
+
+  const Network& network_;
+  const InferSpec mode_;
+  const InferOptions& options_;
+  const Vocabulary& vocabulary_;
+  Generator generator_;
+  std::optional<GivenLines> given_;
+  std::optional<AtomicFile> links_;
+  std::int64_t number_ = 0;
+};
+
+}  // namespace
+
+void generate_lines(const ir::Graph& graph, const Network& network, const Parameters& parameters, const InferSpec& mode,
+                    std::unique_ptr<LineReader> lines, const InferOptions& options) {
+  InferSpec chosen = chosen_mode(mode, options.generate);
+  check_options(chosen, options);
+  LineGenerator(graph, network, parameters, std::move(chosen), options).run(std::move(lines));
+}
+
+}  // namespace graphrun

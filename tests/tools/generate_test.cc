@@ -139,6 +139,7 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   EXPECT_EQ(lines_of(draw("1", "tres\nuno dos\n")).at(3).substr(1), lines_of(draw("1", "uno dos\n")).at(0).substr(1));
   EXPECT_EQ(graphrun({"infer", "model", "--temperature", "0.01", "--top-k", "2"}, "uno dos\n").out, "one two\n");
   EXPECT_EQ(graphrun({"infer", "model", "--temperature", "0"}, "uno\n").code, 2);
+  EXPECT_EQ(graphrun({"infer", "model", "--seed", "-1"}, "uno\n").code, 2);
   EXPECT_EQ(graphrun({"infer", "model", "--force", "refs", "--prefix", "refs"}, "uno\n").code, 2);
 
   const Ran fetched = graphrun({"infer", "model", "--fetch", "logits", "--fetch-out", "x"}, "uno\n");

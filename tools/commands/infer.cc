@@ -23,7 +23,7 @@ GenerateOptions generate_options(const po::variables_map& options) {
   g.json = options.count("json") != 0;
   if (options.count("temperature") != 0) g.temperature = options["temperature"].as<double>();
   if (options.count("top-k") != 0) g.top_k = options["top-k"].as<std::int64_t>();
-  if (options.count("seed") != 0) g.seed = options["seed"].as<std::uint64_t>();
+  g.seed = seed_option(options);
   if (g.temperature && !(*g.temperature > 0 && std::isfinite(*g.temperature)))
     throw UsageError("--temperature takes a number above 0");
   if (g.top_k && *g.top_k < 0) throw UsageError("--top-k takes a number from 0");
@@ -48,7 +48,7 @@ ExitCode run_infer(const Arguments& arguments) {
       "a text for each line: nothing is generated, but its log-probability written, and its alignment")(
       "temperature", po::value<double>()->value_name("T"), "draws words instead of searching; scores are divided by T")(
       "top-k", po::value<std::int64_t>()->value_name("N"), "draws words, from the N best; 0: from all")(
-      "seed", po::value<std::uint64_t>()->value_name("N"), "draws words; the same N, the same words for the same line")(
+      "seed", po::value<std::string>()->value_name("N"), "draws words; the same N, the same words for the same line")(
       "rows", po::value<std::int64_t>()->default_value(0)->value_name("N"),
       "lines that share a batch at most; 0: as the job trains")(
       "fetch", po::value<std::vector<std::string>>()->value_name("NAME"),

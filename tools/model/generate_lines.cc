@@ -66,9 +66,9 @@ class GivenLines {
         std::make_unique<RecordReader>(std::make_unique<LineReader>(file), layout_of_input(data_, {&field_}, Format::kLines));
   }
 
-  std::vector<std::int32_t> next(const std::string& input, std::int64_t line) {
+  std::vector<std::int32_t> next(const std::string& input) {
     Record record;
-    if (!reader_->next(record)) unequal(name_, line - 1, input);
+    if (!reader_->next(record)) unequal(name_, lines_, input);
     ++lines_;
     return record.empty ? std::vector<std::int32_t>() : encode(data_, field_, vocabulary_, record).values;
   }
@@ -152,7 +152,7 @@ class LineGenerator {
     RowsGiven given;
     for (std::size_t i = 0; i < batch.records.size(); ++i) {
       std::vector<std::int32_t> words;
-      if (given_) words = given_->next(input, batch.records[i].line);
+      if (given_) words = given_->next(input);
       if (batch.rows[i] < 0) continue;
       if (!options_.generate.force.empty()) words.push_back(vocabulary_.number(mode_.generate->end));
       if (given_) given.prefix.push_back(std::move(words));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <sstream>
 
 #include "runtime/file.h"
@@ -118,7 +119,9 @@ void add_others(const std::string& out, std::vector<SeedResults>& runs) {
     const auto end = runs.begin() + named;
     if (std::any_of(runs.begin(), end, [&](const SeedResults& run) { return run.seed == seed; })) continue;
     SeedResults other{seed, seed_folder(out, seed), false, {}};
-    if (!test_results(ModelLayout{other.folder})) continue;  // not ended, or not on test data: nothing to compare
+    const ModelLayout layout{other.folder};
+    // Not ended, or not on test data: nothing to compare.
+    if (!std::filesystem::exists(layout.metrics()) || !test_results(layout)) continue;
     read_results(other);
     runs.push_back(std::move(other));
   }

@@ -161,6 +161,25 @@ TEST_F(Generate, UnknownWordsAreReplacedByWhatTheyAreAlignedTo) {
   EXPECT_EQ(graphrun({"infer", "model"}, "Anna\n").out, "Anna\n");
 }
 
+// Their pieces are what is aligned; what is written is text.
+TEST_F(Generate, AlignsSubwords) {
+  std::string job = read("graphs/jobs/say.pbtxt");
+  for (const std::string column : {"0", "1"}) {
+    const std::string words = "column: " + column + " split: SPACE";
+    job.replace(job.find(words), words.size(), "column: " + column + " split: BPE vocabulary { size: 24 }");
+  }
+  write("graphs/jobs/say.pbtxt", job);
+  const Ran trained = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", "train.epochs=1"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  write("refs", "one two\n");
+  const Ran forced = graphrun({"infer", "model", "--force", "refs", "--alignments", "links", "--json"}, "uno dos\n");
+  ASSERT_EQ(forced.code, 0) << forced.err;
+  const auto object = nlohmann::json::parse(forced.out);
+  EXPECT_EQ(object["text"], "one two");
+  EXPECT_EQ(object["alignment"].size(), object["tokens"].size());
+  EXPECT_EQ(lines_of(read("links")).size(), 1u);
+}
+
 TEST_F(Generate, MistakesAreFoundBeforeAnyTraining) {
   const std::string g = "infer.say.generate.";
   const std::vector<std::pair<std::string, std::string>> mistakes = {

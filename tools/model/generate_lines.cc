@@ -165,7 +165,8 @@ class LineGenerator {
     Made made;
     std::vector<std::string> units;
     if (const auto& align = mode_.generate->align) {
-      units = units_of(network_.job.data, *network_.job.data.field(align->field), record).symbols;
+      const Subwords* const subwords = network_.vocabularies.at(align->field).form().subwords.get();
+      units = units_of(network_.job.data, *network_.job.data.field(align->field), record, subwords).symbols;
       made.alignment = generator_.alignment(hypothesis, units.size());
     }
     made.words =

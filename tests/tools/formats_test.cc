@@ -233,7 +233,7 @@ TEST(NumberStore, MoreThanMemoryMayHoldLiesInAFile) {
   for (int i = 0; i < 300; ++i) text += "w" + std::to_string(i) + (i % 3 == 0 ? " x yy\n" : " z\n");
   data.train = {scratch.file("a", text)};
   const Prepared p(data);
-  const Dataset small = read_dataset(p.data, p.vocabularies, data.train, {true, {}, 10});
+  const Dataset small = read_dataset(p.data, p.vocabularies, data.train, {true, {}, 10, {}});
   const Dataset whole = p.train();
   EXPECT_TRUE(small.on_disk());
   EXPECT_FALSE(whole.on_disk());

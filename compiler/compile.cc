@@ -99,11 +99,7 @@ Program compile(const ir::Graph& checked, const CompileOptions& options, const T
   Stages stages(options);
   ir::Graph graph = checked;
   if (train) {
-    // The one pass that can't wait: it leaves nothing to do for itself later.
-    if (std::find(options.disabled_passes.begin(), options.disabled_passes.end(), "spread") == options.disabled_passes.end()) {
-      graph = spread(std::move(graph)).graph;
-      ir::verify(graph, "spread");
-    }
+    graph = run_early_passes(std::move(graph), options.disabled_passes);
     graph = stages.done("differentiated", add_training(std::move(graph), *train, options.tape));
     ir::verify(graph, "differentiate");
   }

@@ -24,15 +24,21 @@ using ir::ValueId;
 bool is_product(const Node& node) { return node.op->family == "matmul"; }
 bool is_heavy(const Node& node) { return is_product(node) || node.op->family == "reduce" || node.op->name == "gather"; }
 
+enum class What { kAll, kInvariants };
+
 // Which nodes of a scan's body go where.
 class Decision {
  public:
-  explicit Decision(const Node& scan)
+  Decision(const Node& scan, What what)
       : body_(scan.regions[0]), l_(scan_layout(scan)), steps_(scan.attributes.dim("steps")), d_(dependence_in_body(scan)) {
     before.resize(body_.nodes.size()), after.resize(body_.nodes.size());
     decide_same();
-    decide_before();
-    decide_after();
+    if (what == What::kInvariants) {
+      keep_repeated();
+    } else {
+      decide_before();
+      decide_after();
+    }
     any = std::find(before.begin(), before.end(), true) != before.end() ||
           std::find(after.begin(), after.end(), true) != after.end();
   }
@@ -57,6 +63,19 @@ class Decision {
     for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
       const Node& node = body_.nodes[n];
       before[n] = !varies(node) && !node.op->update && !is_scalar_constant(body_, node);
+    }
+  }
+
+  // Of what is the same at every step, what only repeats elements stays, but where something that goes reads it.
+  void keep_repeated() {
+    std::vector<bool> wanted(body_.nodes.size());
+    for (std::size_t n = body_.nodes.size(); n-- > 0;) {
+      const Node& node = body_.nodes[n];
+      before[n] = before[n] && (wanted[n] || node.op->name != "broadcast_to");
+      if (!before[n]) continue;
+      for (ValueId v : node.inputs) {
+        if (producer(v)) wanted[static_cast<std::size_t>(body_.value(v).node)] = true;
+      }
     }
   }
 
@@ -149,8 +168,8 @@ class Decision {
 // One scan rewritten.
 class Hoisting {
  public:
-  Hoisting(Rebuild& rebuild, Node scan)
-      : r_(rebuild), scan_(std::move(scan)), body_(scan_.regions[0]), l_(scan_layout(scan_)), d_(scan_) {}
+  Hoisting(Rebuild& rebuild, Node scan, What what)
+      : r_(rebuild), scan_(std::move(scan)), body_(scan_.regions[0]), l_(scan_layout(scan_)), d_(scan_, what) {}
 
   void run() {
     if (!d_.any) return r_.keep(std::move(scan_));
@@ -276,13 +295,16 @@ class Hoisting {
   std::vector<ValueId> result_;  // of those
 };
 
-}  // namespace
-
-PassResult hoist(Graph graph) {
+PassResult hoisted(Graph graph, What what) {
   const bool changed = rewrite_scans(
-      graph, [](const Node& scan) { return Decision(scan).any; },
-      [](Rebuild& rebuild, Node scan) { Hoisting(rebuild, std::move(scan)).run(); });
+      graph, [what](const Node& scan) { return Decision(scan, what).any; },
+      [what](Rebuild& rebuild, Node scan) { Hoisting(rebuild, std::move(scan), what).run(); });
   return {std::move(graph), changed};
 }
+
+}  // namespace
+
+PassResult hoist(Graph graph) { return hoisted(std::move(graph), What::kAll); }
+PassResult hoist_invariants(Graph graph) { return hoisted(std::move(graph), What::kInvariants); }
 
 }  // namespace graphrun

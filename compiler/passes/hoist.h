@@ -18,4 +18,9 @@ namespace graphrun {
 
 PassResult hoist(ir::Graph graph);
 
+// Only what is the same at every step (the keys of an attention, the transpose of a table). Runs before differentiation: such a
+// value's gradient is then taken once, of a sum over the steps, and the loop keeps no copy of it for each. What a step only
+// repeats (broadcast_to) stays there: its gradient is a sum already, which sink takes over all steps at once.
+PassResult hoist_invariants(ir::Graph graph);
+
 }  // namespace graphrun

@@ -21,6 +21,7 @@ struct Pass {
   std::string name;
   std::string doc;  // one line
   PassResult (*run)(ir::Graph graph);
+  bool early = false;  // runs before differentiation too
 };
 
 // In the order in which they run.
@@ -32,5 +33,7 @@ using PassObserver = std::function<void(const std::string& pass, const ir::Graph
 // Runs every pass whose name is not in `disabled`, and verifies what each changed; the verifier's error names the pass. Throws
 // UserError (kUsage, E0409 unknown-pass) where `disabled` holds a name that no pass has.
 ir::Graph run_passes(ir::Graph graph, const std::vector<std::string>& disabled = {}, const PassObserver& observer = nullptr);
+// Those of them that are early, on a graph that is about to be differentiated.
+ir::Graph run_early_passes(ir::Graph graph, const std::vector<std::string>& disabled = {});
 
 }  // namespace graphrun

@@ -18,7 +18,8 @@ namespace graphrun {
 
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
-      {"spread", "computes loops that only gather what they made for all steps at once", spread},
+      {"spread", "computes loops that only gather what they made for all steps at once", spread, true},
+      {"hoist_invariants", "computes what is the same at every step of a loop before it", hoist_invariants, true},
       {"fold_constants", "computes what depends on constants alone", fold_constants},
       {"simplify", "drops identities, joins chains of shape changes, folds transposes into products", simplify},
       {"sink", "adds up parameter gradients behind loops, as one product over all steps", sink},
@@ -48,21 +49,37 @@ void check_names(const std::vector<std::string>& disabled) {
   }
 }
 
+ir::Graph run(const std::vector<const Pass*>& passes, ir::Graph graph, const PassObserver& observer) {
+  using Clock = std::chrono::steady_clock;
+  for (const Pass* pass : passes) {
+    const auto begin = Clock::now();
+    PassResult result = pass->run(std::move(graph));
+    const std::chrono::duration<double> seconds = Clock::now() - begin;
+    graph = std::move(result.graph);
+    if (result.changed) ir::verify(graph, pass->name);
+    if (observer) observer(pass->name, graph, seconds.count());
+  }
+  return graph;
+}
+
+std::vector<const Pass*> chosen(const std::vector<std::string>& disabled, bool early_only) {
+  check_names(disabled);
+  std::vector<const Pass*> passes;
+  for (const Pass& pass : all_passes()) {
+    if (early_only && !pass.early) continue;
+    if (std::find(disabled.begin(), disabled.end(), pass.name) == disabled.end()) passes.push_back(&pass);
+  }
+  return passes;
+}
+
 }  // namespace
 
 ir::Graph run_passes(ir::Graph graph, const std::vector<std::string>& disabled, const PassObserver& observer) {
-  using Clock = std::chrono::steady_clock;
-  check_names(disabled);
-  for (const Pass& pass : all_passes()) {
-    if (std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
-    const auto begin = Clock::now();
-    PassResult result = pass.run(std::move(graph));
-    const std::chrono::duration<double> seconds = Clock::now() - begin;
-    graph = std::move(result.graph);
-    if (result.changed) ir::verify(graph, pass.name);
-    if (observer) observer(pass.name, graph, seconds.count());
-  }
-  return graph;
+  return run(chosen(disabled, false), std::move(graph), observer);
+}
+
+ir::Graph run_early_passes(ir::Graph graph, const std::vector<std::string>& disabled) {
+  return run(chosen(disabled, true), std::move(graph), nullptr);
 }
 
 }  // namespace graphrun

@@ -33,6 +33,27 @@ std::vector<TapeDecision> tape_of(const std::string& cell) {
   return tape;
 }
 
+GraphRequest translator() {
+  GraphRequest request;
+  request.path = "translator.pbtxt";
+  request.from_graphs = true;
+  request.graphs_root = GRAPHRUN_SOURCE_DIR "/graphs";
+  request.bindings = {
+      {"source_vocabulary", "50", {}}, {"target_vocabulary", "60", {}}, {"embed", "6", {}}, {"hidden", "8", {}}};
+  return request;
+}
+
+// Whether a product of this name runs in a loop.
+bool product_in_loop(const ir::Graph& graph, const std::string& name, bool inside = false) {
+  for (const ir::Node& node : graph.nodes) {
+    if (inside && node.op->family == "matmul" && graph.value(node.outputs[0]).name.find(name) != std::string::npos) return true;
+    for (const ir::Graph& region : node.regions) {
+      if (product_in_loop(region, name, true)) return true;
+    }
+  }
+  return false;
+}
+
 std::vector<std::string> names(const std::vector<TapeDecision::Value>& values) {
   std::vector<std::string> out;
   for (const TapeDecision::Value& v : values) out.push_back(v.name.substr(v.name.find("read.") + 5));
@@ -68,6 +89,30 @@ TEST(Tape, OfACrfKeepsNothingOverPairs) {
       for (const TapeDecision::Value& v : loop.kept) EXPECT_LE(v.type.shape.size(), 2u) << output << ": " << v.name;
     }
   }
+}
+
+// A decoder reads tables and an attention's keys, the same ones for every word: none is kept once a word, and what derives from
+// them is taken once a sentence.
+TEST(Tape, OfADecoderKeepsNothingThatIsTheSameForEveryWord) {
+  TrainOptions train;
+  train.minimize = "loss";
+  std::vector<TapeDecision> tape;
+  CompileOptions options;
+  options.tape = &tape;
+  bool in_loop = true;
+  options.observe = [&](const std::string& stage, const ir::Graph& graph, double) {
+    if (stage == "differentiated") in_loop = product_in_loop(graph, "attend.keys");
+  };
+  const ir::Graph graph = load_graph(translator());
+  compile(graph, options, &train);
+  EXPECT_FALSE(in_loop);
+  ASSERT_FALSE(tape.empty());
+  for (const TapeDecision& loop : tape) {
+    for (const TapeDecision::Value& v : loop.kept) EXPECT_NE(str(v.type.shape).find("batch"), std::string::npos) << v.name;
+  }
+  options.disabled_passes = {"hoist_invariants"};
+  compile(graph, options, &train);
+  EXPECT_TRUE(in_loop);
 }
 
 // Nothing is saved by keeping an LSTM's four products and its state instead of its gates, so its gates are kept.

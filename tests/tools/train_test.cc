@@ -217,6 +217,22 @@ TEST_F(TrainLanguageModel, LearnsAndScores) {
   EXPECT_EQ(std::count(scored.out.begin(), scored.out.end(), '\n'), 2);
 }
 
+TEST_F(TrainLanguageModel, TellsWhereTheTimeWent) {
+  const Ran trained = graphrun({"train", "graphs/jobs/words.pbtxt", "--out", "model", "--profile", "trace.json"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_THAT(trained.err, HasSubstr("where the time of the steps went"));
+  EXPECT_THAT(trained.err, HasSubstr("  scan  "));
+  const auto trace = nlohmann::json::parse(read("trace.json"));
+  EXPECT_GT(trace["traceEvents"].size(), 10u);
+  // What can't be written is told before anything is trained.
+  const Ran nowhere = graphrun({"train", "graphs/jobs/words.pbtxt", "--out", "other", "--profile", "no/such/trace.json"});
+  EXPECT_NE(nowhere.code, 0);
+  EXPECT_THAT(nowhere.err, HasSubstr("no/such"));
+  EXPECT_EQ(nowhere.err.find("step "), std::string::npos) << nowhere.err;
+  EXPECT_THAT(graphrun({"train", "graphs/jobs/words.pbtxt", "--out", "x", "--profile", "t", "--seeds", "1,2"}).err,
+              HasSubstr("--profile is of one run"));
+}
+
 // Killed and stopped at whatever instants, windows and validations included, and gone on with: as if it had run through.
 TEST_F(TrainLanguageModel, AResumedRunIsTheSameBitForBit) {
   const auto longer = [&](const std::string& out) {

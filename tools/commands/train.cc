@@ -44,6 +44,8 @@ ExitCode run_train(const Arguments& arguments) {
       "seeds", po::value<std::string>()->value_name("N,N,..."),
       "a run for each, in DIR/seed-N; a table of all with mean and deviation, also in DIR/seeds.json")(
       "tensorboard", "write metrics as TensorBoard's event files too, in DIR/tensorboard")(
+      "profile", po::value<std::string>()->value_name("FILE"),
+      "how long every node of the training step ran: a trace for chrome://tracing or Perfetto in FILE, a table on stderr")(
       "dump-job", "print the job with what --set says and what stands for what it leaves out; needs no --out")(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
@@ -77,10 +79,12 @@ ExitCode run_train(const Arguments& arguments) {
   }
   request.resume = options->count("resume") != 0;
   request.tensorboard = options->count("tensorboard") != 0;
+  request.profile = option<std::string>(*options, "profile");
   request.quiet = options->count("quiet") != 0;
   request.device = parse_device(option<std::string>(*options, "device"));
   const std::string seeds = option<std::string>(*options, "seeds");
   if (!seeds.empty() && options->count("seed") != 0) throw UsageError("--seed and --seeds do not go together");
+  if (!seeds.empty() && !request.profile.empty()) throw UsageError("--profile is of one run: it does not go with --seeds");
   return seeds.empty() ? train(request) : train_seeds(request, parse_seeds(seeds));
 }
 

@@ -80,6 +80,7 @@ RunOptions Stepper::run_options(std::int64_t step) const {
   RunOptions options;
   options.seed = seed_;
   options.step = static_cast<std::uint64_t>(step * accumulate_ + pending_.batches);
+  options.profiler = profiler_;
   return options;
 }
 
@@ -95,6 +96,7 @@ void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate,
   if (batch.fresh) clear_states(plain.program(), *variables);
   RunOptions run = run_options(step);
   run.watch = &watch;
+  run.profiler = nullptr;  // what is made again here is no part of training
   plain.run(feeds_of(plain.program(), &batch, step, learning_rate), run);
 }
 
@@ -114,7 +116,9 @@ std::optional<StepResult> Stepper::add(const Batch& batch, std::int64_t step, do
 
 std::optional<StepResult> Stepper::finish(std::int64_t step, double learning_rate) {
   if (pending_.batches == 0) return std::nullopt;
-  const double norm = update_->run(feeds_of(update_->program(), nullptr, step, learning_rate))[0].at(0);
+  RunOptions run;
+  run.profiler = profiler_;
+  const double norm = update_->run(feeds_of(update_->program(), nullptr, step, learning_rate), run)[0].at(0);
   const StepResult result{pending_.loss / pending_.per, norm};
   pending_ = {};
   return result;

@@ -44,6 +44,8 @@ class Stepper {
   std::optional<StepResult> finish(std::int64_t step, double learning_rate);
   // Takes the memory that a batch like this needs, see Executable::reserve.
   void reserve(const Batch& batch);
+  // Takes note of every node's time from now on; null: no longer. Must outlive the steps.
+  void profile(Profiler* profiler) { profiler_ = profiler; }
   // What add() would do with the batch, shown to `watch` node by node as the graph has them, on copies of the variables:
   // nothing changes. Sets the number of threads to 1, for good.
   void watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const;
@@ -82,6 +84,7 @@ class Stepper {
   std::uint64_t seed_;
   std::int64_t accumulate_;
   PendingBatches pending_;
+  Profiler* profiler_ = nullptr;
 };
 
 // Sets the variables of a kind that `tensors` holds, all of `specs` and no other. Throws UserError (kBadData, E0662) listing

@@ -8,6 +8,7 @@
 #include "compiler/ir/printer.h"
 #include "runtime/checkpoint.h"
 #include "runtime/cuda_library.h"
+#include "runtime/profiler.h"
 #include "runtime/threads.h"
 #include "tools/cli/program.h"
 #include "tools/model/evaluator.h"
@@ -123,7 +124,18 @@ ExitCode train(const TrainRequest& request) {
                 ir::print(graph, {false}));
   }
   record_start(layout, request.command, trainer.step());
+  std::optional<Profiler> profiler;
+  if (!request.profile.empty()) {
+    stepper.profile(&profiler.emplace());
+    profiler->write_chrome_trace(request.profile);  // what can't be written is known before the training, not after
+  }
   const ExitCode ended = trainer.run();
+  if (profiler) {
+    profiler->write_chrome_trace(request.profile);
+    display.log(fmt::format("where the time of the steps went (a scan's holds that of what is in it), in full in '{}':",
+                            request.profile));
+    display.log(profiler->table());
+  }
   if (ended == ExitCode::kDone && request.print_results) write_output("-", results_table(trainer.results()));
   return ended;
 }

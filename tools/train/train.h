@@ -20,6 +20,7 @@ struct TrainRequest {
   bool quiet = false;
   bool print_results = true;  // the kept model's reports, on stdout
   bool tensorboard = false;   // write event files too
+  std::string profile;        // a file for Chrome's trace of the steps; empty: none
   Device device = Device::kCpu;
 };
 

@@ -76,6 +76,8 @@ TEST(BatchOrder, WithoutShuffleSortedOrAsItStands) {
   EXPECT_THAT(order_batches(4, {}, {3, 0}, std::nullopt).examples, ElementsAre(0, 1, 2, 3));
   const std::vector<std::int64_t> lengths = {5, 1, 5, 2};
   EXPECT_THAT(order_batches(4, lengths, {3, 0}, std::nullopt).examples, ElementsAre(1, 3, 0, 2));
+  const std::vector<std::int64_t> others = {7, 9, 6, 1};
+  EXPECT_THAT(order_batches(4, lengths, {3, 0}, std::nullopt, others).examples, ElementsAre(1, 3, 2, 0));
 }
 
 TEST(BatchOrder, TokensLimitWhatAPaddedBatchHolds) {

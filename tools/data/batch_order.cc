@@ -56,13 +56,16 @@ std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t key) {
 }
 
 BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengths, const BatchLimits& limits,
-                         const std::optional<Shuffle>& shuffle) {
-  GRAPHRUN_CHECK(
-      (limits.rows > 0 || limits.tokens > 0) && (lengths.empty() || static_cast<std::int64_t>(lengths.size()) == count),
-      "order_batches");
+                         const std::optional<Shuffle>& shuffle, std::span<const std::int64_t> others) {
+  const auto fits = [count](std::span<const std::int64_t> of) {
+    return of.empty() || static_cast<std::int64_t>(of.size()) == count;
+  };
+  GRAPHRUN_CHECK((limits.rows > 0 || limits.tokens > 0) && fits(lengths) && fits(others), "order_batches");
   BatchOrder order;
   const auto shorter = [&](std::int64_t a, std::int64_t b) {
-    return lengths[static_cast<std::size_t>(a)] < lengths[static_cast<std::size_t>(b)];
+    const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
+    if (lengths[i] != lengths[j] || others.empty()) return lengths[i] < lengths[j];
+    return others[i] < others[j];
   };
   std::uint64_t key = 0;
   std::int64_t pool = count;

@@ -34,10 +34,11 @@ struct BatchLimits {
 // Every example stands in exactly one batch, each as large as the limits let it; an example longer than `tokens` has one of its
 // own. `lengths`: of each example; empty: examples are not sorted, and `tokens` counts examples. With `shuffle`: examples are
 // shuffled, cut into pools of about kPoolBatches batches, sorted by length within their pool, and the batches shuffled.
-// Without: sorted by length, longest last, equal ones as they stand. What it takes in memory is a number for each example.
+// Without: sorted by length, longest last. Among examples of one length `others` (empty, or one for each) decides, what is
+// equal there stays as it stands. What it takes in memory is a number for each example.
 inline constexpr std::int64_t kPoolBatches = 100;
 BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengths, const BatchLimits& limits,
-                         const std::optional<Shuffle>& shuffle);
+                         const std::optional<Shuffle>& shuffle, std::span<const std::int64_t> others = {});
 
 // Fisher and Yates's shuffle of 0..count-1, keyed: the same on every machine.
 std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t key);

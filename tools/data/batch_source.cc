@@ -18,11 +18,7 @@ BatchSource::BatchSource(const DataSpec& data, const FeedPlan& plan, const Datas
     lay_out_stream();
     return;
   }
-  for (std::size_t i = 0; i < data.fields.size(); ++i) {
-    if (data.fields[i].name != data.bucket_by) continue;
-    lengths_.reserve(static_cast<std::size_t>(set.size()));
-    for (std::int64_t e = 0; e < set.size(); ++e) lengths_.push_back(set.steps(i, e));
-  }
+  if (!data.bucket_by.empty()) measure_lengths();
   order_ = order_of(epoch_);
 }
 
@@ -30,7 +26,19 @@ BatchSource::~BatchSource() = default;
 
 std::shared_ptr<const BatchOrder> BatchSource::order_of(std::int64_t epoch) const {
   const std::optional<Shuffle> shuffle = options_.shuffle ? std::optional(Shuffle{options_.seed, epoch}) : std::nullopt;
-  return std::make_shared<BatchOrder>(order_batches(set_.size(), lengths_, {rows_, data_.tokens}, shuffle));
+  return std::make_shared<BatchOrder>(order_batches(set_.size(), lengths_, {rows_, data_.tokens}, shuffle, other_lengths_));
+}
+
+void BatchSource::measure_lengths() {
+  const std::set<std::string> read = fields_of(plan_, chosen_);
+  lengths_.assign(static_cast<std::size_t>(set_.size()), 0);
+  other_lengths_ = lengths_;
+  for (std::size_t field = 0; field < data_.fields.size(); ++field) {
+    const bool buckets = data_.fields[field].name == data_.bucket_by;
+    if (!buckets && read.count(data_.fields[field].name) == 0) continue;
+    std::vector<std::int64_t>& lengths = buckets ? lengths_ : other_lengths_;
+    for (std::int64_t e = 0; e < set_.size(); ++e) lengths[static_cast<std::size_t>(e)] += set_.steps(field, e);
+  }
 }
 
 // A feed that is a field, or a slice of one, reads the data set where it lies.

@@ -49,6 +49,7 @@ class BatchSource {
  private:
   std::shared_ptr<const BatchOrder> order_of(std::int64_t epoch) const;
   void lay_out_stream();
+  void measure_lengths();
   Batch example_batch(const BatchOrder& order, const BatchPosition& at) const;
   Batch batch_of(std::span<const std::int64_t> examples) const;
   std::vector<std::int64_t> longest_examples() const;
@@ -62,6 +63,7 @@ class BatchSource {
   std::int64_t rows_;
   std::vector<std::size_t> chosen_;
   std::vector<std::int64_t> lengths_;                      // of bucket_by; empty: not bucketed
+  std::vector<std::int64_t> other_lengths_;                // of the other fields that feeds read, their sum
   std::int64_t epoch_ = 1;                                 // of order_
   std::shared_ptr<const BatchOrder> order_;                // null: a stream
   std::vector<std::span<const std::int32_t>> stream_;      // of each chosen feed: a part of the data set,

@@ -69,6 +69,21 @@ TEST(Dataset, SegmentedLinesGiveCharactersAndPlaces) {
   EXPECT_THAT(p.entries("words", fields[2].values), ElementsAre("我们", "是", "中国人", "。"));
 }
 
+// Each entry by itself: as many as before, with places that are those of the line's own characters.
+TEST(Dataset, EntriesHaveANormalForm) {
+  Scratch scratch;
+  DataSpec data;
+  data.format = Format::kSegmented;
+  data.fields = {make_field("characters", 0, {Split::kCharacter}), make_field("tags", 0, {}, Derive::kBmes)};
+  data.fields[0].normalize = {Normalize::kNfkc, Normalize::kLower};
+  data.feeds = make_feeds("characters, tags");
+  data.train = {scratch.file("a", "１Ａ … 是\n")};
+  const Prepared p(data);
+  const auto fields = p.train().example(0);
+  EXPECT_THAT(p.entries("characters", fields[0].values), ElementsAre("1", "a", "...", "是"));
+  EXPECT_THAT(p.entries("tags", fields[1].values), ElementsAre("B", "E", "S", "S"));
+}
+
 TEST(Dataset, StreamEndsEveryLine) {
   Scratch scratch;
   DataSpec data;

@@ -14,6 +14,7 @@ namespace graphrun {
 
 enum class Format : std::uint8_t { kLines, kConll, kSegmented, kStream, kTsv, kParallel, kJsonl };
 enum class Split : std::uint8_t { kSpace, kCharacter, kList, kSubwords };
+enum class Normalize : std::uint8_t { kNfc, kNfkc, kLower };
 enum class Derive : std::uint8_t { kGiven, kBmes };
 
 struct FieldSpec {
@@ -22,6 +23,7 @@ struct FieldSpec {
   std::string key;            // JSONL: of the object
   std::vector<Split> splits;  // each adds a sequence axis
   Derive derive = Derive::kGiven;
+  std::vector<Normalize> normalize;              // of entries, of the text that is cut into subwords
   std::int64_t longest = 0;                      // of training examples; 0: no limit
   std::string joiner;                            // words that end so go on in the next; empty: none do
   SubwordKind subword_kind = SubwordKind::kBpe;  // where it is split into subwords

@@ -6,6 +6,7 @@
 
 #include "tools/data/json_lines.h"
 #include "tools/data/text.h"
+#include "tools/data/utf8.h"
 
 namespace graphrun {
 namespace {
@@ -19,6 +20,24 @@ void add_places(std::size_t characters, std::vector<std::string>& tags) {
   tags.emplace_back("B");
   tags.insert(tags.end(), characters - 2, "M");
   tags.emplace_back("E");
+}
+
+std::string normalized(std::string text, const FieldSpec& field) {
+  for (const Normalize form : field.normalize) {
+    switch (form) {
+      case Normalize::kNfc: text = nfc(text); break;
+      case Normalize::kNfkc: text = nfkc(text); break;
+      case Normalize::kLower: text = lower_case(text); break;
+    }
+  }
+  return text;
+}
+
+// Entries one by one, so that as many stay: a character's place in its word is that of what stood in the text. What is cut into
+// subwords is normalised before, as a text.
+void normalize_all(std::vector<std::string>& texts, const FieldSpec& field) {
+  if (field.normalize.empty()) return;
+  for (std::string& text : texts) text = normalized(std::move(text), field);
 }
 
 struct Cutting {
@@ -104,9 +123,11 @@ Units units_of(const DataSpec& data, const FieldSpec& field, const Record& recor
   }
   int depth = 0;
   units = texts_in(data, field, record, depth);
+  if (field.in_subwords()) normalize_all(units.symbols, field);
   const Cutting cutting{data.format != Format::kSegmented, subwords};
   for (const Split split : field.splits)
     if (split != Split::kList) units = split_units(std::move(units), depth++, split, cutting);
+  if (!field.in_subwords()) normalize_all(units.symbols, field);
   if (data.format == Format::kStream) units.symbols.push_back(data.end_of_line);
   check_symbols(data, field, record, units);
   return units;
@@ -115,6 +136,7 @@ Units units_of(const DataSpec& data, const FieldSpec& field, const Record& recor
 std::vector<std::string> texts_to_cut(const DataSpec& data, const FieldSpec& field, const Record& record) {
   int depth = 0;
   Units units = texts_in(data, field, record, depth);
+  normalize_all(units.symbols, field);
   for (const Split split : field.splits)
     if (split == Split::kSpace || split == Split::kCharacter) units = split_units(std::move(units), depth++, split, {});
   std::erase(units.symbols, "");

@@ -19,6 +19,10 @@ std::vector<std::string_view> code_points(std::string_view text);
 // White space between words: the ASCII ones, no-break and ideographic space, and Unicode's other separators.
 bool is_space(std::string_view code_point);
 
+// Unicode's normal forms of well-formed UTF-8: composed; of compatible characters too.
+std::string nfc(std::string_view text);
+std::string nfkc(std::string_view text);
+
 // Every code point in its lower case.
 std::string lower_case(std::string_view text);
 

@@ -93,6 +93,9 @@ class DataReader {
     f.joiner = field.joiner();
     if (!f.joiner.empty() && (f.splits.empty() || f.splits.back() != Split::kSpace))
       problems_.bad(places.location("joiner"), "only words have a joiner: expected split: SPACE");
+    for (const int form : field.normalize()) f.normalize.push_back(static_cast<Normalize>(form));
+    if (!f.normalize.empty() && field.derive() == Job::Field::BMES)
+      problems_.bad(places.location("normalize"), "places in words have no other form: normalize the characters");
     f.derive = field.derive() == Job::Field::BMES ? Derive::kBmes : Derive::kGiven;
     if (!identifier(f.name))
       problems_.bad(f.at, fmt::format("a field named '{}'; expected a name of letters, digits and _", f.name));

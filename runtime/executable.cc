@@ -11,6 +11,7 @@
 #include "runtime/device_variables.h"
 #include "runtime/execute.h"
 #include "runtime/kept.h"
+#include "runtime/profiler.h"
 #include "runtime/status.h"
 #include "runtime/threads.h"
 
@@ -261,6 +262,7 @@ void Executable::Impl::reserve(const Feeds& feeds) {
 
 std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& options) {
   GRAPHRUN_CHECK(options.watch == nullptr || (threads() == 1 && !device_side), "a watched run on several threads or a device");
+  const std::int64_t start = options.profiler == nullptr ? 0 : Profiler::now();
   const SymbolValues values = sizes_of(feeds);
   check_elements(program, feeds, values);
   Binding& binding = binding_for(values);
@@ -278,6 +280,7 @@ std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& 
     run_region(binding.root, context);
   }
   converted.clear();
+  if (options.profiler != nullptr) options.profiler->record_run(start, Profiler::now());
   return fetched;
 }
 

@@ -66,6 +66,11 @@ void Profiler::record(std::string_view name, std::string_view op, std::int64_t s
   }
 }
 
+void Profiler::record_run(std::int64_t start, std::int64_t end) {
+  const std::lock_guard lock(mutex_);
+  run_nanoseconds_ += std::max<std::int64_t>(0, end - start);
+}
+
 std::vector<Profiler::Total> Profiler::totals() const {
   std::vector<Total> totals;
   {
@@ -117,7 +122,13 @@ void Profiler::write_chrome_trace(const std::string& path) const { write_file(pa
 std::string Profiler::table(std::size_t most) const {
   const std::vector<Total> all = totals();
   std::int64_t sum = 0;
-  for (const Total& total : all) sum += total.nanoseconds;
+  {
+    const std::lock_guard lock(mutex_);
+    sum = run_nanoseconds_;
+  }
+  if (sum == 0) {
+    for (const Total& total : all) sum += total.nanoseconds;
+  }
   std::string text = fmt::format("{:>6}  {:>12}  {:>10}  {:<16}  {}\n", "share", "ms", "runs", "op", "node");
   for (std::size_t i = 0; i < std::min(most, all.size()); ++i) {
     const Total& total = all[i];

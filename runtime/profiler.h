@@ -27,7 +27,8 @@ class Profiler {
     std::int64_t longest = 0;  // of one run
   };
 
-  explicit Profiler(std::size_t most_events = std::size_t{1} << 20, std::size_t most_nodes = std::size_t{1} << 17);
+  static constexpr std::size_t kMostEvents = std::size_t{1} << 20;
+  explicit Profiler(std::size_t most_events = kMostEvents, std::size_t most_nodes = std::size_t{1} << 17);
 
   // Nanoseconds of a clock that never goes back.
   static std::int64_t now() {
@@ -37,6 +38,9 @@ class Profiler {
   // The node `name`, an `op`, ran from `start` to `end`, both of now(), on the calling thread.
   void record(std::string_view name, std::string_view op, std::int64_t start, std::int64_t end);
 
+  // A whole run of an executable, which its nodes' shares are of; without any they are of the sum over the nodes.
+  void record_run(std::int64_t start, std::int64_t end);
+
   std::vector<Total> totals() const;        // most time first
   std::vector<Total> totals_by_op() const;  // the same, by op: `name` is empty
   std::int64_t dropped() const;             // events that stand in totals alone
@@ -45,7 +49,8 @@ class Profiler {
   std::string chrome_trace() const;
   // Throws UserError as AtomicFile does.
   void write_chrome_trace(const std::string& path) const;
-  // The totals as lines of text: share of the time, milliseconds, runs, op, name; at most `most` of them.
+  // The totals as lines of text: share of the runs' time, milliseconds, runs, op, name; at most `most` of them. A loop's share
+  // holds those of the nodes in it.
   std::string table(std::size_t most = 30) const;
 
  private:
@@ -70,7 +75,7 @@ class Profiler {
   std::vector<Total> totals_;
   std::vector<Event> events_;
   std::size_t most_events_, most_nodes_;
-  std::int64_t dropped_ = 0;
+  std::int64_t dropped_ = 0, run_nanoseconds_ = 0;
 };
 
 }  // namespace graphrun

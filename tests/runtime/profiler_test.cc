@@ -34,6 +34,8 @@ TEST(Profiler, AddsUpByNodeAndOp) {
   EXPECT_EQ(by_op[0].nanoseconds, 5500);
   EXPECT_THAT(profiler.table(), HasSubstr(" 76.9%         0.005           2  matmul            encode.p\n"));
   EXPECT_THAT(profiler.table(1), HasSubstr("… and 2 nodes more"));
+  profiler.record_run(0, 10000);
+  EXPECT_THAT(profiler.table(), HasSubstr(" 50.0%         0.005           2  matmul            encode.p\n"));
 }
 
 TEST(Profiler, WritesChromesTrace) {

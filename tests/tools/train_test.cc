@@ -220,7 +220,7 @@ TEST_F(TrainLanguageModel, LearnsAndScores) {
 TEST_F(TrainLanguageModel, TellsWhereTheTimeWent) {
   const Ran trained = graphrun({"train", "graphs/jobs/words.pbtxt", "--out", "model", "--profile", "trace.json"});
   ASSERT_EQ(trained.code, 0) << trained.err;
-  EXPECT_THAT(trained.err, HasSubstr("where the time of the steps went"));
+  EXPECT_THAT(trained.err, HasSubstr("where the time of the training steps went"));
   EXPECT_THAT(trained.err, HasSubstr("  scan  "));
   const auto trace = nlohmann::json::parse(read("trace.json"));
   EXPECT_GT(trace["traceEvents"].size(), 10u);
@@ -228,9 +228,10 @@ TEST_F(TrainLanguageModel, TellsWhereTheTimeWent) {
   const Ran nowhere = graphrun({"train", "graphs/jobs/words.pbtxt", "--out", "other", "--profile", "no/such/trace.json"});
   EXPECT_NE(nowhere.code, 0);
   EXPECT_THAT(nowhere.err, HasSubstr("no/such"));
+  EXPECT_FALSE(exists("other"));  // so that the same command with another file is no second run
   EXPECT_EQ(nowhere.err.find("step "), std::string::npos) << nowhere.err;
   EXPECT_THAT(graphrun({"train", "graphs/jobs/words.pbtxt", "--out", "x", "--profile", "t", "--seeds", "1,2"}).err,
-              HasSubstr("--profile is of one run"));
+              HasSubstr("--profile and --seeds do not go together"));
 }
 
 // Killed and stopped at whatever instants, windows and validations included, and gone on with: as if it had run through.

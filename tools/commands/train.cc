@@ -80,11 +80,13 @@ ExitCode run_train(const Arguments& arguments) {
   request.resume = options->count("resume") != 0;
   request.tensorboard = options->count("tensorboard") != 0;
   request.profile = option<std::string>(*options, "profile");
+  if (request.profile == "-") throw UsageError("--profile takes a file: stdout has the model's figures");
   request.quiet = options->count("quiet") != 0;
   request.device = parse_device(option<std::string>(*options, "device"));
   const std::string seeds = option<std::string>(*options, "seeds");
   if (!seeds.empty() && options->count("seed") != 0) throw UsageError("--seed and --seeds do not go together");
-  if (!seeds.empty() && !request.profile.empty()) throw UsageError("--profile is of one run: it does not go with --seeds");
+  if (!seeds.empty() && !request.profile.empty())
+    throw UsageError("--profile and --seeds do not go together: a profile is of one run");
   return seeds.empty() ? train(request) : train_seeds(request, parse_seeds(seeds));
 }
 

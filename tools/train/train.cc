@@ -11,6 +11,7 @@
 #include "runtime/profiler.h"
 #include "runtime/threads.h"
 #include "tools/cli/program.h"
+#include "tools/job/data_files.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/model_folder.h"
 #include "tools/model/network_check.h"
@@ -30,7 +31,11 @@ namespace {
 
 // The network of a new run, or of the one that `layout` holds.
 Network open_network(LoadedJob job, const ModelLayout& layout, bool begun) {
-  if (!begun) return build_network(std::move(job));
+  if (!begun) {
+    std::vector<Diagnostic> unreadable = unreadable_files(job);
+    if (!unreadable.empty()) throw UserError(ExitCode::kBadData, std::move(unreadable));
+    return build_network(std::move(job));
+  }
   Network network = read_network(layout);
   check_same_job(job, network.job, layout.root);
   check_same_data(layout);
@@ -73,6 +78,36 @@ void describe(ProgressDisplay& display, const Network& network, const Stepper& s
   display.log(fmt::format("device: {}; compiled in {:.2f} s", name, compile_seconds));
 }
 
+// Profiles steps as long as it lives, and then writes what it has, however the training ended.
+class ProfiledSteps {
+ public:
+  ProfiledSteps(const std::string& file, Stepper& stepper, ProgressDisplay& display)
+      : file_(file), stepper_(stepper), display_(display) {
+    stepper_.profile(&profiler_);
+  }
+  ~ProfiledSteps() {
+    stepper_.profile(nullptr);
+    display_.log("where the time of the training steps went; a loop's share holds those of the nodes in it:");
+    display_.log(profiler_.table());
+    try {
+      profiler_.write_chrome_trace(file_);
+    } catch (const UserError& error) {
+      display_.warn(render(error.diagnostics(), color_on_stderr()));
+      return;
+    }
+    std::string text = fmt::format("the trace is in '{}'", file_);
+    if (profiler_.dropped() > 0)
+      text += fmt::format(": the first {} events; the table counts {} more", Profiler::kMostEvents, profiler_.dropped());
+    display_.log(text);
+  }
+
+ private:
+  const std::string file_;
+  Stepper& stepper_;
+  ProgressDisplay& display_;
+  Profiler profiler_;
+};
+
 }  // namespace
 
 ExitCode train(const TrainRequest& request) {
@@ -82,6 +117,7 @@ ExitCode train(const TrainRequest& request) {
   require_training(job);
   std::vector<Diagnostic> warnings = std::move(job.warnings);
   const RunFolder folder(request.out, request.resume ? RunFolder::Begin::kResume : RunFolder::Begin::kNew);
+  if (!request.profile.empty()) const AtomicFile probe(request.profile);  // can it be written? One that is there stays
   const ModelLayout& layout = folder.layout();
   const std::optional<std::string> checkpoint = find_checkpoint(layout, warnings);
   // A run saves before its first step, so this is none: training anew would cost the model that is there.
@@ -124,17 +160,12 @@ ExitCode train(const TrainRequest& request) {
                 ir::print(graph, {false}));
   }
   record_start(layout, request.command, trainer.step());
-  std::optional<Profiler> profiler;
-  if (!request.profile.empty()) {
-    stepper.profile(&profiler.emplace());
-    profiler->write_chrome_trace(request.profile);  // what can't be written is known before the training, not after
-  }
-  const ExitCode ended = trainer.run();
-  if (profiler) {
-    profiler->write_chrome_trace(request.profile);
-    display.log(fmt::format("where the time of the steps went (a scan's holds that of what is in it), in full in '{}':",
-                            request.profile));
-    display.log(profiler->table());
+  ExitCode ended = ExitCode::kDone;
+  if (request.profile.empty()) {
+    ended = trainer.run();
+  } else {
+    const ProfiledSteps profiled(request.profile, stepper, display);
+    ended = trainer.run();
   }
   if (ended == ExitCode::kDone && request.print_results) write_output("-", results_table(trainer.results()));
   return ended;

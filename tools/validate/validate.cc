@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/frontend/source.h"
-#include "runtime/file.h"
-#include "tools/job/problems.h"
+#include "tools/job/data_files.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/model_folder.h"
 #include "tools/model/network_check.h"
@@ -29,28 +28,6 @@ bool has_field(std::string_view text, std::string_view field) {
     if (first && after != std::string_view::npos && (text[after] == '{' || text[after] == ':')) return true;
   }
   return false;
-}
-
-// Data files that can't be read, at their places in the job.
-std::vector<Diagnostic> unreadable_files(const LoadedJob& job) {
-  std::vector<Diagnostic> problems;
-  const Places& data = inside(job.places, "data");
-  const auto look = [&](const char* field, const std::vector<std::string>& files) {
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      try {
-        const InputFile file(files[i]);
-      } catch (const UserError& error) {
-        for (Diagnostic d : error.diagnostics()) {
-          d.at = data.location(field, i);
-          problems.push_back(std::move(d));
-        }
-      }
-    }
-  };
-  look("train", job.data.train);
-  look("valid", job.data.valid);
-  look("test", job.data.test);
-  return problems;
 }
 
 }  // namespace

@@ -84,6 +84,21 @@ TEST(Dataset, EntriesHaveANormalForm) {
   EXPECT_THAT(p.entries("tags", fields[1].values), ElementsAre("B", "E", "S", "S"));
 }
 
+TEST(Dataset, ANormalFormIsOneEntry) {
+  Scratch scratch;
+  DataSpec data;
+  data.fields = {make_field("words", 0, {Split::kSpace}), make_field("letters", 0, {Split::kCharacter})};
+  data.fields[0].normalize = {Normalize::kNfkc};
+  data.fields[1].normalize = {Normalize::kNfc};
+  data.feeds = make_feeds("words, letters");
+  // An accent of its own is a space with it; e and its accent are one character in NFC, each is one here; a full-width space.
+  data.train = {scratch.file("a", "a\u00b4b \uff21\nke\u0301\u3000\uff21\n")};
+  const Prepared p(data);
+  EXPECT_THAT(p.entries("words", p.train().example(0)[0].values), ElementsAre("a\u0301b", "A"));
+  EXPECT_THAT(p.entries("words", p.train().example(1)[0].values), ElementsAre("k\u00e9", "A"));
+  EXPECT_THAT(p.entries("letters", p.train().example(1)[1].values), ElementsAre("k", "e", "\u0301", "\u3000", "\uff21"));
+}
+
 TEST(Dataset, StreamEndsEveryLine) {
   Scratch scratch;
   DataSpec data;

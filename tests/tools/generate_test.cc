@@ -48,18 +48,7 @@ class Generate : public ProgramTest {
  protected:
   void SetUp() override {
     ProgramTest::SetUp();
-    std::string left, right;
-    const std::vector<std::string> from = {"uno", "dos", "tres"}, to = {"one", "two", "three"};
-    unsigned state = 1;
-    for (int n = 0; n < 60; ++n) {
-      std::string a, b;
-      for (int k = 0; k < 1 + n % 4; ++k) {
-        state = state * 1664525u + 1013904223u;
-        a += (k ? " " : "") + from[(state >> 20) % 3], b += (k ? " " : "") + to[(state >> 20) % 3];
-      }
-      left += a + "\n", right += b + "\n";
-    }
-    write("data/left", left), write("data/right", right);
+    write_word_pairs(60, 1, 4);
     write("graphs/jobs/say.pbtxt", kJob);
   }
 };
@@ -156,9 +145,26 @@ TEST_F(Generate, UnknownWordsAreReplacedByWhatTheyAreAlignedTo) {
   write("data/left", left + more_left), write("data/right", right + more_right);
   const Ran trained =
       graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", "data.field.left.vocabulary.min_count=2", "--set",
-                "data.field.right.vocabulary.min_count=2", "--set", "infer.say.generate.align.replace=<unk>"});
+                "data.field.right.vocabulary.min_count=2", "--set", "infer.say.generate.align.replace=<unk>", "--set",
+                "data.field.left.normalize=[NFKC, LOWER]"});
   ASSERT_EQ(trained.code, 0) << trained.err;
-  EXPECT_EQ(graphrun({"infer", "model"}, "Anna\n").out, "Anna\n");
+  EXPECT_EQ(graphrun({"infer", "model"}, "Anna\n").out, "Anna\n");  // as it stands, whatever the network sees
+  // Forced words stay what they are.
+  write("refs", "Berta\n");
+  const Ran forced = graphrun({"infer", "model", "--force", "refs", "--json"}, "Anna\n");
+  ASSERT_EQ(forced.code, 0) << forced.err;
+  EXPECT_EQ(nlohmann::json::parse(forced.out)["text"], "<unk>");
+  // What is read is not written over, and what is given is not searched for.
+  write("input", "uno\n"), write("words", "one\n");
+  for (const std::string file : {"input", "words"}) {
+    const Ran over = graphrun({"infer", "model", "input", "--force", "words", "--alignments", file});
+    EXPECT_THAT(over.err, AllOf(HasSubstr("E0429"), HasSubstr("would overwrite '" + file + "'")));
+  }
+  EXPECT_EQ(read("input") + read("words"), "uno\none\n");
+  for (const std::string option : {"--beam", "--n-best", "--top-k", "--temperature", "--seed"})
+    EXPECT_THAT(graphrun({"infer", "model", "input", "--force", "words", option, "2"}).err,
+                AllOf(HasSubstr("E0429"), HasSubstr("nothing is searched or drawn")))
+        << option;
 }
 
 // Their pieces are what is aligned; what is written is text.

@@ -33,11 +33,21 @@ std::string normalized(std::string text, const FieldSpec& field) {
   return text;
 }
 
-// Entries one by one, so that as many stay: a character's place in its word is that of what stood in the text. What is cut into
-// subwords is normalised before, as a text.
-void normalize_all(std::vector<std::string>& texts, const FieldSpec& field) {
+// What is cut into subwords is normalised before, as a text.
+void normalize_texts(std::vector<std::string>& texts, const FieldSpec& field) {
   if (field.normalize.empty()) return;
   for (std::string& text : texts) text = normalized(std::move(text), field);
+}
+
+// One by one, so that as many stay: a character's place in its word is that of what stood in the text. A normal form may have
+// spaces in it ("´" is a space with an accent), which an entry must not: they go, but for an entry that is nothing else.
+void normalize_entries(std::vector<std::string>& entries, const FieldSpec& field) {
+  if (field.normalize.empty()) return;
+  for (std::string& entry : entries) {
+    std::string form = normalized(entry, field);
+    if (form.find_first_not_of(' ') != std::string::npos) std::erase(form, ' ');
+    if (!form.empty()) entry = std::move(form);
+  }
 }
 
 struct Cutting {
@@ -123,20 +133,28 @@ Units units_of(const DataSpec& data, const FieldSpec& field, const Record& recor
   }
   int depth = 0;
   units = texts_in(data, field, record, depth);
-  if (field.in_subwords()) normalize_all(units.symbols, field);
+  if (field.in_subwords()) normalize_texts(units.symbols, field);
   const Cutting cutting{data.format != Format::kSegmented, subwords};
   for (const Split split : field.splits)
     if (split != Split::kList) units = split_units(std::move(units), depth++, split, cutting);
-  if (!field.in_subwords()) normalize_all(units.symbols, field);
+  if (!field.in_subwords()) normalize_entries(units.symbols, field);
   if (data.format == Format::kStream) units.symbols.push_back(data.end_of_line);
   check_symbols(data, field, record, units);
   return units;
 }
 
+std::vector<std::string> units_as_written(const DataSpec& data, const FieldSpec& field, const Record& record,
+                                          const Subwords* subwords) {
+  if (field.normalize.empty() || field.in_subwords()) return units_of(data, field, record, subwords).symbols;
+  FieldSpec plain = field;
+  plain.normalize.clear();
+  return units_of(data, plain, record, subwords).symbols;
+}
+
 std::vector<std::string> texts_to_cut(const DataSpec& data, const FieldSpec& field, const Record& record) {
   int depth = 0;
   Units units = texts_in(data, field, record, depth);
-  normalize_all(units.symbols, field);
+  normalize_texts(units.symbols, field);
   for (const Split split : field.splits)
     if (split == Split::kSpace || split == Split::kCharacter) units = split_units(std::move(units), depth++, split, {});
   std::erase(units.symbols, "");

@@ -21,6 +21,11 @@ struct Units {
 // (E0652).
 Units units_of(const DataSpec& data, const FieldSpec& field, const Record& record, const Subwords* subwords = nullptr);
 
+// As many, with the characters that stand in the record where the field normalises entries; subwords are those of the
+// normalised text.
+std::vector<std::string> units_as_written(const DataSpec& data, const FieldSpec& field, const Record& record,
+                                          const Subwords* subwords = nullptr);
+
 // The texts that a field cuts into subwords; empty ones are left out.
 std::vector<std::string> texts_to_cut(const DataSpec& data, const FieldSpec& field, const Record& record);
 

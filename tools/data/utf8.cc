@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -15,6 +16,19 @@ std::size_t read_code_point(std::string_view text, utf8proc_int32_t& code) {
   const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
   const utf8proc_ssize_t n = utf8proc_iterate(bytes, static_cast<utf8proc_ssize_t>(text.size()), &code);
   return n <= 0 ? 0 : static_cast<std::size_t>(n);
+}
+
+// A normal form that leaves ASCII as it is.
+std::string mapped(std::string_view text, int options) {
+  if (std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }))
+    return std::string(text);
+  utf8proc_uint8_t* out = nullptr;
+  const utf8proc_ssize_t size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()), &out,
+                   static_cast<utf8proc_option_t>(options));
+  GRAPHRUN_CHECK(size >= 0, "utf8proc_map: the text is no UTF-8");
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owned(out, std::free);
+  return {reinterpret_cast<const char*>(out), static_cast<std::size_t>(size)};
 }
 
 }  // namespace
@@ -54,20 +68,6 @@ bool is_space(std::string_view code_point) {
   const utf8proc_category_t category = utf8proc_category(code);
   return category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
 }
-
-namespace {
-
-std::string mapped(std::string_view text, int options) {
-  utf8proc_uint8_t* out = nullptr;
-  const utf8proc_ssize_t size =
-      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()), &out,
-                   static_cast<utf8proc_option_t>(options));
-  GRAPHRUN_CHECK(size >= 0, "utf8proc_map: the text is no UTF-8");
-  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owned(out, std::free);
-  return {reinterpret_cast<const char*>(out), static_cast<std::size_t>(size)};
-}
-
-}  // namespace
 
 std::string nfc(std::string_view text) { return mapped(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE); }
 std::string nfkc(std::string_view text) { return mapped(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT); }

@@ -95,7 +95,8 @@ class DataReader {
       problems_.bad(places.location("joiner"), "only words have a joiner: expected split: SPACE");
     for (const int form : field.normalize()) f.normalize.push_back(static_cast<Normalize>(form));
     if (!f.normalize.empty() && field.derive() == Job::Field::BMES)
-      problems_.bad(places.location("normalize"), "places in words have no other form: normalize the characters");
+      problems_.bad(places.location("normalize"),
+                    "the tags of derive: BMES have no other form; expected normalize in the field of the characters");
     f.derive = field.derive() == Job::Field::BMES ? Derive::kBmes : Derive::kGiven;
     if (!identifier(f.name))
       problems_.bad(f.at, fmt::format("a field named '{}'; expected a name of letters, digits and _", f.name));
@@ -234,6 +235,9 @@ class DataReader {
       if (f.in_subwords() != owner->in_subwords() || (f.in_subwords() && f.subword_kind != owner->subword_kind))
         problems_.bad(at, fmt::format("field '{}' is split in another way: the two have no common entries", f.shares),
                       "share a vocabulary between fields of the same split");
+      if (f.normalize != owner->normalize)
+        problems_.bad(at, fmt::format("field '{}' is normalized in another way: the two have no common entries", f.shares),
+                      "share a vocabulary between fields of the same normalize");
       f.vocabulary = owner->vocabulary;
       f.vocabulary_file = owner->vocabulary_file;
       f.subword_model = owner->subword_model;

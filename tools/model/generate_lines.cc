@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "runtime/file.h"
 #include "runtime/random.h"
@@ -34,7 +35,8 @@ InferSpec chosen_mode(const InferSpec& mode, const GenerateOptions& options) {
   return chosen;
 }
 
-void check_options(const InferSpec& chosen, const InferOptions& options) {
+// `input_file`: where the lines are from.
+void check_options(const InferSpec& chosen, const InferOptions& options, const std::string& input_file) {
   const GenerateOptions& g = options.generate;
   const auto refuse = [](const char* code, std::string text, const char* help) {
     throw UserError(ExitCode::kUsage, code, std::move(text), {help});
@@ -45,6 +47,16 @@ void check_options(const InferSpec& chosen, const InferOptions& options) {
            "help: --n-best and --beam say how many");
   if (!g.prefix.empty() && !g.force.empty())
     refuse("E0429 bad-options", "--prefix and --force both say what the words are", "help: leave one of them out");
+  if (!g.force.empty() && g.searches())
+    refuse("E0429 bad-options", "--force says what the words are: nothing is searched or drawn",
+           "help: leave out --beam, --n-best, --temperature, --top-k and --seed, or --force");
+  if (g.alignments == "-") refuse("E0429 bad-options", "--alignments takes a file: stdout has the words", "help: name a file");
+  for (const std::string& input : {g.prefix, g.force, input_file}) {
+    std::error_code none;  // where one of them is not there, they are not the same
+    if (!g.alignments.empty() && std::filesystem::equivalent(g.alignments, input, none))
+      refuse("E0429 bad-options", fmt::format("--alignments would overwrite '{}', which is read", input),
+             "help: name another file");
+  }
   if (!g.alignments.empty() && !chosen.generate->align)
     refuse("E0429 bad-options", fmt::format("infer '{}' does not say what aligns", chosen.name),
            "help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set it at training");
@@ -166,11 +178,11 @@ class LineGenerator {
     std::vector<std::string> units;
     if (const auto& align = mode_.generate->align) {
       const Subwords* const subwords = network_.vocabularies.at(align->field).form().subwords.get();
-      units = units_of(network_.job.data, *network_.job.data.field(align->field), record, subwords).symbols;
+      units = units_as_written(network_.job.data, *network_.job.data.field(align->field), record, subwords);
       made.alignment = generator_.alignment(hypothesis, units.size());
     }
-    made.words =
-        words_of(hypothesis, vocabulary_, mode_.generate->align ? mode_.generate->align->replace : "", made.alignment, units);
+    const bool replaces = mode_.generate->align && options_.generate.force.empty();
+    made.words = words_of(hypothesis, vocabulary_, replaces ? mode_.generate->align->replace : "", made.alignment, units);
     if (!options_.fetches.empty()) made.fetched = generator_.fetched(hypothesis);
     made.hypothesis = std::move(hypothesis);
     return made;
@@ -208,7 +220,7 @@ class LineGenerator {
 void generate_lines(const ir::Graph& graph, const Network& network, const Parameters& parameters, const InferSpec& mode,
                     std::unique_ptr<LineReader> lines, const InferOptions& options) {
   InferSpec chosen = chosen_mode(mode, options.generate);
-  check_options(chosen, options);
+  check_options(chosen, options, lines->name());
   LineGenerator(graph, network, parameters, std::move(chosen), options).run(std::move(lines));
 }
 

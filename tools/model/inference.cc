@@ -76,8 +76,10 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   ir::Graph graph = load_graph(network.request(false));
   if (mode != nullptr && mode->generate) return generate_lines(graph, network, parameters, *mode, std::move(lines), options);
   if (options.generate.any()) {
-    throw UserError(ExitCode::kUsage, "E0427 no-generation",
-                    "the model generates no words: --beam, --n-best and the like mean nothing to it");
+    throw UserError(
+        ExitCode::kUsage, "E0427 no-generation",
+        "the model generates no words: --beam, --n-best, --json, --force, --prefix, --alignments and those that draw words are "
+        "for one that does");
   }
   if (options.fetches.empty() != options.fetch_file.empty()) {
     throw UserError(ExitCode::kUsage, "E0427 no-fetch-file", "--fetch NAME and --fetch-out FILE go together");

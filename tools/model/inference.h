@@ -23,10 +23,9 @@ struct GenerateOptions {
   std::optional<std::int64_t> top_k;
   std::optional<std::uint64_t> seed;
 
-  bool any() const {
-    return beam > 0 || n_best > 0 || !prefix.empty() || !force.empty() || !alignments.empty() || json || temperature || top_k ||
-           seed;
-  }
+  // Whether they say how words are searched for or drawn.
+  bool searches() const { return beam > 0 || n_best > 0 || temperature || top_k || seed; }
+  bool any() const { return searches() || !prefix.empty() || !force.empty() || !alignments.empty() || json; }
 };
 
 struct InferOptions {

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <set>
 
 namespace graphrun {
 namespace {
@@ -45,14 +44,16 @@ class Columns {
     }
     return i;
   }
-  // The last place of a word at or before an offset.
-  void place_before(std::size_t offset, std::string_view word, Location& at) const {
+  std::string_view text() const { return text_; }
+  // The last place of a word at or before an offset, which stays where there is none.
+  std::size_t place_before(std::size_t offset, std::string_view word, Location& at) const {
     const std::size_t found = text_.rfind(word, offset);
-    if (found == std::string_view::npos) return;
+    if (found == std::string_view::npos) return offset;
     const auto line = std::upper_bound(starts_.begin(), starts_.end(), found) - starts_.begin();
     at.line = static_cast<int>(line);
     at.column = static_cast<int>(found - starts_[static_cast<std::size_t>(line) - 1]) + 1;
     at.length = static_cast<int>(word.size());
+    return found;
   }
 
  private:
@@ -86,19 +87,37 @@ std::string between(const std::string& message, std::string_view before, std::st
   return end == std::string::npos ? "" : message.substr(begin + before.size(), end - begin - before.size());
 }
 
-// The values of the enum fields of that name, in a message and those in it.
-void enum_values(const pb::Descriptor* message, const std::string& field, std::set<const pb::Descriptor*>& seen,
-                 std::vector<std::string>& out) {
-  if (!seen.insert(message).second) return;
-  for (int i = 0; i < message->field_count(); ++i) {
-    const pb::FieldDescriptor& f = *message->field(i);
-    if (f.message_type() != nullptr) enum_values(f.message_type(), field, seen, out);
-    if (f.enum_type() == nullptr || f.name() != field) continue;
-    for (int k = 0; k < f.enum_type()->value_count(); ++k) {
-      const std::string& name = f.enum_type()->value(k)->name();
-      if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+// The message that the text is in at its end: `root`, or the one whose braces are open. Null where a name is no message's.
+const pb::Descriptor* open_message(std::string_view text, const pb::Descriptor* root) {
+  std::vector<std::pair<const pb::Descriptor*, std::string>> open = {{root, ""}};  // each with the last name in it
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '#') {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (c == '"' || c == '\'') {
+      for (++i; i < text.size() && text[i] != c && text[i] != '\n'; ++i) i += text[i] == '\\' ? 1 : 0;
+    } else if (c == '{' || c == '<') {
+      const pb::FieldDescriptor* field = open.back().first ? open.back().first->FindFieldByName(open.back().second) : nullptr;
+      open.emplace_back(field ? field->message_type() : nullptr, "");
+    } else if ((c == '}' || c == '>') && open.size() > 1) {
+      open.pop_back();
+    } else if (std::isalpha(static_cast<unsigned char>(c)) || c == '_') {
+      const std::size_t begin = i;
+      while (i + 1 < text.size() && (std::isalnum(static_cast<unsigned char>(text[i + 1])) || text[i + 1] == '_')) ++i;
+      open.back().second = text.substr(begin, i + 1 - begin);
     }
   }
+  return open.back().first;
+}
+
+// What the field of that name in the message that the text ends in may be.
+std::vector<std::string> enum_values(std::string_view text, const pb::Descriptor* root, const std::string& field) {
+  const pb::Descriptor* const message = open_message(text, root);
+  const pb::FieldDescriptor* const f = message ? message->FindFieldByName(field) : nullptr;
+  std::vector<std::string> values;
+  for (int k = 0; f && f->enum_type() && k < f->enum_type()->value_count(); ++k)
+    values.push_back(f->enum_type()->value(k)->name());
+  return values;
 }
 
 class Collector : public pb::io::ErrorCollector {
@@ -121,10 +140,8 @@ class Collector : public pb::io::ErrorCollector {
     // protobuf tells of an enum's value when it has read on to the next token.
     if (const std::string word = between(message, "Unknown enumeration value of \"", "\""); !word.empty()) {
       const std::string field = between(message, "for field \"", "\"");
-      columns_.place_before(columns_.offset(std::max(line, 0), std::max(column, 0)), word, d.at);
-      std::set<const pb::Descriptor*> seen;
-      std::vector<std::string> known;
-      enum_values(root_, field, seen, known);
+      const std::size_t before = columns_.place_before(columns_.offset(std::max(line, 0), std::max(column, 0)), word, d.at);
+      const std::vector<std::string> known = enum_values(columns_.text().substr(0, before), root_, field);
       const std::string near = did_you_mean(word, known);
       std::string all;
       for (const std::string& k : known) all += (all.empty() ? "" : ", ") + k;

@@ -34,6 +34,7 @@ using PassObserver = std::function<void(const std::string& pass, const ir::Graph
 // UserError (kUsage, E0409 unknown-pass) where `disabled` holds a name that no pass has.
 ir::Graph run_passes(ir::Graph graph, const std::vector<std::string>& disabled = {}, const PassObserver& observer = nullptr);
 // Those of them that are early, on a graph that is about to be differentiated.
-ir::Graph run_early_passes(ir::Graph graph, const std::vector<std::string>& disabled = {});
+ir::Graph run_early_passes(ir::Graph graph, const std::vector<std::string>& disabled = {},
+                           const PassObserver& observer = nullptr);
 
 }  // namespace graphrun

@@ -78,8 +78,8 @@ ir::Graph run_passes(ir::Graph graph, const std::vector<std::string>& disabled, 
   return run(chosen(disabled, false), std::move(graph), observer);
 }
 
-ir::Graph run_early_passes(ir::Graph graph, const std::vector<std::string>& disabled) {
-  return run(chosen(disabled, true), std::move(graph), nullptr);
+ir::Graph run_early_passes(ir::Graph graph, const std::vector<std::string>& disabled, const PassObserver& observer) {
+  return run(chosen(disabled, true), std::move(graph), observer);
 }
 
 }  // namespace graphrun

@@ -269,7 +269,7 @@ TEST(Job, WhatTrainingNeeds) {
   LoadedJob job = parse_job(changed("minimize: \"loss\"", ""), "job.pbtxt", {"train.epochs=0", "data.train="});
   const std::string all = message_of([&] { require_training(job); });
   EXPECT_THAT(all, HasSubstr("what to minimize"));
-  EXPECT_THAT(all, HasSubstr("how many epochs"));
+  EXPECT_THAT(all, HasSubstr("0 epochs; expected 1 or more"));
   EXPECT_THAT(all, HasSubstr("no files to train on"));
   EXPECT_THAT(all, Not(HasSubstr("no optimizer")));
 }
@@ -287,7 +287,7 @@ TEST(Job, ShippedJobsLoad) {
     ++jobs;
     EXPECT_EQ(message_of([&] {
                 const LoadedJob job = load_job(entry.path().string());
-                require_training(job);
+                if (job.load.empty()) require_training(job);
                 EXPECT_TRUE(job.warnings.empty()) << entry.path();
               }),
               "");

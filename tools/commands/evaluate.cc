@@ -3,7 +3,7 @@
 
 #include "tools/commands/command_line.h"
 #include "tools/model/evaluator.h"
-#include "tools/model/model_folder.h"
+#include "tools/model/loaded_models.h"
 
 namespace graphrun {
 
@@ -15,15 +15,17 @@ ExitCode run_evaluate(const Arguments& arguments) {
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
   line.usage = "graphrun evaluate MODEL [--data FILE ...] [option ...]";
-  line.about = "Prints the job's reports of a trained model on data. MODEL is the folder that graphrun train made.";
+  line.about =
+      "Prints the job's reports of a trained model on data. MODEL is the folder that graphrun train made, or a\n"
+      "job whose infer block loads such folders: an ensemble.";
   line.words = {{"MODEL"}};
   line.groups.push_back(group);
+  line.groups.push_back(set_option());
   const std::optional<po::variables_map> options = parse(line, arguments);
   if (!options) return ExitCode::kDone;
 
-  const ModelLayout layout{option<std::string>(*options, "MODEL")};
-  const Network network = read_network(layout);
-  const Parameters parameters = read_parameters(layout);
+  const Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
+  const Network& network = model.network;
   const Device device = parse_device(option<std::string>(*options, "device"));
   std::vector<std::string> files = option<std::vector<std::string>>(*options, "data");
   const bool given = !files.empty();
@@ -34,14 +36,14 @@ ExitCode run_evaluate(const Arguments& arguments) {
   reading.texts = network.report->text_fields();
   const Dataset set = read_dataset(network.job.data, network.vocabularies, files, reading);
   Variables variables;
-  for (const auto& [name, tensor] : parameters.tensors) variables.set(name, tensor);
+  for (const auto& [name, tensor] : model.parameters.tensors) variables.set(name, tensor);
   const ReportResults results = *evaluator.evaluate(set, variables);
   const bool json = options->count("json") != 0, details = options->count("details") != 0;
   nlohmann::ordered_json object = results_json(results);
   if (!json) fmt::print("{}", results_table({{given ? "data" : "test", results}}));
   if (details) {
     const auto all = network.report->details();
-    if (all.empty()) fmt::print(stderr, "no report of this job has details: accuracy(…) and spans(…) do\n");
+    if (all.empty()) fmt::print(stderr, "no report of this job has details: accuracy, spans, bleu, multi_bleu and chrf do\n");
     for (const auto& [name, tables] : all) {
       for (const Table& table : tables) {
         object["details"][name].push_back(table_json(table));

@@ -281,7 +281,12 @@ void check_training(const LoadedJob& job, std::vector<Diagnostic>& diagnostics) 
   if (train.minimize().empty())
     problems.missing(at, "train does not say what to minimize", "minimize: \"loss\", an output of the graph");
   if (!train.has_optimizer()) problems.missing(at, "train has no optimizer", "optimizer { adam { learning_rate: 5e-4 } }");
-  if (train.epochs() == 0) problems.missing(at, "train does not say for how many epochs", "epochs: 10");
+  if (train.epochs() == 0) {
+    const Places& places = inside(job.places, "train");
+    const bool said = places.fields.count("epochs") != 0;
+    if (said) problems.bad(places.location("epochs"), "0 epochs; expected 1 or more");
+    if (!said) problems.missing(at, "train does not say for how many epochs", "epochs: 10");
+  }
   if (job.data.train.empty())
     problems.missing(inside(job.places, "data").at, "data has no files to train on", "train: \"data/train.txt\"");
 }

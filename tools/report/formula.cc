@@ -148,7 +148,8 @@ class Formula : public Measure {
     term.operation = find_operation(e.text);
     if (!term.operation || !e.keywords.empty() || e.operands.size() != term.operation->operands)
       report_error(e.at, fmt::format("'{}' is not known to reports in this form", e.text),
-                   "sum, mean, count, exp, log, sqrt, abs, + - * / and comparisons; accuracy, spans and segmentation alone");
+                   "sum, mean, count, exp, log, sqrt, abs, + - * / and comparisons; accuracy, spans, segmentation, bleu, "
+                   "multi_bleu and chrf stand alone");
     for (const ir::Expression& o : e.operands) term.operands.push_back(operand(o));
     return term;
   }

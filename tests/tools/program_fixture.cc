@@ -174,4 +174,18 @@ void ProgramTest::write_language_model() {
         "infer { name: \"score\" read: LINES write: NUMBERS from: \"sum(nll, axis=0)\" }\n");
 }
 
+void ProgramTest::write_word_pairs(int lines, int least, int spread) {
+  const std::vector<std::string> from = {"uno", "dos", "tres"}, to = {"one", "two", "three"};
+  std::string left, right;
+  unsigned state = 1;
+  for (int n = 0; n < lines; ++n) {
+    for (int k = 0; k < least + n % spread; ++k) {
+      state = state * 1664525u + 1013904223u;
+      left += (k ? " " : "") + from[(state >> 20) % 3], right += (k ? " " : "") + to[(state >> 20) % 3];
+    }
+    left += "\n", right += "\n";
+  }
+  write("data/left", left), write("data/right", right);
+}
+
 }  // namespace graphrun

@@ -42,6 +42,9 @@ class ProgramTest : public testing::Test {
   // graphs/jobs/segment.pbtxt and graphs/jobs/words.pbtxt: a segmenter and a language model on a few made-up lines.
   void write_segmenter();
   void write_language_model();
+  // data/left and data/right: two languages of three words each, those of one the others' one by one; lines of `least` to
+  // `least + spread - 1` words.
+  void write_word_pairs(int lines, int least, int spread);
 
   std::filesystem::path root_;
 };

@@ -40,18 +40,7 @@ class TextReports : public ProgramTest {
  protected:
   void SetUp() override {
     ProgramTest::SetUp();
-    std::string left, right;
-    const std::vector<std::string> from = {"uno", "dos", "tres"}, to = {"one", "two", "three"};
-    unsigned state = 1;
-    for (int n = 0; n < 40; ++n) {
-      std::string a, b;
-      for (int k = 0; k < 4 + n % 3; ++k) {
-        state = state * 1664525u + 1013904223u;
-        a += (k ? " " : "") + from[(state >> 20) % 3], b += (k ? " " : "") + to[(state >> 20) % 3];
-      }
-      left += a + "\n", right += b + "\n";
-    }
-    write("data/left", left), write("data/right", right);
+    write_word_pairs(40, 4, 3);
     write("graphs/jobs/say.pbtxt", kJob);
   }
   Ran train(std::vector<std::string> more = {}) const {

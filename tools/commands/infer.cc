@@ -5,6 +5,7 @@
 
 #include "tools/commands/command_line.h"
 #include "tools/model/inference.h"
+#include "tools/model/loaded_models.h"
 
 namespace graphrun {
 namespace {
@@ -62,9 +63,10 @@ ExitCode run_infer(const Arguments& arguments) {
       "Runs a trained model on the lines of a file, or of stdin, as the job's infer block says, and writes what comes of each "
       "to\n"
       "stdout, in their order: a line, with --n-best several, of CONLL a line for each of a sentence's words.\n"
-      "MODEL is the folder that graphrun train made.";
+      "MODEL is the folder that graphrun train made, or a job whose infer block loads such folders: an ensemble.";
   line.words = {{"MODEL"}, {"FILE", false}};
   line.groups.push_back(group);
+  line.groups.push_back(set_option());
   const std::optional<po::variables_map> options = parse(line, arguments);
   if (!options) return ExitCode::kDone;
 
@@ -77,12 +79,10 @@ ExitCode run_infer(const Arguments& arguments) {
   infer_options.generate = generate_options(*options);
   if (infer_options.rows < 0) throw UsageError("--rows takes a number from 0");
 
-  const ModelLayout layout{option<std::string>(*options, "MODEL")};
-  const Network network = read_network(layout);
-  const Parameters parameters = read_parameters(layout);
+  const Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
   const std::string file = option<std::string>(*options, "FILE", "-");
   auto lines = file == "-" ? std::make_unique<LineReader>(STDIN_FILENO, "stdin") : std::make_unique<LineReader>(file);
-  infer(network, parameters, std::move(lines), infer_options);
+  infer(model.network, model.parameters, std::move(lines), infer_options);
   return ExitCode::kDone;
 }
 

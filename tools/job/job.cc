@@ -45,6 +45,11 @@ std::optional<CallPlace> find_call(const std::string& text, std::size_t from) {
 
 }  // namespace
 
+const Location& GenerateSpec::place(const std::string& setting) const {
+  const auto found = places.find(setting);
+  return found == places.end() ? at : found->second;
+}
+
 const InferSpec* LoadedJob::infer_named(std::string_view name) const {
   for (const InferSpec& spec : infer)
     if (name.empty() || spec.name == name) return &spec;

@@ -1,6 +1,7 @@
 // A job: how a network meets data. A `.pbtxt` file (graphs/job.proto) with what --set says, checked, and as plain structs.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ struct SampleSpec {
 // How words are made, where a mode makes any.
 struct GenerateSpec {
   Location at;
+  std::map<std::string, Location> places;                   // of what it says: "scan", "align.from"
+  const Location& place(const std::string& setting) const;  // `at` where it is not said
   std::string scan, feed, score, begin, end;
   std::int64_t beam = 1, n_best = 1, min_length = 0;
   Dim max_length;  // over sizes of the input
@@ -48,6 +51,13 @@ struct InferSpec {
   std::optional<GenerateSpec> generate;
 };
 
+// A trained model whose parameters the job's graph takes, in the place of training.
+struct LoadSpec {
+  std::string path;  // of what it is in the graph, "members.0"; empty: all of it
+  std::string folder;
+  Location at;
+};
+
 struct LoadedJob {
   std::string path;    // as it was named
   std::string folder;  // in which relative paths of files start
@@ -57,6 +67,7 @@ struct LoadedJob {
   std::unique_ptr<FeedPlan> plan;   // to bind to vocabularies
   std::vector<ir::Binding> report;  // Report(report, …) makes one; it is without mistakes
   std::vector<InferSpec> infer;
+  std::vector<LoadSpec> load;  // of its infer blocks, which share them
   std::vector<Diagnostic> warnings;
 
   const InferSpec* infer_named(std::string_view name) const;  // null: none; "" is the first

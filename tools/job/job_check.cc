@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tools/job/bindings.h"
+#include "tools/job/data_spec.h"
 #include "tools/job/problems.h"
 #include "tools/job/train_check.h"
 
@@ -126,7 +127,7 @@ class JobChecker {
     if (job_.infer_named(spec.name) && !spec.name.empty())
       problems_.twice(spec.at, fmt::format("a second infer '{}'", spec.name));
     if (infer.has_generate()) check_generate(infer, inside(places, "generate"), spec);
-    if (infer.load_size() > 0) problems_.unavailable(places.location("load"), "loading several models is not available yet");
+    if (infer.load_size() > 0) check_load(infer, places);
     if (infer.from().empty() && !infer.has_generate())
       problems_.missing(places.at, fmt::format("infer '{}' does not say what it writes", spec.name),
                         "from: an output of the graph");
@@ -138,10 +139,45 @@ class JobChecker {
     job_.infer.push_back(std::move(spec));
   }
 
+  void check_load(const Job::Infer& infer, const Places& places) {
+    std::vector<LoadSpec> all;
+    for (int i = 0; i < infer.load_size(); ++i) {
+      // The places are those of what was written, the folders those of the message: --set makes their paths whole.
+      const std::vector<BindingText> written = split_bindings(places.text("load", static_cast<std::size_t>(i)));
+      const std::vector<BindingText> meant = split_bindings(ir::SourceText(infer.load(i)));
+      for (std::size_t k = 0; k < std::min(written.size(), meant.size()); ++k) {
+        const ir::SourceText& whole = written[k].whole;
+        LoadSpec load{meant[k].name, meant[k].value.text, whole.at(0, std::max<std::size_t>(whole.text.size(), 1))};
+        const auto same = [&](const LoadSpec& other) { return other.path == load.path; };
+        if (std::any_of(all.begin(), all.end(), same))
+          problems_.twice(load.at, load.path.empty() ? "a second model for the whole graph"
+                                                     : fmt::format("a second model for '{}'", load.path));
+        if (load.folder.empty()) problems_.missing(load.at, "a model without its folder", "load: \"members.0 = runs/1\", say");
+        load.folder = path_in(job_.folder, load.folder);
+        all.push_back(std::move(load));
+      }
+    }
+    const Location at = places.location("load");
+    if (job_.message.has_train())
+      problems_.bad(at, "a job that trains has parameters of its own; expected load without train",
+                    "train { start { model: \"DIR\" } } begins with those of another model");
+    const auto same = [](const LoadSpec& a, const LoadSpec& b) { return a.path == b.path && a.folder == b.folder; };
+    if (job_.load.empty())
+      job_.load = std::move(all);
+    else if (!std::equal(all.begin(), all.end(), job_.load.begin(), job_.load.end(), same))
+      problems_.bad(at, fmt::format("infer '{}' loads other models than the infer block before it", infer.name()),
+                    "a job has one set of parameters: other models are another job");
+  }
+
   void check_generate(const Job::Infer& infer, const Places& places, InferSpec& spec) {
     const Job::Generate& generate = infer.generate();
     GenerateSpec made;
     made.at = places.at;
+    for (const char* name : {"scan", "feed", "score", "begin", "end", "max_length"})
+      if (places.fields.count(name) != 0) made.places[name] = places.location(name);
+    for (const char* name : {"from", "replace"})
+      if (const Places& align = inside(places, "align"); align.fields.count(name) != 0)
+        made.places[std::string("align.") + name] = align.location(name);
     const auto required = [&](const char* name, const std::string& value, std::string& to, const char* example) {
       to = value;
       if (value.empty()) problems_.missing(places.at, fmt::format("generate without {}", name), example);

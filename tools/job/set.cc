@@ -37,7 +37,7 @@ bool parse_number(const std::string& text, Number& number) {
 // What a value of this type looks like.
 std::string expected_of(const pb::FieldDescriptor& field) {
   switch (field.cpp_type()) {
-    case Type::CPPTYPE_INT32:
+    case Type::CPPTYPE_INT32: return "a whole number up to 2147483647";
     case Type::CPPTYPE_INT64: return "a whole number";
     case Type::CPPTYPE_UINT32:
     case Type::CPPTYPE_UINT64: return "a whole number, not negative";
@@ -51,6 +51,19 @@ std::string expected_of(const pb::FieldDescriptor& field) {
     }
     default: return "text";
   }
+}
+
+// Paths on the command line are from the folder that one is in, those in a job from the job's.
+std::string from_here(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+// "members.0 = runs/1": a path with or without a name.
+bool holds_named_path(const pb::FieldDescriptor& field) { return field.full_name() == "graphrun.Job.Infer.load"; }
+std::string named_from_here(const std::string& text) {
+  const std::size_t sign = text.find('=');
+  const std::size_t begin = text.find_first_not_of(' ', sign == std::string::npos ? 0 : sign + 1);
+  return begin == std::string::npos ? text : text.substr(0, begin) + from_here(text.substr(begin));
 }
 
 // Applies one argument.
@@ -160,7 +173,10 @@ class Setter {
     message.GetReflection()->ClearField(&message, &field);
     auto& values = places.fields[field.name()];
     values.clear();
-    for (const ir::SourceText& part : split_list(value_))
+    ir::SourceText list = value_;
+    // "[a, b]" as in the file is "a, b".
+    if (list.text.size() >= 2 && list.text.front() == '[' && list.text.back() == ']') list = list.part(1, list.text.size() - 1);
+    for (const ir::SourceText& part : split_list(list))
       if (store(message, field, part, true)) values.push_back(place_of_value(part));
   }
 
@@ -224,8 +240,7 @@ class Setter {
         return true;
       }
       case Type::CPPTYPE_STRING: {
-        const std::string kept =
-            holds_path(field) && !text.empty() ? std::filesystem::absolute(text).lexically_normal().string() : text;
+        const std::string kept = holds_path(field) ? from_here(text) : holds_named_path(field) ? named_from_here(text) : text;
         add ? r.AddString(&message, &field, kept) : r.SetString(&message, &field, kept);
         return true;
       }
@@ -266,9 +281,10 @@ class Setter {
 }  // namespace
 
 bool holds_path(const pb::FieldDescriptor& field) {
-  static const char* const kPaths[] = {"graphrun.Job.Data.train",         "graphrun.Job.Data.valid",
-                                       "graphrun.Job.Data.test",          "graphrun.Job.Vocabulary.file",
-                                       "graphrun.Job.Initialize.vectors", "graphrun.Job.Start.model"};
+  static const char* const kPaths[] = {"graphrun.Job.Data.train",       "graphrun.Job.Data.valid",
+                                       "graphrun.Job.Data.test",        "graphrun.Job.Vocabulary.file",
+                                       "graphrun.Job.Vocabulary.model", "graphrun.Job.Initialize.vectors",
+                                       "graphrun.Job.Start.model"};
   for (const char* path : kPaths)
     if (field.full_name() == path) return true;
   return false;

@@ -38,15 +38,16 @@ void check_words(const Network& network, const InferSpec& mode, std::int64_t sco
   const auto found = network.vocabularies.find(mode.field);
   if (found == network.vocabularies.end()) return;  // said already
   const Vocabulary& vocabulary = found->second;
-  for (const std::string* entry : {&mode.generate->begin, &mode.generate->end}) {
-    if (vocabulary.has(*entry)) continue;
-    problems.push_back(problem(mode.generate->at,
-                               fmt::format("'{}' is no entry of the vocabulary of field '{}'", *entry, mode.field),
+  for (const auto& [setting, entry] : {std::pair("begin", mode.generate->begin), std::pair("end", mode.generate->end)}) {
+    if (vocabulary.has(entry)) continue;
+    problems.push_back(problem(mode.generate->place(setting),
+                               fmt::format("'{}' is no entry of the vocabulary of field '{}'", entry, mode.field),
                                {"help: a feed puts it there, \"previous = ['<s>', text], target = [text, '</s>']\""}));
   }
   if (scored != vocabulary.size()) {
-    problems.push_back(problem(mode.generate->at, fmt::format("'{}' scores {} words, but the vocabulary of field '{}' has {}",
-                                                              mode.generate->score, scored, mode.field, vocabulary.size())));
+    problems.push_back(
+        problem(mode.generate->place("score"), fmt::format("'{}' scores {} words, but the vocabulary of field '{}' has {}",
+                                                           mode.generate->score, scored, mode.field, vocabulary.size())));
   }
 }
 
@@ -57,18 +58,25 @@ void check_align(const Network& network, const InferSpec& mode, const Generation
   const auto rows = std::count(type.shape.begin(), type.shape.end(), Dim(cut.rows));
   const bool fixed = std::any_of(type.shape.begin(), type.shape.end(), [](const Dim& d) { return d.is_constant(); });
   if (type.type != Type::kFloat || type.shape.size() != 2 || rows != 1 || fixed) {
-    problems.push_back(
-        problem(mode.generate->at, fmt::format("align: '{}' must give a number for each position of the input, FLOAT [time, "
-                                               "source_time, batch], found {} a step",
-                                               align.from, type.str())));
+    problems.push_back(problem(mode.generate->place("align.from"),
+                               fmt::format("align: '{}' must give a number for each position of the input, FLOAT [time, "
+                                           "source_time, batch], found {} a step",
+                                           align.from, type.str())));
   }
   const auto words = network.vocabularies.find(mode.field);
   if (!align.replace.empty() && words != network.vocabularies.end() && !words->second.has(align.replace)) {
-    problems.push_back(
-        problem(mode.generate->at, fmt::format("align: '{}', which is to be replaced, is no entry of the vocabulary "
-                                               "of field '{}'",
-                                               align.replace, mode.field)));
+    problems.push_back(problem(mode.generate->place("align.replace"),
+                               fmt::format("align: '{}', which is to be replaced, is no entry of the vocabulary "
+                                           "of field '{}'",
+                                           align.replace, mode.field)));
   }
+}
+
+// Which setting a mistake of cut_for_generation is in.
+std::string setting_of(const std::string& code) {
+  if (code.starts_with("E0431")) return "scan";
+  if (code.starts_with("E0432")) return "feed";
+  return code.starts_with("E0433") ? "score" : "";
 }
 
 // The graph cut as the mode says, where all of it fits.
@@ -83,13 +91,14 @@ std::optional<GenerationGraphs> checked_cut(const ir::Graph& graph, const Networ
     for (Symbol size : spec.max_length.symbols()) {
       if (lengths_of(cut.prologue, size) != nullptr) continue;
       problems.push_back(
-          problem(spec.at, fmt::format("max_length: no input that generation reads holds the lengths of '{}'", size.name()),
+          problem(spec.place("max_length"),
+                  fmt::format("max_length: no input that generation reads holds the lengths of '{}'", size.name()),
                   {"help: a size counts each line's own steps, which an input with `lengths_of` tells"}));
     }
     if (problems.size() == before) return cut;
   } catch (const UserError& error) {
     for (Diagnostic d : error.diagnostics()) {
-      if (!d.at.known()) d.at = spec.at;
+      if (!d.at.known()) d.at = spec.place(setting_of(d.code));
       problems.push_back(std::move(d));
     }
   }

@@ -11,11 +11,13 @@
 #include "runtime/file.h"
 #include "tools/cli/program.h"
 #include "tools/data/dataset.h"
+#include "tools/model/loaded_models.h"
 
 namespace graphrun {
 namespace {
 
 constexpr std::uint64_t kLargestText = std::uint64_t{1} << 30;  // bytes of a file of the folder
+constexpr std::size_t kMostListed = 20;
 const std::string kFormat = "graphrun model";
 
 // Writes files and remembers what they were.
@@ -127,7 +129,8 @@ Network build_network(LoadedJob job) {
   Network network;
   network.job = std::move(job);
   network.graphs_root = frontend::find_graphs_root(network.job.path, "");
-  network.vocabularies = build_vocabularies(network.job.data, *network.job.plan);
+  network.vocabularies =
+      network.job.load.empty() ? build_vocabularies(network.job.data, *network.job.plan) : loaded_vocabularies(network.job);
   bind(network);
   return network;
 }
@@ -186,6 +189,11 @@ void set_parameters(const Program& program, const Parameters& parameters, Variab
     const auto has_name = [&name = name](const VariableSpec& v) { return v.name == name; };
     if (problems.empty() || std::any_of(program.variables.begin(), program.variables.end(), has_name)) continue;
     problems.push_back("note: '" + name + "' " + str(tensor.sizes()) + " is surplus");
+  }
+  if (problems.size() > kMostListed) {
+    const std::size_t more = problems.size() - kMostListed;
+    problems.resize(kMostListed);
+    problems.push_back(fmt::format("note: and {} more", more));
   }
   if (!problems.empty()) {
     throw UserError(ExitCode::kBadData, "E0662 other-parameters", parameters.file + ": does not fit the graph",

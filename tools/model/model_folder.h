@@ -30,8 +30,8 @@ struct Network {
   GraphRequest request(bool training) const;
 };
 
-// A job with vocabularies of its own training data. Throws UserError: the job's mistakes (kInvalidGraph), the data's
-// (kBadData).
+// A job with vocabularies of its own training data, or of the models that it loads. Throws UserError: the job's mistakes
+// (kInvalidGraph), the data's (kBadData).
 Network build_network(LoadedJob job);
 // A model's folder without its parameters. Throws UserError (kBadData): E0663 no-model, E0664 newer-model, E0665 damaged-model.
 Network read_network(const ModelLayout& layout);

@@ -1,0 +1,112 @@
+#include "tools/model/loaded_models.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "tools/cli/program.h"
+#include "tools/model/network_check.h"
+
+namespace graphrun {
+namespace {
+
+constexpr std::size_t kMostShown = 40;  // bytes of an entry in a message
+
+std::string shown(const std::string& entry) {
+  return entry.size() <= kMostShown ? "'" + entry + "'" : fmt::format("an entry of {} bytes", entry.size());
+}
+
+[[noreturn]] void refuse(std::string code, const LoadSpec& load, std::string text, std::vector<std::string> notes) {
+  throw UserError(ExitCode::kInvalidGraph, {{Severity::kError, std::move(code), load.at, std::move(text), std::move(notes)}});
+}
+
+// How two vocabularies of a field differ; empty: they don't.
+std::string difference(const Vocabulary& a, const Vocabulary& b) {
+  if (a.size() != b.size()) return fmt::format("{} entries and {}", a.size(), b.size());
+  const auto [x, y] = std::mismatch(a.entries().begin(), a.entries().end(), b.entries().begin());
+  if (x != a.entries().end()) {
+    return fmt::format("entry {} is {} in one, {} in the other", x - a.entries().begin(), shown(*x), shown(*y));
+  }
+  const Subwords* const p = a.form().subwords.get();
+  const Subwords* const q = b.form().subwords.get();
+  if ((p == nullptr) != (q == nullptr)) return "one is of subwords";
+  return p != nullptr && p->bytes() != q->bytes() ? "their entries are alike, but they cut text otherwise" : "";
+}
+
+Network network_of(const LoadSpec& load) { return read_network(ModelLayout{load.folder}); }
+
+}  // namespace
+
+Vocabularies loaded_vocabularies(const LoadedJob& job) {
+  Vocabularies vocabularies;
+  std::map<std::string, const LoadSpec*> from;
+  for (const LoadSpec& load : job.load) {
+    const Network model = network_of(load);
+    for (const FieldSpec& field : job.data.fields) {
+      const auto theirs = model.vocabularies.find(field.name);
+      if (theirs == model.vocabularies.end()) continue;
+      const auto [ours, first] = vocabularies.emplace(field.name, theirs->second);
+      if (first) {
+        from[field.name] = &load;
+        if (field.in_subwords() != (ours->second.form().subwords != nullptr))
+          refuse("E0668 unlike-models", load,
+                 fmt::format("field '{}' is cut into subwords {}", field.name,
+                             field.in_subwords() ? "here, but not by the model" : "by the model, but not here"),
+                 {"help: the field's split is that of the job in '" + load.folder + "'"});
+      } else if (const std::string what = difference(ours->second, theirs->second); !what.empty()) {
+        refuse("E0668 unlike-models", load,
+               fmt::format("the models have different vocabularies of field '{}': {}", field.name, what),
+               {fmt::format("note: '{}' and '{}'", from[field.name]->folder, load.folder),
+                "help: vocabulary { file: … } or { model: … } in their jobs, from one of them, makes all alike"});
+      }
+    }
+  }
+  for (const FieldSpec& field : job.data.fields) {
+    if (vocabularies.count(field.name) != 0) continue;
+    std::string known;
+    for (const auto& [name, vocabulary] : network_of(job.load.front()).vocabularies)
+      known += (known.empty() ? "" : ", ") + name;
+    throw UserError(ExitCode::kInvalidGraph, {{Severity::kError,
+                                               "E0412 unknown-name",
+                                               field.at,
+                                               fmt::format("no model that is loaded has a field '{}'", field.name),
+                                               {fmt::format("note: '{}' has {}", job.load.front().folder, known)}}});
+  }
+  return vocabularies;
+}
+
+Parameters loaded_parameters(const LoadedJob& job) {
+  Parameters all;
+  all.file = job.path;
+  for (const LoadSpec& load : job.load) {
+    const std::string before = load.path.empty() ? "" : load.path + ".";
+    for (auto& [name, tensor] : read_parameters(ModelLayout{load.folder}).tensors) all.tensors[before + name] = tensor;
+  }
+  return all;
+}
+
+Model open_model(const std::string& path, const std::vector<std::string>& settings) {
+  if (!std::filesystem::is_regular_file(path)) {
+    if (!settings.empty())
+      throw UsageError("--set is for a job that loads models; a model's folder has a job of its own, '" +
+                       ModelLayout{path}.job() + "'");
+    const ModelLayout layout{path};
+    Network network = read_network(layout);
+    return {std::move(network), read_parameters(layout)};
+  }
+  LoadedJob job = load_job(path, settings);
+  if (job.load.empty())
+    throw UsageError("'" + path +
+                     "' loads no model, and is none: graphrun train makes one of a job, infer { load: \"DIR\" } loads it");
+  Model model{build_network(std::move(job)), {}};
+  const ir::Graph graph = load_graph(model.network.request(false));
+  check_network(graph, graph, model.network);
+  model.parameters = loaded_parameters(model.network.job);
+  Variables unused;
+  set_parameters(compile(graph, {}), model.parameters, unused);  // what does not fit is told before anything is read
+  return model;
+}
+
+}  // namespace graphrun

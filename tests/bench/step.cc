@@ -53,7 +53,10 @@ class TrainingStep {
     }
     initialize(program, *variables_, 1);
     executable_ = std::make_unique<Executable>(std::move(program), variables_);
-    const SymbolValues symbols = {{Symbol::named("time"), step.time}, {Symbol::named("batch"), step.batch}};
+    const SymbolValues symbols = {{Symbol::named("time"), step.time},
+                                  {Symbol::named("source_time"), step.time},
+                                  {Symbol::named("target_time"), step.time},
+                                  {Symbol::named("batch"), step.batch}};
     products_ = products.alone(symbols);
     for (const FeedSpec& f : executable_->program().feeds) feeds_[f.name] = feed(f, symbols, step.time);
   }
@@ -150,6 +153,25 @@ std::vector<Step> all_steps() {
                    40,
                    128,
                    cell == "atr" ? "" : "tagger " + cell + " 40 128 3500 4 300"});
+  }
+  for (const std::string cell : {"atr", "gru"}) {
+    const auto translator = [&](const std::string& name, const std::string& words, const std::string& embed,
+                                const std::string& hidden, std::int64_t time, std::int64_t batch) {
+      out.push_back({name + "_" + cell,
+                     "translator.pbtxt",
+                     {{"source_vocabulary", words},
+                      {"target_vocabulary", words},
+                      {"cell", "cells/" + cell + ".pbtxt"},
+                      {"embed", embed},
+                      {"hidden", hidden}},
+                     adam,
+                     time,
+                     batch,
+                     fmt::format("translator {} {} {} {} {} {}", cell, time, batch, words, embed, hidden)});
+    };
+    translator("translate_128", "4000", "128", "256", 12, 64);
+    translator("translate_620", "10000", "620", "1000", 20, 80);
+    translator("translate_40k", "40000", "620", "1000", 25, 80);
   }
   return out;
 }

@@ -7,10 +7,11 @@ Reads commands on stdin, answers each with one line:
   crf likelihood|viterbi TIME BATCH LABELS THREADS
   language_model CELL TIME BATCH VOCABULARY HIDDEN DEPTH DROPOUT_PERCENT THREADS
   tagger CELL TIME BATCH VOCABULARY LABELS HIDDEN THREADS
+  translator CELL TIME BATCH VOCABULARY EMBED HIDDEN THREADS
   time N                                        -> milliseconds of each of N runs
   memory                                        -> MB at most in one run, beyond what it holds before (parameters, gradients)
 CELL: lstm and gru are nn.LSTM and nn.GRU; atr is a loop, scripted, or compiled by torch.compile where TORCH_COMPILE is set.
-Layers and likelihoods run forward and backward; language_model and tagger are whole training steps.
+Layers and likelihoods run forward and backward; language_model, tagger and translator are whole training steps.
 """
 import ctypes
 import os
@@ -198,6 +199,87 @@ class Tagger(torch.nn.Module):
         return -self.crf.log_likelihood(self.out(self.drop(x)), tags, mask).mean()
 
 
+class AtrCell(torch.nn.Module):
+    def __init__(self, width: int, hidden: int):
+        super().__init__()
+        self.W = torch.nn.Parameter(torch.empty(width, hidden).uniform_(-0.05, 0.05))
+        self.U = torch.nn.Parameter(torch.empty(hidden, hidden).uniform_(-0.05, 0.05))
+
+    def forward(self, x: torch.Tensor, h: torch.Tensor) -> torch.Tensor:
+        p, q = x @ self.W, h @ self.U
+        return torch.sigmoid(p + q) * p + torch.sigmoid(p - q) * h
+
+
+class Decoder(torch.nn.Module):
+    """The two-level decoder's loop with additive attention; what no state needs stays outside."""
+
+    def __init__(self, cell: str, embed: int, hidden: int):
+        super().__init__()
+        memory = 2 * hidden
+        make = torch.nn.GRUCell if cell == "gru" else AtrCell
+        self.first, self.second = make(embed, hidden), make(memory, hidden)
+        self.query = torch.nn.Linear(hidden, memory, bias=False)
+        self.v = torch.nn.Parameter(torch.empty(memory).uniform_(-0.05, 0.05))
+
+    def forward(self, words: torch.Tensor, memory: torch.Tensor, keys: torch.Tensor, h: torch.Tensor):
+        states, contexts = [], []
+        for t in range(words.shape[0]):
+            h = self.first(words[t], h)
+            weights = torch.softmax((torch.tanh(self.query(h) + keys) * self.v).sum(dim=-1), dim=0)
+            context = (weights.unsqueeze(-1) * memory).sum(dim=0)
+            h = self.second(context, h)
+            states.append(h)
+            contexts.append(context)
+        return torch.stack(states), torch.stack(contexts)
+
+
+class Translator(torch.nn.Module):
+    """RNNSearch as translator.pbtxt has it: bi-directional encoder, two-level decoder, deep output tied to the embedding."""
+
+    def __init__(self, cell: str, vocabulary: int, embed: int, hidden: int):
+        super().__init__()
+        self.source, self.target = torch.nn.Embedding(vocabulary, embed), torch.nn.Embedding(vocabulary, embed)
+        self.library = cell == "gru"
+        if self.library:
+            self.encoder = torch.nn.GRU(embed, hidden, bidirectional=True)
+        else:
+            self.encoder = torch.nn.ModuleList([loop(Atr(embed, hidden)), loop(Atr(embed, hidden))])
+        self.start = torch.nn.Linear(2 * hidden, hidden, bias=False)
+        self.keys = torch.nn.Linear(2 * hidden, 2 * hidden, bias=False)
+        self.decoder = loop(Decoder(cell, embed, hidden))
+        self.by, self.bh = torch.nn.Linear(embed, embed, bias=False), torch.nn.Linear(hidden, embed, bias=False)
+        self.bc = torch.nn.Linear(2 * hidden, embed, bias=False)
+        self.drop = torch.nn.Dropout(0.2)
+
+    def forward(self, source, previous, target):
+        x = self.source(source)
+        if self.library:
+            memory = self.encoder(x)[0]
+        else:
+            memory = torch.cat([self.encoder[0](x), self.encoder[1](x.flip(0)).flip(0)], dim=-1)
+        begin = torch.tanh(self.start(memory.mean(dim=0)))
+        memory = torch.tanh(memory)
+        words = self.target(previous)
+        h, context = self.decoder(words, memory, self.keys(memory), begin)
+        feature = self.drop(torch.tanh(self.by(words) + self.bh(torch.tanh(h)) + self.bc(context)))
+        logits = feature @ self.target.weight.t()
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="sum")
+
+
+def translator_run(cell: str, steps: int, batch: int, vocabulary: int, embed: int, hidden: int):
+    model = Translator(cell, vocabulary, embed, hidden)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    source, previous, target = (torch.randint(vocabulary, (steps, batch)) for _ in range(3))
+
+    def run():
+        optimizer.zero_grad(set_to_none=False)
+        model(source, previous, target).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 5)
+        optimizer.step()
+
+    return run
+
+
 def language_model_run(cell: str, steps: int, batch: int, vocabulary: int, hidden: int, depth: int, dropout: int):
     model = LanguageModel(cell, vocabulary, hidden, depth, dropout / 100)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -245,7 +327,8 @@ def peak_megabytes(run) -> float:
 
 def main() -> None:
     run = None
-    makers = {"layer": layer_run, "forward": forward_run, "crf": crf_run, "language_model": language_model_run, "tagger": tagger_run}
+    makers = {"layer": layer_run, "forward": forward_run, "crf": crf_run, "language_model": language_model_run, "tagger": tagger_run,
+              "translator": translator_run}
     for line in sys.stdin:
         kind, *words = line.split()
         if kind == "memory":

@@ -87,9 +87,16 @@ std::optional<Meaning> Instance::constant(const std::string& name) {
           return v;
         }
         if (!arg.default_value) {
-          fail("E0228 missing-arg", at(arg.at), "graph '" + d.name + "' needs the arg '" + name + "'",
-               {setup_.root ? "help: --set " + name + "=VALUE, or arg: \"" + name + " = …\" in the job"
-                            : "help: arg: \"" + name + " = …\" in the call"});
+          std::vector<std::string> notes = {setup_.root
+                                                ? "help: --set " + name + "=VALUE, or arg: \"" + name + " = …\" in the job"
+                                                : "help: arg: \"" + name + " = …\" in the call"};
+          std::string others;
+          for (const ArgDef& other : d.args) {
+            if (other.name == name || other.default_value || given_arg(other.name)) continue;
+            others += (others.empty() ? "'" : ", '") + other.name + "'";
+          }
+          if (!others.empty()) notes.push_back("note: it needs " + others + " too");
+          fail("E0228 missing-arg", at(arg.at), "graph '" + d.name + "' needs the arg '" + name + "'", std::move(notes));
         }
         return evaluate(*arg.default_value, path() + name);
       });

@@ -137,7 +137,12 @@ class Collector : public pb::io::ErrorCollector {
     d.at.file = file_;
     d.at.line = std::max(line, 0) + 1;
     d.at.column = columns_.byte_column(std::max(line, 0), std::max(column, 0));
-    // protobuf tells of an enum's value when it has read on to the next token.
+    // protobuf tells of a name or an enum's value when it has read on to the next token.
+    if (const std::string field = between(message, "has no field named \"", "\""); !field.empty()) {
+      columns_.place_before(columns_.offset(std::max(line, 0), std::max(column, 0)), field, d.at);
+      const std::string type = between(message, "Message type \"", "\"");
+      d.text = "'" + field + "' is no field of " + type.substr(type.rfind('.') + 1);
+    }
     if (const std::string word = between(message, "Unknown enumeration value of \"", "\""); !word.empty()) {
       const std::string field = between(message, "for field \"", "\"");
       const std::size_t before = columns_.place_before(columns_.offset(std::max(line, 0), std::max(column, 0)), word, d.at);

@@ -27,6 +27,9 @@ const std::vector<Rule>& rules_of(const OpSchema* op) {
         if (const OpSchema* known = ir::OpRegistry::instance().find(name)) (*by_op)[known].push_back(rule);
       }
     }
+    for (const OpSchema* op : ir::OpRegistry::instance().all()) {
+      if (op->pointwise) (*by_op)[op].push_back(read_before_broadcast);
+    }
     return by_op;
   }();
   static const std::vector<Rule> none;

@@ -45,6 +45,9 @@ class Match {
 using Rule = bool (*)(Match&);
 using RuleTable = std::vector<std::pair<std::string_view, Rule>>;  // an op's name, a rule; in the order in which they are tried
 
+// Of every pointwise op: what is broadcast to a shape that its other operands have anyway is read as it was.
+bool read_before_broadcast(Match& m);
+
 const RuleTable& arithmetic_rules();
 const RuleTable& shape_rules();
 

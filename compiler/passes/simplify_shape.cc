@@ -102,6 +102,24 @@ bool to_the_outer_shape(Match& m) {
   return m.become(inner->inputs[0]) || m.become(m.node().op->name, {inner->inputs[0]}, {{"shape", m.result().shape}});
 }
 
+}  // namespace
+
+bool read_before_broadcast(Match& m) {
+  std::vector<ValueId> inputs = m.node().inputs;
+  bool any = false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Node* inner = m.made_by(inputs[i], "broadcast_to");
+    if (!inner) continue;
+    const auto& all = m.node().attributes.all();
+    std::vector<ValueId> fewer = inputs;
+    fewer[i] = inner->inputs[0];
+    if (m.become(m.node().op->name, fewer, ir::NamedAttributes(all.begin(), all.end()))) inputs = std::move(fewer), any = true;
+  }
+  return any;
+}
+
+namespace {
+
 bool shape_of_zeros(Match& m) {
   return m.is_zeros(m.in(0)) &&
          m.become("zeros", {}, {{"shape", m.result().shape}, {"type", std::string(name_of(m.result().type))}});

@@ -5,10 +5,12 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <unordered_map>
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/pointwise_program.h"
+#include "compiler/passes/fusible_reduction.h"
 
 namespace graphrun {
 namespace {
@@ -209,6 +211,62 @@ class Cutter {
   const std::vector<bool>& at_end_;
 };
 
+// What reductions alone read leaves a group that has other results, where all that it reads of the group lies in memory anyway:
+// it is then reduced as it is made (compiler/passes/fuse_reductions.h) and never written. sum(tanh(x) * v) beside a tanh(x)
+// that is kept, for one.
+class EdgesLeft {
+ public:
+  EdgesLeft(const Graph& graph, const ir::Readers& readers, const std::vector<bool>& at_end)
+      : graph_(graph), readers_(readers), at_end_(at_end) {}
+
+  void leave(std::vector<Index>& group) const {
+    const std::vector<Index> whole = group;
+    std::optional<ReducedAxes> common;
+    bool reduced_alone = true;  // every result, along the same axes: then the whole group is
+    for (Index n : whole) {
+      if (!escapes(graph_.nodes[n].outputs[0], whole)) continue;
+      const std::optional<ReducedAxes> axes = reduced_axes(n, whole);
+      reduced_alone = reduced_alone && axes && (!common || *common == *axes);
+      if (axes) common = axes;
+    }
+    if (reduced_alone) return;
+    std::erase_if(group, [&](Index n) {
+      return reduced_axes(n, {}).has_value() && !ir::is_draw(*graph_.nodes[n].op) &&
+             std::all_of(graph_.nodes[n].inputs.begin(), graph_.nodes[n].inputs.end(),
+                         [&](ValueId v) { return !made_in(v, whole) || escapes(v, whole); });
+    });
+  }
+
+ private:
+  static bool holds(const std::vector<Index>& group, std::int32_t n) {
+    return n >= 0 && std::binary_search(group.begin(), group.end(), static_cast<Index>(n));
+  }
+  bool made_in(ValueId v, const std::vector<Index>& group) const { return v != kNone && holds(group, graph_.value(v).node); }
+  bool escapes(ValueId v, const std::vector<Index>& group) const {
+    const auto readers = readers_.of(v);
+    return at_end_[static_cast<Index>(v)] ||
+           !std::all_of(readers.begin(), readers.end(), [&](std::int32_t r) { return holds(group, r); });
+  }
+
+  // Where all that reads the node, but for nodes of `group`, are reductions along the same axes.
+  std::optional<ReducedAxes> reduced_axes(Index n, const std::vector<Index>& group) const {
+    const ValueId v = graph_.nodes[n].outputs[0];
+    if (at_end_[static_cast<Index>(v)] || graph_.type(v).type != Type::kFloat) return std::nullopt;
+    std::optional<ReducedAxes> axes;
+    for (std::int32_t r : readers_.of(v)) {
+      if (holds(group, r)) continue;
+      const std::optional<FusibleReduction> reduction = fusible_reduction(graph_, graph_.nodes[static_cast<Index>(r)]);
+      if (!reduction || (axes && !(*axes == reduction->axes))) return std::nullopt;
+      axes = reduction->axes;
+    }
+    return axes;
+  }
+
+  const Graph& graph_;
+  const ir::Readers& readers_;
+  const std::vector<bool>& at_end_;
+};
+
 }  // namespace
 
 std::vector<std::vector<Index>> find_fusible_groups(const Graph& graph, const ir::Readers& readers) {
@@ -217,6 +275,9 @@ std::vector<std::vector<Index>> find_fusible_groups(const Graph& graph, const ir
   Cutter cutter(graph, readers, at_end);
   std::vector<std::vector<Index>> groups;
   for (const std::vector<Index>& component : components(graph, readers, stages)) cutter.cut(component, groups);
+  const EdgesLeft edges(graph, readers, at_end);
+  for (std::vector<Index>& group : groups) edges.leave(group);
+  std::erase_if(groups, [](const std::vector<Index>& group) { return group.size() < 2; });
   return groups;
 }
 

@@ -9,6 +9,7 @@
 #include "compiler/ir/readers.h"
 #include "compiler/ir/reduction_program.h"
 #include "compiler/passes/fuse_groups.h"
+#include "compiler/passes/fusible_reduction.h"
 #include "compiler/passes/rewrite.h"
 
 namespace graphrun {
@@ -21,58 +22,6 @@ using ir::PointwiseProgram;
 using ir::ReductionProgram;
 using ir::ValueId;
 using Index = std::size_t;
-
-// Neighbouring axes [first, last).
-struct Axes {
-  std::int64_t first = 0, last = 0;
-  friend bool operator==(const Axes&, const Axes&) = default;
-};
-
-// Of a reduction node that may be fused: which axes go, and by which of a program's reductions.
-struct Reduction {
-  std::string fold;
-  Axes axes;
-};
-
-// Axes that summing x to `shape` takes away or makes 1, where they are neighbours.
-std::optional<Axes> summed_axes(const Shape& x, const Shape& shape) {
-  const auto added = static_cast<std::int64_t>(x.size() - shape.size());
-  std::optional<Axes> axes;
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(x.size()); ++i) {
-    const bool goes = i < added || shape[static_cast<Index>(i - added)] != x[static_cast<Index>(i)];
-    if (!goes) continue;
-    if (axes && axes->last != i) return std::nullopt;
-    axes = axes ? Axes{axes->first, i + 1} : Axes{i, i + 1};
-  }
-  return axes;
-}
-
-std::optional<Axes> given_axes(const Node& node, std::size_t rank) {
-  const auto r = static_cast<std::int64_t>(rank);
-  const Attribute& given = node.attributes.all().find("axis")->second;
-  std::vector<std::int64_t> axes;
-  if (const auto* one = std::get_if<std::int64_t>(&given)) {
-    axes = {*one};
-  } else {
-    axes = std::get<std::vector<std::int64_t>>(given);
-  }
-  if (axes.empty()) return r == 0 ? std::nullopt : std::optional<Axes>(Axes{0, r});
-  for (std::int64_t& axis : axes) axis = axis < 0 ? axis + r : axis;
-  const auto [least, most] = std::minmax_element(axes.begin(), axes.end());
-  return Axes{*least, *most + 1};
-}
-
-std::optional<Reduction> reduction_of(const Graph& graph, const Node& node) {
-  const bool to_shape = node.op->name == "sum_to";
-  if (!to_shape && !ir::is_fold(node.op->name)) return std::nullopt;
-  if (node.inputs.size() > 1 && node.inputs[1] != kNone) return std::nullopt;  // lengths
-  const ir::TensorType& x = graph.type(node.inputs[0]);
-  if (x.type != Type::kFloat) return std::nullopt;
-  const std::optional<Axes> axes =
-      to_shape ? summed_axes(x.shape, node.attributes.shape("shape")) : given_axes(node, x.shape.size());
-  if (!axes) return std::nullopt;
-  return Reduction{to_shape ? "sum" : node.op->name, *axes};
-}
 
 // A pointwise node as the program that it is, and what the program reads.
 struct Work {
@@ -102,7 +51,7 @@ Work work_of(const Graph& graph, const Node& node) {
 // A pointwise node with the reductions that read it.
 struct Edge {
   std::vector<Index> readers;  // in order
-  Axes axes;
+  ReducedAxes axes;
 };
 
 class EdgeFuser {
@@ -123,10 +72,10 @@ class EdgeFuser {
     }
     if (edges.empty()) return false;
     drop_numbers(goes);
-    std::map<Index, std::pair<Work, std::vector<Reduction>>> made;  // while the graph is whole
+    std::map<Index, std::pair<Work, std::vector<FusibleReduction>>> made;  // while the graph is whole
     for (const auto& [n, edge] : edges) {
-      std::vector<Reduction> reductions;
-      for (Index r : edge.readers) reductions.push_back(*reduction_of(graph_, graph_.nodes[r]));
+      std::vector<FusibleReduction> reductions;
+      for (Index r : edge.readers) reductions.push_back(*fusible_reduction(graph_, graph_.nodes[r]));
       made.emplace(n, std::pair(work_of(graph_, graph_.nodes[n]), std::move(reductions)));
     }
     const std::vector<ir::Value> values = graph_.values;
@@ -152,7 +101,7 @@ class EdgeFuser {
     for (ValueId v : node.outputs) {
       if (at_end_[static_cast<Index>(v)] || readers_.of(v).empty()) return std::nullopt;
       for (std::int32_t r : readers_.of(v)) {
-        const std::optional<Reduction> reduction = reduction_of(graph_, graph_.nodes[static_cast<Index>(r)]);
+        const std::optional<FusibleReduction> reduction = fusible_reduction(graph_, graph_.nodes[static_cast<Index>(r)]);
         if (!reduction || (!edge.readers.empty() && !(reduction->axes == edge.axes))) return std::nullopt;
         edge.axes = reduction->axes;
         edge.readers.push_back(static_cast<Index>(r));
@@ -184,7 +133,7 @@ class EdgeFuser {
   }
 
   static void emit(Rebuild& rebuild, const std::vector<ir::Value>& values, const Node& pointwise, const Edge& edge,
-                   const Work& work, const std::vector<Reduction>& reductions) {
+                   const Work& work, const std::vector<FusibleReduction>& reductions) {
     ReductionProgram code{work.program, {}};
     std::vector<ValueId> inputs, wanted;
     for (ValueId v : work.inputs) inputs.push_back(rebuild.of(v));

@@ -13,7 +13,6 @@
 #include "compiler/memory.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/pass.h"
-#include "compiler/passes/spread.h"
 #include "compiler/schedule.h"
 #include "compiler/training.h"
 

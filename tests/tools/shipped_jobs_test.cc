@@ -47,10 +47,17 @@ void check(const std::string& path) {
   const ir::Graph graph = with_objective(load_graph(network.request(true)), recipe, options, warnings);
   CompileOptions fetched;
   fetched.fetches = {options.minimize};
+  const bool whole = recipe.accumulate == 1;
+  if (!whole) options.part = TrainOptions::Part::kGradients;
   // Compiled, but its parameters, hundreds of millions of numbers in some, are not made.
   Program program = compile(graph, fetched, &options);
   apply_initializers(recipe.initialize, program, warnings);
   needed_feeds(program, *network.job.plan);
+  if (!whole) {
+    options.part = TrainOptions::Part::kUpdate;
+    fetched.fetches = {kGradientNorm};
+    compile(graph, fetched, &options);
+  }
   EXPECT_GT(graph.parameter_count(), 0);
   EXPECT_TRUE(warnings.empty()) << render(warnings, false);
 }

@@ -1,22 +1,14 @@
-// Tensors seen from one axis, and the lengths that say how much of that axis is real. What is constexpr CUDA sources call on
-// the device too.
+// Tensors seen from one axis, for whoever binds and runs kernels.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "ops/axis_view.h"
 #include "runtime/kernel.h"
 
 namespace graphrun {
-
-// [outer, n, inner], row-major: what stands before an axis (or before neighbouring axes), along it, after it.
-struct AxisView {
-  std::int64_t outer = 1, n = 1, inner = 1;
-
-  constexpr std::int64_t count() const { return outer * n * inner; }
-  constexpr std::int64_t results() const { return outer * inner; }  // elements once the axis is gone
-};
 
 // Around the axes first .. last-1, merged.
 inline AxisView view_axes(const Sizes& sizes, int first, int last) {
@@ -27,19 +19,6 @@ inline AxisView view_axes(const Sizes& sizes, int first, int last) {
   return view;
 }
 inline AxisView view_axis(const Sizes& sizes, int axis) { return view_axes(sizes, axis, axis + 1); }
-
-// The number of real positions along an axis, for each element of the result without the axis. The dims of `lengths` lead those
-// of the result, so each length stands for `repeat` neighbouring elements.
-struct Lengths {
-  const std::int32_t* data = nullptr;  // null: all positions are real
-  std::int64_t repeat = 1;
-  std::int64_t limit = 0;  // the size of the axis
-
-  constexpr bool present() const { return data != nullptr; }
-  constexpr std::int64_t at(std::int64_t result) const {
-    return data == nullptr ? limit : std::clamp<std::int64_t>(data[result / repeat], 0, limit);
-  }
-};
 
 inline bool has_input(const KernelContext& context, std::size_t i) {
   return i < context.inputs.size() && context.inputs[i].present();

@@ -38,6 +38,15 @@ GRAPHRUN_DEVICE double abs(double x) { return ::fabs(x); }
 GRAPHRUN_DEVICE double pow(double a, double b) { return ::pow(a, b); }
 GRAPHRUN_DEVICE std::int32_t abs(std::int32_t x) { return x < 0 ? -x : x; }
 
+// What no literal says; the argument tells the type alone.
+#if defined(__CUDACC__)
+GRAPHRUN_DEVICE float infinity(float) { return __int_as_float(0x7F800000); }
+GRAPHRUN_DEVICE double infinity(double) { return __longlong_as_double(0x7FF0000000000000); }
+#else
+GRAPHRUN_DEVICE float infinity(float) { return HUGE_VALF; }
+GRAPHRUN_DEVICE double infinity(double) { return HUGE_VAL; }
+#endif
+
 template <class A, class B>
 GRAPHRUN_DEVICE auto select(bool condition, A a, B b) {
   return condition ? a : b;
@@ -83,7 +92,8 @@ struct DrawnTensor {
   int axes;  // of the tensor, at least 1
   std::int64_t sizes[kMostAxes];
 };
-GRAPHRUN_DEVICE std::uint8_t stays(const DrawnTensor& draw, std::int64_t i) {
+// The four words of the group that element i is in.
+GRAPHRUN_DEVICE Philox draws(const DrawnTensor& draw, std::int64_t i) {
   const std::int64_t features = draw.sizes[draw.axes - 1], feature = i % features;
   std::int64_t row = i / features, below = 1;
   std::uint64_t hash = draw.row;
@@ -93,9 +103,12 @@ GRAPHRUN_DEVICE std::uint8_t stays(const DrawnTensor& draw, std::int64_t i) {
     hash = fold_coordinate(hash, static_cast<std::uint64_t>(row / below));
     row %= below;
   }
-  const Philox four = philox(draw.key, static_cast<std::uint32_t>(hash), static_cast<std::uint32_t>(hash >> 32),
-                             static_cast<std::uint32_t>(feature / 4), draw.step);
-  return four.v[feature % 4] >> 8 >= draw.threshold ? 1 : 0;
+  return philox(draw.key, static_cast<std::uint32_t>(hash), static_cast<std::uint32_t>(hash >> 32),
+                static_cast<std::uint32_t>(feature / 4), draw.step);
+}
+GRAPHRUN_DEVICE std::uint8_t stays(const DrawnTensor& draw, std::int64_t i) {
+  const Philox four = draws(draw, i);
+  return four.v[i % draw.sizes[draw.axes - 1] % 4] >> 8 >= draw.threshold ? 1 : 0;
 }
 
 }  // namespace graphrun::element

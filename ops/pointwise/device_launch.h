@@ -4,10 +4,12 @@
 #include <span>
 #include <vector>
 
+#include "ops/pointwise/device_code.h"
 #include "ops/pointwise/device_functions.h"
 #include "ops/pointwise/draw.h"
 #include "ops/pointwise/operand_device.h"
 #include "ops/pointwise/tile_program.h"
+#include "runtime/cuda/generated.h"
 
 namespace graphrun {
 
@@ -37,6 +39,21 @@ inline element::DrawnTensor drawn_tensor(const Draw& draw, const RandomState& ra
   for (std::size_t i = 0; i < sizes.size(); ++i) out.sizes[i] = sizes[i];
   if (sizes.empty()) out.axes = 1, out.sizes[0] = 1;
   return out;
+}
+
+inline void put_size(cuda::ArgumentBytes& to, const DeviceCode& code, std::int64_t size) {
+  code.small() ? to.put(static_cast<std::uint32_t>(size)) : to.put(static_cast<std::uint64_t>(size));
+}
+
+// The members that a generated kernel's arguments begin with.
+inline void put_operands(cuda::ArgumentBytes& to, const DeviceCode& code, const KernelContext& c) {
+  for (const DeviceCode::Operand& operand : code.operands()) {
+    switch (operand.kind) {
+      case DeviceCode::Operand::Kind::kInput: to.put(c.inputs[operand.input].data); break;
+      case DeviceCode::Operand::Kind::kSize: put_size(to, code, operand.size); break;
+      case DeviceCode::Operand::Kind::kDraw: to.put(drawn_tensor(operand.draw, c.random, code.sizes())); break;
+    }
+  }
 }
 
 }  // namespace graphrun

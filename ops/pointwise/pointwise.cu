@@ -1,6 +1,7 @@
 // The table's ops (ops/pointwise/table.def) and cast on CUDA, one kernel for each and each type of element.
 #include "ops/dispatch.h"
 #include "ops/pointwise/device_launch.h"
+#include "ops/pointwise/device_lines.h"
 #include "ops/pointwise/table.h"
 #include "ops/schema.h"
 #include "runtime/cuda/launch.h"
@@ -9,36 +10,6 @@ namespace graphrun {
 namespace {
 
 using element::OperandPlace;
-
-// A line of the table as code; `expression` sees the functions of graphrun::element.
-namespace lines {
-using namespace element;  // NOLINT
-#define UNARY(name, promotion, expression, ...) \
-  struct Op_##name {                            \
-    template <class T>                          \
-    static GRAPHRUN_DEVICE auto of(T x) {       \
-      return expression;                        \
-    }                                           \
-  };
-#define BINARY(name, promotion, expression, ...) \
-  struct Op_##name {                             \
-    template <class T>                           \
-    static GRAPHRUN_DEVICE auto of(T a, T b) {   \
-      return expression;                         \
-    }                                            \
-  };
-#define TERNARY(name, promotion, expression, ...)              \
-  struct Op_##name {                                           \
-    template <class T>                                         \
-    static GRAPHRUN_DEVICE auto of(bool condition, T a, T b) { \
-      return expression;                                       \
-    }                                                          \
-  };
-#include "ops/pointwise/table.def"
-#undef UNARY
-#undef BINARY
-#undef TERNARY
-}  // namespace lines
 
 // An operand and where its elements stand.
 template <class T>

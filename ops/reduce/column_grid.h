@@ -3,24 +3,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 
-#include "ops/axis.h"
+#include "ops/reduce/column.h"
 
 namespace graphrun {
-
-// A block's threads are `results` columns (elements of the result) times `lanes`, which share a column's positions; both are
-// powers of two. Neighbouring threads read neighbouring elements: along the axis where it is the last, else across columns.
-struct ColumnGrid {
-  static constexpr int kThreads = 256;
-  int lanes = 1, results = kThreads;
-  bool along_axis = false;  // neighbours are lanes of one column
-  std::int64_t blocks = 0;
-
-  // Bytes that the lanes of all columns need to put their values together.
-  std::size_t shared(std::size_t value_bytes) const { return lanes == 1 ? 0 : value_bytes * kThreads; }
-};
 
 inline ColumnGrid column_grid(const AxisView& view) {
   constexpr std::int64_t kCoalesced = 32, kEnoughColumns = 1 << 16;  // a warp; two waves of a large device

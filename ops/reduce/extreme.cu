@@ -7,26 +7,9 @@
 namespace graphrun {
 namespace {
 
+using cuda::Best;
+using cuda::better;
 using cuda::Column;
-
-// The best element so far and where it stands; -1: nowhere yet.
-template <class T>
-struct Best {
-  T value;
-  std::int64_t position;
-};
-
-// Of two, the one that stands first among equals; what is not a number wins over every number.
-template <bool kMax, class T>
-GRAPHRUN_DEVICE Best<T> better(Best<T> a, Best<T> b) {
-  if (a.position < 0) return b;
-  if (b.position < 0) return a;
-  const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
-  const bool equal = a_is_nan || b_is_nan ? a_is_nan && b_is_nan : a.value == b.value;
-  if (equal) return a.position < b.position ? a : b;
-  const bool b_wins = b_is_nan || (!a_is_nan && (kMax ? b.value > a.value : b.value < a.value));
-  return b_wins ? b : a;
-}
 
 template <bool kMax, class T>
 GRAPHRUN_DEVICE Best<T> best_of(const Column& c, const T* x) {

@@ -144,6 +144,10 @@ void barrier() {
   Block::instance().wait();
 }
 
+void check_aligned(const void* address, std::size_t size) {
+  GRAPHRUN_CHECK(reinterpret_cast<std::uintptr_t>(address) % size == 0, "a pack of elements that is not aligned to its size");
+}
+
 void emulate(const EmulatedGrid& grid, const std::function<void()>& thread) {
   std::vector<std::max_align_t> shared(grid.shared / sizeof(std::max_align_t) + 1);
   in_fibers = grid.barriers;

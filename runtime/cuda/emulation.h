@@ -23,6 +23,8 @@ inline int thread_index() { return emulated_thread.thread; }
 inline int thread_count() { return emulated_thread.threads; }
 inline void* shared_memory() { return emulated_thread.shared; }
 void barrier();
+// A device reads packs at multiples of their size alone. Throws InternalError.
+void check_aligned(const void* address, std::size_t size);
 
 struct EmulatedGrid {
   std::int64_t blocks = 1;

@@ -2,10 +2,15 @@
 // host, where a grid of fibers stands in for the device (runtime/cuda/emulation.h). Grids and blocks have one dimension.
 #pragma once
 
+#include <cstddef>
+
 #if defined(__CUDACC__)
 
 #define GRAPHRUN_GLOBAL __global__ static
 #define GRAPHRUN_DEVICE __device__ __forceinline__
+// The entry of a generated kernel, found by its name; its one parameter is a struct that the launch brings as bytes.
+#define GRAPHRUN_ENTRY(name, Arguments) extern "C" __global__ void name(const __grid_constant__ Arguments arguments)
+#define GRAPHRUN_UNROLL _Pragma("unroll")
 
 namespace graphrun::cuda {
 
@@ -21,12 +26,16 @@ GRAPHRUN_DEVICE void* shared_memory() {
   return graphrun_shared_bytes;
 }
 
+GRAPHRUN_DEVICE void check_aligned(const void*, std::size_t) {}  // the emulated device does
+
 }  // namespace graphrun::cuda
 
 #else
 
 #define GRAPHRUN_GLOBAL static
 #define GRAPHRUN_DEVICE inline
+#define GRAPHRUN_ENTRY(name, Arguments) extern "C" void name(const Arguments& arguments)
+#define GRAPHRUN_UNROLL
 
 #include "runtime/cuda/emulation.h"
 

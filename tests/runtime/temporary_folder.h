@@ -15,7 +15,7 @@ class TemporaryFolder {
  public:
   TemporaryFolder() {
     static int count = 0;
-    path_ = testing::TempDir() + "graphrun_" + std::to_string(getpid()) + "_" + std::to_string(count++);
+    path_ = ::testing::TempDir() + "graphrun_" + std::to_string(getpid()) + "_" + std::to_string(count++);
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }

@@ -1,3 +1,18 @@
+# The files that generated kernels include, byte for byte, as a source file: NVRTC and the emulated device get them from memory.
+set(DEVICE_HEADERS runtime/random.h runtime/cuda/primitives.h runtime/cuda/emulation.h ops/axis_view.h ops/reduce/column.h
+    ops/reduce/column_folds.h ops/pointwise/device_functions.h ops/pointwise/device_lines.h ops/pointwise/device_pack.h
+    ops/pointwise/table.def)
+set(DEVICE_HEADERS_SOURCE ${GENERATED_DIR}/device_headers.cc)
+set(embedded "#include \"runtime/cuda/generated.h\"\n\nnamespace graphrun::cuda {\nnamespace {\n\nconstexpr DeviceHeader kHeaders[] = {\n")
+foreach(header ${DEVICE_HEADERS})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${header})
+  file(READ ${CMAKE_SOURCE_DIR}/${header} content)
+  string(APPEND embedded "    {\"${header}\", R\"HEADER(${content})HEADER\"},\n")
+endforeach()
+string(APPEND embedded "};\n\n}  // namespace\n\nstd::span<const DeviceHeader> device_headers() { return kHeaders; }\n\n}  // namespace graphrun::cuda\n")
+file(WRITE ${DEVICE_HEADERS_SOURCE}.new "${embedded}")
+file(COPY_FILE ${DEVICE_HEADERS_SOURCE}.new ${DEVICE_HEADERS_SOURCE} ONLY_IF_DIFFERENT)
+
 # The CUDA backend: a library of its own that graphrun loads when it is asked for, so that nothing else links CUDA. It is built
 # where there is a CUDA compiler; where there is one, a library that cannot be built is an error.
 option(GRAPHRUN_CUDA "Build the CUDA backend where nvcc is found" ON)
@@ -26,12 +41,12 @@ if(GRAPHRUN_CUDA AND GRAPHRUN_NVCC)
   find_package(CUDAToolkit REQUIRED)
   file(GLOB_RECURSE CUDA_SOURCES CONFIGURE_DEPENDS ops/*.cu)
   file(GLOB CUDA_BACKEND CONFIGURE_DEPENDS runtime/cuda/*.cu)
-  add_library(graphrun_cuda MODULE ${CUDA_SOURCES} ${CUDA_BACKEND})
+  add_library(graphrun_cuda MODULE ${CUDA_SOURCES} ${CUDA_BACKEND} ${DEVICE_HEADERS_SOURCE})
   set_target_properties(graphrun_cuda PROPERTIES INSTALL_RPATH "$ORIGIN" CUDA_RUNTIME_LIBRARY Shared)
   target_compile_options(graphrun_cuda PRIVATE --extended-lambda --expt-relaxed-constexpr -Wno-deprecated-gpu-targets)
   add_dependencies(graphrun_cuda graphrun_core)
   target_include_directories(graphrun_cuda PRIVATE ${CMAKE_SOURCE_DIR})
-  target_link_libraries(graphrun_cuda PRIVATE $<TARGET_FILE:graphrun_core> CUDA::cudart CUDA::cublas)
+  target_link_libraries(graphrun_cuda PRIVATE $<TARGET_FILE:graphrun_core> CUDA::cudart CUDA::cublas ${CMAKE_DL_LIBS})
   install(TARGETS graphrun_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   set(CUDA_STATE "built, with ${GRAPHRUN_NVCC} ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
 endif()

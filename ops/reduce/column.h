@@ -1,0 +1,124 @@
+// Reductions along an axis on a device, as a thread sees them: for .cu files and for the text of generated kernels. No atomics:
+// an element's sum is made in an order that follows from the sizes alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/axis_view.h"
+#include "runtime/cuda/primitives.h"
+
+namespace graphrun {
+
+// A block's threads are `results` columns (elements of the result) times `lanes`, which share a column's positions; both are
+// powers of two. Neighbouring threads read neighbouring elements: along the axis where it is the last, else across columns.
+struct ColumnGrid {
+  static constexpr int kThreads = 256;
+  int lanes = 1, results = kThreads;
+  bool along_axis = false;  // neighbours are lanes of one column
+  std::int64_t blocks = 0;
+
+  // Bytes that the lanes of all columns need to put their values together.
+  std::size_t shared(std::size_t value_bytes) const { return lanes == 1 ? 0 : value_bytes * kThreads; }
+};
+
+namespace cuda {
+
+// A thread's part of a column: lane `lane` of `lanes` takes positions lane, lane + lanes, … below `n`, the column's length.
+struct Column {
+  ColumnGrid grid;
+  AxisView view;
+  std::int64_t result = 0, n = 0;
+  int lane = 0;
+  bool exists = false;
+
+  GRAPHRUN_DEVICE Column(const ColumnGrid& g, const AxisView& v, const Lengths& lengths) : grid(g), view(v) {
+    const int t = thread_index();
+    lane = g.along_axis ? t % g.lanes : t / g.results;
+    result = block_index() * g.results + (g.along_axis ? t / g.lanes : t % g.results);
+    exists = result < v.outer * v.inner;
+    n = exists ? lengths.at(result) : 0;
+  }
+
+  GRAPHRUN_DEVICE bool leads() const { return exists && lane == 0; }
+  // Of a position, in the tensor.
+  GRAPHRUN_DEVICE std::int64_t at(std::int64_t position) const {
+    return (result / view.inner * view.n + position) * view.inner + result % view.inner;
+  }
+
+  // take(value, place in the tensor, position) over the column's positions from `start` on; join(a, b) puts two lanes' values
+  // together. Every lane gets the column's value. All threads of the block must call it.
+  template <class V, class Take, class Join>
+  GRAPHRUN_DEVICE V fold(V start, const Take& take, const Join& join) const {
+    V value = start;
+    for (std::int64_t a = lane; a < n; a += grid.lanes) value = take(value, at(a), a);
+    return joined(value, join);
+  }
+
+  // visit(place, position, whether it is below the length) for all positions.
+  template <class Visit>
+  GRAPHRUN_DEVICE void each(const Visit& visit) const {
+    if (!exists) return;
+    for (std::int64_t a = lane; a < view.n; a += grid.lanes) visit(at(a), a, a < n);
+  }
+
+ private:
+  template <class V, class Join>
+  GRAPHRUN_DEVICE V joined(V value, const Join& join) const {
+    if (grid.lanes == 1) return value;
+    V* shared = static_cast<V*>(shared_memory());
+    const int t = thread_index(), step = grid.along_axis ? 1 : grid.results;
+    barrier();  // what stood there has been read by all
+    shared[t] = value;
+    for (int half = grid.lanes / 2; half > 0; half /= 2) {
+      barrier();
+      if (lane < half) shared[t] = join(shared[t], shared[t + half * step]);
+    }
+    barrier();
+    return shared[t - lane * step];
+  }
+};
+
+// What stands for two values where a NaN wins over every number.
+template <class T>
+GRAPHRUN_DEVICE T larger(T a, T b) {
+  return b > a || b != b ? b : a;
+}
+template <class T>
+GRAPHRUN_DEVICE T smaller(T a, T b) {
+  return b < a || b != b ? b : a;
+}
+// What is subtracted before exponents are taken.
+template <class T>
+GRAPHRUN_DEVICE T finite_or_zero(T most) {
+  return most - most == T(0) ? most : T(0);
+}
+
+// The best element so far and where it stands; -1: nowhere yet.
+template <class T>
+struct Best {
+  T value;
+  std::int64_t position;
+};
+
+// Of two, the one that stands first among equals; what is not a number wins over every number.
+template <bool kMax, class T>
+GRAPHRUN_DEVICE Best<T> better(Best<T> a, Best<T> b) {
+  if (a.position < 0) return b;
+  if (b.position < 0) return a;
+  const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
+  const bool equal = a_is_nan || b_is_nan ? a_is_nan && b_is_nan : a.value == b.value;
+  if (equal) return a.position < b.position ? a : b;
+  const bool b_wins = b_is_nan || (!a_is_nan && (kMax ? b.value > a.value : b.value < a.value));
+  return b_wins ? b : a;
+}
+
+struct Add {
+  template <class V>
+  GRAPHRUN_DEVICE V operator()(V a, V b) const {
+    return a + b;
+  }
+};
+
+}  // namespace cuda
+}  // namespace graphrun

@@ -1,0 +1,33 @@
+// What the folds of generated reductions are made of. For the text of generated kernels.
+#pragma once
+
+#include "ops/pointwise/device_functions.h"
+#include "ops/reduce/column.h"
+
+namespace graphrun::cuda {
+
+// Of elements so far: the greatest, and the sum of the exponentials of their distances from it (from 0 where it is not finite).
+template <class T>
+struct LogSum {
+  T most, sum;
+};
+
+template <class T>
+GRAPHRUN_DEVICE LogSum<T> log_sum_of(T x) {
+  return {x, x - x == T(0) ? T(1) : element::exp(x)};
+}
+template <class T>
+GRAPHRUN_DEVICE LogSum<T> joined(LogSum<T> a, LogSum<T> b) {
+  const T most = larger(a.most, b.most), shift = finite_or_zero(most);
+  const auto moved = [shift](LogSum<T> v) {
+    return v.sum == T(0) ? T(0) : v.sum * element::exp(finite_or_zero(v.most) - shift);
+  };
+  return {most, moved(a) + moved(b)};
+}
+// The logarithm of their sum; of n = 0 elements 0.
+template <class T>
+GRAPHRUN_DEVICE T logarithm(LogSum<T> v, std::int64_t n) {
+  return n == 0 ? T(0) : element::log(v.sum) + finite_or_zero(v.most);
+}
+
+}  // namespace graphrun::cuda

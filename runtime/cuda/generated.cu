@@ -1,0 +1,134 @@
+// Generated kernels on CUDA: compiled by NVRTC for the device at hand, kept on disk.
+#include "runtime/cuda/generated.h"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "runtime/code_cache.h"
+#include "runtime/cuda/nvrtc.h"
+
+namespace graphrun::cuda {
+namespace {
+
+class DeviceKernel;
+
+// All that were asked for, by entry, and those that wait to be compiled.
+struct Kernels {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<DeviceKernel>> all;
+  std::vector<std::shared_ptr<DeviceKernel>> waiting;
+};
+Kernels& kernels() {
+  static Kernels kernels;
+  return kernels;
+}
+void compile_waiting();
+
+class DeviceKernel : public GeneratedKernel {
+ public:
+  DeviceKernel(std::string entry, std::string text) : entry_(std::move(entry)), text_(std::move(text)) {}
+
+  void launch(void* stream, const Grid& grid, const void* arguments) override {
+    if (kernel_ == nullptr) compile_waiting();
+    if (grid.shared > kSharedUnasked && grid.shared > shared_asked_) {
+      check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel_), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(grid.shared)),
+            "asking for a block's shared memory");
+      shared_asked_ = grid.shared;
+    }
+    void* parameters[] = {const_cast<void*>(arguments)};
+    check(
+        cudaLaunchKernel(reinterpret_cast<const void*>(kernel_), dim3(static_cast<unsigned>(grid.blocks)),
+                         dim3(static_cast<unsigned>(grid.threads)), parameters, grid.shared, static_cast<cudaStream_t>(stream)),
+        "the launch of a generated kernel");
+  }
+
+  // May run beside others of its kind.
+  void compile(const std::string& architecture) {
+    std::string why;
+    const Nvrtc* const nvrtc = Nvrtc::instance(why);
+    if (nvrtc == nullptr) throw UserError(ExitCode::kRunFailed, "E0690 cuda", "kernels cannot be compiled: " + why);
+    std::vector<std::string_view> made_from = {text_, "nvrtc", nvrtc->version(), architecture};
+    for (const DeviceHeader& header : device_headers()) made_from.insert(made_from.end(), {header.name, header.text});
+    const CodeCache cache(made_from);
+    std::optional<std::string> code = cache.find();
+    if (!code) {
+      code = nvrtc->compile(text_, architecture);
+      cache.keep(*code);
+    }
+    code_ = std::move(*code);
+  }
+  void load() {
+    check(cudaLibraryLoadData(&library_, code_.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "loading a generated kernel");
+    check(cudaLibraryGetKernel(&kernel_, library_, entry_.c_str()), "finding a generated kernel");
+    code_.clear(), text_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kSharedUnasked = 48 * 1024;
+
+  std::string entry_, text_, code_;
+  cudaLibrary_t library_ = nullptr;  // for as long as the program runs
+  cudaKernel_t kernel_ = nullptr;
+  std::size_t shared_asked_ = 0;
+};
+
+std::string architecture() {
+  int device = 0;
+  cudaDeviceProp properties;
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaGetDeviceProperties(&properties, device), "asking for the device's properties");
+  std::string why;
+  const Nvrtc* const nvrtc = Nvrtc::instance(why);
+  if (nvrtc == nullptr) throw UserError(ExitCode::kRunFailed, "E0690 cuda", "kernels cannot be compiled: " + why);
+  return architecture_for(properties.major * 10 + properties.minor, nvrtc->architectures());
+}
+
+// Side by side: a network has some dozens, a fraction of a second each.
+void compile_waiting() {
+  const std::lock_guard lock(kernels().mutex);
+  const std::vector<std::shared_ptr<DeviceKernel>> waiting = std::exchange(kernels().waiting, {});
+  const std::string target = architecture();
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failure;
+  std::mutex failing;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < waiting.size(); i = next++) {
+      try {
+        waiting[i]->compile(target);
+      } catch (...) {
+        const std::lock_guard one(failing);
+        failure = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < std::min<std::size_t>(waiting.size(), std::thread::hardware_concurrency()); ++i) {
+    threads.emplace_back(work);
+  }
+  work();
+  for (std::thread& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
+  for (const std::shared_ptr<DeviceKernel>& kernel : waiting) kernel->load();
+}
+
+}  // namespace
+
+std::shared_ptr<GeneratedKernel> generated_kernel(const std::string& entry, const std::string& text) {
+  const std::lock_guard lock(kernels().mutex);
+  std::shared_ptr<DeviceKernel>& kernel = kernels().all[entry];
+  if (kernel == nullptr) {
+    kernel = std::make_shared<DeviceKernel>(entry, text);
+    kernels().waiting.push_back(kernel);
+  }
+  return kernel;
+}
+
+}  // namespace graphrun::cuda

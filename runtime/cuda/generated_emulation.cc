@@ -1,0 +1,118 @@
+// Generated kernels on the emulated device: compiled by the host's compiler, all that wait at once, since each call of it costs
+// more than a kernel does.
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "runtime/code_cache.h"
+#include "runtime/cuda/generated.h"
+#include "runtime/file.h"
+
+namespace graphrun::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+class EmulatedKernel;
+struct Kernels {
+  std::map<std::string, std::shared_ptr<EmulatedKernel>> all;  // by entry
+  std::vector<std::shared_ptr<EmulatedKernel>> waiting;
+};
+Kernels& kernels() {
+  static Kernels kernels;
+  return kernels;
+}
+void compile_waiting();
+
+class EmulatedKernel : public GeneratedKernel {
+ public:
+  EmulatedKernel(std::string entry, std::string text) : entry_(std::move(entry)), text_(std::move(text)) {}
+  void launch(void*, const Grid& grid, const void* arguments) override {
+    if (function_ == nullptr) compile_waiting();
+    emulate({grid.blocks, grid.threads, grid.shared, grid.barriers}, [&] { function_(arguments); });
+  }
+  const std::string& text() const { return text_; }
+  void find(void* library) {
+    function_ = reinterpret_cast<Function*>(dlsym(library, entry_.c_str()));
+    GRAPHRUN_CHECK(function_ != nullptr, "a generated text without its entry " + entry_);
+  }
+
+ private:
+  using Function = void(const void*);
+  std::string entry_, text_;
+  Function* function_ = nullptr;
+};
+
+// A folder that is there as long as this is.
+struct WorkFolder {
+  WorkFolder() {
+    std::string name = (fs::temp_directory_path() / "graphrun-XXXXXX").string();
+    GRAPHRUN_CHECK(mkdtemp(name.data()) != nullptr, "no temporary folder");
+    path = name;
+  }
+  ~WorkFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  fs::path path;
+};
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+void compile(const std::string& text, const fs::path& folder, const fs::path& library) {
+  for (const DeviceHeader& header : device_headers()) write(folder / header.name, header.text);
+  write(folder / "kernels.cc", text);
+  // Elements are read in packs through other types than they were written by.
+  const std::string command = "c++ -std=c++20 -O1 -w -fno-strict-aliasing -fPIC -shared -I " + folder.string() + " -o " +
+                              library.string() + " " + (folder / "kernels.cc").string() + " > " + (folder / "log").string() +
+                              " 2>&1";
+  if (std::system(command.c_str()) == 0) return;
+  throw InternalError("the host's compiler refuses generated kernels:\n" + text + "\n" +
+                      read_file((folder / "log").string(), 1 << 20));
+}
+
+void compile_waiting() {
+  const std::vector<std::shared_ptr<EmulatedKernel>> waiting = std::exchange(kernels().waiting, {});
+  std::string text;
+  for (const auto& kernel : waiting) text += kernel->text();
+  const WorkFolder folder;
+  const fs::path library = folder.path / "kernels.so";
+  std::vector<std::string_view> made_from = {text, "c++"};
+  for (const DeviceHeader& header : device_headers()) made_from.insert(made_from.end(), {header.name, header.text});
+  const CodeCache cache(made_from);
+  if (const std::optional<std::string> code = cache.find()) {
+    write(library, *code);
+  } else {
+    compile(text, folder.path, library);
+    cache.keep(read_file(library.string(), std::uint64_t{1} << 30));
+  }
+  void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  GRAPHRUN_CHECK(opened != nullptr, std::string("generated kernels do not load: ") + dlerror());
+  for (const auto& kernel : waiting) kernel->find(opened);
+}
+
+}  // namespace
+
+std::shared_ptr<GeneratedKernel> generated_kernel(const std::string& entry, const std::string& text) {
+  std::shared_ptr<EmulatedKernel>& kernel = kernels().all[entry];
+  if (kernel == nullptr) {
+    kernel = std::make_shared<EmulatedKernel>(entry, text);
+    kernels().waiting.push_back(kernel);
+  }
+  return kernel;
+}
+
+}  // namespace graphrun::cuda
+
+// For tests: every text that was asked for, one after the other in `visit`.
+extern "C" void graphrun_visit_generated(void (*visit)(const char* text, void* to), void* to) {
+  for (const auto& [entry, kernel] : graphrun::cuda::kernels().all) visit(kernel->text().c_str(), to);
+}

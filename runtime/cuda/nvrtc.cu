@@ -1,0 +1,149 @@
+#include "runtime/cuda/nvrtc.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "runtime/cuda/generated.h"
+#include "runtime/status.h"
+
+namespace graphrun::cuda {
+namespace {
+
+// The numbers of the library's types, which C would have from <nvrtc.h>: it is loaded, so nothing is needed where one builds.
+using Program = struct NvrtcProgram*;
+using Status = int;  // 0: done
+
+// What texts include of C's library.
+constexpr DeviceHeader kStandardHeaders[] = {
+    {"cstdint",
+     "#pragma once\nnamespace std {\ntypedef signed char int8_t;\ntypedef unsigned char uint8_t;\ntypedef int int32_t;\n"
+     "typedef unsigned int uint32_t;\ntypedef long int64_t;\ntypedef unsigned long uint64_t;\ntypedef unsigned long "
+     "uintptr_t;\n}\n"},
+    {"cstddef", "#pragma once\nnamespace std {\ntypedef unsigned long size_t;\n}\n"},
+};
+
+void* open_library(std::string& why) {
+  std::vector<std::string> names;
+  const std::vector<std::string> versions = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+  names.insert(names.end(), versions.begin(), versions.end());
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const char* root = std::getenv(variable)) {
+      for (const std::string& name : versions) names.push_back(std::string(root) + "/lib64/" + name);
+    }
+  }
+  for (const std::string& name : versions) names.push_back("/usr/local/cuda/lib64/" + name);
+  for (const std::string& name : names) {
+    if (void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  why = "there is no libnvrtc.so of CUDA 12 or 13 where libraries are looked for, nor under $CUDA_HOME or /usr/local/cuda";
+  return nullptr;
+}
+
+}  // namespace
+
+struct Nvrtc::Functions {
+  Status (*version)(int*, int*) = nullptr;
+  Status (*architecture_count)(int*) = nullptr;
+  Status (*architectures)(int*) = nullptr;
+  Status (*create)(Program*, const char* text, const char* name, int headers, const char* const* texts,
+                   const char* const* names) = nullptr;
+  Status (*destroy)(Program*) = nullptr;
+  Status (*compile)(Program, int, const char* const*) = nullptr;
+  Status (*log_size)(Program, std::size_t*) = nullptr;
+  Status (*log)(Program, char*) = nullptr;
+  Status (*cubin_size)(Program, std::size_t*) = nullptr;
+  Status (*cubin)(Program, char*) = nullptr;
+  Status (*ptx_size)(Program, std::size_t*) = nullptr;
+  Status (*ptx)(Program, char*) = nullptr;
+
+  // False where the library lacks one of them.
+  bool find(void* library) {
+    bool all = true;
+    const auto bind = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      all = all && function != nullptr;
+    };
+    bind(version, "nvrtcVersion");
+    bind(architecture_count, "nvrtcGetNumSupportedArchs");
+    bind(architectures, "nvrtcGetSupportedArchs");
+    bind(create, "nvrtcCreateProgram");
+    bind(destroy, "nvrtcDestroyProgram");
+    bind(compile, "nvrtcCompileProgram");
+    bind(log_size, "nvrtcGetProgramLogSize");
+    bind(log, "nvrtcGetProgramLog");
+    bind(cubin_size, "nvrtcGetCUBINSize");
+    bind(cubin, "nvrtcGetCUBIN");
+    bind(ptx_size, "nvrtcGetPTXSize");
+    bind(ptx, "nvrtcGetPTX");
+    return all;
+  }
+};
+
+Nvrtc::Nvrtc(std::shared_ptr<const Functions> functions) : functions_(std::move(functions)) {
+  int major = 0, minor = 0, count = 0;
+  functions_->version(&major, &minor);
+  version_ = std::to_string(major) + "." + std::to_string(minor);
+  functions_->architecture_count(&count);
+  architectures_.resize(static_cast<std::size_t>(count));
+  functions_->architectures(architectures_.data());
+  std::sort(architectures_.begin(), architectures_.end());
+}
+
+const Nvrtc* Nvrtc::instance(std::string& why) {
+  static std::string missing;
+  static const Nvrtc* const loaded = []() -> const Nvrtc* {
+    void* const library = open_library(missing);
+    if (library == nullptr) return nullptr;
+    auto functions = std::make_shared<Functions>();
+    if (functions->find(library)) return new Nvrtc(std::move(functions));
+    missing = "its libnvrtc.so is older than CUDA 12";
+    return nullptr;
+  }();
+  why = missing;
+  return loaded;
+}
+
+std::string Nvrtc::compile(const std::string& text, const std::string& architecture) const {
+  std::vector<const char*> names, texts;
+  const auto add = [&](const DeviceHeader& header) { names.push_back(header.name), texts.push_back(header.text); };
+  for (const DeviceHeader& header : kStandardHeaders) add(header);
+  for (const DeviceHeader& header : device_headers()) add(header);
+  Program program = nullptr;
+  GRAPHRUN_CHECK(functions_->create(&program, text.c_str(), "graphrun.cu", static_cast<int>(names.size()), texts.data(),
+                                    names.data()) == 0,
+                 "nvrtcCreateProgram");
+  const std::shared_ptr<void> destroyed(nullptr, [&](void*) { functions_->destroy(&program); });
+  const std::string target = "--gpu-architecture=" + architecture;
+  // Functions without a word of where they run are the device's: those of runtime/random.h.
+  const char* const options[] = {target.c_str(), "--std=c++20", "--device-as-default-execution-space"};
+  const Status status = functions_->compile(program, 3, options);
+  std::size_t size = 0;
+  if (status != 0) {
+    functions_->log_size(program, &size);
+    std::string log(size, '\0');
+    functions_->log(program, log.data());
+    throw InternalError("NVRTC " + version_ + " does not compile, for " + architecture + ":\n" + text + "\n" + log);
+  }
+  const bool machine_code = architecture.rfind("sm_", 0) == 0;
+  (machine_code ? functions_->cubin_size : functions_->ptx_size)(program, &size);
+  std::string code(size, '\0');
+  (machine_code ? functions_->cubin : functions_->ptx)(program, code.data());
+  return code;
+}
+
+std::string architecture_for(int device, const std::vector<int>& known) {
+  int nearest = 0;
+  for (int a : known) {
+    if (a <= device) nearest = std::max(nearest, a);
+  }
+  if (nearest == 0) {
+    throw UserError(ExitCode::kRunFailed, "E0690 cuda",
+                    "this CUDA's compiler knows no device as old as compute capability " + std::to_string(device / 10) + "." +
+                        std::to_string(device % 10));
+  }
+  return (nearest / 10 == device / 10 ? "sm_" : "compute_") + std::to_string(nearest);
+}
+
+}  // namespace graphrun::cuda

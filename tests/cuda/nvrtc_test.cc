@@ -1,0 +1,83 @@
+// The texts of generated kernels through NVRTC, which needs no device: what the emulated device ran is what a real one gets.
+#include "runtime/cuda/nvrtc.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "compiler/compile.h"
+#include "runtime/executable.h"
+#include "runtime/safetensors.h"
+#include "runtime/status.h"
+#include "tests/compiler/network_fixture.h"
+#include "tests/cuda/emulated.h"
+
+namespace graphrun::cuda {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Nvrtc* nvrtc_or_null() {
+  std::string why;
+  return Nvrtc::instance(why);
+}
+
+// Of every network of the papers, forward and backward, in one precision.
+std::set<std::string> texts_of_networks() {
+  graphrun::testing::emulated_device();
+  const graphrun::testing::NetworkFixtures fixtures("networks");
+  for (const std::string& network : fixtures.names()) {
+    const NamedTensors tensors = read_safetensors(fixtures.tensors(network));
+    const auto [graph, names] = graphrun::testing::with_gradients(load_graph(fixtures.request(network, true)));
+    Executable executable(compile(graph, {}), std::make_shared<Variables>(), Device::kCuda);
+    Feeds feeds;
+    for (const FeedSpec& f : executable.program().feeds) feeds[f.name] = tensors.at("feed/" + f.name);
+    executable.reserve(feeds);  // binds, and runs nothing
+  }
+  std::set<std::string> texts;
+  using Visitor = void (*)(const char*, void*);
+  const auto visit = reinterpret_cast<void (*)(Visitor, void*)>(dlsym(RTLD_DEFAULT, "graphrun_visit_generated"));
+  visit([](const char* text, void* to) { static_cast<std::set<std::string>*>(to)->insert(text); }, &texts);
+  return texts;
+}
+
+// One program of all of them: each is in a namespace of its own, and the headers are read once.
+TEST(Nvrtc, CompilesEveryGeneratedKernelOfTheNetworks) {
+  const Nvrtc* const nvrtc = nvrtc_or_null();
+  if (nvrtc == nullptr) GTEST_SKIP() << "no NVRTC on this machine";
+  std::string all;
+  const std::set<std::string> texts = texts_of_networks();
+  EXPECT_GE(texts.size(), 100u);
+  for (const std::string& text : texts) all += text;
+  const std::string code = nvrtc->compile(all, "compute_75");
+  for (const std::string& text : texts) {
+    const std::size_t at = text.find("GRAPHRUN_ENTRY(") + 15;
+    ASSERT_THAT(code, HasSubstr(".entry " + text.substr(at, text.find(',', at) - at)));
+  }
+}
+
+TEST(Nvrtc, MakesMachineCodeForEveryArchitecture) {
+  const Nvrtc* const nvrtc = nvrtc_or_null();
+  if (nvrtc == nullptr) GTEST_SKIP() << "no NVRTC on this machine";
+  const std::string text =
+      "#include \"ops/pointwise/device_lines.h\"\nnamespace graphrun { struct Arguments { float* y; };\n"
+      "GRAPHRUN_ENTRY(kernel, Arguments) { *arguments.y = lines::Op_tanh::of<float>(1.f); } }\n";
+  for (int architecture : nvrtc->architectures()) {
+    if (architecture < 75) continue;
+    EXPECT_EQ(nvrtc->compile(text, "sm_" + std::to_string(architecture)).substr(1, 3), "ELF");
+  }
+  EXPECT_THROW(nvrtc->compile("no C", "sm_80"), InternalError);
+}
+
+TEST(Nvrtc, ChoosesWhatADeviceCanRun) {
+  const std::vector<int> known = {75, 80, 86, 90, 100};
+  EXPECT_EQ(architecture_for(90, known), "sm_90");
+  EXPECT_EQ(architecture_for(89, known), "sm_86");         // of its generation
+  EXPECT_EQ(architecture_for(120, known), "compute_100");  // newer than all
+  EXPECT_THROW(architecture_for(70, known), UserError);
+}
+
+}  // namespace
+}  // namespace graphrun::cuda

@@ -8,10 +8,12 @@ Reads commands on stdin, answers each with one line:
   language_model CELL TIME BATCH VOCABULARY HIDDEN DEPTH DROPOUT_PERCENT THREADS
   tagger CELL TIME BATCH VOCABULARY LABELS HIDDEN THREADS
   translator CELL TIME BATCH VOCABULARY EMBED HIDDEN THREADS
+  decode CELL WORDS BATCH BEAM VOCABULARY EMBED HIDDEN THREADS
   time N                                        -> milliseconds of each of N runs
   memory                                        -> MB at most in one run, beyond what it holds before (parameters, gradients)
 CELL: lstm and gru are nn.LSTM and nn.GRU; atr is a loop, scripted, or compiled by torch.compile where TORCH_COMPILE is set.
-Layers and likelihoods run forward and backward; language_model, tagger and translator are whole training steps.
+Layers and likelihoods run forward and backward; language_model, tagger and translator are whole training steps; decode makes
+words for a batch of sentences.
 """
 import ctypes
 import os
@@ -280,6 +282,63 @@ def translator_run(cell: str, steps: int, batch: int, vocabulary: int, embed: in
     return run
 
 
+class DecoderStep(torch.nn.Module):
+    """One word of the decoder and its log-probabilities; a row for each hypothesis."""
+
+    def __init__(self, translator: Translator):
+        super().__init__()
+        self.first, self.second, self.query = translator.decoder.first, translator.decoder.second, translator.decoder.query
+        self.v, self.target = translator.decoder.v, translator.target
+        self.by, self.bh, self.bc = translator.by, translator.bh, translator.bc
+
+    def forward(self, word: torch.Tensor, memory: torch.Tensor, keys: torch.Tensor, h: torch.Tensor):
+        y = self.target(word)
+        h = self.first(y, h)
+        weights = torch.softmax((torch.tanh(self.query(h) + keys) * self.v).sum(dim=-1), dim=0)
+        context = (weights.unsqueeze(-1) * memory).sum(dim=0)
+        h = self.second(context, h)
+        feature = torch.tanh(self.by(y) + self.bh(torch.tanh(h)) + self.bc(context))
+        return h, torch.log_softmax(feature @ self.target.weight.t(), dim=-1)
+
+
+def decode_run(cell: str, words: int, batch: int, beam: int, vocabulary: int, embed: int, hidden: int):
+    model = Translator(cell, vocabulary, embed, hidden).eval()
+    step = torch.jit.script(DecoderStep(model).eval())
+    source = torch.randint(vocabulary, (words, batch))
+
+    def run():
+        with torch.inference_mode():
+            x = model.source(source)
+            if model.library:
+                memory = model.encoder(x)[0]
+            else:
+                memory = torch.cat([model.encoder[0](x), model.encoder[1](x.flip(0)).flip(0)], dim=-1)
+            h, memory = torch.tanh(model.start(memory.mean(dim=0))), torch.tanh(memory)
+            keys = model.keys(memory)
+            word, made = torch.zeros(batch, dtype=torch.long), []
+            if beam == 1:
+                for _ in range(words + 1):
+                    h, scores = step(word, memory, keys, h)
+                    word = scores.argmax(dim=-1)
+                    made.append(word)
+                return made
+            # The first word comes from one hypothesis of each sentence, those after it from `beam` of them.
+            h, scores = step(word, memory, keys, h)
+            total, word = scores.topk(beam, dim=-1)
+            rows = torch.arange(batch).repeat_interleave(beam)
+            h, memory, keys = h[rows], memory[:, rows], keys[:, rows]
+            word, first = word.flatten(), torch.arange(batch).unsqueeze(1) * beam
+            for _ in range(words):
+                h, scores = step(word, memory, keys, h)
+                total, best = (total.unsqueeze(2) + scores.view(batch, beam, -1)).flatten(1).topk(beam, dim=-1)
+                parent = (first + torch.div(best, vocabulary, rounding_mode="floor")).flatten()
+                word, h = (best % vocabulary).flatten(), h[parent]
+                made.append((parent, word))
+            return made
+
+    return run
+
+
 def language_model_run(cell: str, steps: int, batch: int, vocabulary: int, hidden: int, depth: int, dropout: int):
     model = LanguageModel(cell, vocabulary, hidden, depth, dropout / 100)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -328,7 +387,7 @@ def peak_megabytes(run) -> float:
 def main() -> None:
     run = None
     makers = {"layer": layer_run, "forward": forward_run, "crf": crf_run, "language_model": language_model_run, "tagger": tagger_run,
-              "translator": translator_run}
+              "translator": translator_run, "decode": decode_run}
     for line in sys.stdin:
         kind, *words = line.split()
         if kind == "memory":

@@ -88,7 +88,7 @@ StepRunner::StepRunner(const GenerationGraphs& cut, Options options, std::shared
 void StepRunner::begin(const Feeds& feeds, std::int64_t sentences, std::int64_t most_steps) {
   Feeds needed;
   for (const FeedSpec& f : prologue_.program().feeds) needed[f.name] = feeds.at(f.name);
-  std::vector<Tensor> made = prologue_.run(needed);
+  std::vector<Tensor> made = prologue_.run(needed, running());
   std::size_t k = 0;
   for (auto* list : {&constants_, &states_}) {
     for (Carried& c : *list) {
@@ -184,7 +184,7 @@ Candidates StepRunner::step(const std::vector<Row>& rows, std::int64_t count) {
   const std::int64_t padded = padded_rows(live);
   lay_out(rows, padded);
   follow(rows, padded);
-  std::vector<Tensor> made = step_.run(feeds_of(rows, padded));
+  std::vector<Tensor> made = step_.run(feeds_of(rows, padded), running());
   const Candidates best = candidates_of(made, live, count);
   auto next = std::make_move_iterator(made.begin() + (options_.asked ? 3 : 2));
   const auto states = next + static_cast<std::ptrdiff_t>(options_.fetches.size());

@@ -8,6 +8,7 @@
 
 #include "compiler/generation.h"
 #include "runtime/executable.h"
+#include "runtime/profiler.h"
 #include "tools/generate/beam_search.h"
 
 namespace graphrun {
@@ -19,6 +20,7 @@ class StepRunner : public StepModel {
     std::int64_t most = 1;             // the largest count that step() is asked for
     bool asked = false;                // whether rows ask for words
     Device device = Device::kCpu;
+    Profiler* profiler = nullptr;  // see RunOptions
   };
   // FLOAT is float32. Throws what compiling throws.
   StepRunner(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables);
@@ -52,6 +54,11 @@ class StepRunner : public StepModel {
   Tensor zeros(const GenerationGraphs::Carried& state, std::int64_t rows) const;
   bool has_history(const GenerationGraphs::Carried& state) const;
   Feeds feeds_of(const std::vector<Row>& rows, std::int64_t padded) const;
+  RunOptions running() const {
+    RunOptions options;
+    options.profiler = options_.profiler;
+    return options;
+  }
   Candidates candidates_of(const std::vector<Tensor>& made, std::int64_t rows, std::int64_t count) const;
 
   const std::vector<Symbol> capacity_symbols_;

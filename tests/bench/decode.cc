@@ -1,0 +1,145 @@
+// Generation by a translator at the papers' sizes: greedy and by beam search, one sentence and many at a time, words a second,
+// the share of the search itself (all but the network), and PyTorch's of the same network in the same run. Weights are random;
+// every sentence has as many words in as out, so that both make equally many.
+//
+//   bench_decode [--pairs N] [--threads N] [--peer 'python3 …/torch_peer.py'] [--profile] [NAME …]
+//
+// decode_gru_64_10: batch 64, beam 10.
+#include <algorithm>
+#include <cstdio>
+
+#include "compiler/compile.h"
+#include "compiler/generation.h"
+#include "runtime/executable.h"
+#include "tests/bench/peer.h"
+#include "tools/generate/step_runner.h"
+
+namespace graphrun {
+namespace {
+
+struct Decode {
+  std::string cell;
+  std::int64_t batch, beam, words, vocabulary, embed, hidden;
+  std::string name() const { return fmt::format("decode_{}_{}_{}", cell, batch, beam); }
+};
+
+// The network, and how long it took itself.
+class TimedModel : public StepModel {
+ public:
+  explicit TimedModel(StepRunner& model) : model_(model) {}
+  Candidates step(const std::vector<Row>& rows, std::int64_t count) override {
+    const std::int64_t begin = Profiler::now();
+    Candidates found = model_.step(rows, count);
+    spent_ += milliseconds(begin);
+    return found;
+  }
+  double spent() const { return spent_; }
+
+ private:
+  StepRunner& model_;
+  double spent_ = 0;
+};
+
+class Decoding {
+ public:
+  Decoding(const Decode& c, Profiler* profiler) : batch_(c.batch), words_(c.words), variables_(std::make_shared<Variables>()) {
+    GraphRequest request;
+    request.path = "translator.pbtxt";
+    request.from_graphs = true;
+    request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+    const std::string vocabulary = std::to_string(c.vocabulary);
+    for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{{"source_vocabulary", vocabulary},
+                                                                                      {"target_vocabulary", vocabulary},
+                                                                                      {"cell", "cells/" + c.cell + ".pbtxt"},
+                                                                                      {"embed", std::to_string(c.embed)},
+                                                                                      {"hidden", std::to_string(c.hidden)}}) {
+      request.bindings.push_back({name, value, {}});
+    }
+    const GenerationGraphs cut = cut_for_generation(load_graph(request), {"decode", "y", "logits", {}});
+    StepRunner::Options options;
+    options.most = c.beam + 1;
+    options.profiler = profiler;
+    model_ = std::make_unique<StepRunner>(cut, options, variables_);
+    initialize(model_->prologue(), *variables_, 1);
+    initialize(model_->steps(), *variables_, 1);
+    for (const FeedSpec& f : model_->prologue().feeds) feeds_[f.name] = feed(f, c);
+    search_.beam = c.beam;
+    search_.end = 1;
+    search_.min_length = c.words;  // then it ends: there is no room for more
+    search_.max_length.assign(static_cast<std::size_t>(c.batch), c.words);
+    search_.norm.kind = LengthNorm::Kind::kLength;
+  }
+
+  struct Time {
+    double all = 0, search = 0;  // milliseconds; of the search itself
+  };
+  Time run() {
+    const std::int64_t begin = Profiler::now();
+    model_->begin(feeds_, batch_, words_ + 1);
+    TimedModel timed(*model_);
+    const std::int64_t searched = Profiler::now();
+    beam_search(timed, batch_, search_);
+    return {milliseconds(begin), milliseconds(searched) - timed.spent()};
+  }
+
+ private:
+  static Tensor feed(const FeedSpec& f, const Decode& c) {
+    static std::mt19937 random(1);
+    Tensor t(f.dtype, evaluate(f.shape, {{Symbol::named("source_time"), c.words}, {Symbol::named("batch"), c.batch}}));
+    for (std::int32_t& x : t.span<std::int32_t>()) {
+      x = static_cast<std::int32_t>(f.lengths_of ? c.words : static_cast<std::int64_t>(random()) % c.vocabulary);
+    }
+    return t;
+  }
+
+  const std::int64_t batch_, words_;
+  std::shared_ptr<Variables> variables_;
+  std::unique_ptr<StepRunner> model_;
+  Feeds feeds_;
+  SearchOptions search_;
+};
+
+void measure(const Decode& c, Peer& peer, const PairOptions& options) {
+  Profiler profiler;
+  Decoding decoding(c, options.profile ? &profiler : nullptr);
+  const bool has_peer = peer.ready(fmt::format("decode {} {} {} {} {} {} {} {}", c.cell, c.words, c.batch, c.beam, c.vocabulary,
+                                               c.embed, c.hidden, threads()));
+  std::vector<double> ours, share, theirs, times;
+  for (int round = -1; round < options.pairs; ++round) {
+    const Decoding::Time mine = decoding.run();
+    const double other = has_peer ? peer.time() : 0;
+    if (round < 0) continue;  // the first is for caches
+    ours.push_back(mine.all), share.push_back(mine.search / mine.all), theirs.push_back(other);
+    times.push_back(other / mine.all);
+  }
+  const auto rate = [&](double time) { return static_cast<double>(c.batch * c.words) / time * 1e3; };
+  fmt::print("{:<18} {:9.2f} ms, {:7.0f} words/s, search {:4.1f} %", c.name(), median(ours), rate(median(ours)),
+             100 * median(share));
+  if (has_peer)
+    fmt::print("  PyTorch {:9.2f} ms, {:7.0f} words/s, {:.2f} x", median(theirs), rate(median(theirs)), median(times));
+  fmt::print("\n");
+  if (options.profile) fmt::print("{}\n", profiler.table());
+  std::fflush(stdout);
+}
+
+int run(int count, char** words) {
+  const PairOptions options(count, words);
+  Peer peer(options.peer);
+  set_threads(options.threads);
+  for (const std::string cell : {"gru", "atr"}) {
+    for (const std::int64_t batch : {1, 64}) {
+      for (const std::int64_t beam : {1, 4, 10}) {
+        const Decode c{cell, batch, beam, 12, 10000, 620, 1000};
+        const bool wanted =
+            options.rest.empty() || std::find(options.rest.begin(), options.rest.end(), c.name()) != options.rest.end();
+        if (wanted) measure(c, peer, options);
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace graphrun
+
+int main(int count, char** words) { return graphrun::run(count, words); }

@@ -105,5 +105,48 @@ TEST(InferenceReader, PlainLinesForATagger) {
   EXPECT_EQ(batch->batch.feeds.at("words").sizes(), (Sizes{2, 2}));
 }
 
+// Lines of 2, 3 and 1 units with at most 2 read, and what is said of them.
+struct Limited {
+  std::vector<std::int64_t> rows;
+  std::vector<std::int32_t> lengths;
+  std::vector<std::string> warnings;
+};
+Limited limited(bool refuse) {
+  Scratch scratch;
+  const Prepared p = segmenter(scratch);
+  Limited found;
+  InferenceReader::Options options = feeds({"words", "lengths"});
+  options.longest = 2;
+  options.refuse_longer = refuse;
+  options.rows = 8;
+  options.warn = [&](const Diagnostic& warning) { found.warnings.push_back(warning.at.str() + " " + warning.text); };
+  InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(scratch.file("in", "甲乙\n甲乙丙\n丙\n")),
+                         options);
+  while (const auto batch = reader.next()) {
+    found.rows.insert(found.rows.end(), batch->rows.begin(), batch->rows.end());
+    if (batch->batch.rows == 0) continue;
+    const auto lengths = elements<std::int32_t>(batch->batch.feeds.at("lengths"));
+    found.lengths.insert(found.lengths.end(), lengths.begin(), lengths.end());
+  }
+  return found;
+}
+
+TEST(InferenceReader, CutsOrRefusesLongLinesAndSaysWhich) {
+  const Limited cut = limited(false), refused = limited(true);
+  EXPECT_THAT(cut.lengths, ElementsAre(2, 2, 1));
+  EXPECT_THAT(cut.warnings,
+              ElementsAre(HasSubstr("in:2:1 'characters' has 3 units here, at most 2 are read: the rest is left out")));
+  EXPECT_THAT(refused.lengths, ElementsAre(2, 1));
+  EXPECT_THAT(refused.warnings, ElementsAre(HasSubstr("the line is left out, and comes out empty")));
+}
+
+TEST(Nested, IsCutInItsOwnSteps) {
+  Nested words{1, {1, 2, 3}, {}}, spelled{2, {1, 2, 3, 4, 5, 6}, {2, 1, 3}};
+  words.cut(2), spelled.cut(2);
+  EXPECT_THAT(words.values, ElementsAre(1, 2));
+  EXPECT_THAT(spelled.values, ElementsAre(1, 2, 3));
+  EXPECT_EQ(spelled.steps(), 2);
+}
+
 }  // namespace
 }  // namespace graphrun

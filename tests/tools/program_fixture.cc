@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 namespace graphrun {
@@ -186,6 +187,13 @@ void ProgramTest::write_word_pairs(int lines, int least, int spread) {
     left += "\n", right += "\n";
   }
   write("data/left", left), write("data/right", right);
+}
+
+std::vector<nlohmann::json> json_lines(const std::string& text) {
+  std::vector<nlohmann::json> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
 }
 
 }  // namespace graphrun

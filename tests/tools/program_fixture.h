@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ struct Ran {
   int code = 0;  // exit code, or 128 + the signal that ended it
   std::string out, err;
 };
+
+// The objects of a file of JSON lines.
+std::vector<nlohmann::json> json_lines(const std::string& text);
 
 class ProgramTest : public testing::Test {
  protected:

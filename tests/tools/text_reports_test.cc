@@ -31,7 +31,7 @@ train {
   optimizer { adam { learning_rate: 0.02 } }  clip { global_norm: 5 }
   validate { keep_highest: "score" samples: 2 }  epochs: 10
 }
-report: "perplexity = exp(sum(nll) / sum(target_lengths)), score = bleu(right, say, tokenize='none'), f = chrf(right, say)"
+report: "perplexity = exp(sum(nll) / sum(target_lengths)), nll = sum(nll), words = sum(target_lengths), score = bleu(right, say, tokenize='none'), f = chrf(right, say)"
 infer { name: "say" write: TEXT field: "right"
         generate { scan: "decode" feed: "y" score: "logits" begin: "<s>" end: "</s>" max_length: "source_time + 6" } }
 )job";
@@ -70,6 +70,25 @@ TEST_F(TextReports, FollowTheTrainingAndAreThoseOfWhatIsWritten) {
   EXPECT_EQ(reports["score"], scores["bleu"]["score"]);
   EXPECT_EQ(reports["f"], scores["chrf"]["score"]);
   EXPECT_GT(reports["score"].get<double>(), 1);
+  // Each example alone, in the files' order, whatever shares a batch: the whole set's figure follows from them.
+  const Ran each =
+      graphrun({"evaluate", "moved", "--data", "data/left", "data/right", "--json", "--each", "each.jsonl", "--threads", "1"});
+  ASSERT_EQ(each.code, 0) << each.err;
+  const std::vector<nlohmann::json> alone = json_lines(read("each.jsonl"));
+  std::istringstream right(read("data/right"));
+  double nll = 0, words = 0;
+  std::size_t i = 0;
+  for (std::string line; std::getline(right, line); ++i) {
+    ASSERT_LT(i, alone.size());
+    EXPECT_EQ(alone[i]["example"], i + 1);
+    EXPECT_FALSE(alone[i].contains("score"));
+    nll += alone[i]["nll"].get<double>(), words += alone[i]["words"].get<double>();
+  }
+  EXPECT_EQ(i, alone.size());
+  EXPECT_NEAR(std::exp(nll / words), reports["perplexity"].get<double>(), 1e-3 * reports["perplexity"].get<double>());
+  EXPECT_THAT(graphrun({"evaluate", "moved", "--data", "data/left", "data/right", "--each", "no/folder"}).err,
+              HasSubstr("no/folder"));
+
   const Ran details = graphrun({"evaluate", "moved", "--data", "data/left", "data/right", "--details"});
   EXPECT_THAT(details.out, HasSubstr("BLEU|refs:1|case:mixed|tok:none|smooth:exp"));
   // The kept model is the one of the best score.
@@ -79,6 +98,26 @@ TEST_F(TextReports, FollowTheTrainingAndAreThoseOfWhatIsWritten) {
     if (const auto entry = nlohmann::json::parse(line); entry.contains("valid"))
       best = std::max(best, entry["valid"]["score"].get<double>());
   EXPECT_DOUBLE_EQ(reports["score"].get<double>(), best);
+}
+
+TEST_F(TextReports, LongLinesAreCutOrComeOutEmptyAsTheJobSays) {
+  const std::string left = read("data/left"), lines = left.substr(0, left.find('\n') + 1) + std::string(400, 'a') + "\n";
+  const auto infer = [&](const std::string& model, std::vector<std::string> sets) {
+    std::vector<std::string> words = {"train", "graphs/jobs/say.pbtxt", "--out", model, "--threads", "1",
+                                      "--set", "train.epochs=1"};
+    for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
+    const Ran trained = graphrun(words);
+    EXPECT_EQ(trained.code, 0) << trained.err;
+    return graphrun({"infer", model, "--threads", "1"}, lines);
+  };
+  const Ran cut = infer("cutting", {"infer.longest=30"});
+  ASSERT_EQ(cut.code, 0) << cut.err;
+  EXPECT_THAT(cut.err, AllOf(HasSubstr("stdin:2:1: warning[E0659 long-line]: 'left' has "), HasSubstr("at most 30 are read")));
+  const Ran refused = infer("refusing", {"infer.longest=30", "infer.too_long=REFUSE"});
+  ASSERT_EQ(refused.code, 0) << refused.err;
+  EXPECT_EQ(std::count(refused.out.begin(), refused.out.end(), '\n'), 2);
+  EXPECT_THAT(refused.out, testing::EndsWith("\n\n"));
+  EXPECT_EQ(refused.out.substr(0, refused.out.find('\n')), cut.out.substr(0, cut.out.find('\n')));
 }
 
 TEST_F(TextReports, SubwordModelsThatAreMissingOrDamaged) {

@@ -14,13 +14,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::vector<nlohmann::json> json_lines(const std::string& text) {
-  std::vector<nlohmann::json> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
-}
-
 std::string without_spaces(std::string text) {
   std::erase(text, ' ');
   return text;

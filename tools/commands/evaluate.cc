@@ -1,6 +1,7 @@
 // graphrun evaluate MODEL --data FILE …
 #include <fmt/format.h>
 
+#include "runtime/file.h"
 #include "tools/commands/command_line.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/loaded_models.h"
@@ -12,7 +13,9 @@ ExitCode run_evaluate(const Arguments& arguments) {
   group.add_options()("data", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE ..."),
                       "data in the job's format; its test files unless given")("json", "one JSON object instead of a table")(
       "details", "also figures by class or kind, and what is taken for what")(
-      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
+      "each", po::value<std::string>()->value_name("FILE"),
+      "also the reports of every example alone, in FILE: a JSON object a line, in the data's order; without those that compare "
+      "text")("device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
   line.usage = "graphrun evaluate MODEL [--data FILE ...] [option ...]";
   line.about =
@@ -37,6 +40,8 @@ ExitCode run_evaluate(const Arguments& arguments) {
   const Dataset set = read_dataset(network.job.data, network.vocabularies, files, reading);
   Variables variables;
   for (const auto& [name, tensor] : model.parameters.tensors) variables.set(name, tensor);
+  std::optional<AtomicFile> each;  // opened first: a place that cannot be written is told before the work is done
+  if (options->count("each") != 0) each.emplace(option<std::string>(*options, "each"));
   const ReportResults results = *evaluator.evaluate(set, variables);
   const bool json = options->count("json") != 0, details = options->count("details") != 0;
   nlohmann::ordered_json object = results_json(results);
@@ -52,6 +57,14 @@ ExitCode run_evaluate(const Arguments& arguments) {
     }
   }
   if (json) fmt::print("{}\n", object.dump());
+  if (each) {
+    evaluator.evaluate_each(set, variables, [&](std::int64_t example, const ReportResults& of) {
+      nlohmann::ordered_json of_one = {{"example", example + 1}};
+      of_one.update(results_json(of));
+      each->write(of_one.dump() + "\n");
+    });
+    each->commit();
+  }
   return ExitCode::kDone;
 }
 

@@ -25,6 +25,7 @@ BatchSource::BatchSource(const DataSpec& data, const FeedPlan& plan, const Datas
 BatchSource::~BatchSource() = default;
 
 std::shared_ptr<const BatchOrder> BatchSource::order_of(std::int64_t epoch) const {
+  if (options_.one_by_one) return std::make_shared<BatchOrder>(order_batches(set_.size(), {}, {1, 0}, std::nullopt));
   const std::optional<Shuffle> shuffle = options_.shuffle ? std::optional(Shuffle{options_.seed, epoch}) : std::nullopt;
   return std::make_shared<BatchOrder>(order_batches(set_.size(), lengths_, {rows_, data_.tokens}, shuffle, other_lengths_));
 }

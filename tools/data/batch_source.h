@@ -22,6 +22,7 @@ struct BatchOptions {
   std::int64_t rows = 0;           // 0: the job's
   std::vector<std::string> feeds;  // empty: all
   std::size_t ahead = 4;           // batches
+  bool one_by_one = false;         // each example a batch of its own, in the set's order
 };
 
 class BatchSource {

@@ -1,5 +1,7 @@
 #include "tools/data/inference_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -20,6 +22,9 @@ InferenceReader::InferenceReader(const DataSpec& data, const FeedPlan& plan, con
       rows_(options.rows > 0 ? options.rows
             : data.rows > 0  ? data.rows
                              : kRowsAtOnce),
+      longest_(options.longest),
+      refuse_longer_(options.refuse_longer),
+      warn_(options.warn),
       chosen_(choose_feeds(plan, options.feeds)) {
   const std::set<std::string> fields = fields_of(plan, chosen_);
   std::vector<const FieldSpec*> read;
@@ -38,7 +43,30 @@ std::optional<InferenceReader::Encoded> InferenceReader::read() {
   next.fields.emplace(data_.fields.size());
   for (std::size_t i = 0; i < needed_.size(); ++i)
     if (needed_[i]) (*next.fields)[i] = encode(data_, *needed_[i], vocabularies_.at(needed_[i]->name), next.record);
+  if (longest_ > 0) limit(next);
   return next;
+}
+
+void InferenceReader::limit(Encoded& encoded) const {
+  const Record& record = encoded.record;
+  for (std::size_t i = 0; encoded.fields && i < needed_.size(); ++i) {
+    Nested& field = (*encoded.fields)[i];
+    const std::int64_t steps = needed_[i] && field.depth > 0 ? field.steps() : 0;
+    if (steps <= longest_) continue;
+    if (warn_) {
+      warn_({Severity::kWarning,
+             "E0659 long-line",
+             {intern_file(record.file(needed_[i]->column)), static_cast<int>(record.line), 1},
+             fmt::format("'{}' has {} units here, at most {} are read: {}", needed_[i]->name, steps, longest_,
+                         refuse_longer_ ? "the line is left out, and comes out empty" : "the rest is left out"),
+             {"help: the infer block's `longest` and `too_long` say so; --set changes them"}});
+    }
+    if (refuse_longer_) {
+      encoded.fields.reset();
+    } else {
+      field.cut(longest_);
+    }
+  }
 }
 
 // Of the field that batches go by.

@@ -2,6 +2,7 @@
 // full or when nothing more is there to read, so that an answer never waits for input that has not been written.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,9 @@ class InferenceReader {
     Format read = Format::kLines;    // records as the data has them, or plain lines
     std::int64_t rows = 0;           // 0: the job's, kRowsAtOnce where that has none
     std::vector<std::string> feeds;  // that the model needs; the fields of the others need not be in the input
+    std::int64_t longest = 0;        // units of a field of a record; 0: no limit
+    bool refuse_longer = false;      // records with more have no row, as empty ones; else what is beyond is left out
+    std::function<void(const Diagnostic&)> warn = {};  // told of each such record
   };
   // `data`, `plan` (bound) and `vocabularies` must outlive it.
   InferenceReader(const DataSpec& data, const FeedPlan& plan, const Vocabularies& vocabularies,
@@ -41,6 +45,7 @@ class InferenceReader {
     std::optional<std::vector<Nested>> fields;
   };
   std::optional<Encoded> read();
+  void limit(Encoded& encoded) const;
   bool fits(const Encoded& next, std::int64_t rows, std::int64_t longest) const;
   std::int64_t length_of(const Encoded& encoded) const;
 
@@ -48,6 +53,9 @@ class InferenceReader {
   const FeedPlan& plan_;
   const Vocabularies& vocabularies_;
   std::int64_t rows_;
+  const std::int64_t longest_;
+  const bool refuse_longer_;
+  const std::function<void(const Diagnostic&)> warn_;
   std::vector<std::size_t> chosen_;
   std::vector<const FieldSpec*> needed_;  // by the order of the job's fields; null: not read
   std::unique_ptr<RecordReader> records_;

@@ -1,7 +1,9 @@
 // What a job says about data, as plain structs: files, format, fields, feeds, batches.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -77,6 +79,15 @@ struct Nested {
 
   // Steps along the first sequence axis.
   std::int64_t steps() const { return depth == 0 ? 1 : static_cast<std::int64_t>(depth == 1 ? values.size() : lengths.size()); }
+  // The first so many of them, of a depth above 0.
+  void cut(std::int64_t steps) {
+    const auto left = [steps](const std::vector<std::int32_t>& of) {
+      return std::min(of.size(), static_cast<std::size_t>(steps));
+    };
+    if (depth == 1) return values.resize(left(values));
+    lengths.resize(left(lengths));
+    values.resize(std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}));
+  }
 };
 
 }  // namespace graphrun

@@ -134,6 +134,7 @@ class JobChecker {
     if (!infer.from().empty()) gather([&] { ir::parse_expression(spec.from); });
     check_read(infer, places, spec);
     check_write(infer, places, spec);
+    check_longest(infer, places, spec);
     if (!spec.field.empty() && !job_.data.field(spec.field))
       problems_.unknown(places.location("field"), "field", spec.field, field_names());
     job_.infer.push_back(std::move(spec));
@@ -291,6 +292,17 @@ class JobChecker {
     if (spec.field.empty())
       problems_.missing(places.at, fmt::format("infer '{}' does not say whose entries it writes", spec.name),
                         "field: \"tags\", say");
+  }
+
+  void check_longest(const Job::Infer& infer, const Places& places, InferSpec& spec) {
+    spec.longest = infer.longest();
+    spec.refuse_longer = infer.too_long() == Job::Infer::REFUSE;
+    if (spec.longest < 0) problems_.bad(places.location("longest"), "longest is negative; expected units, or 0 for no limit");
+    if (spec.longest > 0 && !spec.refuse_longer && (spec.write == WriteAs::kConll || spec.write == WriteAs::kSegmented))
+      problems_.missing(places.location("longest"),
+                        "what is written as CONLL or SEGMENTED is the whole line, so none can be cut", "too_long: REFUSE");
+    if (spec.longest == 0 && infer.too_long() != Job::Infer::CUT)
+      problems_.missing(places.location("too_long"), "too_long without a limit", "longest: 200, say");
   }
 
   // A field that nothing reads is no mistake, but hardly meant.

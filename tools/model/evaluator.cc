@@ -85,32 +85,56 @@ void Evaluator::reserve(const Dataset& set) {
   executable_->reserve(feeds);
 }
 
+void Evaluator::take(const Variables& parameters) {
+  report_.clear();
+  if (!executable_) return;
+  for (const VariableSpec& variable : executable_->program().variables) {
+    if (variable.kind == VariableSpec::Kind::kParameter) variables_->set(variable.name, parameters.at(variable.name));
+  }
+  clear_states(executable_->program(), *variables_);
+}
+
+void Evaluator::add(const Batch& batch) {
+  BatchValues values;
+  values.rows = batch.rows;
+  for (const std::string& name : reported_) values.tensors[name] = batch.feeds.at(name);
+  if (executable_) {
+    Feeds feeds;
+    for (const std::string& name : fed_) feeds[name] = batch.feeds.at(name);
+    const std::vector<Tensor> fetched = executable_->run(feeds);
+    const std::vector<FetchSpec>& specs = executable_->program().fetches;
+    for (std::size_t i = 0; i < specs.size(); ++i) values.tensors[specs[i].name] = fetched[i];
+  }
+  report_.add(values);
+}
+
 std::optional<ReportResults> Evaluator::evaluate(const Dataset& set, const Variables& parameters,
                                                  const std::function<bool()>& stop) {
-  report_.clear();
-  if (executable_) {
-    for (const VariableSpec& variable : executable_->program().variables) {
-      if (variable.kind == VariableSpec::Kind::kParameter) variables_->set(variable.name, parameters.at(variable.name));
-    }
-    clear_states(executable_->program(), *variables_);
-  }
+  take(parameters);
   BatchSource source(data_, plan_, set, batch_options());
-  while (std::optional<Batch> batch = source.next()) {
+  while (const std::optional<Batch> batch = source.next()) {
     if (stop && stop()) return std::nullopt;
-    BatchValues values;
-    values.rows = batch->rows;
-    for (const std::string& name : reported_) values.tensors[name] = batch->feeds.at(name);
-    if (executable_) {
-      Feeds feeds;
-      for (const std::string& name : fed_) feeds[name] = batch->feeds.at(name);
-      const std::vector<Tensor> fetched = executable_->run(feeds);
-      const std::vector<FetchSpec>& specs = executable_->program().fetches;
-      for (std::size_t i = 0; i < specs.size(); ++i) values.tensors[specs[i].name] = fetched[i];
-    }
-    report_.add(values);
+    add(*batch);
   }
   if (writings_.wanted() && !writings_.add(set, parameters, stop)) return std::nullopt;
   return report_.results();
+}
+
+void Evaluator::evaluate_each(const Dataset& set, const Variables& parameters,
+                              const std::function<void(std::int64_t, const ReportResults&)>& visit) {
+  if (data_.format == Format::kStream) {
+    throw UserError(ExitCode::kUsage, "E0427 no-examples",
+                    "the job's data is a stream: it has no examples to report one by one");
+  }
+  take(parameters);
+  BatchOptions options = batch_options();
+  options.one_by_one = true;
+  BatchSource source(data_, plan_, set, options);
+  while (const std::optional<Batch> batch = source.next()) {
+    report_.clear();
+    add(*batch);
+    visit(batch->examples.front(), report_.results_without_texts());
+  }
 }
 
 }  // namespace graphrun

@@ -30,11 +30,17 @@ class Evaluator {
   // batches.
   std::optional<ReportResults> evaluate(const Dataset& set, const Variables& parameters,
                                         const std::function<bool()>& stop = {});
+  // The reports of each example alone, in the set's order; those that compare text are left out. Throws UserError (kUsage,
+  // E0427) for a stream, which has no examples.
+  void evaluate_each(const Dataset& set, const Variables& parameters,
+                     const std::function<void(std::int64_t example, const ReportResults&)>& visit);
   // What the last evaluation wrote, line by line: train.validate.samples examples of it.
   const std::vector<std::string>& samples() const { return writings_.samples(); }
 
  private:
   BatchOptions batch_options() const;
+  void take(const Variables& parameters);
+  void add(const Batch& batch);
 
   const DataSpec& data_;
   const FeedPlan& plan_;

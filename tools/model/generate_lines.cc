@@ -129,6 +129,7 @@ class LineGenerator {
     InferenceReader::Options reading;
     reading.read = mode_.read;
     reading.rows = options_.rows;
+    take_limit(reading, mode_);
     reading.feeds = generator_.feeds();
     const std::string input = lines->name();
     InferenceReader reader(network_.job.data, *network_.job.plan, network_.vocabularies, std::move(lines), reading);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <iostream>
 
 #include "compiler/compile.h"
 #include "runtime/executable.h"
@@ -60,6 +61,12 @@ void add_written(ir::Graph& graph, const InferSpec& mode, std::vector<Diagnostic
 
 }  // namespace
 
+void take_limit(InferenceReader::Options& reading, const InferSpec& mode) {
+  reading.longest = mode.longest;
+  reading.refuse_longer = mode.refuse_longer;
+  reading.warn = [](const Diagnostic& warning) { std::cerr << render(warning, color_on_stderr()) << std::endl; };
+}
+
 void check_infer(const ir::Graph& graph, const Network& network) {
   std::vector<Diagnostic> problems;
   for (const InferSpec& mode : network.job.infer) {
@@ -102,6 +109,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   InferenceReader::Options reading;
   reading.read = mode != nullptr ? mode->read : network.job.data.format;
   reading.rows = options.rows;
+  if (mode != nullptr) take_limit(reading, *mode);
   reading.feeds = needed_feeds(program, *network.job.plan);
   InferenceReader reader(network.job.data, *network.job.plan, network.vocabularies, std::move(lines), reading);
   Executable executable(std::move(program), variables, options.device);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/kernel.h"
+#include "tools/data/inference_reader.h"
 #include "tools/data/lines.h"
 #include "tools/model/model_folder.h"
 
@@ -36,6 +37,9 @@ struct InferOptions {
   std::string fetch_file;            // where they go, a safetensors file: "0/NAME" of the first batch
   Device device = Device::kCpu;
 };
+
+// How long a line the infer block lets in; warnings of longer ones go to stderr.
+void take_limit(InferenceReader::Options& reading, const InferSpec& mode);
 
 // What every infer block of a job says of its graph: names, ops, type, the scan that generates, the symbols it begins and ends
 // with. `graph`: in inference. Throws UserError (kInvalidGraph, E0417 and those of cut_for_generation) with all that does not

@@ -97,6 +97,15 @@ std::vector<std::pair<std::string, double>> Report::results() const {
   return all;
 }
 
+std::vector<std::pair<std::string, double>> Report::results_without_texts() const {
+  std::vector<std::pair<std::string, double>> all;
+  for (const Entry& entry : entries_) {
+    if (entry.text != nullptr) continue;
+    for (const auto& [suffix, value] : entry.measure->results()) all.emplace_back(entry.name + suffix, value);
+  }
+  return all;
+}
+
 double Report::result(const std::string& name) const {
   for (const auto& [known, value] : results())
     if (known == name) return value;

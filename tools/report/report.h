@@ -34,6 +34,8 @@ class Report {
   std::set<std::string> text_fields() const;
   // By name in the job's order: "f1", "f1.precision", "f1.recall".
   std::vector<std::pair<std::string, double>> results() const;
+  // Those of measures that read no text.
+  std::vector<std::pair<std::string, double>> results_without_texts() const;
   // By report, in the job's order; those without any left out.
   std::vector<std::pair<std::string, std::vector<Table>>> details() const;
   // The number of that name; throws InternalError where there is none.

@@ -97,6 +97,11 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   EXPECT_EQ(object["logits"][0].size(), 6u);
   EXPECT_EQ(object["alignment"].size(), 2u);
   EXPECT_EQ(object["alignment"][0].size(), 2u);
+  EXPECT_EQ(object["units"], (std::vector<std::string>{"uno", "dos"}));
+  write("aligned.jsonl", json.out);
+  const Ran picture = graphrun({"plot", "--alignments", "aligned.jsonl"});
+  EXPECT_EQ(picture.code, 0) << picture.err;
+  EXPECT_THAT(picture.out, AllOf(testing::StartsWith("<svg "), HasSubstr(">uno</text>"), HasSubstr(">two</text>")));
   EXPECT_EQ(nlohmann::json::parse(lines_of(json.out).at(1))["text"], "");
 
   // What is given is kept, and worth what it is when it is found.

@@ -3,6 +3,7 @@
 
 #include "tests/tools/program_fixture.h"
 #include "tests/tools/scratch.h"
+#include "tools/plot/alignments.h"
 #include "tools/plot/chart.h"
 
 namespace graphrun {
@@ -61,6 +62,29 @@ TEST(Plot, SeveralRunsInOnePicture) {
   EXPECT_EQ(titles, 5u);
 }
 
+constexpr const char* kAligned =
+    "{\"text\":\"a < b\",\"tokens\":[\"a\",\"<\",\"b\"],\"units\":[\"x\",\"y\"],\"alignment\":[[1,0],[0.25,0.75],[0,1]]}\n";
+
+TEST(PlotAlignments, ACellForEachWordAndUnit) {
+  const auto sentences = parse_alignments(std::string(kAligned) + "{\"text\":\"\"}\n\n" + kAligned, "lines");
+  ASSERT_EQ(sentences.size(), 2u);
+  EXPECT_EQ(sentences[1].line, 4);
+  const std::string svg = draw_alignments(sentences);
+  EXPECT_THAT(svg, testing::AllOf(HasSubstr(">&lt;</text>"), HasSubstr("fill-opacity=\"0.750\"><title>&lt; – y: 0.750"),
+                                  HasSubstr("line 4")));
+  std::size_t cells = 0;
+  for (std::size_t at = 0; (at = svg.find("fill-opacity", at)) != std::string::npos; ++at) ++cells;
+  EXPECT_EQ(cells, 12u);
+}
+
+TEST(PlotAlignments, LinesThatAreNone) {
+  const auto told = [](const std::string& line) { return message_of([&] { parse_alignments(kAligned + line, "lines"); }); };
+  EXPECT_THAT(told("hello\n"), HasSubstr("lines:2:1: error[E0691 bad-alignments]"));
+  EXPECT_THAT(told("{\"text\":\"a\",\"tokens\":[\"a\"]}\n"), HasSubstr("aligned to nothing"));
+  EXPECT_THAT(told("{\"tokens\":[\"a\"],\"units\":[\"x\"],\"alignment\":[[1,2]]}\n"), HasSubstr("not as many weights"));
+  EXPECT_THAT(told("{\"tokens\":[1],\"units\":[\"x\"],\"alignment\":[[1]]}\n"), HasSubstr("another kind"));
+}
+
 class PlotCommand : public ProgramTest {};
 
 TEST_F(PlotCommand, WritesAPicture) {
@@ -82,6 +106,9 @@ TEST_F(PlotCommand, WritesAPicture) {
   EXPECT_EQ(nothing.code, 4);
   EXPECT_THAT(nothing.err, HasSubstr("nothing to draw"));
   EXPECT_THAT(graphrun({"plot", "none"}).err, HasSubstr("none/metrics.jsonl"));
+  EXPECT_EQ(graphrun({"plot"}).code, 2);
+  EXPECT_EQ(graphrun({"plot", "one", "--alignments", "one/metrics.jsonl"}).code, 2);
+  EXPECT_EQ(graphrun({"plot", "--alignments", "one/metrics.jsonl"}).code, 4);
 }
 
 }  // namespace

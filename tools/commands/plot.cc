@@ -6,6 +6,7 @@
 
 #include "tools/cli/program.h"
 #include "tools/commands/command_line.h"
+#include "tools/plot/alignments.h"
 #include "tools/plot/chart.h"
 
 namespace graphrun {
@@ -24,13 +25,15 @@ void name_apart(std::vector<RunCurves>& runs, const std::vector<std::string>& fo
 
 ExitCode run_plot(const Arguments& arguments) {
   po::options_description group("picture", 100);
-  group.add_options()("out,o", po::value<std::string>()->default_value("-")->value_name("FILE"), "the SVG file; - is stdout");
+  group.add_options()("alignments", po::value<std::string>()->value_name("FILE"),
+                      "instead of runs: how the words of what `graphrun infer --json` wrote look at the input")(
+      "out,o", po::value<std::string>()->default_value("-")->value_name("FILE"), "the SVG file; - is stdout");
   CommandLine line;
-  line.usage = "graphrun plot MODEL ... [-o FILE]";
+  line.usage = "graphrun plot MODEL ... [-o FILE]\n       graphrun plot --alignments FILE [-o FILE]";
   line.about =
       "Draws the curves of training runs, several in one picture: loss, gradient norm, learning rate, and each report on the\n"
       "validation data. MODEL is a folder that graphrun train made, or makes just now.";
-  line.words = {{"MODEL", true, true}};
+  line.words = {{"MODEL", false, true}};
   line.groups.push_back(group);
   const std::optional<po::variables_map> options = parse(line, arguments);
   if (!options) return ExitCode::kDone;
@@ -38,6 +41,16 @@ ExitCode run_plot(const Arguments& arguments) {
   const auto out = option<std::string>(*options, "out");
   if (const std::string kind = std::filesystem::path(out).extension(); !kind.empty() && kind != ".svg")
     throw UsageError(fmt::format("--out {}: the picture is SVG; expected a name that ends in .svg", out));
+  if (options->count("alignments") != 0) {
+    if (options->count("MODEL") != 0) throw UsageError("--alignments takes the place of MODEL");
+    const auto file = option<std::string>(*options, "alignments");
+    const std::vector<AlignedSentence> sentences = parse_alignments(read_input(file), file == "-" ? "stdin" : file);
+    if (sentences.empty())
+      throw UserError(ExitCode::kBadData, "E0691 bad-alignments", "there is nothing to draw: no line has words");
+    write_output(out, draw_alignments(sentences));
+    return ExitCode::kDone;
+  }
+  if (options->count("MODEL") == 0) throw UsageError("MODEL is missing: the folder of a run, or several");
   const auto folders = option<std::vector<std::string>>(*options, "MODEL");
   std::vector<RunCurves> runs;
   bool any = false;

@@ -26,7 +26,10 @@ Json object_of(const Made& made, const Vocabulary& vocabulary) {
                  {"score", made.hypothesis.score},
                  {"log_probability", made.hypothesis.log_probability},
                  {"ended", made.hypothesis.ended}};
-  if (made.alignment) object["alignment"] = made.alignment->weights;
+  if (made.alignment) {
+    object["units"] = made.units;
+    object["alignment"] = made.alignment->weights;
+  }
   for (const auto& [name, steps] : made.fetched) {
     object[name] = Json::array();
     for (const StepRunner::Fetched& step : steps) {

@@ -26,6 +26,7 @@ struct Made {
   Hypothesis hypothesis;
   std::vector<std::string> words;
   std::optional<Alignment> alignment;
+  std::vector<std::string> units;                                   // of the input, where it is aligned
   std::map<std::string, std::vector<StepRunner::Fetched>> fetched;  // by name: of each step, the end symbol's included
 };
 
@@ -43,9 +44,9 @@ std::string best_line(std::span<const Made> made, const Vocabulary& vocabulary);
 // there are any, "||| 0-0 1-2" at the end.
 std::string n_best_lines(std::int64_t sentence, std::span<const Made> made, const Vocabulary& vocabulary, bool links);
 
-// An object: "text" and "tokens" of the best, "score", "log_probability", "ended", "alignment" (of each word the weights of the
-// input's units) and what was fetched by name, an array over steps; several are in "alternatives", each such an object. Of
-// nothing made: an empty text.
+// An object: "text" and "tokens" of the best, "score", "log_probability", "ended", "units" of the input and "alignment" (of
+// each word their weights) and what was fetched by name, an array over steps; several are in "alternatives", each such an
+// object. Of nothing made: an empty text.
 std::string json_line(std::span<const Made> made, const Vocabulary& vocabulary);
 
 }  // namespace graphrun

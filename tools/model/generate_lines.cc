@@ -180,10 +180,13 @@ class LineGenerator {
     if (const auto& align = mode_.generate->align) {
       const Subwords* const subwords = network_.vocabularies.at(align->field).form().subwords.get();
       units = units_as_written(network_.job.data, *network_.job.data.field(align->field), record, subwords);
+      // Of a line that was cut, what was read.
+      if (mode_.longest > 0) units.resize(std::min(units.size(), static_cast<std::size_t>(mode_.longest)));
       made.alignment = generator_.alignment(hypothesis, units.size());
     }
     const bool replaces = mode_.generate->align && options_.generate.force.empty();
     made.words = words_of(hypothesis, vocabulary_, replaces ? mode_.generate->align->replace : "", made.alignment, units);
+    made.units = std::move(units);
     if (!options_.fetches.empty()) made.fetched = generator_.fetched(hypothesis);
     made.hypothesis = std::move(hypothesis);
     return made;

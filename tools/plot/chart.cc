@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <string_view>
+
+#include "tools/plot/svg.h"
 
 namespace graphrun {
 namespace {
@@ -17,21 +18,6 @@ constexpr int kPanelWidth = 440, kPanelHeight = 270, kColumns = 2;
 constexpr int kLeft = 62, kRight = 14, kTop = 34, kBottom = 40;  // of a panel, around its axes
 constexpr int kLegendLine = 20, kMargin = 12;
 constexpr std::size_t kMostMarkers = 60;  // points of a curve that are marked
-
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '&')
-      safe += "&amp;";
-    else if (c == '<')
-      safe += "&lt;";
-    else if (c == '>')
-      safe += "&gt;";
-    else
-      safe += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  }
-  return safe;
-}
 
 std::string stroke_of(std::size_t run) {
   const std::string dashes = run < kColourCount ? "" : fmt::format(" stroke-dasharray=\"{} 3\"", 2 + 3 * (run / kColourCount));

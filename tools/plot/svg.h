@@ -1,0 +1,25 @@
+// What the pictures share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace graphrun {
+
+// A text within an SVG file.
+inline std::string escaped(std::string_view text) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '&')
+      safe += "&amp;";
+    else if (c == '<')
+      safe += "&lt;";
+    else if (c == '>')
+      safe += "&gt;";
+    else
+      safe += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return safe;
+}
+
+}  // namespace graphrun

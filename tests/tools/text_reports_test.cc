@@ -110,10 +110,10 @@ TEST_F(TextReports, LongLinesAreCutOrComeOutEmptyAsTheJobSays) {
     EXPECT_EQ(trained.code, 0) << trained.err;
     return graphrun({"infer", model, "--threads", "1"}, lines);
   };
-  const Ran cut = infer("cutting", {"infer.longest=30"});
+  const Ran cut = infer("cutting", {"infer.say.longest=30"});
   ASSERT_EQ(cut.code, 0) << cut.err;
   EXPECT_THAT(cut.err, AllOf(HasSubstr("stdin:2:1: warning[E0659 long-line]: 'left' has "), HasSubstr("at most 30 are read")));
-  const Ran refused = infer("refusing", {"infer.longest=30", "infer.too_long=REFUSE"});
+  const Ran refused = infer("refusing", {"infer.say.longest=30", "infer.say.too_long=REFUSE"});
   ASSERT_EQ(refused.code, 0) << refused.err;
   EXPECT_EQ(std::count(refused.out.begin(), refused.out.end(), '\n'), 2);
   EXPECT_THAT(refused.out, testing::EndsWith("\n\n"));

@@ -191,6 +191,10 @@ ProgramLayout layout(const Program& program, const SymbolValues& symbols, const 
   ProgramLayout result;
   result.regions.resize(count);
   std::vector<std::vector<std::int64_t>> offsets(count);  // within each region's part
+  // Of a scan: of its body, with all copies. Its own workspace stands behind them.
+  const auto body_bytes = [&result](const Instruction& scan, const Workspace& of) {
+    return aligned(of.copies * result.regions[static_cast<std::size_t>(scan.scan.region)].bytes);
+  };
   // Bodies stand after the regions around them: sizes are known from the last to the first, places from the first to the last.
   for (std::size_t r = count; r-- > 0;) {
     const Region& region = program.regions[r];
@@ -199,7 +203,7 @@ ProgramLayout layout(const Program& program, const SymbolValues& symbols, const 
     for (std::size_t i = 0; i < region.instructions.size(); ++i) {
       const Instruction& instruction = region.instructions[i];
       if (instruction.kind != Instruction::Kind::kScan) continue;
-      own[i].bytes = own[i].copies * result.regions[static_cast<std::size_t>(instruction.scan.region)].bytes;
+      own[i].bytes += body_bytes(instruction, own[i]);
     }
     ArenaLayout here = assign_offsets(blocks_of(region, symbols, own));
     result.regions[r].bytes = here.peak;
@@ -215,6 +219,7 @@ ProgramLayout layout(const Program& program, const SymbolValues& symbols, const 
     for (std::size_t i = 0; i < region.instructions.size(); ++i) {
       if (region.instructions[i].kind != Instruction::Kind::kScan) continue;
       result.regions[static_cast<std::size_t>(region.instructions[i].scan.region)].base = out.workspaces[i];
+      if (r < workspaces.size()) out.workspaces[i] += body_bytes(region.instructions[i], workspaces[r][i]);
     }
   }
   result.bytes = count == 0 ? 0 : result.regions[0].bytes;

@@ -8,6 +8,13 @@
 
 namespace graphrun {
 
+// What a launch may count on.
+struct DeviceLimits {
+  int multiprocessors = 1;        // blocks that are on the device at once, at least
+  int threads = 256;              // of a block whose blocks wait for each other
+  std::size_t shared = 48 << 10;  // bytes of a block
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -22,7 +29,8 @@ class Backend {
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void clear(void* memory, std::size_t bytes) = 0;
   virtual void* stream() = 0;  // KernelContext::stream
-  virtual void wait() = 0;     // for everything that was begun
+  virtual DeviceLimits limits() const = 0;
+  virtual void wait() = 0;  // for everything that was begun
 };
 
 // A piece of a device's memory.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/kept.h"
+#include "runtime/loop.h"
 #include "runtime/status.h"
 #include "runtime/team.h"
 #include "runtime/threads.h"
@@ -108,6 +109,7 @@ BoundRegion Binder::bind_region(std::size_t index, std::size_t depth, const Slot
     const BoundInstruction& bound = region.instructions.back();
     workspaces_[index].push_back({static_cast<std::int64_t>(bound.kernel.workspace), false});
     if (bound.scan) workspaces_[index].back().copies = std::max(1, bound.scan->row_members);
+    if (bound.scan && device_ != Device::kCpu) workspaces_[index].back().bytes = LoopKernel::kWorkspace;
   }
   index_slots(region);
   return region;
@@ -307,7 +309,8 @@ std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbol
   binding->root = binder.bind_root();
   binding->kept = binder.take_kept();
   binding->layout = layout(program, binding->symbols, binder.workspaces());
-  if (device == Device::kCpu) make_teams(binding->root, binding->layout, binder.shared());
+  device == Device::kCpu ? make_teams(binding->root, binding->layout, binder.shared())
+                         : make_loops(binding->root, binding->layout);
   number(binding->root, *binding);
   binding->scan_steps.assign(std::max(binder.deepest(), kMostBeside), 0);
   return binding;

@@ -15,6 +15,7 @@
 namespace graphrun {
 
 struct BoundScan;
+class LoopKernel;
 struct Kept;
 class KeptStore;
 struct Team;
@@ -62,6 +63,7 @@ struct BoundScan {
   std::int32_t position = 0;                           // of the step under way: what the body reads as its number
   int row_members = 0;                                 // threads that share the body by rows; 0: none do
   std::unique_ptr<Team> team;                          // where threads share the body (runtime/team.h); else null
+  std::shared_ptr<const LoopKernel> loop;  // where a device runs all steps as one launch (runtime/loop.h); else null
 
   BoundScan();
   ~BoundScan();

@@ -11,6 +11,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/kept.h"
+#include "runtime/loop.h"
 #include "runtime/profiler.h"
 #include "runtime/team.h"
 #include "runtime/threads.h"
@@ -80,7 +81,8 @@ std::exception_ptr failure_of(const BoundInstruction* current) {
 class ScanRun {
  public:
   ScanRun(const BoundInstruction& instruction, const RunContext& context)
-      : scan_(*instruction.scan),
+      : instruction_(instruction),
+        scan_(*instruction.scan),
         body_(scan_.body),
         inputs_(instruction.inputs()),
         outputs_(instruction.outputs()),
@@ -90,6 +92,10 @@ class ScanRun {
 
   void run() {
     begin();
+    if (scan_.loop) {
+      run_loop();
+      return finish();
+    }
     for (std::int64_t k = 0; k < scan_.steps; ++k) {
       set_step(body_, k);
       scan_.position = position_of(k);
@@ -98,6 +104,13 @@ class ScanRun {
       run_region(body_, context_);
     }
     finish();
+  }
+
+  // All steps as one launch.
+  void run_loop() {
+    KernelContext context = kernel_context(instruction_, body_.depth - 1, context_);
+    context_.device->backend->clear(context.workspace, LoopKernel::kWorkspace);
+    scan_.loop->run(loop_run(scan_, inputs_, outputs_, context_.device->positions, context));
   }
 
   // The team's run: begin_team, every member's part, finish_team, which throws what one of them threw.
@@ -288,6 +301,7 @@ class ScanRun {
     }
   }
 
+  const BoundInstruction& instruction_;
   BoundScan& scan_;
   BoundRegion& body_;
   std::span<const TensorView> inputs_, outputs_;

@@ -90,6 +90,12 @@ struct RowKernel {
   std::function<void(const KernelContext&, std::int64_t begin, std::int64_t end)> run;
 };
 
+// What a kernel is in a loop that a device runs as one launch (runtime/loop.h); the device's library defines it.
+class LoopPart {
+ public:
+  virtual ~LoopPart() = default;
+};
+
 // A kernel reports a bad index and the like by throwing UserError (kBadData); the executor adds the node's name and place.
 struct Kernel {
   std::function<void(const KernelContext&)> run;
@@ -99,6 +105,9 @@ struct Kernel {
   std::shared_ptr<const RowKernel> by_rows = nullptr;
   // On a device: throws what the kernel would have thrown for that index.
   std::function<void(const IndexFault&)> refuse = nullptr;
+  // On a device: what it is in a loop run as one launch, with `by_columns`, of which only columns and what is read count; null:
+  // nothing there.
+  std::shared_ptr<const LoopPart> part = nullptr;
 };
 
 using KernelFactory = std::function<Kernel(const KernelRequest&)>;

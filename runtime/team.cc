@@ -158,6 +158,8 @@ class Meetings {
 
 }  // namespace
 
+std::vector<char> meetings(const BoundScan& scan, const ProgramLayout& layout) { return Meetings(scan, layout).find(); }
+
 void Barrier::wait() {
   const unsigned round = round_.load(std::memory_order_acquire);
   if (waiting_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {

@@ -55,6 +55,9 @@ struct Team {
 // A body with instructions of its own, the kernels shared; addresses come with rebase.
 BoundRegion copy_of(const BoundRegion& body);
 
+// Before which instructions of a bound scan's body those that share it by columns must meet.
+std::vector<char> meetings(const BoundScan& scan, const ProgramLayout& layout);
+
 // Whether a bound scan's body can be shared by columns: every instruction by columns, or so small that one thread does it; and
 // there are enough steps to prepare for.
 bool can_share(const BoundScan& scan);

@@ -1,6 +1,7 @@
 // Matrix products on CUDA: matmul, matmul_reduce and those that `merge` makes one, by cuBLAS.
 #include "ops/dispatch.h"
 #include "ops/matmul/plan.h"
+#include "ops/recurrent/loop_part.h"
 #include "ops/schema.h"
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/launch.h"
@@ -60,7 +61,12 @@ Kernel plan_kernel(const ProductPlan& plan) {
 Kernel bind_plan(const KernelRequest& request, const ProductPlan& plan) {
   return with_float(request.outputs.at(0).dtype, [&](auto zero) { return plan_kernel<decltype(zero)>(plan); });
 }
-REGISTER_KERNEL("matmul", kCuda, [](const KernelRequest& request) { return bind_plan(request, plan_matmul(request)); });
+REGISTER_KERNEL("matmul", kCuda, [](const KernelRequest& request) {
+  const ProductPlan plan = plan_matmul(request);
+  Kernel kernel = bind_plan(request, plan);
+  if (plan.one_factor) take_part(kernel, request, {ProductGroup::Kind::kMany, {plan.product}});
+  return kernel;
+});
 REGISTER_KERNEL("matmul_reduce", kCuda, [](const KernelRequest& request) {
   return bind_plan(request, {plan_matmul_reduce(request), {{0, 0}}, false});
 });
@@ -76,7 +82,9 @@ Kernel group_kernel(const ProductGroup& group) {
 }
 
 Kernel bind_group(const KernelRequest& request, const ProductGroup& group) {
-  return with_float(request.outputs.at(0).dtype, [&](auto zero) { return group_kernel<decltype(zero)>(group); });
+  Kernel kernel = with_float(request.outputs.at(0).dtype, [&](auto zero) { return group_kernel<decltype(zero)>(group); });
+  take_part(kernel, request, group);
+  return kernel;
 }
 REGISTER_KERNEL("matmul_many", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_many(r)); });
 REGISTER_KERNEL("matmul_reduce_many", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_reduce_many(r)); });

@@ -78,12 +78,15 @@ bool DeviceCode::reads_packs(std::size_t k) const {
   return forms_[k] == Form::kWhole || (forms_[k] == Form::kStrided && axes_.strides.back()[k] != 0);
 }
 
-std::string DeviceCode::type_of_result(std::size_t r) const {
+DType DeviceCode::dtype_of_result(std::size_t r) const {
   for (const TileStep& step : steps_.steps) {
-    if (step.result == static_cast<int>(r)) return type_name(step.dtype);
+    if (step.result == static_cast<int>(r)) return step.dtype;
   }
   throw InternalError("DeviceCode: no such result");
 }
+
+std::string DeviceCode::type_of_result(std::size_t r) const { return type_name(dtype_of_result(r)); }
+std::string DeviceCode::type_of_input(std::size_t k) const { return type_name(types_[k]); }
 
 std::string DeviceCode::name_of(const TileOperand& operand) const {
   switch (operand.kind) {
@@ -180,14 +183,13 @@ std::string DeviceCode::functions() const {
 }
 
 std::string DeviceCode::begin() const {
-  return fmt::format("\nnamespace graphrun::generated_@ {{\n\ntypedef {} Index;  // of elements\n\nstruct Arguments {{\n",
-                     small_ ? "std::uint32_t" : "std::uint64_t") +
+  return fmt::format("typedef {} Index;  // of elements\n\nstruct Arguments {{\n", small_ ? "std::uint32_t" : "std::uint64_t") +
          arguments_;
 }
 
 DeviceText elementwise_text(const DeviceCode& code, std::size_t results) {
   std::string stores;
-  std::string body = code.begin();
+  std::string body = kTextBegin + code.begin();
   for (std::size_t r = 0; r < results; ++r) {
     body += fmt::format("  {}* y{};\n", code.type_of_result(r), r);
     stores += fmt::format("    element::store(a.y{0} + i, r.r{0});\n", r);

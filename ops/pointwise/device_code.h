@@ -24,6 +24,10 @@ struct DeviceText {
 inline constexpr const char* kDeviceIncludes =
     "#include \"ops/pointwise/device_lines.h\"\n#include \"ops/pointwise/device_pack.h\"\n";
 
+// How every text begins and ends behind its includes.
+inline constexpr const char* kTextBegin = "\nnamespace graphrun::generated_@ {\n\n";
+inline constexpr const char* kTextEnd = "\n}  // namespace graphrun::generated_@\n";
+
 // Gives a text its names: every "@" in `body` becomes a digest of it, which tells it from all others.
 DeviceText named_text(const std::string& includes, const std::string& body);
 
@@ -33,13 +37,16 @@ class DeviceCode {
   // For inputs that broadcast to `result`, the sizes of every step.
   DeviceCode(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps);
 
-  // The text's begin: its namespace, the type `Index`, and a struct Arguments still open, whose first members operands() are.
+  // The text's begin: the type `Index`, and a struct Arguments still open, whose first members operands() are.
   std::string begin() const;
   // `Results<n>`, a struct of packs r0, r1, …, and `compute<n>(const Arguments&, i)`, which gives those of elements i to i + n:
   // of one row, and of addresses that are multiples of n elements, where n is more than 1.
   std::string functions() const;
   // C's name of the type of a result.
   std::string type_of_result(std::size_t r) const;
+  std::string type_of_input(std::size_t k) const;
+  DType dtype_of_result(std::size_t r) const;
+  DType dtype_of_input(std::size_t k) const { return types_[k]; }
 
   // What the members of Arguments are, in their order.
   struct Operand {

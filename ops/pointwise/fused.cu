@@ -2,6 +2,7 @@
 #include "compiler/ir/pointwise_program.h"
 #include "ops/pointwise/device_launch.h"
 #include "ops/pointwise/tile_steps.h"
+#include "ops/recurrent/loop_part.h"
 #include "ops/schema.h"
 
 namespace graphrun {
@@ -22,7 +23,7 @@ REGISTER_KERNEL("fused", kCuda, [](const KernelRequest& request) {
       request.outputs.at(0).sizes, request.inputs, tile_steps(ir::parse_program(request.attributes->string("code")), request));
   const DeviceText text = elementwise_text(*code, request.outputs.size());
   const std::int64_t count = request.outputs[0].count();
-  return Kernel{[code, count, kernel = cuda::generated_kernel(text.entry, text.text)](const KernelContext& c) {
+  Kernel made{[code, count, kernel = cuda::generated_kernel(text.entry, text.text)](const KernelContext& c) {
     if (count == 0) return;
     const int width = width_for(*code, c);
     cuda::ArgumentBytes arguments;
@@ -32,6 +33,8 @@ REGISTER_KERNEL("fused", kCuda, [](const KernelRequest& request) {
     arguments.put(std::int32_t{width > 1});
     kernel->launch(c.stream, cuda::grid_of_elements(count / width), arguments.data());
   }};
+  take_part(made, request, code);
+  return made;
 });
 
 }  // namespace

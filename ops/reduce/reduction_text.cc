@@ -30,7 +30,7 @@ FoldText fold_text(const std::string& op, const std::string& type) {
 
 DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds) {
   GRAPHRUN_CHECK(folds.size() <= kMostFolds, "too many folds for one kernel");
-  std::string body = code.begin();
+  std::string body = kTextBegin + code.begin();
   std::string value, start, take, join, write;
   for (std::size_t i = 0; i < folds.size(); ++i) {
     const std::string type = code.type_of_result(folds[i].result);

@@ -12,6 +12,7 @@ class CudaBackend : public Backend {
   CudaBackend(int ordinal, const cudaDeviceProp& properties) : ordinal_(ordinal), name_(properties.name) {
     name_ += " (compute capability " + std::to_string(properties.major) + "." + std::to_string(properties.minor) + ")";
     use();
+    limits_ = {properties.multiProcessorCount, 256, properties.sharedMemPerBlockOptin};
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
   }
   std::string name() const override { return name_; }
@@ -39,6 +40,7 @@ class CudaBackend : public Backend {
     if (bytes > 0) check(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing memory");
   }
   void* stream() override { return stream_; }
+  DeviceLimits limits() const override { return limits_; }
   void wait() override { check(cudaStreamSynchronize(stream_), "a run on the device"); }
 
  private:
@@ -49,6 +51,7 @@ class CudaBackend : public Backend {
 
   int ordinal_;
   std::string name_;
+  DeviceLimits limits_;
   cudaStream_t stream_ = nullptr;
 };
 

@@ -25,6 +25,8 @@ class EmulatedBackend : public Backend {
     if (bytes > 0) std::memset(memory, 0, bytes);
   }
   void* stream() override { return nullptr; }
+  // Few threads, since each is one of the host's; little memory, so that not every loop's weights fit.
+  DeviceLimits limits() const override { return {3, 24, 24 << 10}; }
   void wait() override {}
 
  private:

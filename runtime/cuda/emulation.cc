@@ -3,8 +3,12 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
+#include <barrier>
 #include <cstring>
+#include <exception>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "runtime/status.h"
@@ -15,7 +19,7 @@
 
 namespace graphrun::cuda {
 
-EmulatedThread emulated_thread;
+thread_local EmulatedThread emulated_thread;
 
 namespace {
 
@@ -139,7 +143,59 @@ void run_block(const EmulatedGrid& grid, const std::function<void()>& thread) {
 
 void set_emulation_backwards(bool so) { backwards = so; }
 
+// Blocks that run at the same time.
+class EmulatedBlocks {
+ public:
+  explicit EmulatedBlocks(const EmulatedGrid& grid) : grid_(grid), all_(grid.blocks * grid.threads) {
+    for (std::int64_t b = 0; b < grid.blocks; ++b) {
+      blocks_.push_back(std::make_unique<std::barrier<>>(grid.threads));
+      shared_.emplace_back(grid.shared / sizeof(std::max_align_t) + 1);
+      std::memset(shared_.back().data(), 0xA5, shared_.back().size() * sizeof(std::max_align_t));
+    }
+  }
+
+  void run(const std::function<void()>& thread) {
+    std::vector<std::thread> threads;
+    for (std::int64_t b = 0; b < grid_.blocks; ++b) {
+      for (int t = 0; t < grid_.threads; ++t) threads.emplace_back([this, &thread, b, t] { run_one(thread, b, t); });
+    }
+    for (std::thread& t : threads) t.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  void wait_for_block() { blocks_[static_cast<std::size_t>(emulated_thread.block)]->arrive_and_wait(); }
+  void wait_for_all() { all_.arrive_and_wait(); }
+
+ private:
+  // One that fails comes to no barrier any more, and keeps nobody waiting.
+  void run_one(const std::function<void()>& thread, std::int64_t block, int t) {
+    const auto b = static_cast<std::size_t>(block);
+    emulated_thread = {t, grid_.threads, block, grid_.blocks, shared_[b].data(), this};
+    try {
+      thread();
+    } catch (...) {
+      const std::lock_guard lock(failing_);
+      failure_ = std::current_exception();
+    }
+    blocks_[b]->arrive_and_drop();
+    all_.arrive_and_drop();
+  }
+
+  const EmulatedGrid grid_;
+  std::vector<std::unique_ptr<std::barrier<>>> blocks_;
+  std::barrier<> all_;
+  std::vector<std::vector<std::max_align_t>> shared_;
+  std::mutex failing_;
+  std::exception_ptr failure_;
+};
+
+void grid_barrier(unsigned*, unsigned& round) {
+  GRAPHRUN_CHECK(emulated_thread.together != nullptr, "blocks meet in a grid that was not launched together");
+  ++round;
+  emulated_thread.together->wait_for_all();
+}
+
 void barrier() {
+  if (emulated_thread.together != nullptr) return emulated_thread.together->wait_for_block();
   GRAPHRUN_CHECK(in_fibers, "a barrier in a grid that was launched without");
   Block::instance().wait();
 }
@@ -149,9 +205,10 @@ void check_aligned(const void* address, std::size_t size) {
 }
 
 void emulate(const EmulatedGrid& grid, const std::function<void()>& thread) {
+  if (grid.together) return EmulatedBlocks(grid).run(thread);
   std::vector<std::max_align_t> shared(grid.shared / sizeof(std::max_align_t) + 1);
   in_fibers = grid.barriers;
-  emulated_thread = {0, grid.threads, 0, grid.blocks, shared.data()};
+  emulated_thread = {0, grid.threads, 0, grid.blocks, shared.data(), nullptr};
   for (std::int64_t b = 0; b < grid.blocks; ++b) {
     std::memset(shared.data(), 0xA5, shared.size() * sizeof(std::max_align_t));
     emulated_thread.block = b;

@@ -1,6 +1,7 @@
 // A grid of a device's threads on the host: blocks run one after the other, the threads of a block as fibers that take turns at
-// barriers. What is wrong with a kernel's text shows here without a device: a barrier that not all threads of a block reach,
-// and, because threads can be made to run in the opposite order, most reads of what another thread has not written yet.
+// barriers; or, of a grid whose blocks meet, all as threads of the host, which a race detector can watch. What is wrong with a
+// kernel's text shows here without a device: a barrier that not all threads of a block reach, and, because threads can be made
+// to run in the opposite order, most reads of what another thread has not written yet.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +11,14 @@
 namespace graphrun::cuda {
 
 // The thread that runs now.
+class EmulatedBlocks;
 struct EmulatedThread {
   int thread = 0, threads = 1;
   std::int64_t block = 0, blocks = 1;
   void* shared = nullptr;
+  EmulatedBlocks* together = nullptr;  // of a grid whose blocks run at the same time
 };
-extern EmulatedThread emulated_thread;
+extern thread_local EmulatedThread emulated_thread;
 
 inline long long block_index() { return emulated_thread.block; }
 inline long long block_count() { return emulated_thread.blocks; }
@@ -23,6 +26,7 @@ inline int thread_index() { return emulated_thread.thread; }
 inline int thread_count() { return emulated_thread.threads; }
 inline void* shared_memory() { return emulated_thread.shared; }
 void barrier();
+void grid_barrier(unsigned* counter, unsigned& round);
 // A device reads packs at multiples of their size alone. Throws InternalError.
 void check_aligned(const void* address, std::size_t size);
 
@@ -31,6 +35,7 @@ struct EmulatedGrid {
   int threads = 1;
   std::size_t shared = 0;  // bytes, whose contents are arbitrary when a block begins
   bool barriers = true;    // false: no thread waits for another, and plain loops do
+  bool together = false;   // blocks wait for each other: every thread of the device is one of the host's
 };
 
 // Runs `thread` once for every thread of the grid. Throws InternalError where some threads of a block wait at a barrier that

@@ -44,10 +44,17 @@ class DeviceKernel : public GeneratedKernel {
       shared_asked_ = grid.shared;
     }
     void* parameters[] = {const_cast<void*>(arguments)};
-    check(
-        cudaLaunchKernel(reinterpret_cast<const void*>(kernel_), dim3(static_cast<unsigned>(grid.blocks)),
-                         dim3(static_cast<unsigned>(grid.threads)), parameters, grid.shared, static_cast<cudaStream_t>(stream)),
-        "the launch of a generated kernel");
+    cudaLaunchAttribute together;
+    together.id = cudaLaunchAttributeCooperative;
+    together.val.cooperative = 1;
+    cudaLaunchConfig_t launch = {};
+    launch.gridDim = dim3(static_cast<unsigned>(grid.blocks));
+    launch.blockDim = dim3(static_cast<unsigned>(grid.threads));
+    launch.dynamicSmemBytes = grid.shared;
+    launch.stream = static_cast<cudaStream_t>(stream);
+    launch.attrs = &together;
+    launch.numAttrs = grid.together ? 1 : 0;
+    check(cudaLaunchKernelExC(&launch, reinterpret_cast<const void*>(kernel_), parameters), "the launch of a generated kernel");
   }
 
   // May run beside others of its kind.

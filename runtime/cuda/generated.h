@@ -47,6 +47,8 @@ class ArgumentBytes {
     std::memcpy(reinterpret_cast<char*>(words_) + at, &value, sizeof value);
     size_ = at + sizeof value;
   }
+  // As a struct ends: the next member is one of 8 bytes, or a struct with such.
+  void align() { size_ = (size_ + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t) * sizeof(std::uint64_t); }
   const void* data() const { return words_; }
 
  private:

@@ -34,7 +34,7 @@ class EmulatedKernel : public GeneratedKernel {
   EmulatedKernel(std::string entry, std::string text) : entry_(std::move(entry)), text_(std::move(text)) {}
   void launch(void*, const Grid& grid, const void* arguments) override {
     if (function_ == nullptr) compile_waiting();
-    emulate({grid.blocks, grid.threads, grid.shared, grid.barriers}, [&] { function_(arguments); });
+    emulate({grid.blocks, grid.threads, grid.shared, grid.barriers, grid.together}, [&] { function_(arguments); });
   }
   const std::string& text() const { return text_; }
   void find(void* library) {

@@ -105,7 +105,7 @@ const Nvrtc* Nvrtc::instance(std::string& why) {
   return loaded;
 }
 
-std::string Nvrtc::compile(const std::string& text, const std::string& architecture) const {
+std::string Nvrtc::compile(const std::string& text, const std::string& architecture, bool optimize) const {
   std::vector<const char*> names, texts;
   const auto add = [&](const DeviceHeader& header) { names.push_back(header.name), texts.push_back(header.text); };
   for (const DeviceHeader& header : kStandardHeaders) add(header);
@@ -117,8 +117,8 @@ std::string Nvrtc::compile(const std::string& text, const std::string& architect
   const std::shared_ptr<void> destroyed(nullptr, [&](void*) { functions_->destroy(&program); });
   const std::string target = "--gpu-architecture=" + architecture;
   // Functions without a word of where they run are the device's: those of runtime/random.h.
-  const char* const options[] = {target.c_str(), "--std=c++20", "--device-as-default-execution-space"};
-  const Status status = functions_->compile(program, 3, options);
+  const char* const options[] = {target.c_str(), "--std=c++20", "--device-as-default-execution-space", "--device-debug"};
+  const Status status = functions_->compile(program, optimize ? 3 : 4, options);
   std::size_t size = 0;
   if (status != 0) {
     functions_->log_size(program, &size);

@@ -20,6 +20,21 @@ GRAPHRUN_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 GRAPHRUN_DEVICE int thread_count() { return static_cast<int>(blockDim.x); }
 // All threads of the block meet here; what they wrote to shared memory before is seen by all after.
 GRAPHRUN_DEVICE void barrier() { __syncthreads(); }
+// All threads of a grid that was launched together meet here, and see what was written before. `counter`, 0 at first, is in the
+// device's memory; `round` counts the meetings, in each thread.
+GRAPHRUN_DEVICE void grid_barrier(unsigned* counter, unsigned& round) {
+  ++round;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(counter, 1u);
+    const unsigned all = round * gridDim.x;
+    while (*static_cast<volatile unsigned*>(counter) < all) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+}
 // The block's memory, of the size that the launch asked for, aligned to 16 bytes.
 GRAPHRUN_DEVICE void* shared_memory() {
   extern __shared__ __align__(16) unsigned char graphrun_shared_bytes[];

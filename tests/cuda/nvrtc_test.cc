@@ -51,7 +51,7 @@ TEST(Nvrtc, CompilesEveryGeneratedKernelOfTheNetworks) {
   const std::set<std::string> texts = texts_of_networks();
   EXPECT_GE(texts.size(), 100u);
   for (const std::string& text : texts) all += text;
-  const std::string code = nvrtc->compile(all, "compute_75");
+  const std::string code = nvrtc->compile(all, "compute_75", false);
   for (const std::string& text : texts) {
     const std::size_t at = text.find("GRAPHRUN_ENTRY(") + 15;
     ASSERT_THAT(code, HasSubstr(".entry " + text.substr(at, text.find(',', at) - at)));

@@ -1,0 +1,104 @@
+// Loops on CUDA: all steps of a scan whose body is products with weights and pointwise work as one launch.
+#include <algorithm>
+
+#include "ops/pointwise/device_launch.h"
+#include "ops/recurrent/loop_code.h"
+#include "runtime/cuda_library.h"
+
+namespace graphrun {
+namespace {
+
+void put_number(cuda::ArgumentBytes& to, std::int64_t number) { to.put(static_cast<std::int32_t>(number)); }
+
+// Whether an operand's packs of four stand at multiples of their size, at every step.
+bool aligned(const LoopPlace& place, std::size_t bytes) {
+  const auto fits = [bytes](const char* at) { return reinterpret_cast<std::uintptr_t>(at) % bytes == 0; };
+  return fits(place.first) && fits(place.even) && fits(place.odd) &&
+         static_cast<std::size_t>(std::abs(place.stride)) % bytes == 0;
+}
+
+class DeviceLoop : public LoopKernel {
+ public:
+  explicit DeviceLoop(LoopCode code)
+      : code_(std::move(code)), kernel_(cuda::generated_kernel(code_.text().entry, code_.text().text)) {}
+
+  void run(const LoopRun& run) const override {
+    cuda::ArgumentBytes arguments;
+    for (const LoopPlace& place : run.places) arguments.put(place);
+    for (const LoopCode::Member& m : code_.members()) {
+      if (m.pointwise != nullptr) put_part(arguments, *m.pointwise->code, run);
+    }
+    arguments.put(run.context.workspace);
+    arguments.put(code_.steps());
+    put_number(arguments, code_.reverse());
+    put_number(arguments, static_cast<std::int64_t>(code_.piece_at()));
+    for (const LoopCode::Member& m : code_.members()) {
+      put_number(arguments, m.rows), put_number(arguments, m.columns);
+      if (m.pointwise != nullptr) put_number(arguments, wide(m, run));
+      if (m.product == nullptr) continue;
+      put_number(arguments, m.resident);
+      const ProductGroup& group = m.product->group;
+      const std::size_t terms = group.kind == ProductGroup::Kind::kSum ? group.products.size() : 1;
+      for (std::size_t t = 0; t < terms; ++t) put_number(arguments, group.products[t].k);
+    }
+    kernel_->launch(run.context.stream, {code_.blocks(), code_.threads(), code_.shared(), true, true}, arguments.data());
+  }
+
+ private:
+  // Addresses come with the step.
+  static void put_part(cuda::ArgumentBytes& to, const DeviceCode& code, const LoopRun& run) {
+    for (const DeviceCode::Operand& operand : code.operands()) {
+      switch (operand.kind) {
+        case DeviceCode::Operand::Kind::kInput: to.put(static_cast<const void*>(nullptr)); break;
+        case DeviceCode::Operand::Kind::kSize: put_size(to, code, operand.size); break;
+        case DeviceCode::Operand::Kind::kDraw: to.put(drawn_tensor(operand.draw, run.context.random, code.sizes())); break;
+      }
+    }
+    to.align();
+  }
+
+  static bool wide(const LoopCode::Member& m, const LoopRun& run) {
+    if (m.columns % 4 != 0) return false;
+    const DeviceCode& code = *m.pointwise->code;
+    for (std::size_t k = 0; k < m.inputs; ++k) {
+      if (code.reads_packs(k) && !aligned(run.places[m.place + k], 4 * size_of(code.dtype_of_input(k)))) return false;
+    }
+    for (std::size_t r = 0; r < m.outputs; ++r) {
+      if (!aligned(run.places[m.place + m.inputs + r], 4 * size_of(code.dtype_of_result(r)))) return false;
+    }
+    return true;
+  }
+
+  const LoopCode code_;
+  const std::shared_ptr<cuda::GeneratedKernel> kernel_;
+};
+
+// Bytes of a launch's arguments beside those of places and parts' sizes.
+std::size_t most_argument_bytes(const BoundScan& scan) {
+  std::size_t bytes = 64;
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    bytes += bound.operands.size() * sizeof(LoopPlace) + 64;
+    const auto* part = dynamic_cast<const PointwisePart*>(bound.kernel.part.get());
+    if (part == nullptr) continue;
+    for (const DeviceCode::Operand& operand : part->code->operands()) {
+      bytes += operand.kind == DeviceCode::Operand::Kind::kDraw ? sizeof(element::DrawnTensor) : sizeof(void*);
+    }
+  }
+  return bytes;
+}
+
+[[maybe_unused]] const bool registered = [] {
+  set_loop_factory([](const BoundScan& scan, const std::vector<char>& meet_before) -> std::shared_ptr<const LoopKernel> {
+    if (most_argument_bytes(scan) > cuda::ArgumentBytes::kMostBytes) return nullptr;
+    bool products = false;
+    for (const BoundInstruction& bound : scan.body.instructions) {
+      products |= dynamic_cast<const ProductPart*>(bound.kernel.part.get()) != nullptr;
+    }
+    LoopCode code(scan, meet_before, cuda_device().limits());
+    return products && code.fits() ? std::make_shared<DeviceLoop>(std::move(code)) : nullptr;
+  });
+  return true;
+}();
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,209 @@
+#include "ops/recurrent/loop_code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace graphrun {
+namespace {
+
+// As ops/recurrent/loop_device.h has them.
+constexpr std::int64_t kColumnsTogether = 4, kTileRows = 4, kDeep = 32;
+
+const char* type_name(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32: return "float";
+    case DType::kFloat64: return "double";
+    case DType::kInt32: return "std::int32_t";
+    case DType::kBool: return "std::uint8_t";
+  }
+  throw InternalError("type_name");
+}
+
+std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+
+// Of a product: how many left factors are added up, and how many results stand side by side.
+std::size_t terms_of(const ProductGroup& group) { return group.kind == ProductGroup::Kind::kSum ? group.products.size() : 1; }
+std::size_t groups_of(const ProductGroup& group) { return group.kind == ProductGroup::Kind::kMany ? group.products.size() : 1; }
+
+}  // namespace
+
+LoopCode::LoopCode(const BoundScan& scan, const std::vector<char>& meet_before, const DeviceLimits& limits)
+    : limits_(limits), steps_(scan.steps), reverse_(scan.reverse) {
+  for (std::size_t i = 0; i < scan.body.instructions.size(); ++i) {
+    const BoundInstruction& bound = scan.body.instructions[i];
+    Member member;
+    member.place = places_;
+    member.inputs = bound.inputs().size(), member.outputs = bound.outputs().size();
+    places_ += member.inputs + member.outputs;
+    const TensorView& result = bound.outputs()[0];
+    member.columns = result.sizes.empty() ? 1 : result.sizes.back();
+    member.rows = member.columns == 0 ? 0 : result.count() / member.columns;
+    member.product = dynamic_cast<const ProductPart*>(bound.kernel.part.get());
+    member.pointwise = dynamic_cast<const PointwisePart*>(bound.kernel.part.get());
+    member.copied = result.dtype;
+    member.meets = meet_before[i] != 0;
+    members_.push_back(member);
+  }
+  choose_blocks();
+  place_weights();
+  const std::string body = kTextBegin + parts() + arguments() + product_functions() + steps_text() + kTextEnd;
+  text_ = named_text(std::string(kDeviceIncludes) + "#include \"ops/recurrent/loop_device.h\"\n", body);
+}
+
+// All of them, as long as each has columns of its own: what is split further is split into less to compute between meetings.
+void LoopCode::choose_blocks() {
+  std::int64_t widest = 1;
+  for (const Member& m : members_) widest = std::max(widest, m.columns);
+  blocks_ = std::clamp<std::int64_t>((widest + kColumnsTogether - 1) / kColumnsTogether, 1, limits_.multiprocessors);
+}
+
+// Weights that fit beside the piece of the left factors, in the order of their products.
+void LoopCode::place_weights() {
+  for (const Member& m : members_) {
+    if (m.product == nullptr) continue;
+    const auto bytes = static_cast<std::size_t>(kDeep * round_up(m.rows, kTileRows)) * size_of(m.product->dtype);
+    piece_bytes_ = std::max(piece_bytes_, bytes);
+  }
+  for (Member& m : members_) {
+    if (m.product == nullptr) continue;
+    const std::int64_t own =
+        (round_up(m.columns, kColumnsTogether) / kColumnsTogether + blocks_ - 1) / blocks_ * kColumnsTogether;
+    std::int64_t inner = 0;
+    for (const Product& p : m.product->group.products) inner += p.k;
+    const std::size_t element = size_of(m.product->dtype);
+    weight_bytes_ += static_cast<std::size_t>(inner * m.columns) * element;
+    const auto bytes = static_cast<std::size_t>(round_up(inner * own * static_cast<std::int64_t>(element), 16));
+    if (piece_at_ + bytes + piece_bytes_ > limits_.shared) continue;
+    m.resident = static_cast<std::int64_t>(piece_at_);
+    piece_at_ += bytes;
+  }
+}
+
+std::string LoopCode::parts() const {
+  std::string text;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const PointwisePart* const part = members_[i].pointwise;
+    if (part == nullptr) continue;
+    text += fmt::format("namespace part{} {{\n\n", i) + part->code->begin() + "};\n\n" + part->code->functions();
+    std::string results, stores;
+    for (std::size_t r = 0; r < part->results; ++r) {
+      results += fmt::format(", {}* y{}", part->code->type_of_result(r), r);
+      stores += fmt::format("    element::store(y{0} + i, r.r{0});\n", r);
+    }
+    text += fmt::format(R"x(
+template <int n>
+GRAPHRUN_DEVICE void run(const Arguments& a{}, int rows, int columns) {{
+  const loop::Columns own(columns);
+  const int pieces = own.count() / n;
+  for (int e = cuda::thread_index(); e < rows * pieces; e += cuda::thread_count()) {{
+    const Index i = static_cast<Index>(e / pieces) * columns + own.begin + e % pieces * n;
+    const Results<n> r = compute<n>(a, i);
+{}  }}
+}}
+
+}}  // namespace part{}
+
+)x",
+                        results, stores, i);
+  }
+  return text;
+}
+
+std::string LoopCode::arguments() const {
+  std::string text = fmt::format("struct Arguments {{\n  loop::Place places[{}];\n", places_), numbers;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const Member& m = members_[i];
+    if (m.pointwise != nullptr) text += fmt::format("  part{0}::Arguments part{0};\n", i);
+    numbers += fmt::format("  std::int32_t rows{0}, columns{0};\n", i);
+    if (m.pointwise != nullptr) numbers += fmt::format("  std::int32_t wide{};\n", i);
+    if (m.product != nullptr)
+      numbers += fmt::format("  std::int32_t resident{0}, inner{0}[{1}];\n", i, terms_of(m.product->group));
+  }
+  return text + "  unsigned* counter;\n  std::int64_t steps;\n  std::int32_t reverse, piece;\n" + numbers + "};\n\n";
+}
+
+std::string LoopCode::product_functions() const {
+  std::string text;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const Member& m = members_[i];
+    if (m.product == nullptr) continue;
+    const ProductGroup& group = m.product->group;
+    const char* const type = type_name(m.product->dtype);
+    const std::string product = fmt::format("loop::Product<{}, {}, {}>", type, terms_of(group), groups_of(group));
+    text += fmt::format(
+        "GRAPHRUN_DEVICE {0} product{1}(const Arguments& a, const loop::Step& step, char* shared) {{\n  {0} p;\n", product, i);
+    text += fmt::format("  p.rows = a.rows{0}, p.columns = a.columns{0}, p.transpose_b = {1};\n", i,
+                        group.products[0].transpose_b ? "true" : "false");
+    for (std::size_t t = 0; t < terms_of(group); ++t) {
+      text += fmt::format("  p.inner[{0}] = a.inner{1}[{0}], p.a[{0}] = loop::address<const {2}>(a.places[{3}], step);\n", t, i,
+                          type, m.place + group.a(t));
+    }
+    for (std::size_t f = 0; f < group.products.size(); ++f) {
+      text += fmt::format("  p.b[{}] = loop::address<const {}>(a.places[{}], step);\n", f, type, m.place + group.b(f));
+    }
+    for (std::size_t g = 0; g < groups_of(group); ++g) {
+      text += fmt::format("  p.y[{}] = loop::address<{}>(a.places[{}], step);\n", g, type, m.place + m.inputs + g);
+    }
+    text += fmt::format("  p.resident = a.resident{0} < 0 ? nullptr : reinterpret_cast<const {1}*>(shared + a.resident{0});\n",
+                        i, type);
+    text += "  return p;\n}\n\n";
+  }
+  return text;
+}
+
+std::string LoopCode::steps_text() const {
+  std::string text = R"x(GRAPHRUN_ENTRY(graphrun_@, Arguments) {
+  const Arguments& a = arguments;
+  char* const shared = static_cast<char*>(cuda::shared_memory());
+  unsigned round = 0;
+  loop::Step step{0, a.steps, a.reverse != 0};
+)x";
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (members_[i].product == nullptr) continue;
+    text += fmt::format(
+        "  if (a.resident{0} >= 0) loop::bring(product{0}(a, step, shared), reinterpret_cast<{1}*>(shared + a.resident{0}));\n",
+        i, type_name(members_[i].product->dtype));
+  }
+  text += "  for (; step.number < a.steps; ++step.number) {\n";
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const Member& m = members_[i];
+    text += m.meets ? "    cuda::grid_barrier(a.counter, round);\n" : "    cuda::barrier();\n";
+    if (m.product != nullptr) {
+      text += fmt::format("    loop::multiply(product{0}(a, step, shared), reinterpret_cast<{1}*>(shared + a.piece));\n", i,
+                          type_name(m.product->dtype));
+      continue;
+    }
+    if (m.pointwise == nullptr) {
+      text += fmt::format(
+          "    loop::copy(loop::address<const {0}>(a.places[{1}], step), loop::address<{0}>(a.places[{2}], step), a.rows{3}, "
+          "a.columns{3});\n",
+          type_name(m.copied), m.place, m.place + 1, i);
+      continue;
+    }
+    const DeviceCode& code = *m.pointwise->code;
+    text += fmt::format("    {{\n      part{0}::Arguments own = a.part{0};\n", i);
+    std::size_t draw = 0;
+    for (const DeviceCode::Operand& operand : code.operands()) {
+      if (operand.kind == DeviceCode::Operand::Kind::kInput) {
+        text += fmt::format("      own.x{0} = loop::address<const {1}>(a.places[{2}], step);\n", operand.input,
+                            code.type_of_input(operand.input), m.place + operand.input);
+      } else if (operand.kind == DeviceCode::Operand::Kind::kDraw) {
+        text += fmt::format(
+            "      own.draw{0}.row = fold_coordinate(own.draw{0}.row, static_cast<std::uint64_t>(step.position()));\n", draw++);
+      }
+    }
+    std::string results;
+    for (std::size_t r = 0; r < m.pointwise->results; ++r) {
+      results += fmt::format(", loop::address<{}>(a.places[{}], step)", code.type_of_result(r), m.place + m.inputs + r);
+    }
+    text += fmt::format(
+        "      a.wide{0} ? part{0}::run<4>(own{1}, a.rows{0}, a.columns{0}) : part{0}::run<1>(own{1}, a.rows{0}, "
+        "a.columns{0});\n",
+        i, results);
+    text += "    }\n";
+  }
+  return text + "  }\n}\n";
+}
+
+}  // namespace graphrun

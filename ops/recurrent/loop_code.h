@@ -1,0 +1,65 @@
+// The text of a kernel that runs all steps of a scan as one launch, and what it is launched with. What is part of the text: the
+// instructions, their order and types, where blocks meet; sizes come with the launch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ops/pointwise/device_code.h"
+#include "ops/recurrent/loop_part.h"
+#include "runtime/backend.h"
+#include "runtime/loop.h"
+
+namespace graphrun {
+
+class LoopCode {
+ public:
+  // Every instruction of the body has a part or is a copy.
+  LoopCode(const BoundScan& scan, const std::vector<char>& meet_before, const DeviceLimits& limits);
+
+  // Whether the device has room for what a block needs beside the weights.
+  bool fits() const { return piece_at_ + piece_bytes_ <= limits_.shared; }
+  const DeviceText& text() const { return text_; }
+  std::int64_t blocks() const { return blocks_; }
+  int threads() const { return limits_.threads; }
+  std::size_t shared() const { return piece_at_ + piece_bytes_; }
+  // Bytes of weights that blocks keep in their own memory from step to step, and of all that the loop reads at every step.
+  std::size_t resident_bytes() const { return piece_at_; }
+  std::size_t weight_bytes() const { return weight_bytes_; }
+
+  // Products: places of the weights in a block's memory, -1 where they stay in the device's.
+  struct Member {
+    std::size_t place = 0;  // of its first operand, in LoopRun::places
+    std::size_t inputs = 0, outputs = 0;
+    std::int64_t rows = 0, columns = 0;
+    std::int64_t resident = -1;
+    const ProductPart* product = nullptr;      // of these three one,
+    const PointwisePart* pointwise = nullptr;  // or none:
+    DType copied = DType::kFloat32;            // a copy
+    bool meets = false;
+  };
+  const std::vector<Member>& members() const { return members_; }
+  std::int64_t steps() const { return steps_; }
+  bool reverse() const { return reverse_; }
+  std::size_t piece_at() const { return piece_at_; }
+
+ private:
+  void choose_blocks();
+  void place_weights();
+  std::string parts() const;
+  std::string arguments() const;
+  std::string product_functions() const;
+  std::string steps_text() const;
+
+  const DeviceLimits limits_;
+  const std::int64_t steps_;
+  const bool reverse_;
+  std::vector<Member> members_;
+  std::size_t places_ = 0;
+  std::int64_t blocks_ = 1;
+  std::size_t piece_at_ = 0, piece_bytes_ = 0, weight_bytes_ = 0;
+  DeviceText text_;
+};
+
+}  // namespace graphrun

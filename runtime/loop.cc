@@ -1,0 +1,107 @@
+#include "runtime/loop.h"
+
+#include "runtime/team.h"
+
+namespace graphrun {
+namespace {
+
+LoopFactory& factory() {
+  static LoopFactory factory;
+  return factory;
+}
+
+char* bytes_at(void* data) { return static_cast<char*>(data); }
+
+// The places behind a body's slots: see Region.
+class SlotPlaces {
+ public:
+  SlotPlaces(const BoundScan& scan, std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+             const std::int32_t* positions)
+      : scan_(scan), inputs_(inputs), outputs_(outputs), positions_(positions) {}
+
+  LoopPlace of(std::size_t slot) const {
+    const std::size_t states = scan_.states.size(), first_result = inputs_.size() + 1;
+    if (slot < states) return before(slot);
+    if (slot < states + scan_.each) return sequence(inputs_[slot], scan_.each_stride[slot - states]);
+    if (slot < inputs_.size()) return fixed(inputs_[slot].data);
+    if (slot == inputs_.size()) {
+      char* const at = bytes_at(const_cast<std::int32_t*>(positions_));
+      return {nullptr, at, at, sizeof(std::int32_t), 0};
+    }
+    if (slot < first_result + states) return after(slot - first_result);
+    const std::size_t stack = slot - first_result - states;
+    return sequence(outputs_[states + stack], scan_.stack_stride[stack]);
+  }
+
+ private:
+  static LoopPlace fixed(void* data) { return {nullptr, bytes_at(data), bytes_at(data), 0, 0}; }
+  static LoopPlace sequence(const TensorView& view, std::size_t stride) {
+    return {nullptr, bytes_at(view.data), bytes_at(view.data), static_cast<std::int64_t>(stride), 0};
+  }
+  // Where step k leaves the state: by turns, so that the last one's is the end's own memory.
+  LoopPlace after(std::size_t s) const {
+    if (scan_.states[s].spec.mode == StateSpec::Mode::kInPlace) return fixed(outputs_[s].data);
+    char *end = bytes_at(outputs_[s].data), *block = scan_.states[s].block;
+    const bool last_is_even = (scan_.steps - 1) % 2 == 0;
+    return {nullptr, last_is_even ? end : block, last_is_even ? block : end, 0, 0};
+  }
+  LoopPlace before(std::size_t s) const {
+    const BoundScan::State& state = scan_.states[s];
+    switch (state.spec.mode) {
+      case StateSpec::Mode::kInPlace: return fixed(outputs_[s].data);
+      case StateSpec::Mode::kAlternate: {
+        const LoopPlace made = after(s);
+        return {bytes_at(inputs_[s].data), made.odd, made.even, 0, 0};
+      }
+      case StateSpec::Mode::kStacked: break;
+    }
+    const auto stack = static_cast<std::size_t>(state.spec.index);
+    LoopPlace place = sequence(outputs_[scan_.states.size() + stack], scan_.stack_stride[stack]);
+    place.first = bytes_at(inputs_[s].data), place.shift = -1;
+    return place;
+  }
+
+  const BoundScan& scan_;
+  std::span<const TensorView> inputs_, outputs_;
+  const std::int32_t* positions_;
+};
+
+bool all_have_parts(const BoundRegion& body) {
+  for (const BoundInstruction& bound : body.instructions) {
+    const bool copy = bound.source->kind == Instruction::Kind::kCopy;
+    if (bound.scan || (!copy && (bound.kernel.part == nullptr || bound.kernel.by_columns == nullptr))) return false;
+  }
+  return !body.instructions.empty();
+}
+
+}  // namespace
+
+void set_loop_factory(LoopFactory made) { factory() = std::move(made); }
+
+void make_loops(BoundRegion& region, const ProgramLayout& layout) {
+  for (BoundInstruction& bound : region.instructions) {
+    if (!bound.scan) continue;
+    make_loops(bound.scan->body, layout);
+    if (factory() == nullptr || bound.scan->steps == 0 || !all_have_parts(bound.scan->body)) continue;
+    bound.scan->loop = factory()(*bound.scan, meetings(*bound.scan, layout));
+  }
+}
+
+LoopRun loop_run(const BoundScan& scan, std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+                 const std::int32_t* positions, const KernelContext& context) {
+  const SlotPlaces slots(scan, inputs, outputs, positions);
+  LoopRun run{{}, context};
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    const Instruction& source = *bound.source;
+    for (std::size_t o = 0; o < bound.operands.size(); ++o) {
+      const std::int32_t v = o < source.inputs.size() ? source.inputs[o] : source.outputs[o - source.inputs.size()];
+      const Storage storage = v < 0 ? Storage{} : scan.body.source->values[static_cast<std::size_t>(v)].storage;
+      char* const block = bytes_at(bound.operands[o].data);
+      run.places.push_back(storage.kind == Storage::Kind::kSlot ? slots.of(static_cast<std::size_t>(storage.index))
+                                                                : LoopPlace{nullptr, block, block, 0, 0});
+    }
+  }
+  return run;
+}
+
+}  // namespace graphrun

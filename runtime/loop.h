@@ -1,0 +1,55 @@
+// A scan whose whole loop a device runs as one launch: blocks have their own columns of every result from step to step, as the
+// threads of a team have (runtime/team.h), and meet only where one reads what others made. What such a launch is made of is the
+// device library's business, which registers how to make one.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/binding.h"
+
+namespace graphrun {
+
+// Where an operand of the body stands at the k-th step to run, with position(k) = k or, in reverse, steps - 1 - k:
+//   `first` in step 0 where it is not null, else (k even ? even : odd) + stride · position(k + shift).
+// A struct of the kernels' own.
+struct LoopPlace {
+  char* first = nullptr;
+  char* even = nullptr;
+  char* odd = nullptr;
+  std::int64_t stride = 0;  // bytes
+  std::int64_t shift = 0;   // steps
+};
+
+// A run of a loop: the places of every operand of every instruction of the body, one after the other, and a kernel's context
+// outside of the loop.
+struct LoopRun {
+  std::vector<LoopPlace> places;
+  KernelContext context;
+};
+
+class LoopKernel {
+ public:
+  // Bytes of workspace that every loop has, zeros when it runs: the blocks meet there.
+  static constexpr std::size_t kWorkspace = 256;
+
+  virtual ~LoopKernel() = default;
+  virtual void run(const LoopRun& run) const = 0;
+};
+
+// Makes one where it can; null where the body has what cannot be part of it. `meet_before`: see Team.
+using LoopFactory =
+    std::function<std::shared_ptr<const LoopKernel>(const BoundScan& scan, const std::vector<char>& meet_before)>;
+void set_loop_factory(LoopFactory factory);  // once, when the device's library is loaded
+
+// Gives every scan of a bound region, and of the bodies in it, its loop where there is one.
+void make_loops(BoundRegion& region, const ProgramLayout& layout);
+
+// The addresses of a run, from the scan's operands.
+LoopRun loop_run(const BoundScan& scan, std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+                 const std::int32_t* positions, const KernelContext& context);
+
+}  // namespace graphrun

@@ -1,0 +1,101 @@
+// Loops that a device runs as one launch, emulated: every cell, forward and backward, at shapes that split unevenly over
+// blocks, against the CPU.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "compiler/compile.h"
+#include "runtime/executable.h"
+#include "tests/compiler/network_fixture.h"
+#include "tests/cuda/emulated.h"
+
+namespace graphrun {
+namespace {
+
+struct Shape4 {
+  std::int64_t time, batch, width, hidden;
+};
+
+Tensor random_tensor(const Sizes& sizes, Precision precision, std::mt19937& random) {
+  Tensor t(concrete(Type::kFloat, precision), sizes);
+  for (std::int64_t i = 0; i < t.count(); ++i) {
+    const double x = static_cast<double>(random()) / 2147483648.0 - 1;
+    precision == Precision::kFloat64 ? void(t.data<double>()[i] = x) : void(t.data<float>()[i] = static_cast<float>(x));
+  }
+  return t;
+}
+
+// A layer's outputs and every gradient.
+std::vector<Tensor> run_layer(const std::string& cell, const Shape4& shape, Precision precision, Device device) {
+  GraphRequest request;
+  request.path = std::string(GRAPHRUN_SOURCE_DIR) + "/tests/bench/layer.pbtxt";
+  request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+  request.bindings = {{"cell", "cells/" + cell + ".pbtxt", {}},
+                      {"width", std::to_string(shape.width), {}},
+                      {"hidden", std::to_string(shape.hidden), {}}};
+  const auto [graph, names] = testing::with_gradients(load_graph(request));
+  CompileOptions options;
+  options.precision = precision;
+  auto variables = std::make_shared<Variables>();
+  Executable executable(compile(graph, options), variables, device);
+  initialize(executable.program(), *variables, 1);
+  const SymbolValues symbols = {{Symbol::named("time"), shape.time}, {Symbol::named("batch"), shape.batch}};
+  std::mt19937 random(7);
+  Feeds feeds;
+  for (const FeedSpec& f : executable.program().feeds)
+    feeds[f.name] = random_tensor(evaluate(f.shape, symbols), precision, random);
+  executable.run(feeds);
+  return executable.run(feeds);  // again: what a run leaves behind harms none
+}
+
+std::set<std::string> texts() {
+  using Visitor = void (*)(const char*, void*);
+  const auto visit = reinterpret_cast<void (*)(Visitor, void*)>(dlsym(RTLD_DEFAULT, "graphrun_visit_generated"));
+  std::set<std::string> all;
+  visit([](const char* text, void* to) { static_cast<std::set<std::string>*>(to)->insert(text); }, &all);
+  return all;
+}
+
+class Loop : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { testing::emulated_device(); }
+};
+
+TEST_P(Loop, ComputesWhatTheCpuComputes) {
+  const std::vector<Shape4> shapes = {{3, 2, 5, 8}, {5, 1, 4, 16}, {4, 7, 6, 13}, {1, 3, 4, 4}, {2, 33, 8, 36}};
+  for (Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
+    const double tolerance = precision == Precision::kFloat64 ? 1e-10 : 2e-5;
+    for (const Shape4& shape : shapes) {
+      const std::vector<Tensor> expected = run_layer(GetParam(), shape, precision, Device::kCpu);
+      const std::vector<Tensor> found = run_layer(GetParam(), shape, precision, Device::kCuda);
+      ASSERT_EQ(found.size(), expected.size());
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        ASSERT_EQ(found[k].sizes(), expected[k].sizes());
+        double most = 1;
+        for (std::int64_t i = 0; i < found[k].count(); ++i) most = std::max(most, std::abs(expected[k].at(i)));
+        for (std::int64_t i = 0; i < found[k].count(); ++i) {
+          ASSERT_NEAR(found[k].at(i), expected[k].at(i), tolerance * most)
+              << "output " << k << " at " << i << ", time " << shape.time << ", batch " << shape.batch << ", hidden "
+              << shape.hidden;
+        }
+      }
+    }
+  }
+  // Forward and backward were loops; blocks met in both.
+  std::size_t loops = 0;
+  for (const std::string& text : texts()) {
+    if (text.find("loop::multiply") == std::string::npos) continue;
+    ++loops;
+    EXPECT_THAT(text, ::testing::HasSubstr("grid_barrier"));
+  }
+  EXPECT_GE(loops, 2u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cells, Loop, ::testing::Values("atr", "gru", "lstm", "ran", "elman", "lrn", "adaptive_gru"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace graphrun

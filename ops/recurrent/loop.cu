@@ -1,4 +1,5 @@
-// Loops on CUDA: all steps of a scan whose body is products with weights and pointwise work as one launch.
+// Loops on CUDA: all steps of a scan whose body is products with weights and pointwise work, or pointwise work alone, as one
+// launch.
 #include <algorithm>
 
 #include "ops/pointwise/device_launch.h"
@@ -41,7 +42,8 @@ class DeviceLoop : public LoopKernel {
       const std::size_t terms = group.kind == ProductGroup::Kind::kSum ? group.products.size() : 1;
       for (std::size_t t = 0; t < terms; ++t) put_number(arguments, group.products[t].k);
     }
-    kernel_->launch(run.context.stream, {code_.blocks(), code_.threads(), code_.shared(), true, true}, arguments.data());
+    kernel_->launch(run.context.stream, {code_.blocks(), code_.threads(), code_.shared(), true, code_.meets()},
+                    arguments.data());
   }
 
  private:
@@ -90,12 +92,8 @@ std::size_t most_argument_bytes(const BoundScan& scan) {
 [[maybe_unused]] const bool registered = [] {
   set_loop_factory([](const BoundScan& scan, const std::vector<char>& meet_before) -> std::shared_ptr<const LoopKernel> {
     if (most_argument_bytes(scan) > cuda::ArgumentBytes::kMostBytes) return nullptr;
-    bool products = false;
-    for (const BoundInstruction& bound : scan.body.instructions) {
-      products |= dynamic_cast<const ProductPart*>(bound.kernel.part.get()) != nullptr;
-    }
     LoopCode code(scan, meet_before, cuda_device().limits());
-    return products && code.fits() ? std::make_shared<DeviceLoop>(std::move(code)) : nullptr;
+    return code.fits() ? std::make_shared<DeviceLoop>(std::move(code)) : nullptr;
   });
   return true;
 }();

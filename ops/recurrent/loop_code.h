@@ -2,6 +2,7 @@
 // instructions, their order and types, where blocks meet; sizes come with the launch.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,6 +24,10 @@ class LoopCode {
   const DeviceText& text() const { return text_; }
   std::int64_t blocks() const { return blocks_; }
   int threads() const { return limits_.threads; }
+  // Whether blocks meet at all, and so must be on the device at once.
+  bool meets() const {
+    return std::any_of(members_.begin(), members_.end(), [](const Member& m) { return m.meets; });
+  }
   std::size_t shared() const { return piece_at_ + piece_bytes_; }
   // Bytes of weights that blocks keep in their own memory from step to step, and of all that the loop reads at every step.
   std::size_t resident_bytes() const { return piece_at_; }

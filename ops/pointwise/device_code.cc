@@ -13,18 +13,8 @@
 namespace graphrun {
 namespace {
 
-const char* type_name(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32: return "float";
-    case DType::kFloat64: return "double";
-    case DType::kInt32: return "std::int32_t";
-    case DType::kBool: return "std::uint8_t";
-  }
-  throw InternalError("type_name");
-}
-
 std::string literal(double number, DType dtype) {
-  const std::string type = type_name(dtype);
+  const std::string type = device_type(dtype);
   if (dtype == DType::kInt32) return fmt::format("({}({}))", type, static_cast<std::int64_t>(number));
   if (dtype == DType::kBool) return number != 0 ? "(std::uint8_t(1))" : "(std::uint8_t(0))";
   if (std::isnan(number)) return fmt::format("(element::infinity({0}(0)) - element::infinity({0}(0)))", type);
@@ -39,6 +29,16 @@ std::string literal(double number, DType dtype) {
 
 }  // namespace
 
+const char* device_type(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32: return "float";
+    case DType::kFloat64: return "double";
+    case DType::kInt32: return "std::int32_t";
+    case DType::kBool: return "std::uint8_t";
+  }
+  throw InternalError("device_type");
+}
+
 DeviceText named_text(const std::string& includes, const std::string& body) {
   const std::string digest = sha256(includes + body).substr(0, 24);
   std::string text = includes;
@@ -52,7 +52,7 @@ DeviceCode::DeviceCode(const Sizes& result, std::span<const TensorView> inputs, 
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     types_.push_back(inputs[k].dtype);
     forms_.push_back(inputs[k].sizes == result ? Form::kWhole : inputs[k].count() == 1 ? Form::kOne : Form::kStrided);
-    arguments_ += fmt::format("  const {}* x{};\n", type_name(inputs[k].dtype), k);
+    arguments_ += fmt::format("  const {}* x{};\n", device_type(inputs[k].dtype), k);
     operands_.push_back({Operand::Kind::kInput, k, 0, {}});
     most = std::max(most, inputs[k].count());
   }
@@ -85,8 +85,8 @@ DType DeviceCode::dtype_of_result(std::size_t r) const {
   throw InternalError("DeviceCode: no such result");
 }
 
-std::string DeviceCode::type_of_result(std::size_t r) const { return type_name(dtype_of_result(r)); }
-std::string DeviceCode::type_of_input(std::size_t k) const { return type_name(types_[k]); }
+std::string DeviceCode::type_of_result(std::size_t r) const { return device_type(dtype_of_result(r)); }
+std::string DeviceCode::type_of_input(std::size_t k) const { return device_type(types_[k]); }
 
 std::string DeviceCode::name_of(const TileOperand& operand) const {
   switch (operand.kind) {
@@ -99,7 +99,7 @@ std::string DeviceCode::name_of(const TileOperand& operand) const {
 
 std::string DeviceCode::instruction(std::size_t i) const {
   const TileStep& step = steps_.steps[i];
-  const std::string to = type_name(step.dtype);
+  const std::string to = device_type(step.dtype);
   std::string value;
   if (step.line == kCastLine) {
     const std::string x = name_of(step.operands[0]);
@@ -111,7 +111,7 @@ std::string DeviceCode::instruction(std::size_t i) const {
       const std::string name = name_of(step.operands[static_cast<std::size_t>(k)]);
       operands.push_back(line.arity == 3 && k == 0 ? name + " != 0" : name);
     }
-    value = fmt::format("static_cast<{}>(lines::Op_{}::of<{}>({}))", to, line.name, type_name(step.read),
+    value = fmt::format("static_cast<{}>(lines::Op_{}::of<{}>({}))", to, line.name, device_type(step.read),
                         fmt::join(operands, ", "));
   }
   std::string text = fmt::format("    const {} t{} = {};\n", to, i, value);
@@ -169,7 +169,7 @@ std::string DeviceCode::functions() const {
         loads += axes_.strides[last][k] == 0 ? fmt::format("  const auto p{0} = element::repeated<n>(a.x{0}[at{0}]);\n", k)
                                              : fmt::format("  const auto p{0} = element::load<n>(a.x{0} + at{0});\n", k);
     }
-    reads += fmt::format("    const {0} x{1} = p{1}.v[j];\n", type_name(types_[k]), k);
+    reads += fmt::format("    const {0} x{1} = p{1}.v[j];\n", device_type(types_[k]), k);
   }
   for (std::size_t d = 0; d < steps_.draws.size(); ++d) {
     const std::size_t k = forms_.size() + d;

@@ -28,6 +28,9 @@ inline constexpr const char* kDeviceIncludes =
 inline constexpr const char* kTextBegin = "\nnamespace graphrun::generated_@ {\n\n";
 inline constexpr const char* kTextEnd = "\n}  // namespace graphrun::generated_@\n";
 
+// C's name of an element's type.
+const char* device_type(DType dtype);
+
 // Gives a text its names: every "@" in `body` becomes a digest of it, which tells it from all others.
 DeviceText named_text(const std::string& includes, const std::string& body);
 

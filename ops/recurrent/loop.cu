@@ -4,10 +4,13 @@
 
 #include "ops/pointwise/device_launch.h"
 #include "ops/recurrent/loop_code.h"
+#include "ops/recurrent/loop_device.h"
 #include "runtime/cuda_library.h"
 
 namespace graphrun {
 namespace {
+
+static_assert(sizeof(LoopPlace) == sizeof(loop::Place));  // one is put where the other is read
 
 void put_number(cuda::ArgumentBytes& to, std::int64_t number) { to.put(static_cast<std::int32_t>(number)); }
 
@@ -38,9 +41,7 @@ class DeviceLoop : public LoopKernel {
       if (m.pointwise != nullptr) put_number(arguments, wide(m, run));
       if (m.product == nullptr) continue;
       put_number(arguments, m.resident);
-      const ProductGroup& group = m.product->group;
-      const std::size_t terms = group.kind == ProductGroup::Kind::kSum ? group.products.size() : 1;
-      for (std::size_t t = 0; t < terms; ++t) put_number(arguments, group.products[t].k);
+      for (std::size_t t = 0; t < m.product->terms(); ++t) put_number(arguments, m.product->group.products[t].k);
     }
     kernel_->launch(run.context.stream, {code_.blocks(), code_.threads(), code_.shared(), true, code_.meets()},
                     arguments.data());

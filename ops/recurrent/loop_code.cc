@@ -4,27 +4,14 @@
 
 #include <algorithm>
 
+#include "ops/recurrent/loop_device.h"
+
 namespace graphrun {
 namespace {
 
-// As ops/recurrent/loop_device.h has them.
-constexpr std::int64_t kColumnsTogether = 4, kTileRows = 4, kDeep = 32;
-
-const char* type_name(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32: return "float";
-    case DType::kFloat64: return "double";
-    case DType::kInt32: return "std::int32_t";
-    case DType::kBool: return "std::uint8_t";
-  }
-  throw InternalError("type_name");
-}
+constexpr std::int64_t kColumnsTogether = loop::kColumnsTogether;
 
 std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
-
-// Of a product: how many left factors are added up, and how many results stand side by side.
-std::size_t terms_of(const ProductGroup& group) { return group.kind == ProductGroup::Kind::kSum ? group.products.size() : 1; }
-std::size_t groups_of(const ProductGroup& group) { return group.kind == ProductGroup::Kind::kMany ? group.products.size() : 1; }
 
 }  // namespace
 
@@ -62,7 +49,7 @@ void LoopCode::choose_blocks() {
 void LoopCode::place_weights() {
   for (const Member& m : members_) {
     if (m.product == nullptr) continue;
-    const auto bytes = static_cast<std::size_t>(kDeep * round_up(m.rows, kTileRows)) * size_of(m.product->dtype);
+    const auto bytes = static_cast<std::size_t>(loop::kDeep * round_up(m.rows, loop::kTileRows)) * size_of(m.product->dtype);
     piece_bytes_ = std::max(piece_bytes_, bytes);
   }
   for (Member& m : members_) {
@@ -72,7 +59,6 @@ void LoopCode::place_weights() {
     std::int64_t inner = 0;
     for (const Product& p : m.product->group.products) inner += p.k;
     const std::size_t element = size_of(m.product->dtype);
-    weight_bytes_ += static_cast<std::size_t>(inner * m.columns) * element;
     const auto bytes = static_cast<std::size_t>(round_up(inner * own * static_cast<std::int64_t>(element), 16));
     if (piece_at_ + bytes + piece_bytes_ > limits_.shared) continue;
     m.resident = static_cast<std::int64_t>(piece_at_);
@@ -117,8 +103,7 @@ std::string LoopCode::arguments() const {
     if (m.pointwise != nullptr) text += fmt::format("  part{0}::Arguments part{0};\n", i);
     numbers += fmt::format("  std::int32_t rows{0}, columns{0};\n", i);
     if (m.pointwise != nullptr) numbers += fmt::format("  std::int32_t wide{};\n", i);
-    if (m.product != nullptr)
-      numbers += fmt::format("  std::int32_t resident{0}, inner{0}[{1}];\n", i, terms_of(m.product->group));
+    if (m.product != nullptr) numbers += fmt::format("  std::int32_t resident{0}, inner{0}[{1}];\n", i, m.product->terms());
   }
   return text + "  unsigned* counter;\n  std::int64_t steps;\n  std::int32_t reverse, piece;\n" + numbers + "};\n\n";
 }
@@ -129,20 +114,20 @@ std::string LoopCode::product_functions() const {
     const Member& m = members_[i];
     if (m.product == nullptr) continue;
     const ProductGroup& group = m.product->group;
-    const char* const type = type_name(m.product->dtype);
-    const std::string product = fmt::format("loop::Product<{}, {}, {}>", type, terms_of(group), groups_of(group));
+    const char* const type = device_type(m.product->dtype);
+    const std::string product = fmt::format("loop::Product<{}, {}, {}>", type, m.product->terms(), m.product->groups());
     text += fmt::format(
         "GRAPHRUN_DEVICE {0} product{1}(const Arguments& a, const loop::Step& step, char* shared) {{\n  {0} p;\n", product, i);
     text += fmt::format("  p.rows = a.rows{0}, p.columns = a.columns{0}, p.transpose_b = {1};\n", i,
                         group.products[0].transpose_b ? "true" : "false");
-    for (std::size_t t = 0; t < terms_of(group); ++t) {
+    for (std::size_t t = 0; t < m.product->terms(); ++t) {
       text += fmt::format("  p.inner[{0}] = a.inner{1}[{0}], p.a[{0}] = loop::address<const {2}>(a.places[{3}], step);\n", t, i,
                           type, m.place + group.a(t));
     }
     for (std::size_t f = 0; f < group.products.size(); ++f) {
       text += fmt::format("  p.b[{}] = loop::address<const {}>(a.places[{}], step);\n", f, type, m.place + group.b(f));
     }
-    for (std::size_t g = 0; g < groups_of(group); ++g) {
+    for (std::size_t g = 0; g < m.product->groups(); ++g) {
       text += fmt::format("  p.y[{}] = loop::address<{}>(a.places[{}], step);\n", g, type, m.place + m.inputs + g);
     }
     text += fmt::format("  p.resident = a.resident{0} < 0 ? nullptr : reinterpret_cast<const {1}*>(shared + a.resident{0});\n",
@@ -163,7 +148,7 @@ std::string LoopCode::steps_text() const {
     if (members_[i].product == nullptr) continue;
     text += fmt::format(
         "  if (a.resident{0} >= 0) loop::bring(product{0}(a, step, shared), reinterpret_cast<{1}*>(shared + a.resident{0}));\n",
-        i, type_name(members_[i].product->dtype));
+        i, device_type(members_[i].product->dtype));
   }
   text += "  for (; step.number < a.steps; ++step.number) {\n";
   for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -171,14 +156,14 @@ std::string LoopCode::steps_text() const {
     text += m.meets ? "    cuda::grid_barrier(a.counter, round);\n" : "    cuda::barrier();\n";
     if (m.product != nullptr) {
       text += fmt::format("    loop::multiply(product{0}(a, step, shared), reinterpret_cast<{1}*>(shared + a.piece));\n", i,
-                          type_name(m.product->dtype));
+                          device_type(m.product->dtype));
       continue;
     }
     if (m.pointwise == nullptr) {
       text += fmt::format(
           "    loop::copy(loop::address<const {0}>(a.places[{1}], step), loop::address<{0}>(a.places[{2}], step), a.rows{3}, "
           "a.columns{3});\n",
-          type_name(m.copied), m.place, m.place + 1, i);
+          device_type(m.copied), m.place, m.place + 1, i);
       continue;
     }
     const DeviceCode& code = *m.pointwise->code;

@@ -29,16 +29,12 @@ class LoopCode {
     return std::any_of(members_.begin(), members_.end(), [](const Member& m) { return m.meets; });
   }
   std::size_t shared() const { return piece_at_ + piece_bytes_; }
-  // Bytes of weights that blocks keep in their own memory from step to step, and of all that the loop reads at every step.
-  std::size_t resident_bytes() const { return piece_at_; }
-  std::size_t weight_bytes() const { return weight_bytes_; }
 
-  // Products: places of the weights in a block's memory, -1 where they stay in the device's.
   struct Member {
     std::size_t place = 0;  // of its first operand, in LoopRun::places
     std::size_t inputs = 0, outputs = 0;
     std::int64_t rows = 0, columns = 0;
-    std::int64_t resident = -1;
+    std::int64_t resident = -1;  // of a product: where its weights are in a block's memory; -1: they stay in the device's
     const ProductPart* product = nullptr;      // of these three one,
     const PointwisePart* pointwise = nullptr;  // or none:
     DType copied = DType::kFloat32;            // a copy
@@ -47,6 +43,7 @@ class LoopCode {
   const std::vector<Member>& members() const { return members_; }
   std::int64_t steps() const { return steps_; }
   bool reverse() const { return reverse_; }
+  // Where the piece of the left factors is in a block's memory: behind the weights.
   std::size_t piece_at() const { return piece_at_; }
 
  private:
@@ -63,7 +60,7 @@ class LoopCode {
   std::vector<Member> members_;
   std::size_t places_ = 0;
   std::int64_t blocks_ = 1;
-  std::size_t piece_at_ = 0, piece_bytes_ = 0, weight_bytes_ = 0;
+  std::size_t piece_at_ = 0, piece_bytes_ = 0;
   DeviceText text_;
 };
 

@@ -27,13 +27,16 @@ GRAPHRUN_DEVICE T* address(const Place& place, const Step& step) {
   return reinterpret_cast<T*>((step.number % 2 == 0 ? place.even : place.odd) + place.stride * step.position(place.shift));
 }
 
-// A block's columns: multiples of 4, as equal as they come.
+constexpr int kColumnsTogether = 4;
+
+// A block's columns: multiples of kColumnsTogether, as equal as they come.
 struct Columns {
   int begin, end;
   GRAPHRUN_DEVICE explicit Columns(int columns) {
-    const long long steps = (columns + 3) / 4, block = cuda::block_index(), blocks = cuda::block_count();
-    begin = static_cast<int>(steps * block / blocks * 4);
-    const int cut = static_cast<int>(steps * (block + 1) / blocks * 4);
+    const long long steps = (columns + kColumnsTogether - 1) / kColumnsTogether, block = cuda::block_index(),
+                    blocks = cuda::block_count();
+    begin = static_cast<int>(steps * block / blocks * kColumnsTogether);
+    const int cut = static_cast<int>(steps * (block + 1) / blocks * kColumnsTogether);
     begin = begin < columns ? begin : columns;
     end = cut < columns ? cut : columns;
   }

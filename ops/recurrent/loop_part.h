@@ -12,6 +12,10 @@ namespace graphrun {
 // Products whose right factors are the same at every step.
 struct ProductPart : LoopPart {
   ProductPart(ProductGroup g, DType d) : group(std::move(g)), dtype(d) {}
+  // How many left factors are added up, and how many results stand side by side.
+  std::size_t terms() const { return group.kind == ProductGroup::Kind::kSum ? group.products.size() : 1; }
+  std::size_t groups() const { return group.kind == ProductGroup::Kind::kMany ? group.products.size() : 1; }
+
   ProductGroup group;
   DType dtype;
 };

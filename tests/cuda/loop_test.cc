@@ -8,6 +8,7 @@
 #include <set>
 
 #include "compiler/compile.h"
+#include "compiler/ir/parser.h"
 #include "runtime/executable.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/cuda/emulated.h"
@@ -66,7 +67,14 @@ class Loop : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(Loop, ComputesWhatTheCpuComputes) {
-  const std::vector<Shape4> shapes = {{3, 2, 5, 8}, {5, 1, 4, 16}, {4, 7, 6, 13}, {1, 3, 4, 4}, {2, 33, 8, 36}};
+  const std::vector<Shape4> shapes = {{3, 2, 5, 8},
+                                      {5, 1, 4, 16},
+                                      {4, 7, 6, 13},
+                                      {1, 3, 4, 4},
+                                      {2, 33, 8, 36},
+                                      // Weights of several gates do not fit a block; nor, of doubles, the rows themselves.
+                                      {2, 60, 4, 40},
+                                      {2, 100, 4, 8}};
   for (Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
     const double tolerance = precision == Precision::kFloat64 ? 1e-10 : 2e-5;
     for (const Shape4& shape : shapes) {
@@ -95,6 +103,52 @@ TEST_P(Loop, ComputesWhatTheCpuComputes) {
     EXPECT_EQ(text.find("grid_barrier") != std::string::npos, multiplies);
   }
   EXPECT_GE(loops, 2u);
+}
+
+// What is drawn at a step is what the CPU draws there, whatever loop stands around.
+TEST(LoopDraws, AreThoseOfTheCpu) {
+  testing::emulated_device();
+  constexpr const char* kGraph = R"(
+graph "network" {
+  input %x: FLOAT[time, batch, 12]
+  parameter %U: FLOAT[12, 12] = uniform(0.5)
+  %h0: FLOAT[batch, 12] = zeros(; shape=[batch, 12])
+  %end: FLOAT[batch, 12], %all: FLOAT[time, batch, 12] = scan(%h0, %x, %U; states=1, each=1, steps=<time>, reverse=true) body "b" {
+    input %h: FLOAT[batch, 12]
+    input %x: FLOAT[batch, 12]
+    input %U: FLOAT[12, 12]
+    input %step: INT32[]
+    %g = sigmoid(%h)
+    %d = dropout(%g; rate=0.5, key="h#0")
+    %u = matmul(%d, %U)
+    %v = add(%u, %x)
+    %t = tanh(%v)
+    output "h" = %t
+    output "all" = %d
+  }
+  output "end" = %end
+  output "all" = %all
+}
+)";
+  std::vector<std::vector<Tensor>> found;
+  for (Device device : {Device::kCpu, Device::kCuda}) {
+    CompileOptions options;
+    options.fetches = {"end", "all"};
+    auto variables = std::make_shared<Variables>();
+    Executable executable(compile(ir::parse(kGraph, "network"), options), variables, device);
+    initialize(executable.program(), *variables, 1);
+    std::mt19937 random(3);
+    RunOptions run;
+    run.seed = 5, run.step = 9;
+    found.push_back(executable.run({{"x", random_tensor({4, 5, 12}, Precision::kFloat32, random)}}, run));
+  }
+  for (std::size_t k = 0; k < 2; ++k) {
+    for (std::int64_t i = 0; i < found[0][k].count(); ++i)
+      ASSERT_NEAR(found[1][k].at(i), found[0][k].at(i), 1e-5) << k << " " << i;
+  }
+  std::size_t loops = 0;
+  for (const std::string& text : texts()) loops += text.find("fold_coordinate(own.draw0") != std::string::npos;
+  EXPECT_EQ(loops, 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cells, Loop, ::testing::Values("atr", "gru", "lstm", "ran", "elman", "lrn", "sru", "adaptive_gru"),

@@ -208,6 +208,11 @@ TEST_F(TrainLanguageModel, LearnsAndScores) {
   const Ran scored = graphrun({"infer", "model"}, "the cat sat\na dog\n");
   ASSERT_EQ(scored.code, 0) << scored.err;
   EXPECT_EQ(std::count(scored.out.begin(), scored.out.end(), '\n'), 2);
+  const Ran each = graphrun({"evaluate", "model", "--each", "each.jsonl"});
+  EXPECT_EQ(each.code, 2);
+  EXPECT_THAT(each.err, HasSubstr("a stream, which has no examples"));
+  EXPECT_FALSE(exists("each.jsonl"));
+  EXPECT_THAT(graphrun({"evaluate", "model", "--each", "-"}).err, HasSubstr("--each takes a file"));
 }
 
 TEST_F(TrainLanguageModel, TellsWhereTheTimeWent) {

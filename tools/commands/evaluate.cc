@@ -30,6 +30,10 @@ ExitCode run_evaluate(const Arguments& arguments) {
   const Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
   const Network& network = model.network;
   const Device device = parse_device(option<std::string>(*options, "device"));
+  const auto each_file = option<std::string>(*options, "each");
+  if (each_file == "-") throw UsageError("--each takes a file: stdout has the set's figures");
+  if (!each_file.empty() && network.job.data.format == Format::kStream)
+    throw UsageError("--each: the job's data is a stream, which has no examples to report one by one");
   std::vector<std::string> files = option<std::vector<std::string>>(*options, "data");
   const bool given = !files.empty();
   if (!given) files = network.job.data.test;
@@ -41,7 +45,7 @@ ExitCode run_evaluate(const Arguments& arguments) {
   Variables variables;
   for (const auto& [name, tensor] : model.parameters.tensors) variables.set(name, tensor);
   std::optional<AtomicFile> each;  // opened first: a place that cannot be written is told before the work is done
-  if (options->count("each") != 0) each.emplace(option<std::string>(*options, "each"));
+  if (!each_file.empty()) each.emplace(each_file);
   const ReportResults results = *evaluator.evaluate(set, variables);
   const bool json = options->count("json") != 0, details = options->count("details") != 0;
   nlohmann::ordered_json object = results_json(results);

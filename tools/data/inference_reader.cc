@@ -59,7 +59,7 @@ void InferenceReader::limit(Encoded& encoded) const {
              {intern_file(record.file(needed_[i]->column)), static_cast<int>(record.line), 1},
              fmt::format("'{}' has {} units here, at most {} are read: {}", needed_[i]->name, steps, longest_,
                          refuse_longer_ ? "the line is left out, and comes out empty" : "the rest is left out"),
-             {"help: the infer block's `longest` and `too_long` say so; --set changes them"}});
+             {"note: `longest` and `too_long` of the job's infer block say so"}});
     }
     if (refuse_longer_) {
       encoded.fields.reset();

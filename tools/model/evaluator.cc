@@ -122,10 +122,7 @@ std::optional<ReportResults> Evaluator::evaluate(const Dataset& set, const Varia
 
 void Evaluator::evaluate_each(const Dataset& set, const Variables& parameters,
                               const std::function<void(std::int64_t, const ReportResults&)>& visit) {
-  if (data_.format == Format::kStream) {
-    throw UserError(ExitCode::kUsage, "E0427 no-examples",
-                    "the job's data is a stream: it has no examples to report one by one");
-  }
+  GRAPHRUN_CHECK(data_.format != Format::kStream, "a stream has no examples");
   take(parameters);
   BatchOptions options = batch_options();
   options.one_by_one = true;

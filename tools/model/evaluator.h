@@ -30,8 +30,8 @@ class Evaluator {
   // batches.
   std::optional<ReportResults> evaluate(const Dataset& set, const Variables& parameters,
                                         const std::function<bool()>& stop = {});
-  // The reports of each example alone, in the set's order; those that compare text are left out. Throws UserError (kUsage,
-  // E0427) for a stream, which has no examples.
+  // The reports of each example alone, in the set's order; those that compare text are left out. Not of a
+  // stream, which has no examples.
   void evaluate_each(const Dataset& set, const Variables& parameters,
                      const std::function<void(std::int64_t example, const ReportResults&)>& visit);
   // What the last evaluation wrote, line by line: train.validate.samples examples of it.

@@ -1,7 +1,7 @@
 // The CRF of graphs/crf.pbtxt, written in the language, beside the usual loops in PyTorch in the same run: log-likelihood
 // forward and backward (by emissions and transitions), and Viterbi.
 //
-//   bench_crf [--pairs N] [--threads N] [--peer 'python3 …/torch_peer.py'] [--profile]
+//   bench_crf [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py'] [--profile]
 #include <cstdio>
 #include <cstdlib>
 
@@ -22,11 +22,11 @@ struct Case {
 
 class Crf {
  public:
-  explicit Crf(const Case& c) : variables_(std::make_shared<Variables>()) {
+  Crf(const Case& c, Device device) : variables_(std::make_shared<Variables>()) {
     GraphRequest request;
     request.path = "crf.pbtxt";
     request.from_graphs = true;
-    request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+    request.graphs_root = testing::source_folder() + "/graphs";
     request.bindings = {{"labels", std::to_string(c.labels), {}}};
     ir::Graph graph = load_graph(request);
     if (c.what == "viterbi") {
@@ -34,7 +34,7 @@ class Crf {
     } else {
       add_gradient(graph);
     }
-    executable_ = std::make_unique<Executable>(compile(graph), variables_);
+    executable_ = std::make_unique<Executable>(compile(graph), variables_, device);
     initialize(executable_->program(), *variables_, 1);
     for (const FeedSpec& f : executable_->program().feeds) feeds_[f.name] = feed(f, c);
   }
@@ -79,7 +79,7 @@ class Crf {
 };
 
 void measure(const Case& c, Peer& peer, const PairOptions& options) {
-  Crf crf(c);
+  Crf crf(c, options.device);
   const bool has_peer = peer.ready(fmt::format("crf {} {} {} {} {}", c.what, c.time, c.batch, c.labels, threads()));
   std::vector<double> ours, theirs, times;
   for (int round = -3; round < options.pairs; ++round) {
@@ -96,7 +96,7 @@ void measure(const Case& c, Peer& peer, const PairOptions& options) {
 
 int run(int count, char** words) {
   const PairOptions options(count, words);
-  Peer peer(options.peer);
+  Peer peer(options);
   set_threads(options.threads);
   for (const char* what : {"likelihood", "viterbi"}) {
     for (const std::int64_t labels : {9, 45}) measure({what, 25, 32, labels}, peer, options);

@@ -2,7 +2,7 @@
 // the share of the search itself (all but the network), and PyTorch's of the same network in the same run. Weights are random;
 // every sentence has as many words in as out, so that both make equally many.
 //
-//   bench_decode [--pairs N] [--threads N] [--peer 'python3 …/torch_peer.py'] [--profile] [NAME …]
+//   bench_decode [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py'] [--profile] [NAME …]
 //
 // decode_gru_64_10: batch 64, beam 10.
 #include <algorithm>
@@ -42,11 +42,12 @@ class TimedModel : public StepModel {
 
 class Decoding {
  public:
-  Decoding(const Decode& c, Profiler* profiler) : batch_(c.batch), words_(c.words), variables_(std::make_shared<Variables>()) {
+  Decoding(const Decode& c, Device device, Profiler* profiler)
+      : batch_(c.batch), words_(c.words), variables_(std::make_shared<Variables>()) {
     GraphRequest request;
     request.path = "translator.pbtxt";
     request.from_graphs = true;
-    request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+    request.graphs_root = testing::source_folder() + "/graphs";
     const std::string vocabulary = std::to_string(c.vocabulary);
     for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{{"source_vocabulary", vocabulary},
                                                                                       {"target_vocabulary", vocabulary},
@@ -58,6 +59,7 @@ class Decoding {
     const GenerationGraphs cut = cut_for_generation(load_graph(request), {"decode", "y", "logits", {}});
     StepRunner::Options options;
     options.most = c.beam + 1;
+    options.device = device;
     options.profiler = profiler;
     model_ = std::make_unique<StepRunner>(cut, options, variables_);
     initialize(model_->prologue(), *variables_, 1);
@@ -101,7 +103,7 @@ class Decoding {
 
 void measure(const Decode& c, Peer& peer, const PairOptions& options) {
   Profiler profiler;
-  Decoding decoding(c, options.profile ? &profiler : nullptr);
+  Decoding decoding(c, options.device, options.profile ? &profiler : nullptr);
   const bool has_peer = peer.ready(fmt::format("decode {} {} {} {} {} {} {} {}", c.cell, c.words, c.batch, c.beam, c.vocabulary,
                                                c.embed, c.hidden, threads()));
   std::vector<double> ours, share, theirs, times;
@@ -124,7 +126,7 @@ void measure(const Decode& c, Peer& peer, const PairOptions& options) {
 
 int run(int count, char** words) {
   const PairOptions options(count, words);
-  Peer peer(options.peer);
+  Peer peer(options);
   set_threads(options.threads);
   for (const std::string cell : {"gru", "atr"}) {
     for (const std::int64_t batch : {1, 64}) {

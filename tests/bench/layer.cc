@@ -1,8 +1,8 @@
 // A recurrent layer, forward and backward, by every parameter and the input: its time over that of its matrix products alone,
 // and beside PyTorch's in the same run. With --forward: the layer's inference.
 //
-//   bench_layer [--pairs N] [--threads N] [--peer 'python3 …/torch_peer.py'] [--profile] [--forward] [--disable-pass NAME]
-//               [CELL TIME BATCH WIDTH HIDDEN]
+//   bench_layer [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py'] [--profile] [--forward]
+//               [--disable-pass NAME] [CELL TIME BATCH WIDTH HIDDEN …]
 //
 // Each round measures products, layer and peer once; what is printed are the medians over the rounds.
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/differentiate.h"
+#include "compiler/ir/builder.h"
 #include "runtime/executable.h"
 #include "runtime/profiler.h"
 #include "runtime/threads.h"
@@ -20,7 +21,7 @@
 namespace graphrun {
 namespace {
 
-const std::string kBench = std::string(GRAPHRUN_SOURCE_DIR) + "/tests/bench";
+const std::string kBench = testing::source_folder() + "/tests/bench";
 
 struct Case {
   std::string cell;
@@ -29,6 +30,7 @@ struct Case {
 
 struct LayerOptions {
   bool forward = false;
+  Device device = Device::kCpu;
   std::vector<std::string> disabled_passes;
 };
 
@@ -38,25 +40,31 @@ class Layer {
  public:
   Layer(const Case& c, const LayerOptions& how) : variables_(std::make_shared<Variables>()) {
     GraphRequest request;
-    request.path = kBench + "/layer.pbtxt";
-    request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+    const bool resident = how.device != Device::kCpu;
+    request.path = kBench + (resident ? "/resident_layer.pbtxt" : "/layer.pbtxt");
+    request.graphs_root = testing::source_folder() + "/graphs";
     request.bindings = {{"cell", "cells/" + c.cell + ".pbtxt", {}},
                         {"width", std::to_string(c.width), {}},
                         {"hidden", std::to_string(c.hidden), {}}};
+    if (resident) {
+      request.bindings.push_back({"time", std::to_string(c.time), {}});
+      request.bindings.push_back({"batch", std::to_string(c.batch), {}});
+    }
     ir::Graph graph = load_graph(request);
     if (how.forward) {
       graph.outputs = {*graph.output("h")};
     } else {
       add_gradients(graph);
     }
+    if (resident) reduce_outputs(graph);
     ProductsOfGraph products;
     CompileOptions options;
     options.observe = products.observer();
     options.disabled_passes = how.disabled_passes;
-    executable_ = std::make_unique<Executable>(compile(graph, options), variables_);
+    executable_ = std::make_unique<Executable>(compile(graph, options), variables_, how.device);
     initialize(executable_->program(), *variables_, 1);
     const SymbolValues symbols = {{Symbol::named("time"), c.time}, {Symbol::named("batch"), c.batch}};
-    products_ = products.alone(symbols);
+    products_ = products.alone(symbols, how.device);
     for (const FeedSpec& f : executable_->program().feeds) feeds_[f.name] = random_tensor(evaluate(f.shape, symbols), 1);
   }
 
@@ -77,10 +85,18 @@ class Layer {
  private:
   static void add_gradients(ir::Graph& graph) {
     std::vector<ir::ValueId> by;
-    for (const ir::Variable& v : graph.variables) by.push_back(v.value);
-    by.push_back(graph.inputs[0].value);
+    for (const ir::Variable& v : graph.variables) {
+      if (graph.value(v.value).name != "weight") by.push_back(v.value);
+    }
+    if (!graph.inputs.empty()) by.push_back(graph.inputs[0].value);
     const std::vector<ir::ValueId> gradients = differentiate(graph, graph.output("loss")->value, by);
     for (std::size_t i = 0; i < by.size(); ++i) graph.outputs.push_back({"d." + graph.value(by[i]).name, gradients[i]});
+  }
+
+  // What is fetched is copied to the host: of each result one number, for which all of it is computed.
+  static void reduce_outputs(ir::Graph& graph) {
+    ir::Builder b(graph);
+    for (ir::Output& output : graph.outputs) output.value = b.op("sum", {output.value});
   }
 
   std::shared_ptr<Variables> variables_;
@@ -115,6 +131,7 @@ void measure(const Case& c, Peer& peer, const PairOptions& options, const LayerO
 int run(int count, char** words) {
   const PairOptions options(count, words);
   LayerOptions how;
+  how.device = options.device;
   std::vector<std::string> rest;
   for (std::size_t i = 0; i < options.rest.size(); ++i) {
     if (options.rest[i] == "--forward") {
@@ -125,11 +142,15 @@ int run(int count, char** words) {
       rest.push_back(options.rest[i]);
     }
   }
-  Peer peer(options.peer);
+  Peer peer(options);
   set_threads(options.threads);
   std::vector<Case> cases;
-  if (rest.size() == 5) {
-    cases.push_back({rest[0], std::stoll(rest[1]), std::stoll(rest[2]), std::stoll(rest[3]), std::stoll(rest[4])});
+  const auto number = [&rest](std::size_t i) { return std::stoll(rest[i]); };
+  for (std::size_t i = 0; i + 5 <= rest.size(); i += 5) {
+    cases.push_back({rest[i], number(i + 1), number(i + 2), number(i + 3), number(i + 4)});
+  }
+  if (!cases.empty()) {
+    // Those, and no others.
   } else if (how.forward) {
     for (const char* cell : {"atr", "lstm", "gru"}) cases.push_back({cell, 35, 1, 650, 650});
   } else {

@@ -15,8 +15,11 @@
 #include <vector>
 
 #include "runtime/profiler.h"
+#include "runtime/status.h"
 #include "runtime/tensor.h"
 #include "runtime/threads.h"
+#include "tests/folders.h"
+#include "tools/commands/command_line.h"
 
 namespace graphrun {
 
@@ -34,7 +37,7 @@ inline Tensor random_tensor(const Sizes& sizes, double size) {
   return t;
 }
 
-// --pairs N, --threads N, --peer COMMAND, --profile, and what is left.
+// --pairs N, --threads N, --device NAME, --peer COMMAND, --profile, and what is left.
 struct PairOptions {
   PairOptions(int count, char** words) {
     for (int i = 1; i < count; ++i) {
@@ -43,6 +46,8 @@ struct PairOptions {
         pairs = std::atoi(words[++i]);
       } else if (word == "--threads" && i + 1 < count) {
         threads = std::atoi(words[++i]);
+      } else if (word == "--device" && i + 1 < count) {
+        device = opened(words[++i]);
       } else if (word == "--peer" && i + 1 < count) {
         peer = words[++i];
       } else if (word == "--profile") {
@@ -53,37 +58,30 @@ struct PairOptions {
     }
   }
   int pairs = 7, threads = graphrun::threads();
-  std::string peer = "/usr/bin/python3 " + std::string(GRAPHRUN_SOURCE_DIR) + "/tests/bench/torch_peer.py";
+  Device device = Device::kCpu;  // of both
+  std::string peer = "/usr/bin/python3 " + testing::source_folder() + "/tests/bench/torch_peer.py";
   bool profile = false;  // also where the time went, by node
   std::vector<std::string> rest;
+
+ private:
+  static Device opened(const std::string& name) {
+    try {
+      return parse_device(name);
+    } catch (const UserError& error) {
+      fmt::print(stderr, "{}\n", error.what());
+      std::exit(2);
+    }
+  }
 };
 
 // Speaks with tests/bench/torch_peer.py, or whatever answers as it does.
 class Peer {
  public:
-  explicit Peer(const std::string& command) {
-    if (command.empty()) return;
-    int in[2], out[2];
-    if (pipe(in) != 0 || pipe(out) != 0) return;
-    signal(SIGPIPE, SIG_IGN);  // where it ends early, there is no peer
-    child_ = fork();
-    if (child_ == 0) {
-      dup2(in[0], 0), dup2(out[1], 1);
-      for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
-      // Some environments set what halves its products.
-      unsetenv("OPENBLAS_CORETYPE"), unsetenv("OPENBLAS_L2_SIZE");
-      setenv("GOMP_SPINCOUNT", "2000", 1);
-      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-      _exit(127);
-    }
-    close(in[0]), close(out[1]);
-    to_ = fdopen(in[1], "w"), from_ = fdopen(out[0], "r");
+  explicit Peer(const PairOptions& options) {
+    start(options.peer);
+    if (to_ && options.device == Device::kCuda && !ready("device cuda")) end();
   }
-  ~Peer() {
-    if (to_) fclose(to_);
-    if (from_) fclose(from_);
-    if (child_ > 0) waitpid(child_, nullptr, 0);
-  }
+  ~Peer() { end(); }
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
@@ -101,6 +99,32 @@ class Peer {
   double time() { return std::strtod(ask("time 1").c_str(), nullptr); }
 
  private:
+  void start(const std::string& command) {
+    if (command.empty()) return;
+    int in[2], out[2];
+    if (pipe(in) != 0 || pipe(out) != 0) return;
+    signal(SIGPIPE, SIG_IGN);  // where it ends early, there is no peer
+    child_ = fork();
+    if (child_ == 0) {
+      dup2(in[0], 0), dup2(out[1], 1);
+      for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
+      // Some environments set what halves its products.
+      unsetenv("OPENBLAS_CORETYPE"), unsetenv("OPENBLAS_L2_SIZE");
+      setenv("GOMP_SPINCOUNT", "2000", 1);
+      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      _exit(127);
+    }
+    close(in[0]), close(out[1]);
+    to_ = fdopen(in[1], "w"), from_ = fdopen(out[0], "r");
+  }
+
+  void end() {
+    if (to_) fclose(to_);
+    if (from_) fclose(from_);
+    if (child_ > 0) waitpid(child_, nullptr, 0);
+    to_ = from_ = nullptr, child_ = -1;
+  }
+
   pid_t child_ = -1;
   FILE *to_ = nullptr, *from_ = nullptr;
 };

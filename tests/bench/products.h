@@ -1,5 +1,5 @@
-// The matrix products of a compiled network and nothing else, each by whatever is fastest here: the floor that a step's time is
-// held against.
+// The matrix products of a compiled network and nothing else, each by whatever is fastest on the device: the floor that a
+// step's time is held against.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,23 @@
 #include "compiler/ir/op.h"
 #include "ops/matmul/packed.h"
 #include "ops/matmul/product.h"
+#include "runtime/cuda_library.h"
 #include "runtime/kernel.h"
 #include "tests/bench/peer.h"
 
 namespace graphrun {
 
-// A product, `times` over: oneDNN on the whole, or packed panels for few rows (packing not counted).
+// A product, `times` over.
 class ProductAlone {
  public:
-  ProductAlone(const Product& p, std::int64_t times)
+  virtual ~ProductAlone() = default;
+  virtual void run() const = 0;
+};
+
+// oneDNN on the whole, or packed panels for few rows (packing not counted).
+class HostProduct : public ProductAlone {
+ public:
+  HostProduct(const Product& p, std::int64_t times)
       : p_(p),
         grid_(p),
         times_(times),
@@ -34,11 +42,10 @@ class ProductAlone {
     const double whole = best([&] { run_whole(); }), panels = best([&] { run_panels(); });
     by_panels_ = panels < whole;
   }
-  void run() const {
+  void run() const override {
     if (by_panels_) return run_panels();
     for (std::int64_t i = 0; i < times_; ++i) run_whole();
   }
-  double operations() const { return p_.operations() * static_cast<double>(times_); }
 
  private:
   template <class Fn>
@@ -78,25 +85,81 @@ class ProductAlone {
   bool by_panels_ = false;
 };
 
+// The device's own library, launched anew each time.
+class DeviceProduct : public ProductAlone {
+ public:
+  DeviceProduct(const Product& p, std::int64_t times)
+      : times_(times),
+        a_(on_device({p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k})),
+        b_(on_device({p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n})),
+        c_(on_device({p.m, p.n})) {
+    attributes_.set("transpose_a", p.transpose_a);
+    attributes_.set("transpose_b", p.transpose_b);
+    KernelRequest request;
+    request.attributes = &attributes_;
+    request.inputs = {a_.view(nullptr), b_.view(nullptr)};
+    request.absent_inputs = {false, false};
+    request.outputs = {c_.view(nullptr)};
+    kernel_ = (*KernelRegistry::instance().find("matmul", Device::kCuda))(request);
+    workspace_ = DeviceMemory(cuda_device(), kernel_.workspace + 1);
+  }
+  void run() const override {
+    const std::vector<TensorView> inputs = {a_.view(a_.memory.raw()), b_.view(b_.memory.raw())},
+                                  outputs = {c_.view(c_.memory.raw())};
+    KernelContext context;
+    context.attributes = &attributes_;
+    context.inputs = inputs;
+    context.outputs = outputs;
+    context.workspace = workspace_.raw();
+    context.stream = cuda_device().stream();
+    for (std::int64_t i = 0; i < times_; ++i) kernel_.run(context);
+  }
+
+ private:
+  struct Matrix {
+    Sizes sizes;
+    DeviceMemory memory;
+    TensorView view(void* data) const { return {data, DType::kFloat32, sizes}; }
+  };
+  static Matrix on_device(const Sizes& sizes) {
+    const Tensor random = random_tensor(sizes, 1);
+    Matrix matrix{sizes, DeviceMemory(cuda_device(), random.bytes())};
+    cuda_device().to_device(matrix.memory.raw(), random.raw(), random.bytes());
+    return matrix;
+  }
+
+  std::int64_t times_;
+  Attributes attributes_;
+  Matrix a_, b_, c_;
+  Kernel kernel_;
+  DeviceMemory workspace_;
+};
+
 class ProductsAlone {
  public:
+  explicit ProductsAlone(Device device = Device::kCpu) : device_(device) {}
+
   void add(const Product& p, std::int64_t times) {
     if (p.m == 0 || p.n == 0 || p.k == 0 || times == 0) return;
-    products_.push_back(std::make_unique<ProductAlone>(p, times));
+    operations_ += p.operations() * static_cast<double>(times);
+    if (device_ == Device::kCpu) {
+      products_.push_back(std::make_unique<HostProduct>(p, times));
+    } else {
+      products_.push_back(std::make_unique<DeviceProduct>(p, times));
+    }
   }
   // Milliseconds of all of them, one after the other.
   double run() const {
     const std::int64_t begin = Profiler::now();
     for (const auto& product : products_) product->run();
+    if (device_ == Device::kCuda) cuda_device().wait();
     return milliseconds(begin);
   }
-  double operations() const {
-    double sum = 0;
-    for (const auto& product : products_) sum += product->operations();
-    return sum;
-  }
+  double operations() const { return operations_; }
 
  private:
+  Device device_;
+  double operations_ = 0;
   std::vector<std::unique_ptr<ProductAlone>> products_;
 };
 
@@ -110,8 +173,8 @@ class ProductsOfGraph {
       if (!done_) graph_ = graph;
     };
   }
-  ProductsAlone alone(const SymbolValues& symbols) const {
-    ProductsAlone out;
+  ProductsAlone alone(const SymbolValues& symbols, Device device = Device::kCpu) const {
+    ProductsAlone out(device);
     add(graph_, symbols, 1, out);
     return out;
   }

@@ -1,7 +1,7 @@
 // A whole training step of the shipped networks at the recipes' sizes: its time over that of its matrix products alone, the
 // memory of a run beyond parameters, gradients and optimizer state, and PyTorch's of the same network in the same run.
 //
-//   bench_step [--pairs N] [--threads N] [--peer 'python3 …/torch_peer.py'] [--profile] [NAME …]
+//   bench_step [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py'] [--profile] [NAME …]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -28,11 +28,11 @@ struct Step {
 
 class TrainingStep {
  public:
-  explicit TrainingStep(const Step& step) : variables_(std::make_shared<Variables>()) {
+  TrainingStep(const Step& step, Device device) : variables_(std::make_shared<Variables>()) {
     GraphRequest request;
     request.path = step.graph;
     request.from_graphs = true;
-    request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+    request.graphs_root = testing::source_folder() + "/graphs";
     for (const auto& [name, value] : step.args) request.bindings.push_back({name, value, {}});
     ir::Graph graph = load_graph(request);
     TrainOptions train;
@@ -52,12 +52,12 @@ class TrainingStep {
         gradients_ += element_count(evaluate(graph.type(v.value).shape, {}));
     }
     initialize(program, *variables_, 1);
-    executable_ = std::make_unique<Executable>(std::move(program), variables_);
+    executable_ = std::make_unique<Executable>(std::move(program), variables_, device);
     const SymbolValues symbols = {{Symbol::named("time"), step.time},
                                   {Symbol::named("source_time"), step.time},
                                   {Symbol::named("target_time"), step.time},
                                   {Symbol::named("batch"), step.batch}};
-    products_ = products.alone(symbols);
+    products_ = products.alone(symbols, device);
     for (const FeedSpec& f : executable_->program().feeds) feeds_[f.name] = feed(f, symbols, step.time);
   }
 
@@ -103,7 +103,7 @@ class TrainingStep {
 };
 
 void measure(const Step& c, Peer& peer, const PairOptions& options) {
-  TrainingStep step(c);
+  TrainingStep step(c, options.device);
   const bool has_peer = !c.peer.empty() && peer.ready(fmt::format("{} {}", c.peer, threads()));
   std::vector<double> ours, floor, theirs, over, times;
   for (int round = -2; round < options.pairs; ++round) {
@@ -178,7 +178,7 @@ std::vector<Step> all_steps() {
 
 int run(int count, char** words) {
   const PairOptions options(count, words);
-  Peer peer(options.peer);
+  Peer peer(options);
   set_threads(options.threads);
   for (const Step& step : all_steps()) {
     const bool wanted =

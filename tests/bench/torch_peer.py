@@ -2,6 +2,7 @@
 """The peer of the benchmarks that pair us with PyTorch: the same work there.
 
 Reads commands on stdin, answers each with one line:
+  device cpu|cuda                               where everything after it runs; "ready NAME" or "none REASON"
   layer CELL TIME BATCH WIDTH HIDDEN THREADS    -> "ready VERSION" or "none REASON"
   forward CELL TIME BATCH WIDTH HIDDEN THREADS  inference of a layer
   crf likelihood|viterbi TIME BATCH LABELS THREADS
@@ -11,7 +12,8 @@ Reads commands on stdin, answers each with one line:
   decode CELL WORDS BATCH BEAM VOCABULARY EMBED HIDDEN THREADS
   time N                                        -> milliseconds of each of N runs
   memory                                        -> MB at most in one run, beyond what it holds before (parameters, gradients)
-CELL: lstm and gru are nn.LSTM and nn.GRU; atr is a loop, scripted, or compiled by torch.compile where TORCH_COMPILE is set.
+CELL: lstm and gru are nn.LSTM and nn.GRU; atr is a loop: what TORCH_LOOP says, script (so it is where nothing is said), eager or
+compile (torch.compile). With TORCH_REPLAY=1 a run on a GPU is captured once and replayed as a CUDA graph.
 Layers and likelihoods run forward and backward; language_model, tagger and translator are whole training steps; decode makes
 words for a batch of sentences.
 """
@@ -94,7 +96,8 @@ class Crf(torch.nn.Module):
 
 
 def loop(module: torch.nn.Module) -> torch.nn.Module:
-    return torch.compile(module) if os.environ.get("TORCH_COMPILE") else torch.jit.script(module)
+    how = os.environ.get("TORCH_LOOP", "script")
+    return {"script": torch.jit.script, "eager": lambda m: m, "compile": torch.compile}[how](module)
 
 
 def make_layer(cell: str, width: int, hidden: int) -> torch.nn.Module:
@@ -357,7 +360,7 @@ def tagger_run(cell: str, steps: int, batch: int, vocabulary: int, labels: int, 
     model = Tagger(cell, vocabulary, labels, hidden)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     words, tags = torch.randint(vocabulary, (steps, batch)), torch.randint(labels, (steps, batch))
-    mask, lengths = torch.ones(steps, batch), torch.full((batch,), steps)
+    mask, lengths = torch.ones(steps, batch), torch.full((batch,), steps, device="cpu")
 
     def run():
         optimizer.zero_grad(set_to_none=False)
@@ -368,14 +371,53 @@ def tagger_run(cell: str, steps: int, batch: int, vocabulary: int, labels: int, 
     return run
 
 
+def on_gpu() -> bool:
+    return torch.get_default_device().type == "cuda"
+
+
+def choose_device(name: str) -> str:
+    if name == "cuda" and not torch.cuda.is_available():
+        return "none no GPU that PyTorch knows"
+    torch.set_default_device(name)
+    return "ready " + (torch.cuda.get_device_name() if name == "cuda" else "cpu")
+
+
+def replayed(run):
+    """The run as one CUDA graph; its first few runs, which choose algorithms, are not captured."""
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            run()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run()
+    return graph.replay
+
+
+def milliseconds(run) -> float:
+    begin = time.perf_counter()
+    run()
+    if on_gpu():
+        torch.cuda.synchronize()
+    return 1e3 * (time.perf_counter() - begin)
+
+
 def peak_megabytes(run) -> float:
-    """The most resident memory during one run beyond that before it; Linux counts it."""
+    """The most memory during one run beyond that before it: resident, as Linux counts it, or what PyTorch took of the GPU's."""
 
     def status(field: str) -> int:
         with open("/proc/self/status", encoding="ascii") as lines:
             return next(int(line.split()[1]) for line in lines if line.startswith(field))
 
     run()
+    if on_gpu():
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        run()
+        torch.cuda.synchronize()
+        return (torch.cuda.max_memory_allocated() - before) / 1048576
     ctypes.CDLL("libc.so.6").malloc_trim(0)
     with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
         file.write("5")
@@ -394,18 +436,18 @@ def main() -> None:
             print(f"{peak_megabytes(run):.1f}", flush=True)
             continue
         if kind == "time":
-            times = []
-            for _ in range(int(words[0])):
-                begin = time.perf_counter()
-                run()
-                times.append(1e3 * (time.perf_counter() - begin))
-            print(" ".join(f"{t:.4f}" for t in times), flush=True)
+            print(" ".join(f"{milliseconds(run):.4f}" for _ in range(int(words[0]))), flush=True)
+            continue
+        if kind == "device":
+            print(choose_device(words[0]), flush=True)
             continue
         name, *sizes = words[0], *map(int, words[1:])
         torch.set_num_threads(sizes.pop())
         torch.manual_seed(1)
         try:
             run = makers[kind](name, *sizes)
+            if on_gpu() and os.environ.get("TORCH_REPLAY"):
+                run = replayed(run)
         except KeyError:
             print("none no such thing in PyTorch", flush=True)
             continue

@@ -4,12 +4,13 @@
 
 #include "compiler/differentiate.h"
 #include "compiler/ir/builder.h"
+#include "tests/folders.h"
 
 namespace graphrun::testing {
 
 namespace fs = std::filesystem;
 
-NetworkFixtures::NetworkFixtures(const std::string& name) : folder_(fs::path(GRAPHRUN_SOURCE_DIR) / "tests/fixtures" / name) {
+NetworkFixtures::NetworkFixtures(const std::string& name) : folder_(fs::path(source_folder()) / "tests/fixtures" / name) {
   std::ifstream in(folder_ / "index.json");
   index_ = nlohmann::json::parse(in);
 }
@@ -25,7 +26,7 @@ GraphRequest NetworkFixtures::request(const std::string& name, bool training) co
   GraphRequest request;
   request.path = entry.at("graph");
   request.from_graphs = true;
-  request.graphs_root = (fs::path(GRAPHRUN_SOURCE_DIR) / "graphs").string();
+  request.graphs_root = (fs::path(source_folder()) / "graphs").string();
   request.training = training;
   for (const auto& [arg, value] : entry.at("args").items()) request.bindings.push_back({arg, value.get<std::string>(), {}});
   return request;

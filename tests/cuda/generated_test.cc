@@ -12,7 +12,6 @@
 #include "ops/pointwise/tile_steps.h"
 #include "runtime/code_cache.h"
 #include "runtime/file.h"
-#include "tests/cuda/emulated.h"
 #include "tests/runtime/temporary_folder.h"
 
 namespace graphrun {

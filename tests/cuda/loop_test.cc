@@ -1,17 +1,18 @@
-// Loops that a device runs as one launch, emulated: every cell, forward and backward, at shapes that split unevenly over
+// Loops that a device runs as one launch: every cell, forward and backward, at shapes that split unevenly over
 // blocks, against the CPU.
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <random>
-#include <set>
 
 #include "compiler/compile.h"
 #include "compiler/ir/parser.h"
 #include "runtime/executable.h"
 #include "tests/compiler/network_fixture.h"
-#include "tests/cuda/emulated.h"
+#include "tests/cuda/device.h"
+#include "tests/folders.h"
 
 namespace graphrun {
 namespace {
@@ -32,8 +33,8 @@ Tensor random_tensor(const Sizes& sizes, Precision precision, std::mt19937& rand
 // A layer's outputs and every gradient.
 std::vector<Tensor> run_layer(const std::string& cell, const Shape4& shape, Precision precision, Device device) {
   GraphRequest request;
-  request.path = std::string(GRAPHRUN_SOURCE_DIR) + "/tests/bench/layer.pbtxt";
-  request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+  request.path = testing::source_folder() + "/tests/bench/layer.pbtxt";
+  request.graphs_root = testing::source_folder() + "/graphs";
   request.bindings = {
       {"cell", "cells/" + cell + ".pbtxt", {}},
       {"width", std::to_string(cell == "sru" ? shape.hidden : shape.width), {}},  // its input is of its own width
@@ -53,18 +54,31 @@ std::vector<Tensor> run_layer(const std::string& cell, const Shape4& shape, Prec
   return executable.run(feeds);  // again: what a run leaves behind harms none
 }
 
-std::set<std::string> texts() {
-  using Visitor = void (*)(const char*, void*);
-  const auto visit = reinterpret_cast<void (*)(Visitor, void*)>(dlsym(RTLD_DEFAULT, "graphrun_visit_generated"));
-  std::set<std::string> all;
-  visit([](const char* text, void* to) { static_cast<std::set<std::string>*>(to)->insert(text); }, &all);
-  return all;
-}
-
 class Loop : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override { testing::emulated_device(); }
+  void SetUp() override { testing::tested_device(); }
 };
+
+void expect_what_the_cpu_computes(const std::string& cell, const Shape4& shape) {
+  for (Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
+    // Sums of more terms, rounded in another order.
+    const double width = std::max(1.0, std::sqrt(static_cast<double>(shape.hidden) / 40));
+    const double tolerance = width * (precision == Precision::kFloat64 ? 1e-10 : 2e-5);
+    const std::vector<Tensor> expected = run_layer(cell, shape, precision, Device::kCpu);
+    const std::vector<Tensor> found = run_layer(cell, shape, precision, Device::kCuda);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      ASSERT_EQ(found[k].sizes(), expected[k].sizes());
+      double most = 1;
+      for (std::int64_t i = 0; i < found[k].count(); ++i) most = std::max(most, std::abs(expected[k].at(i)));
+      for (std::int64_t i = 0; i < found[k].count(); ++i) {
+        ASSERT_NEAR(found[k].at(i), expected[k].at(i), tolerance * most)
+            << "output " << k << " at " << i << ", time " << shape.time << ", batch " << shape.batch << ", width "
+            << shape.width << ", hidden " << shape.hidden;
+      }
+    }
+  }
+}
 
 TEST_P(Loop, ComputesWhatTheCpuComputes) {
   const std::vector<Shape4> shapes = {{3, 2, 5, 8},
@@ -75,27 +89,11 @@ TEST_P(Loop, ComputesWhatTheCpuComputes) {
                                       // Weights of several gates do not fit a block; nor, of doubles, the rows themselves.
                                       {2, 60, 4, 40},
                                       {2, 100, 4, 8}};
-  for (Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
-    const double tolerance = precision == Precision::kFloat64 ? 1e-10 : 2e-5;
-    for (const Shape4& shape : shapes) {
-      const std::vector<Tensor> expected = run_layer(GetParam(), shape, precision, Device::kCpu);
-      const std::vector<Tensor> found = run_layer(GetParam(), shape, precision, Device::kCuda);
-      ASSERT_EQ(found.size(), expected.size());
-      for (std::size_t k = 0; k < found.size(); ++k) {
-        ASSERT_EQ(found[k].sizes(), expected[k].sizes());
-        double most = 1;
-        for (std::int64_t i = 0; i < found[k].count(); ++i) most = std::max(most, std::abs(expected[k].at(i)));
-        for (std::int64_t i = 0; i < found[k].count(); ++i) {
-          ASSERT_NEAR(found[k].at(i), expected[k].at(i), tolerance * most)
-              << "output " << k << " at " << i << ", time " << shape.time << ", batch " << shape.batch << ", hidden "
-              << shape.hidden;
-        }
-      }
-    }
-  }
+  for (const Shape4& shape : shapes) expect_what_the_cpu_computes(GetParam(), shape);
+  if (!testing::is_emulated()) return;
   // Forward and backward were loops; blocks met in both.
   std::size_t loops = 0;
-  for (const std::string& text : texts()) {
+  for (const std::string& text : testing::generated_texts()) {
     if (text.find("loop::Step step") == std::string::npos) continue;
     ++loops;
     // Where nothing but a block's own columns is read, none waits for another.
@@ -105,9 +103,23 @@ TEST_P(Loop, ComputesWhatTheCpuComputes) {
   EXPECT_GE(loops, 2u);
 }
 
+// A GPU has room for more, and threads of its own.
+TEST_P(Loop, ComputesItAtAnyShape) {
+  std::mt19937 random(std::hash<std::string>()(GetParam()));
+  // As many below the square root as above it.
+  const auto size = [&random](double most) {
+    return static_cast<std::int64_t>(std::pow(most, std::uniform_real_distribution<>(0, 1)(random)));
+  };
+  const bool small = testing::is_emulated();
+  for (int i = 0; i < (small ? 2 : 20); ++i) {
+    expect_what_the_cpu_computes(
+        GetParam(), small ? Shape4{size(5), size(20), size(20), size(40)} : Shape4{size(40), size(257), size(700), size(1100)});
+  }
+}
+
 // What is drawn at a step is what the CPU draws there, whatever loop stands around.
 TEST(LoopDraws, AreThoseOfTheCpu) {
-  testing::emulated_device();
+  testing::tested_device();
   constexpr const char* kGraph = R"(
 graph "network" {
   input %x: FLOAT[time, batch, 12]
@@ -146,8 +158,10 @@ graph "network" {
     for (std::int64_t i = 0; i < found[0][k].count(); ++i)
       ASSERT_NEAR(found[1][k].at(i), found[0][k].at(i), 1e-5) << k << " " << i;
   }
+  if (!testing::is_emulated()) return;
   std::size_t loops = 0;
-  for (const std::string& text : texts()) loops += text.find("fold_coordinate(own.draw0") != std::string::npos;
+  for (const std::string& text : testing::generated_texts())
+    loops += text.find("fold_coordinate(own.draw0") != std::string::npos;
   EXPECT_EQ(loops, 1u);
 }
 

@@ -1,4 +1,4 @@
-// Every network of the papers, forward and backward, on the emulated device against the CPU: the executor's device side, its
+// Every network of the papers, forward and backward, on the device against the CPU: the executor's device side, its
 // copies, loops and memory, with the kernels that it launches.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include "runtime/executable.h"
 #include "runtime/safetensors.h"
 #include "tests/compiler/network_fixture.h"
-#include "tests/cuda/emulated.h"
+#include "tests/cuda/device.h"
 
 namespace graphrun {
 namespace {
@@ -20,7 +20,7 @@ const testing::NetworkFixtures& fixtures() {
 
 class CudaNetwork : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override { testing::emulated_device(); }
+  void SetUp() override { testing::tested_device(); }
 };
 
 TEST_P(CudaNetwork, ComputesWhatTheCpuComputes) {

@@ -1,7 +1,6 @@
 // The texts of generated kernels through NVRTC, which needs no device: what the emulated device ran is what a real one gets.
 #include "runtime/cuda/nvrtc.h"
 
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +11,7 @@
 #include "runtime/safetensors.h"
 #include "runtime/status.h"
 #include "tests/compiler/network_fixture.h"
-#include "tests/cuda/emulated.h"
+#include "tests/cuda/device.h"
 
 namespace graphrun::cuda {
 namespace {
@@ -26,7 +25,6 @@ const Nvrtc* nvrtc_or_null() {
 
 // Of every network of the papers, forward and backward, in one precision.
 std::set<std::string> texts_of_networks() {
-  graphrun::testing::emulated_device();
   const graphrun::testing::NetworkFixtures fixtures("networks");
   for (const std::string& network : fixtures.names()) {
     const NamedTensors tensors = read_safetensors(fixtures.tensors(network));
@@ -36,11 +34,7 @@ std::set<std::string> texts_of_networks() {
     for (const FeedSpec& f : executable.program().feeds) feeds[f.name] = tensors.at("feed/" + f.name);
     executable.reserve(feeds);  // binds, and runs nothing
   }
-  std::set<std::string> texts;
-  using Visitor = void (*)(const char*, void*);
-  const auto visit = reinterpret_cast<void (*)(Visitor, void*)>(dlsym(RTLD_DEFAULT, "graphrun_visit_generated"));
-  visit([](const char* text, void* to) { static_cast<std::set<std::string>*>(to)->insert(text); }, &texts);
-  return texts;
+  return graphrun::testing::generated_texts();
 }
 
 // One program of all of them: each is in a namespace of its own, and the headers are read once.
@@ -48,6 +42,7 @@ TEST(Nvrtc, CompilesEveryGeneratedKernelOfTheNetworks) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
   if (nvrtc == nullptr) GTEST_SKIP() << "no NVRTC on this machine";
   std::string all;
+  if (!graphrun::testing::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
   const std::set<std::string> texts = texts_of_networks();
   EXPECT_GE(texts.size(), 100u);
   for (const std::string& text : texts) all += text;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "compiler/ir/op.h"
+#include "runtime/cuda_library.h"
 
 namespace graphrun::testing {
 namespace {
@@ -16,6 +17,40 @@ Tensor poisoned(DType dtype, const Sizes& sizes) {
   if (t.bytes() > 0) std::memset(t.raw(), 0xA5, t.bytes());  // a kernel that leaves an element unwritten is found out
   return t;
 }
+
+// Where tensors lie for a kernel to run on them: in the host's memory, or copied to a device until the kernel is done.
+class Places {
+ public:
+  explicit Places(Device device) : backend_(device == Device::kCpu ? nullptr : &cuda_device()) {}
+
+  // Tensors that share their memory share it there.
+  TensorView of(const Tensor& t) {
+    TensorView view = t.view();
+    if (backend_ == nullptr || t.empty()) return view;
+    DeviceMemory& memory = copies_[t.raw()].memory;
+    if (memory.raw() == nullptr && t.bytes() > 0) {
+      memory = DeviceMemory(*backend_, t.bytes());
+      backend_->to_device(memory.raw(), t.raw(), t.bytes());
+      copies_[t.raw()].bytes = t.bytes();
+    }
+    view.data = memory.raw();
+    return view;
+  }
+  void* stream() const { return backend_ == nullptr ? nullptr : backend_->stream(); }
+  void bring_back() const {
+    for (const auto& [host, copy] : copies_) {
+      if (copy.bytes > 0) backend_->to_host(host, copy.memory.raw(), copy.bytes);
+    }
+  }
+
+ private:
+  struct Copy {
+    DeviceMemory memory;
+    std::size_t bytes = 0;
+  };
+  Backend* const backend_;
+  std::map<void*, Copy> copies_;
+};
 
 class Interpreter {
  public:
@@ -66,15 +101,16 @@ class Interpreter {
     KernelRequest request;
     request.attributes = &node.attributes;
     request.symbols = &options_.symbols;
+    Places places(options_.device);
     std::vector<TensorView> in, out;
     for (const Tensor& t : inputs) {
-      in.push_back(t.empty() ? TensorView() : t.view());
+      in.push_back(places.of(t));
       request.inputs.push_back(in.back());
       request.inputs.back().data = nullptr;
       request.absent_inputs.push_back(t.empty());
     }
     for (const Tensor& t : outputs) {
-      out.push_back(t.view());
+      out.push_back(places.of(t));
       request.outputs.push_back(out.back());
       request.outputs.back().data = nullptr;
     }
@@ -84,9 +120,11 @@ class Interpreter {
     context.attributes = &node.attributes;
     context.inputs = in;
     context.outputs = out;
-    context.workspace = workspace.raw();
+    context.workspace = places.of(workspace).data;
+    context.stream = places.stream();
     context.random = {7, 11, std::span(&kStep, 1)};
     kernel.run(context);
+    places.bring_back();
   }
 
   const ir::Graph& graph_;

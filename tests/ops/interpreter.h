@@ -14,7 +14,7 @@ struct InterpretOptions {
   Precision precision = Precision::kFloat64;
   SymbolValues symbols;
   bool in_place = false;  // a result takes the memory of its operand wherever the schema allows it (operands are copied first)
-  Device device = Device::kCpu;  // whose kernels run; a device that is emulated shares the host's memory
+  Device device = Device::kCpu;  // whose kernels run, on copies there
 };
 
 // The values `wanted` of a graph without regions. Feeds by value: graph inputs and variables; FLOAT ones are converted.

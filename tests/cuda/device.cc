@@ -1,0 +1,42 @@
+#include "tests/cuda/device.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "runtime/cuda_library.h"
+#include "tests/folders.h"
+
+namespace graphrun::testing {
+namespace {
+
+// Of the library that was loaded.
+template <class Function>
+Function function_of_device(const char* name) {
+  tested_device();
+  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
+}  // namespace
+
+Backend& tested_device() {
+  static Backend& device = []() -> Backend& {
+    setenv("GRAPHRUN_CUDA_LIBRARY", (build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 0);
+    return open_cuda(0);
+  }();
+  return device;
+}
+
+bool is_emulated() { return function_of_device<void*>("graphrun_emulate_backwards") != nullptr; }
+
+void emulate_backwards(bool backwards) { function_of_device<void (*)(bool)>("graphrun_emulate_backwards")(backwards); }
+
+std::set<std::string> generated_texts() {
+  using Visitor = void (*)(const char*, void*);
+  std::set<std::string> all;
+  function_of_device<void (*)(Visitor, void*)>("graphrun_visit_generated")(
+      [](const char* text, void* to) { static_cast<std::set<std::string>*>(to)->insert(text); }, &all);
+  return all;
+}
+
+}  // namespace graphrun::testing

@@ -1,0 +1,18 @@
+#include "tests/folders.h"
+
+#include <cstdlib>
+
+namespace graphrun::testing {
+namespace {
+
+std::string named(const char* variable, const char* otherwise) {
+  const char* const given = std::getenv(variable);
+  return given != nullptr && *given != '\0' ? given : otherwise;
+}
+
+}  // namespace
+
+std::string source_folder() { return named("GRAPHRUN_TREE", GRAPHRUN_SOURCE_DIR); }
+std::string build_folder() { return named("GRAPHRUN_BUILD", GRAPHRUN_BINARY_DIR); }
+
+}  // namespace graphrun::testing

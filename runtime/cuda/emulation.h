@@ -1,7 +1,8 @@
 // A grid of a device's threads on the host: blocks run one after the other, the threads of a block as fibers that take turns at
-// barriers; or, of a grid whose blocks meet, all as threads of the host, which a race detector can watch. What is wrong with a
-// kernel's text shows here without a device: a barrier that not all threads of a block reach, and, because threads can be made
-// to run in the opposite order, most reads of what another thread has not written yet.
+// barriers; or, of a grid whose blocks meet, all as threads of the host. What is wrong with a kernel's text shows here without
+// a device: a barrier that not all threads of a block reach; because threads can be made to run in the opposite order, most
+// reads of what another thread has not written yet; and under ThreadSanitizer, where the threads of any block are the host's,
+// each.
 #pragma once
 
 #include <cstddef>

@@ -18,6 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Where races are watched, those of generated kernels are.
+#if defined(__SANITIZE_THREAD__)
+constexpr const char* kWatched = " -g -fsanitize=thread";
+#else
+constexpr const char* kWatched = "";
+#endif
+
 class EmulatedKernel;
 struct Kernels {
   std::map<std::string, std::shared_ptr<EmulatedKernel>> all;  // by entry
@@ -71,9 +78,9 @@ void compile(const std::string& text, const fs::path& folder, const fs::path& li
   for (const DeviceHeader& header : device_headers()) write(folder / header.name, header.text);
   write(folder / "kernels.cc", text);
   // Elements are read in packs through other types than they were written by.
-  const std::string command = "c++ -std=c++20 -O1 -w -fno-strict-aliasing -fPIC -shared -I " + folder.string() + " -o " +
-                              library.string() + " " + (folder / "kernels.cc").string() + " > " + (folder / "log").string() +
-                              " 2>&1";
+  const std::string command = "c++ -std=c++20 -O1 -w -fno-strict-aliasing -fPIC -shared" + std::string(kWatched) + " -I " +
+                              folder.string() + " -o " + library.string() + " " + (folder / "kernels.cc").string() + " > " +
+                              (folder / "log").string() + " 2>&1";
   if (std::system(command.c_str()) == 0) return;
   throw InternalError("the host's compiler refuses generated kernels:\n" + text + "\n" +
                       read_file((folder / "log").string(), 1 << 20));
@@ -85,7 +92,7 @@ void compile_waiting() {
   for (const auto& kernel : waiting) text += kernel->text();
   const WorkFolder folder;
   const fs::path library = folder.path / "kernels.so";
-  std::vector<std::string_view> made_from = {text, "c++"};
+  std::vector<std::string_view> made_from = {text, "c++", kWatched};
   for (const DeviceHeader& header : device_headers()) made_from.insert(made_from.end(), {header.name, header.text});
   const CodeCache cache(made_from);
   if (const std::optional<std::string> code = cache.find()) {

@@ -110,6 +110,15 @@ TEST(Set, ReachesEveryKindOfField) {
                                 "encoder = encoders/gnmt.pbtxt(depth = 8, width = vocabulary(characters))", "embed = 64"));
 }
 
+// Of a message that stands once nothing says which is meant.
+TEST(Set, GoesIntoTheOnlyOneOfARepeatedMessage) {
+  EXPECT_DOUBLE_EQ(job_with({"train.initialize.normal=0.02"}).message.train().initialize(0).normal(), 0.02);
+  const std::string all = mistakes(kJob, {"train.initialize.nromal=0.02", "train.initialize=2"});
+  EXPECT_THAT(all, HasSubstr("--set:1:18: error[E0401 unknown-field]: Initialize has no field 'nromal'"));
+  EXPECT_THAT(all, HasSubstr("did you mean 'normal'?"));
+  EXPECT_THAT(all, HasSubstr("there is 1 'initialize'"));
+}
+
 TEST(Set, FilesStartWhereTheProgramRuns) {
   const LoadedJob job = job_with({"data.train=a.seg, b.seg", "data.test="});
   const std::string here = std::filesystem::current_path().string();
@@ -132,7 +141,7 @@ TEST(Set, MistakesAreShownInTheArgument) {
   EXPECT_THAT(all, HasSubstr("Job has no field 'trian'"));
   EXPECT_THAT(all, HasSubstr("'train' is a message"));
   EXPECT_THAT(all, HasSubstr("--set:7:14: error[E0401 unknown-field]: 'epochs' is a value of its own"));
-  EXPECT_THAT(all, HasSubstr("'field' stands 2 times"));
+  EXPECT_THAT(all, HasSubstr("there are 2 'field'"));
   EXPECT_THAT(all, HasSubstr("expected PATH=VALUE"));
   EXPECT_THAT(all, HasSubstr("closed is 'yes'; expected true or false"));
   EXPECT_THAT(all, HasSubstr("seed is '-1'; expected a whole number, not negative"));

@@ -131,7 +131,7 @@ class Setter {
     walk(*inner, place_of(places, field->name()), at + 1);
   }
 
-  // One of several messages: by the field `name`, or by number.
+  // One of several messages: by the field `name`, or by number; of one alone its fields are meant at once.
   void walk_repeated(pb::Message& message, Places& places, const pb::FieldDescriptor& field, std::size_t at) {
     const pb::Reflection& reflection = *message.GetReflection();
     const pb::FieldDescriptor* name = field.message_type()->FindFieldByName("name");
@@ -142,7 +142,16 @@ class Setter {
                                  .GetReflection()
                                  ->GetString(reflection.GetRepeatedMessage(message, &field, i), name)
                            : std::to_string(i));
-    const std::string which = fmt::format("'{}' stands {} times", field.name(), count);
+    const auto walk_into = [&](int index, std::size_t next) {
+      walk(*reflection.MutableRepeatedMessage(&message, &field, index),
+           place_of(places, field.name(), static_cast<std::size_t>(index)), next);
+    };
+    if (count == 1 && at + 1 < parts_.size() && parts_[at + 1].name != known[0]) {
+      const bool is_field = field.message_type()->FindFieldByName(parts_[at + 1].name) != nullptr;
+      if (is_field || at + 2 >= parts_.size()) return walk_into(0, at + 1);
+    }
+    const std::string which = count == 0 ? fmt::format("there is no '{}' to set something of", field.name())
+                                         : fmt::format("there {} {} '{}'", count == 1 ? "is" : "are", count, field.name());
     if (at + 2 >= parts_.size())
       return problem(
           "E0402 wrong-value", parts_[at], which,
@@ -157,8 +166,7 @@ class Setter {
       return problem("E0401 unknown-field", part, fmt::format("no {} '{}'", field.name(), part.name),
                      near.empty() ? fmt::format("there are: {}", listed(known)) : near);
     }
-    walk(*reflection.MutableRepeatedMessage(&message, &field, index),
-         place_of(places, field.name(), static_cast<std::size_t>(index)), at + 2);
+    walk_into(index, at + 2);
   }
 
   void set_scalar(pb::Message& message, Places& places, const pb::FieldDescriptor& field) {

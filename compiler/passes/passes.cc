@@ -4,6 +4,7 @@
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/common_subexpressions.h"
 #include "compiler/passes/dead_code.h"
+#include "compiler/passes/factor.h"
 #include "compiler/passes/fold_constants.h"
 #include "compiler/passes/fuse.h"
 #include "compiler/passes/fuse_reductions.h"
@@ -19,6 +20,7 @@ namespace graphrun {
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
       {"spread", "computes loops that only gather what they made for all steps at once", spread, true},
+      {"factor", "makes logsumexps of sums over pairs matrix products", factor, true},
       {"hoist_invariants", "computes what is the same at every step of a loop before it", hoist_invariants, true},
       {"fold_constants", "computes what depends on constants alone", fold_constants},
       {"simplify", "drops identities, joins chains of shape changes, folds transposes into products", simplify},

@@ -8,6 +8,7 @@
 #include "compiler/compile.h"
 #include "compiler/differentiate.h"
 #include "compiler/ir/builder.h"
+#include "compiler/passes/pass.h"
 #include "runtime/executable.h"
 #include "runtime/threads.h"
 #include "tests/bench/peer.h"
@@ -32,6 +33,7 @@ class Crf {
     if (c.what == "viterbi") {
       graph.outputs = {*graph.output("path")};
     } else {
+      graph = run_early_passes(std::move(graph));
       add_gradient(graph);
     }
     executable_ = std::make_unique<Executable>(compile(graph), variables_, device);

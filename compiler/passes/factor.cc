@@ -1,0 +1,181 @@
+#include "compiler/passes/factor.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "compiler/ir/op.h"
+#include "compiler/passes/rewrite.h"
+
+namespace graphrun {
+namespace {
+
+using ir::Graph;
+using ir::kNone;
+using ir::Node;
+using ir::ValueId;
+
+constexpr double kLeastSum = 1e-37;      // above the least normal float32
+constexpr double kLeastMaximum = -1e30;  // where all is minus infinity, differences must not be
+
+// The terms of a sum, by the last two of its axes: the one that goes and the one that stays.
+struct Terms {
+  std::vector<ValueId> rows, matrix, outside;  // without the axis that stays; without any other; without the one that goes
+};
+
+class Matcher {
+ public:
+  Matcher(const Graph& g, const Node& node) : g_(g), node_(node) {}
+
+  // Nothing where the node is no such logsumexp.
+  std::optional<Terms> match() {
+    if (node_.op->name != "logsumexp" || (node_.inputs.size() > 1 && node_.inputs[1] != kNone)) return std::nullopt;
+    const auto axes = node_.attributes.integers("axis");
+    rank_ = static_cast<std::int64_t>(shape(node_.inputs[0]).size());
+    if (axes.size() != 1 || rank_ < 3) return std::nullopt;
+    goes_ = axes[0] < 0 ? axes[0] + rank_ : axes[0];
+    if (goes_ < rank_ - 2) return std::nullopt;
+    if (!collect(node_.inputs[0]) || terms_.rows.empty() || terms_.matrix.empty()) return std::nullopt;
+    // All leading axes are those of the rows: else the product has fewer than the result.
+    for (std::int64_t axis = 0; axis < rank_ - 2; ++axis) {
+      const bool had = std::any_of(terms_.rows.begin(), terms_.rows.end(), [&](ValueId v) { return has(v, axis); });
+      if (!had && !shape(node_.inputs[0])[static_cast<std::size_t>(axis)].is(1)) return std::nullopt;
+    }
+    return terms_;
+  }
+  std::int64_t goes() const { return goes_; }
+  std::int64_t rank() const { return rank_; }
+
+ private:
+  const Shape& shape(ValueId v) const { return g_.type(v).shape; }
+  // Whether v has the sum's axis, and is not repeated along it.
+  bool has(ValueId v, std::int64_t axis) const {
+    const std::int64_t own = axis - (rank_ - static_cast<std::int64_t>(shape(v).size()));
+    return own >= 0 && !shape(v)[static_cast<std::size_t>(own)].is(1);
+  }
+  bool has_leading(ValueId v) const {
+    for (std::int64_t axis = 0; axis < rank_ - 2; ++axis) {
+      if (has(v, axis)) return true;
+    }
+    return false;
+  }
+
+  bool collect(ValueId v) {
+    const bool goes = has(v, goes_), stays = has(v, other());
+    if (!goes) {
+      terms_.outside.push_back(v);
+    } else if (!stays) {
+      terms_.rows.push_back(v);
+    } else if (!has_leading(v)) {
+      terms_.matrix.push_back(v);
+    } else {
+      const std::int32_t made = g_.value(v).node;
+      if (made < 0 || g_.nodes[static_cast<std::size_t>(made)].op->name != "add") return false;
+      const Node& sum = g_.nodes[static_cast<std::size_t>(made)];
+      return collect(sum.inputs[0]) && collect(sum.inputs[1]);
+    }
+    return true;
+  }
+  std::int64_t other() const { return goes_ == rank_ - 1 ? rank_ - 2 : rank_ - 1; }
+
+  const Graph& g_;
+  const Node& node_;
+  std::int64_t rank_ = 0, goes_ = 0;
+  Terms terms_;
+};
+
+struct Found {
+  Terms terms;
+  std::int64_t goes, rank;
+};
+
+// The product in the place of one logsumexp.
+class Product {
+ public:
+  Product(Rebuild& rebuild, const Found& found) : r_(rebuild), b_(rebuild.builder()), found_(found) {}
+
+  ValueId build(const Node& node) {
+    b_.set_location(node.at);
+    b_.set_name(b_.graph().value(node.outputs[0]).name);
+    const ir::TensorType expected = b_.graph().type(node.outputs[0]);
+    const std::int64_t stays = found_.goes == found_.rank - 1 ? found_.rank - 2 : found_.rank - 1;
+    const ValueId x = sum_without(found_.terms.rows, stays);
+    ValueId matrix = kNone;
+    for (ValueId v : found_.terms.matrix) matrix = plus(matrix, matrix_of(r_.of(v)));
+    const std::int64_t inner = found_.goes - (found_.rank - 2);
+    const ValueId m = whole_maximum(x, -1), c = whole_maximum(matrix, inner);
+    const ValueId sums = b_.op("matmul", {b_.op("exp", {b_.op("sub", {x, m})}), b_.op("exp", {b_.op("sub", {matrix, c})})},
+                               {{"transpose_b", inner == 1}});
+    const ValueId safe = b_.op("maximum", {sums, b_.constant(kLeastSum)});
+    const Dim columns = b_.graph().type(matrix).shape[inner == 0 ? 1 : 0];
+    ValueId y = b_.op("add", {b_.op("add", {b_.op("log", {safe}), reshape(c, {columns})}), m});
+    for (ValueId v : found_.terms.outside) y = plus(y, without(r_.of(v), found_.goes));
+    return b_.graph().type(y).shape == expected.shape ? y : reshape(y, expected.shape);
+  }
+
+ private:
+  ValueId plus(ValueId sum, ValueId v) { return sum == kNone ? v : b_.op("add", {sum, v}); }
+  ValueId reshape(ValueId v, const Shape& shape) { return b_.op("reshape", {v}, {{"shape", shape}}); }
+
+  // v without the sum's axis, which is one of size 1 or not there.
+  ValueId without(ValueId v, std::int64_t axis) {
+    Shape shape = b_.graph().type(v).shape;
+    const std::int64_t own = axis - (found_.rank - static_cast<std::int64_t>(shape.size()));
+    if (own < 0) return v;
+    shape.erase(shape.begin() + own);
+    return reshape(v, shape);
+  }
+  ValueId sum_without(const std::vector<ValueId>& terms, std::int64_t axis) {
+    ValueId sum = kNone;
+    for (ValueId v : terms) sum = plus(sum, without(r_.of(v), axis));
+    return sum;
+  }
+  ValueId matrix_of(ValueId v) {
+    Shape shape = b_.graph().type(v).shape;
+    if (shape.size() == 2) return v;
+    shape.erase(shape.begin(), shape.end() - 2);
+    return reshape(v, shape);
+  }
+  // Near the maximum over an axis, which stays with size 1.
+  ValueId whole_maximum(ValueId v, std::int64_t axis) {
+    const ValueId most = b_.op("max", {v}, {{"axis", std::vector<std::int64_t>{axis}}, {"keep", true}});
+    return b_.op("maximum", {b_.op("floor", {most}), b_.constant(kLeastMaximum)});
+  }
+
+  Rebuild& r_;
+  ir::Builder& b_;
+  const Found& found_;
+};
+
+bool factor_in(Graph& g) {
+  bool changed = false;
+  std::map<std::size_t, Found> found;
+  for (std::size_t n = 0; n < g.nodes.size(); ++n) {
+    for (Graph& region : g.nodes[n].regions) changed = factor_in(region) || changed;
+    Matcher matcher(g, g.nodes[n]);
+    if (auto terms = matcher.match()) found.emplace(n, Found{*std::move(terms), matcher.goes(), matcher.rank()});
+  }
+  if (found.empty()) return changed;
+  Rebuild rebuild(g);
+  for (std::size_t n = 0; n < rebuild.old_nodes().size(); ++n) {
+    Node& node = rebuild.old_nodes()[n];
+    const auto it = found.find(n);
+    if (it == found.end()) {
+      rebuild.keep(std::move(node));
+    } else {
+      rebuild.replace(node.outputs[0], Product(rebuild, it->second).build(node));
+    }
+  }
+  rebuild.finish();
+  return true;
+}
+
+}  // namespace
+
+PassResult factor(Graph graph) {
+  const bool changed = factor_in(graph);
+  return {std::move(graph), changed};
+}
+
+}  // namespace graphrun

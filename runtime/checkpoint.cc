@@ -187,13 +187,6 @@ std::vector<Entry> entries_of(const std::string& parent, std::vector<std::string
   return entries;
 }
 
-// The manifest goes first: what a process killed in between leaves is no checkpoint.
-void remove_checkpoint(const std::string& folder) {
-  std::error_code ignored;
-  if (fs::remove(folder + "/" + kManifest, ignored)) sync_folder(folder);
-  remove_folder(folder);
-}
-
 }  // namespace
 
 void save_checkpoint(const std::string& folder_name, const Checkpoint& checkpoint) {
@@ -319,6 +312,22 @@ NewestCheckpoint newest_sound(const std::string& run_folder, const std::string& 
   }
   found.damaged.insert(found.damaged.end(), unfinished.begin(), unfinished.end());
   return found;
+}
+
+// The manifest goes first: what a process killed in between leaves is no checkpoint.
+void remove_checkpoint(const std::string& folder) {
+  std::error_code ignored;
+  if (fs::remove(folder + "/" + kManifest, ignored)) sync_folder(folder);
+  remove_folder(folder);
+}
+
+std::vector<std::string> complete_checkpoints(const std::string& run_folder, const std::string& kind) {
+  std::vector<std::string> folders;
+  for (const Entry& entry : entries_of(run_folder + "/" + kind, nullptr)) {
+    if (is_complete(entry.folder)) folders.push_back(entry.folder);
+  }
+  std::reverse(folders.begin(), folders.end());
+  return folders;
 }
 
 void prune_checkpoints(const std::string& run_folder, int keep, const std::string& kind) {

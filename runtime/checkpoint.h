@@ -74,6 +74,12 @@ struct NewestCheckpoint {
 };
 NewestCheckpoint newest_sound(const std::string& run_folder, const std::string& kind = "checkpoints");
 
+// All complete checkpoints of a kind, oldest first.
+std::vector<std::string> complete_checkpoints(const std::string& run_folder, const std::string& kind);
+
+// Removes a checkpoint. What a process killed in between leaves is none.
+void remove_checkpoint(const std::string& folder);
+
 // Removes leftovers of a killed process, and all complete checkpoints but the newest `keep` (at least 1). Only for the process
 // that writes the run.
 void prune_checkpoints(const std::string& run_folder, int keep, const std::string& kind = "checkpoints");

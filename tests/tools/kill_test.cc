@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <cstdlib>
+#include <sstream>
 
 #include "tests/tools/program_fixture.h"
 
@@ -24,13 +25,14 @@ class Killed : public ProgramTest {
   }
 
   // A start of the run in `out` under tests/faults/file_faults.cc; none where `fault` is empty.
-  Ran start(const std::string& out, const std::string& fault) const {
+  Ran start(const std::string& out, const std::string& fault, const std::vector<std::string>& sets = {}) const {
     std::vector<std::string> words = {"train",     "graphs/jobs/words.pbtxt",
                                       "--out",     out,
                                       "--threads", "1",
                                       "--set",     "train.checkpoint.every_steps=15",
                                       "--set",     "train.epochs=2",
                                       "--set",     "train.optimizer.adam.learning_rate=0.01"};
+    for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
     if (exists(out + "/manifest.json")) words.push_back("--resume");
     if (!fault.empty()) {
       setenv("FILE_FAULT", fault.c_str(), 1);
@@ -45,10 +47,24 @@ class Killed : public ProgramTest {
     return ran;
   }
 
+  // Which of the operations on paths that contain `text` are of this kind, counted from 1.
+  std::vector<int> operations(const std::string& log, const std::string& text, const std::string& kind) const {
+    std::vector<int> found;
+    std::istringstream lines(read(log));
+    int number = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find(text) == std::string::npos) continue;
+      ++number;
+      if (line.find(kind) != std::string::npos) found.push_back(number);
+    }
+    return found;
+  }
+
   // Parameters, optimizer, states and state of every checkpoint, the best model with its reports, the metrics: by file.
   std::map<std::string, std::string> left_by(const std::string& out) const {
     std::map<std::string, std::string> files = {{"metrics.jsonl", read(out + "/metrics.jsonl")}};
-    for (const char* kind : {"checkpoints", "best"}) {
+    for (const char* kind : {"checkpoints", "best", "candidates"}) {
+      if (!exists(out + "/" + kind)) continue;
       for (const auto& entry : fs::recursive_directory_iterator(root_ / out / kind)) {
         if (!entry.is_regular_file()) continue;
         const std::string name = fs::relative(entry.path(), root_ / out).string();
@@ -72,6 +88,24 @@ TEST_F(Killed, InsideItsSavesARunLosesNothing) {
   const Ran last = start("parts", "");
   ASSERT_EQ(last.code, 0) << last.err;
   EXPECT_EQ(left_by("parts"), left_by("whole"));
+}
+
+// While models that no longer count for the mean of the best are removed, file by file.
+TEST_F(Killed, AmongItsBestModelsARunLosesNothing) {
+  const std::vector<std::string> sets = {"train.average.best=2", "train.validate.keep_lowest=perplexity",
+                                         "train.validate.every_epochs=0", "train.validate.times_per_epoch=4"};
+  setenv("FILE_FAULT_LOG", (root_ / "log").c_str(), 1);
+  ASSERT_EQ(start("whole", "full:/nothing/:1", sets).code, 0);
+  unsetenv("FILE_FAULT_LOG");
+  const std::vector<int> removals = operations("log", "/candidates/", " remove ");
+  ASSERT_GE(removals.size(), 4u);
+  for (std::size_t i = 0; i < removals.size() && i < 6; i += 2) {
+    const std::string parts = "parts" + std::to_string(i);
+    EXPECT_EQ(start(parts, "kill:/candidates/:" + std::to_string(removals[i]), sets).code, 128 + SIGKILL);
+    const Ran last = start(parts, "", sets);
+    ASSERT_EQ(last.code, 0) << removals[i] << "\n" << last.err;
+    EXPECT_EQ(left_by(parts), left_by("whole"));
+  }
 }
 
 TEST_F(Killed, AFullDiskLeavesTheCheckpointBeforeIt) {

@@ -189,6 +189,20 @@ TEST_F(Recipes, TheModelMayBeTheMeanOfTheLast) {
   }
 }
 
+// JSON has no infinities: in metrics, in the state that a run goes on from, beside models.
+TEST_F(Recipes, InfiniteReportsAreKeptAsSuch) {
+  std::vector<std::string> sets = {"report=f1 = log(0 * sum(margin))", "train.validate.keep_highest=f1", "train.average.best=2",
+                                   "train.epochs=2"};
+  const Ran ran = train("infinite", sets);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(read("infinite/metrics.jsonl"), HasSubstr("\"valid\":{\"f1\":\"-inf\"}"));
+  EXPECT_THAT(ran.out + ran.err, ::testing::ContainsRegex("valid +-inf"));
+  sets.back() = "train.epochs=3";
+  std::vector<std::string> more = words("infinite", sets);
+  more.push_back("--resume");
+  EXPECT_EQ(graphrun(more).code, 0);
+}
+
 TEST_F(Recipes, AverageMakesAModelOfSeveral) {
   ASSERT_EQ(train("one", {"train.epochs=2"}).code, 0);
   ASSERT_EQ(train("two", {"train.epochs=3"}).code, 0);

@@ -45,7 +45,10 @@ void wait_without_long_spins(char** words) {
 
 int guarded(std::string_view program, const std::function<ExitCode()>& body) {
   try {
-    return static_cast<int>(body());
+    const ExitCode code = body();
+    // What was printed so far may be in a buffer: a full disk shows here.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) unwritable_file("stdout", "write", errno != 0 ? errno : EIO);
+    return static_cast<int>(code);
   } catch (const UserError& error) {
     std::cerr << render(error.diagnostics(), color_on_stderr()) << std::endl;
     return static_cast<int>(error.exit_code());

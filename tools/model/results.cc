@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tools/report/number_json.h"
+
 namespace graphrun {
 namespace {
 
@@ -46,7 +48,7 @@ std::string results_table(const std::vector<std::pair<std::string, ReportResults
 
 nlohmann::ordered_json results_json(const ReportResults& results) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : results) json[name] = value;
+  for (const auto& [name, value] : results) json[name] = number_json(value);
   return json;
 }
 
@@ -55,7 +57,7 @@ std::optional<ReportResults> parse_results(const std::string& text, const std::s
   if (!json.is_object() || !json.contains(name) || !json[name].is_object()) return std::nullopt;
   ReportResults results;
   for (const auto& [key, value] : json[name].items()) {
-    results.emplace_back(key, value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN());
+    results.emplace_back(key, number_of(value));
   }
   return results;
 }

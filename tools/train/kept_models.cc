@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "runtime/checkpoint.h"
-#include "runtime/file.h"
 #include "tools/model/mean.h"
+#include "tools/report/number_json.h"
 
 namespace graphrun {
 namespace {
@@ -19,24 +19,12 @@ void save(const std::string& root, const std::string& kind, const KeptModel& mod
   Checkpoint checkpoint;
   checkpoint.groups["parameters"] = model.parameters;
   checkpoint.texts["reports.json"] = model.reports;
-  if (model.value) checkpoint.texts["value.json"] = nlohmann::json(*model.value).dump() + "\n";
+  if (model.value) checkpoint.texts["value.json"] = number_json(*model.value).dump() + "\n";
   save_checkpoint(checkpoint_folder(root, model.step, kind), checkpoint);
 }
 
-// Complete ones, oldest first.
-std::vector<std::string> candidates(const std::string& root) {
-  std::vector<std::string> folders;
-  const std::filesystem::path all = root + "/" + kCandidates;
-  if (!std::filesystem::exists(all)) return folders;
-  for (const auto& entry : std::filesystem::directory_iterator(all)) {
-    if (std::filesystem::exists(entry.path() / "manifest.json")) folders.push_back(entry.path().string());
-  }
-  std::sort(folders.begin(), folders.end());
-  return folders;
-}
-
 double value_of(const std::string& folder) {
-  return nlohmann::json::parse(CheckpointReader(folder).text("value.json")).get<double>();
+  return number_of(nlohmann::json::parse(CheckpointReader(folder).text("value.json")));
 }
 
 }  // namespace
@@ -54,16 +42,17 @@ void KeptModels::add_candidate(const KeptModel& model) const {
   }
   if (!model.value || std::isnan(*model.value)) return;
   save(layout_.root, kCandidates, model);
-  std::vector<std::string> folders = candidates(layout_.root);
+  prune_checkpoints(layout_.root, std::numeric_limits<int>::max(), kCandidates);  // of leftovers alone
+  std::vector<std::string> folders = complete_checkpoints(layout_.root, kCandidates);
   // Of equal ones the older stay: they come first.
   std::stable_sort(folders.begin(), folders.end(), [&](const std::string& a, const std::string& b) {
     return recipe_.keep_highest ? value_of(a) > value_of(b) : value_of(a) < value_of(b);
   });
-  for (std::size_t i = static_cast<std::size_t>(recipe_.average.number); i < folders.size(); ++i) remove_folder(folders[i]);
+  for (std::size_t i = static_cast<std::size_t>(recipe_.average.number); i < folders.size(); ++i) remove_checkpoint(folders[i]);
 }
 
 std::optional<KeptModel> KeptModels::mean() const {
-  const std::vector<std::string> folders = candidates(layout_.root);
+  const std::vector<std::string> folders = complete_checkpoints(layout_.root, kCandidates);
   if (folders.empty()) return std::nullopt;
   Mean mean;
   for (const std::string& folder : folders) mean.add(CheckpointReader(folder).group("parameters"), folder);
@@ -77,7 +66,7 @@ void KeptModels::drop_newer_than(std::int64_t step) const {
     const std::string last = checkpoint_folder(layout_.root, step, kind);
     while (const std::optional<std::string> newest = newest_complete(layout_.root, kind)) {
       if (newest->size() < last.size() || (newest->size() == last.size() && *newest <= last)) break;  // numbers of one width
-      remove_folder(*newest);
+      remove_checkpoint(*newest);
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/status.h"
+#include "tools/report/number_json.h"
 
 namespace graphrun {
 namespace {
@@ -11,14 +12,14 @@ using Json = nlohmann::ordered_json;
 
 Json json_of(const Patience& patience) {
   Json json = {{"waited", patience.waited}};
-  if (patience.reference) json["reference"] = *patience.reference;
+  if (patience.reference) json["reference"] = number_json(*patience.reference);
   return json;
 }
 
 Patience patience_of(const nlohmann::json& json) {
   Patience patience;
   json.at("waited").get_to(patience.waited);
-  if (json.contains("reference")) patience.reference = json.at("reference").get<double>();
+  if (json.contains("reference")) patience.reference = number_of(json.at("reference"));
   return patience;
 }
 
@@ -28,7 +29,7 @@ Json json_of(const BatchPosition& position) { return {{"epoch", position.epoch},
 void read_schedule(const nlohmann::json& json, TrainState& s) {
   json.at("learning_rate").get_to(s.schedule.rate);
   if (!json.contains("schedule")) {
-    if (json.contains("best")) s.schedule.patience.reference = json.at("best").get<double>();
+    if (json.contains("best")) s.schedule.patience.reference = number_of(json.at("best"));
     return;
   }
   const auto& schedule = json.at("schedule");
@@ -61,7 +62,7 @@ std::string state_text(const TrainState& s) {
                                  {"metrics_bytes", s.metrics_bytes},
                                  {"finished", s.finished},
                                  {"model", s.model}};
-  if (s.best) json["best"] = *s.best;
+  if (s.best) json["best"] = number_json(*s.best);
   if (s.validated) json["validated"] = json_of(*s.validated);
   json["schedule"] = json_of(s.schedule.patience);
   json["schedule"]["decays"] = s.schedule.decays;
@@ -89,7 +90,7 @@ TrainState parse_state(const std::string& text, const std::string& where) {
     json.at("metrics_bytes").get_to(s.metrics_bytes);
     json.at("finished").get_to(s.finished);
     s.model = json.value("model", "");  // an older program wrote none
-    if (json.contains("best")) s.best = json.at("best").get<double>();
+    if (json.contains("best")) s.best = number_of(json.at("best"));
     if (s.step < 0 || s.next.epoch < 1 || s.next.batch < 0 || s.metrics_bytes < 0)
       throw std::runtime_error("a negative number");
     return s;

@@ -1,5 +1,7 @@
 #include "runtime/loop.h"
 
+#include <algorithm>
+
 #include "runtime/team.h"
 
 namespace graphrun {
@@ -66,15 +68,12 @@ class SlotPlaces {
   const std::int32_t* positions_;
 };
 
-bool all_have_parts(const BoundRegion& body) {
-  for (const BoundInstruction& bound : body.instructions) {
-    const bool copy = bound.source->kind == Instruction::Kind::kCopy;
-    if (bound.scan || (!copy && (bound.kernel.part == nullptr || bound.kernel.by_columns == nullptr))) return false;
-  }
-  return !body.instructions.empty();
-}
-
 }  // namespace
+
+bool is_part_of_loop(const BoundInstruction& bound) {
+  if (bound.source->kind == Instruction::Kind::kCopy) return true;
+  return !bound.scan && bound.kernel.part != nullptr && bound.kernel.by_columns != nullptr;
+}
 
 void set_loop_factory(LoopFactory made) { factory() = std::move(made); }
 
@@ -82,7 +81,9 @@ void make_loops(BoundRegion& region, const ProgramLayout& layout) {
   for (BoundInstruction& bound : region.instructions) {
     if (!bound.scan) continue;
     make_loops(bound.scan->body, layout);
-    if (factory() == nullptr || bound.scan->steps == 0 || !all_have_parts(bound.scan->body)) continue;
+    const std::vector<BoundInstruction>& body = bound.scan->body.instructions;
+    if (factory() == nullptr || bound.scan->steps == 0 || body.empty()) continue;
+    if (!std::all_of(body.begin(), body.end(), is_part_of_loop)) continue;
     bound.scan->loop = factory()(*bound.scan, meetings(*bound.scan, layout));
   }
 }

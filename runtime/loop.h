@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/binding.h"
@@ -38,7 +39,11 @@ class LoopKernel {
 
   virtual ~LoopKernel() = default;
   virtual void run(const LoopRun& run) const = 0;
+  virtual std::string describe() const = 0;  // "as one launch of 128 blocks of 256 threads, 48 KiB each"
 };
+
+// Whether an instruction of a body is one that a device can run as part of a loop's launch.
+bool is_part_of_loop(const BoundInstruction& bound);
 
 // Makes one where it can; null where the body has what cannot be part of it. `meet_before`: see Team.
 using LoopFactory =

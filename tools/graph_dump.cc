@@ -15,6 +15,9 @@
 #include "compiler/passes/pass.h"
 #include "compiler/schedule.h"
 #include "compiler/training.h"
+#include "runtime/cuda_library.h"
+#include "runtime/loop_report.h"
+#include "runtime/threads.h"
 #include "tools/cli/program.h"
 #include "tools/commands/command_line.h"
 #include "tools/model/model_folder.h"
@@ -26,6 +29,7 @@ namespace graphrun {
 namespace {
 
 constexpr unsigned kColumns = 100;  // of help
+constexpr const char* kLoopDeviceHelp = "whose loops --stage=loops tells of: cpu, cuda, cuda:N or auto, the CPU";
 
 struct Request {
   GraphRequest graph;
@@ -35,7 +39,8 @@ struct Request {
   std::string stage;
   DumpFormat format = DumpFormat::kText;
   std::string output;
-  SymbolValues sizes;  // for the picture of the arena, and its peak
+  SymbolValues sizes;  // for the loops, the picture of the arena and its peak
+  Device device = Device::kCpu;
   bool time_passes = false;
 };
 
@@ -44,7 +49,7 @@ struct Request {
 std::vector<std::string> stage_names() {
   std::vector<std::string> names = {"loaded", "expanded", "checked", "differentiated", "pruned"};
   for (const Pass& pass : all_passes()) names.push_back(pass.name);
-  names.insert(names.end(), {"scheduled", "planned", "memory"});
+  names.insert(names.end(), {"scheduled", "planned", "memory", "loops"});
   return names;
 }
 
@@ -58,7 +63,8 @@ CommandLine command_line() {
       "text, pbtxt, dot, svg or json; that of the output's ending unless given, else text")(
       "output,o", po::value<std::string>()->value_name("FILE")->default_value("-"), "where to; - is stdout")(
       "size", po::value<std::vector<std::string>>()->value_name("NAME=N"),
-      "a size of the batch, for the picture and the peak of --stage=memory; may be repeated");
+      "a size of the batch, for --stage=loops, and for the picture and the peak of --stage=memory; may be repeated")(
+      "device", po::value<std::string>()->value_name("NAME")->default_value("auto"), kLoopDeviceHelp);
   po::options_description how("how to compile", kColumns);
   how.add_options()("training", "with dropout and label smoothing (as --minimize does)")("inference", "without them")(
       "minimize", po::value<std::string>()->value_name("OUTPUT"), "differentiate this output and update the parameters")(
@@ -172,6 +178,8 @@ Request parse_request(const po::variables_map& options) {
   if (r.stage == "memory" && r.format != DumpFormat::kText && r.format != DumpFormat::kSvg) {
     throw UsageError("--stage=memory prints text or svg");
   }
+  if (r.stage == "loops" && r.format != DumpFormat::kText) throw UsageError("--stage=loops prints text");
+  r.device = r.stage == "loops" ? parse_device(options["device"].as<std::string>()) : Device::kCpu;
   const std::string precision = options["precision"].as<std::string>();
   if (precision != "float32" && precision != "float64") unknown("precision", precision, {"float32", "float64"});
   r.compile.precision = precision == "float64" ? Precision::kFloat64 : Precision::kFloat32;
@@ -239,6 +247,12 @@ std::string memory(const Request& r, const ir::Graph& checked) {
   return text;
 }
 
+std::string loops(const Request& r, const ir::Graph& checked) {
+  const Program program = compile(checked, r.compile, r.train ? &*r.train : nullptr);
+  const std::string where = r.device == Device::kCuda ? cuda_device().name() : fmt::format("the CPU, {} threads", threads());
+  return fmt::format("loops on {}:\n{}", where, describe_loops(program, r.sizes, r.device));
+}
+
 // The command line's names of the graph, also where the stage asked for comes before they are used.
 void check_names(const Request& r, const ir::Graph& checked) {
   if (r.train && checked.output(r.train->minimize) == nullptr) {
@@ -258,10 +272,12 @@ void check_names(const Request& r, const ir::Graph& checked) {
   for (const auto& [symbol, size] : r.sizes) {
     if (std::find(known.begin(), known.end(), symbol.name()) == known.end()) unknown("size", symbol.name(), known);
   }
-  if (r.stage != "memory" || (r.sizes.empty() && r.format == DumpFormat::kText)) return;
+  const bool drawn = r.stage == "memory" && !(r.sizes.empty() && r.format == DumpFormat::kText);
+  if (!drawn && r.stage != "loops") return;
+  const char* const what = drawn ? "how much memory there is to show" : "how loops run";
   for (const std::string& name : known) {
     if (r.sizes.count(Symbol::named(name)) == 0) {
-      throw UsageError(fmt::format("how much memory there is to show hangs on the size '{0}': add --size {0}=N", name));
+      throw UsageError(fmt::format("{0} hangs on the size '{1}': add --size {1}=N", what, name));
     }
   }
 }
@@ -275,6 +291,7 @@ std::string dump_of(Request& r, std::vector<Diagnostic>& warnings) {
   check_names(r, checked);
   if (r.stage == "checked" && !r.time_passes) return dump(checked, r.format);
   if (r.stage == "memory") return memory(r, checked);
+  if (r.stage == "loops") return loops(r, checked);
   return dump(compiled_until(r, checked), r.format);
 }
 

@@ -3,6 +3,7 @@
 #include "ops/pointwise/device_launch.h"
 #include "ops/pointwise/device_lines.h"
 #include "ops/pointwise/table.h"
+#include "ops/recurrent/lone_part.h"
 #include "ops/schema.h"
 #include "runtime/cuda/launch.h"
 
@@ -82,10 +83,20 @@ Kernel bind_line(const KernelRequest& request) {
   });
 }
 
+template <class Line, ir::Promotion promotion, int arity>
+KernelFactory line_factory(const char* name) {
+  return [name](const KernelRequest& request) {
+    Kernel kernel = bind_line<Line, promotion, arity>(request);
+    take_part_alone(kernel, request, name);
+    return kernel;
+  };
+}
+
 const KernelRegistration registrations[] = {
-#define UNARY(name, promotion, ...) {#name, Device::kCuda, bind_line<lines::Op_##name, ir::Promotion::promotion, 1>},
-#define BINARY(name, promotion, ...) {#name, Device::kCuda, bind_line<lines::Op_##name, ir::Promotion::promotion, 2>},
-#define TERNARY(name, promotion, ...) {#name, Device::kCuda, bind_line<lines::Op_##name, ir::Promotion::promotion, 3>},
+#define UNARY(name, promotion, ...) {#name, Device::kCuda, line_factory<lines::Op_##name, ir::Promotion::promotion, 1>(#name)},
+#define BINARY(name, promotion, ...) {#name, Device::kCuda, line_factory<lines::Op_##name, ir::Promotion::promotion, 2>(#name)},
+#define TERNARY(name, promotion, ...) \
+  {#name, Device::kCuda, line_factory<lines::Op_##name, ir::Promotion::promotion, 3>(#name)},
 #include "ops/pointwise/table.def"
 #undef UNARY
 #undef BINARY
@@ -108,7 +119,7 @@ struct CastBody {
 
 REGISTER_KERNEL("cast", kCuda, [](const KernelRequest& request) {
   const std::int64_t count = request.outputs[0].count();
-  return with_any(request.inputs[0].dtype, [&](auto from) {
+  Kernel kernel = with_any(request.inputs[0].dtype, [&](auto from) {
     return with_any(request.outputs[0].dtype, [&](auto to) {
       using From = decltype(from);
       using To = decltype(to);
@@ -118,6 +129,11 @@ REGISTER_KERNEL("cast", kCuda, [](const KernelRequest& request) {
       }};
     });
   });
+  ir::PointwiseProgram::Instruction cast;
+  const DType to = request.outputs[0].dtype;
+  cast.to = to == DType::kInt32 ? Type::kInt32 : to == DType::kBool ? Type::kBool : Type::kFloat;
+  take_part_alone(kernel, request, "cast", std::move(cast));
+  return kernel;
 });
 
 }  // namespace

@@ -1,6 +1,7 @@
 // dropout and dropout_mask on CUDA: the draws of ops/pointwise/draw.h, bit for bit.
 #include "ops/dispatch.h"
 #include "ops/pointwise/device_launch.h"
+#include "ops/recurrent/lone_part.h"
 #include "ops/schema.h"
 #include "runtime/cuda/launch.h"
 
@@ -23,7 +24,7 @@ template <bool mask>
 Kernel bind(const KernelRequest& request) {
   const double rate = request.attributes->number("rate");
   const Draw draw(rate, request.attributes->string("key"));
-  return with_float(request.outputs[0].dtype, [&](auto zero) {
+  Kernel kernel = with_float(request.outputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     return Kernel{[draw, scale = static_cast<T>(1 / (1 - rate))](const KernelContext& c) {
       const TensorView& y = c.outputs[0];
@@ -31,6 +32,10 @@ Kernel bind(const KernelRequest& request) {
                          DropoutBody<T, mask>{c.inputs[0].as<T>(), y.as<T>(), scale, drawn_tensor(draw, c.random, y.sizes)});
     }};
   });
+  ir::PointwiseProgram::Instruction instruction;
+  instruction.rate = rate, instruction.key = request.attributes->string("key");
+  take_part_alone(kernel, request, mask ? "dropout_mask" : "dropout", std::move(instruction));
+  return kernel;
 }
 REGISTER_KERNEL("dropout", kCuda, bind<false>);
 REGISTER_KERNEL("dropout_mask", kCuda, bind<true>);

@@ -47,6 +47,18 @@ class DeviceLoop : public LoopKernel {
                     arguments.data());
   }
 
+  std::string describe() const override {
+    std::int64_t products = 0, resident = 0;
+    for (const LoopCode::Member& m : code_.members()) {
+      products += m.product != nullptr;
+      resident += m.product != nullptr && m.resident >= 0;
+    }
+    std::string text = "as one launch of " + std::to_string(code_.blocks()) + " blocks of " + std::to_string(code_.threads()) +
+                       " threads, " + std::to_string((code_.shared() + 1023) / 1024) + " KiB each";
+    if (products == 0) return text;
+    return text + ", with the weights of " + std::to_string(resident) + " of " + std::to_string(products) + " products in it";
+  }
+
  private:
   // Addresses come with the step.
   static void put_part(cuda::ArgumentBytes& to, const DeviceCode& code, const LoopRun& run) {

@@ -142,27 +142,31 @@ graph "network" {
   output "all" = %all
 }
 )";
-  std::vector<std::vector<Tensor>> found;
-  for (Device device : {Device::kCpu, Device::kCuda}) {
-    CompileOptions options;
-    options.fetches = {"end", "all"};
-    auto variables = std::make_shared<Variables>();
-    Executable executable(compile(ir::parse(kGraph, "network"), options), variables, device);
-    initialize(executable.program(), *variables, 1);
-    std::mt19937 random(3);
-    RunOptions run;
-    run.seed = 5, run.step = 9;
-    found.push_back(executable.run({{"x", random_tensor({4, 5, 12}, Precision::kFloat32, random)}}, run));
-  }
-  for (std::size_t k = 0; k < 2; ++k) {
-    for (std::int64_t i = 0; i < found[0][k].count(); ++i)
-      ASSERT_NEAR(found[1][k].at(i), found[0][k].at(i), 1e-5) << k << " " << i;
+  // Fused, and each op by itself.
+  for (const std::vector<std::string>& disabled : std::vector<std::vector<std::string>>{{}, {"fuse"}}) {
+    std::vector<std::vector<Tensor>> found;
+    for (Device device : {Device::kCpu, Device::kCuda}) {
+      CompileOptions options;
+      options.fetches = {"end", "all"};
+      options.disabled_passes = disabled;
+      auto variables = std::make_shared<Variables>();
+      Executable executable(compile(ir::parse(kGraph, "network"), options), variables, device);
+      initialize(executable.program(), *variables, 1);
+      std::mt19937 random(3);
+      RunOptions run;
+      run.seed = 5, run.step = 9;
+      found.push_back(executable.run({{"x", random_tensor({4, 5, 12}, Precision::kFloat32, random)}}, run));
+    }
+    for (std::size_t k = 0; k < 2; ++k) {
+      for (std::int64_t i = 0; i < found[0][k].count(); ++i)
+        ASSERT_NEAR(found[1][k].at(i), found[0][k].at(i), 1e-5) << k << " " << i;
+    }
   }
   if (!testing::is_emulated()) return;
   std::size_t loops = 0;
   for (const std::string& text : testing::generated_texts())
     loops += text.find("fold_coordinate(own.draw0") != std::string::npos;
-  EXPECT_EQ(loops, 1u);
+  EXPECT_EQ(loops, 2u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cells, Loop, ::testing::Values("atr", "gru", "lstm", "ran", "elman", "lrn", "sru", "adaptive_gru"),

@@ -1,12 +1,16 @@
 // graph-dump's command line: nothing that it was told is passed over.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+
 #include "tests/tools/program_fixture.h"
 
 namespace graphrun {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 class GraphDump : public ProgramTest {
  protected:
@@ -49,6 +53,31 @@ TEST_F(GraphDump, RefusesNamesThatNothingHasAtAnyStage) {
   refuses({"--size", "tme=4"}, "did you mean 'time'");
   const Ran all = dump({"--optimizer", "adam", "--minimize", "loss", "--disable-pass", "hoist", "--size", "time=4"});
   EXPECT_EQ(all.code, 0) << all.err;
+}
+
+// By which threads on the CPU; of a device, which loops are one launch and what keeps others from it.
+TEST_F(GraphDump, TellsHowLoopsRun) {
+  const std::vector<std::string> common = {"--minimize", "loss", "--stage", "loops", "--size", "time=9", "--size", "batch=3"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), common.begin(), common.end());
+    return more;
+  };
+  const Ran cpu = dump(with({"--threads", "2"}));
+  EXPECT_EQ(cpu.code, 0) << cpu.err;
+  EXPECT_THAT(cpu.out, StartsWith("loops on the CPU, 2 threads:\n"));
+  EXPECT_THAT(cpu.out, ContainsRegex("  read.forward.end.h: 9 steps of [0-9]+ kernels, by "));
+  EXPECT_THAT(cpu.out, ContainsRegex("  d.read.forward.d.h: 9 steps backwards of [0-9]+ kernels, by "));
+  setenv("GRAPHRUN_CUDA_LIBRARY", GRAPHRUN_BINARY_DIR "/libgraphrun_cuda_emulated.so", 1);
+  const Ran cuda = dump(with({"--device", "cuda"}));
+  unsetenv("GRAPHRUN_CUDA_LIBRARY");
+  EXPECT_EQ(cuda.code, 0) << cuda.err;
+  for (const char* loop : {"  read.forward.end.h: 9 steps", "  d.read.forward.d.h: 9 steps backwards"}) {
+    EXPECT_THAT(cuda.out,
+                ContainsRegex(std::string(loop) + " of [0-9]+ kernels, as one launch of [0-9]+ blocks of 24 threads"));
+  }
+  EXPECT_THAT(cuda.out, ContainsRegex("  crf.best.end.a: .* kernel by kernel: '.*' .* is no part of a single launch\n"));
+  refuses({"--stage", "loops", "--size", "time=4"}, "add --size batch=N");
+  refuses({"--stage", "loops", "--format", "svg"}, "--stage=loops prints text");
 }
 
 TEST_F(GraphDump, TellsThePeakForSizes) {

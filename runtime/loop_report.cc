@@ -1,0 +1,67 @@
+#include "runtime/loop_report.h"
+
+#include <algorithm>
+
+#include "runtime/binding.h"
+#include "runtime/kept.h"
+#include "runtime/loop.h"
+#include "runtime/team.h"
+
+namespace graphrun {
+namespace {
+
+std::string counted(std::int64_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+std::string meeting(const std::vector<char>& meet_before) {
+  const auto n = std::count_if(meet_before.begin(), meet_before.end(), [](char meets) { return meets != 0; });
+  return n == 0 ? "which never meet"
+                : "which meet " + (n == 1 ? std::string("once") : std::to_string(n) + " times") + " a step";
+}
+
+std::string of_team(const Team& team) {
+  const auto threads = static_cast<std::int64_t>(team.members.size());
+  if (threads == 1) return "by one thread";
+  return "by " + counted(threads, "thread") +
+         (team.by_rows ? ", rows of the batch each, which never meet"
+                       : ", columns of every result each, " + meeting(team.meet_before));
+}
+
+// Why a device does not run the loop as one launch.
+std::string obstacle(const BoundScan& scan) {
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    if (is_part_of_loop(bound)) continue;
+    return "'" + bound.source->name + "' (" + (bound.scan ? "a loop" : bound.source->op) + ") is no part of a single launch";
+  }
+  return "a block has not the memory for a single launch";
+}
+
+std::string plan(const BoundInstruction& bound, const ProgramLayout& layout, Device device) {
+  const BoundScan& scan = *bound.scan;
+  if (scan.steps == 0) return "nothing to do";
+  if (scan.loop) return scan.loop->describe() + ", " + meeting(meetings(scan, layout));
+  if (scan.team) return of_team(*scan.team) + (bound.beside > 0 ? ", at the same time as the next" : "");
+  return "kernel by kernel" + (device == Device::kCuda ? ": " + obstacle(scan) : "");
+}
+
+void describe(const BoundRegion& region, const ProgramLayout& layout, Device device, std::string& text) {
+  for (const BoundInstruction& bound : region.instructions) {
+    if (!bound.scan) continue;
+    text += std::string(2 * (region.depth + 1), ' ') + bound.source->name + ": " + counted(bound.scan->steps, "step") +
+            (bound.scan->reverse ? " backwards" : "") + " of " +
+            counted(static_cast<std::int64_t>(bound.scan->body.instructions.size()), "kernel") + ", " +
+            plan(bound, layout, device) + "\n";
+    describe(bound.scan->body, layout, device, text);
+  }
+}
+
+}  // namespace
+
+std::string describe_loops(const Program& program, const SymbolValues& sizes, Device device) {
+  KeptStore store(program);
+  const std::unique_ptr<Binding> binding = bind(program, sizes, device, store);
+  std::string text;
+  describe(binding->root, binding->layout, device, text);
+  return text.empty() ? "  there are none\n" : text;
+}
+
+}  // namespace graphrun

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "compiler/frontend/library.h"
+#include "compiler/frontend/source.h"
 #include "runtime/file.h"
 
 namespace graphrun {
@@ -88,12 +88,11 @@ void check_same_job(const LoadedJob& job, const LoadedJob& begun, const std::str
 
 void check_same_graphs(LoadedJob job, const Network& begun, const ModelLayout& layout) {
   Network now;
-  now.graphs_root = frontend::find_graphs_root(job.path, "");
   now.vocabularies = begun.vocabularies;
   now.job = std::move(job);
-  std::vector<SourceFile> files;
-  load_graph(now.request(true), nullptr, &files);
-  for (const SourceFile& file : files) {
+  GraphSources sources;
+  load_graph(now.request(true), nullptr, &sources);
+  for (const SourceFile& file : sources.files) {
     const std::string kept = layout.graphs() + "/" + file.path;
     if (!std::filesystem::exists(kept)) {
       other("E0523 other-job", fmt::format("the run in '{}' was begun with other graphs", layout.root),

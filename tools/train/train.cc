@@ -131,9 +131,9 @@ ExitCode train(const TrainRequest& request) {
 
   const Recipe recipe = make_recipe(network.job);
   const double begun = seconds_now();
-  std::vector<SourceFile> files;
+  GraphSources sources;
   std::vector<Diagnostic> of_graph;
-  const ir::Graph graph = load_graph(network.request(true), &of_graph, &files);
+  const ir::Graph graph = load_graph(network.request(true), &of_graph, &sources);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
   const ir::Graph inference = load_graph(network.request(false));
   check_network(graph, inference, network);
@@ -156,7 +156,7 @@ ExitCode train(const TrainRequest& request) {
   for (const std::string& note : notes.log) display.log(note);
   for (const nlohmann::ordered_json& note : notes.metrics) trainer.note(note);
   if (!checkpoint) {
-    write_model(layout, dump_job(network.job, true), files, network.vocabularies, data_digests(network.job.data),
+    write_model(layout, dump_job(network.job, true), sources, network.vocabularies, data_digests(network.job.data),
                 ir::print(graph, {false}));
   }
   record_start(layout, request.command, trainer.step());

@@ -65,9 +65,9 @@ class Stages {
 
 }  // namespace
 
-ir::Graph expand_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings, std::vector<SourceFile>* files) {
+ir::Graph expand_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings, GraphSources* sources) {
   std::vector<Diagnostic> diagnostics;
-  frontend::Library library(frontend::find_graphs_root(request.path, request.graphs_root), diagnostics);
+  frontend::Library library(request, diagnostics);
   const frontend::Definition* root =
       request.from_graphs ? library.load(request.path, request.at) : library.load_file(request.path);
   ir::Graph graph;
@@ -79,7 +79,7 @@ ir::Graph expand_graph(const GraphRequest& request, std::vector<Diagnostic>* war
   diagnostics = without_repetition(std::move(diagnostics));
   if (has_errors(diagnostics)) throw UserError(ExitCode::kInvalidGraph, std::move(diagnostics));
   if (warnings) *warnings = std::move(diagnostics);
-  if (files) *files = library.files();
+  if (sources) *sources = library.sources();
   return graph;
 }
 
@@ -90,8 +90,8 @@ ir::Graph check_graph(ir::Graph expanded) {
   return graph;
 }
 
-ir::Graph load_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings, std::vector<SourceFile>* files) {
-  return check_graph(expand_graph(request, warnings, files));
+ir::Graph load_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings, GraphSources* sources) {
+  return check_graph(expand_graph(request, warnings, sources));
 }
 
 Program compile(const ir::Graph& checked, const CompileOptions& options, const TrainOptions* train) {

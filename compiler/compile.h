@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,12 +16,19 @@
 
 namespace graphrun {
 
+// What paths of graphs mean: for each file that names any, "" for a job and the command line, what it says and the path of the
+// file that this is. Both by their paths in a model's folder; a path that is not here means itself.
+using PathMeanings = std::map<std::string, std::map<std::string, std::string>>;
+
 // What `graph` in a job or on a command line stands for: a file and the values of its args.
 struct GraphRequest {
-  std::string path;          // a file: as named on the command line, or by a job, from the folder graphs
+  std::string path;          // a file: as named on the command line, or by a job
   Location at;               // where it is named; unknown: on the command line
-  bool from_graphs = false;  // path starts at the folder graphs (jobs, imports); else it is a file as it stands
-  std::string graphs_root;   // the folder graphs; empty: the nearest above `path`, then the installed one
+  bool from_graphs = false;  // path is looked for as imports are (compiler/frontend/graph_paths.h); else a file as it stands
+  std::string job;           // the job that names it: what that names is looked for beside it first; empty: no job does
+  std::string graphs_root;   // the folder graphs; empty: the nearest above the job or `path`; then comes the installed one
+  // What a model's folder keeps: graphs_root has every graph, and nothing else is looked at.
+  std::optional<PathMeanings> kept;
   // "name = expression" bindings for args, imports and sizes, each with where it was written (a job's file, or unknown).
   struct Binding {
     std::string name, text;
@@ -66,18 +75,22 @@ struct CompileOptions {
 
 // A file that a graph was made of: the file itself, and every one that it imports.
 struct SourceFile {
-  std::string path;  // from the folder graphs; of a file outside of it the last part
+  std::string path;  // from the folder graphs, or as another file names it; no two are alike
   std::string text;
 };
+// All that loading a graph again needs.
+struct GraphSources {
+  std::vector<SourceFile> files;  // each once
+  PathMeanings meanings;
+};
 
-// load, expand, check. Throws UserError (kInvalidGraph) with every mistake found; `warnings` gets the rest, `files` what was
-// read, each once: all that loading the graph again needs.
-ir::Graph load_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings = nullptr,
-                     std::vector<SourceFile>* files = nullptr);
+// load, expand, check. Throws UserError (kInvalidGraph) with every mistake found; `warnings` gets the rest, `sources`
+// what was read.
+ir::Graph load_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings = nullptr, GraphSources* sources = nullptr);
 
 // The two stages of load_graph: files to one typed graph (throws as it does), then verified and without what nothing needs.
 ir::Graph expand_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings = nullptr,
-                       std::vector<SourceFile>* files = nullptr);
+                       GraphSources* sources = nullptr);
 ir::Graph check_graph(ir::Graph expanded);
 
 // differentiate (with `train`), passes, schedule, plan memory.

@@ -217,10 +217,10 @@ ir::Graph compiled_until(const Request& r, const ir::Graph& checked) {
 }
 
 std::string loaded_files(const GraphRequest& request) {
-  std::vector<SourceFile> files;
-  load_graph(request, nullptr, &files);
+  GraphSources sources;
+  load_graph(request, nullptr, &sources);
   std::string text;
-  for (const SourceFile& file : files) {
+  for (const SourceFile& file : sources.files) {
     text += fmt::format("# ---- {}\n{}", file.path, file.text);
     if (!text.ends_with("\n")) text += "\n";
   }

@@ -22,7 +22,8 @@ ExitCode dispatch(const Arguments& words) {
   }
   if (first == "--version") {
     const Build& build = this_build();
-    fmt::print("graphrun {}\nbuilt with {}, {}\n", build.version, build.compiler, build.flags);
+    fmt::print("graphrun {}\nbuilt with {}, {}\nbuild {}, library {}\n", build.version, build.compiler, build.flags,
+               build.program_id, build.library_id);
     return ExitCode::kDone;
   }
   const Command* command = find_command(first);

@@ -1,7 +1,5 @@
 #include "compiler/frontend/expand.h"
 
-#include <filesystem>
-
 #include "compiler/frontend/instance.h"
 
 namespace graphrun::frontend {
@@ -108,23 +106,8 @@ class Expander {
     return [this, stem, e = std::move(e)] { return instance_->evaluate(e, stem); };
   }
 
-  // What the command line names may lie anywhere.
   Thunk graph_thunk(ir::Expression e) {
-    std::error_code error;
-    const bool in_root = e.kind != ir::Expression::Kind::kGraph || expansion_.library.holds(e.text);
-    if (in_root || !std::filesystem::exists(e.text, error)) {
-      return [this, e = std::move(e)]() -> Meaning { return instance_->graph_value(e); };
-    }
-    return [this, e = std::move(e)]() -> Meaning {
-      auto g = std::make_shared<GraphValue>();
-      g->definition = expansion_.library.load_file(e.text);
-      if (!g->definition) fail("E0248 unread-graph", e.at, "graph '" + e.text + "' could not be read");
-      g->at = e.at;
-      std::vector<ir::Binding> args;
-      for (const auto& [key, v] : e.keywords) args.push_back({key, true, v.at, v});
-      for (auto& [key, thunk] : instance_->arg_thunks(*g, args, {})) g->bound[key] = std::move(thunk);
-      return Meaning(std::shared_ptr<const GraphValue>(g));
-    };
+    return [this, e = std::move(e)]() -> Meaning { return instance_->graph_value(e); };
   }
 
   // The states of the root live from run to run: variables.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <set>
 
 namespace graphrun::frontend {
@@ -12,18 +11,6 @@ using ir::Expression;
 namespace {
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;  // of a graph's parameters
-
-// The graphs of the folder whose file is called `name`.pbtxt.
-std::vector<std::string> graphs_called(const std::string& root, const std::string& name) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> found;
-  std::error_code error;
-  for (fs::recursive_directory_iterator i(root, error), end; !error && i != end; i.increment(error)) {
-    if (i->path().filename() == name + ".pbtxt") found.push_back(i->path().lexically_relative(root).generic_string());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
 
 }  // namespace
 
@@ -161,7 +148,7 @@ std::shared_ptr<const GraphValue> Instance::graph_value(const Expression& e, std
     const std::optional<Meaning> m = constant(name);
     if (!m || !m->graph()) {
       std::vector<std::string> notes;
-      for (const std::string& path : graphs_called(expansion_.library.root(), name)) {
+      for (const std::string& path : expansion_.library.called(name)) {
         notes.push_back("help: a graph goes by its path: " + path);
       }
       if (notes.empty()) notes.push_back("help: a graph goes by its path from the folder graphs, such as cells/gru.pbtxt");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "compiler/frontend/installation.h"
 #include "graphs/graph.pb.h"
 
 namespace graphrun::frontend {
@@ -39,83 +38,99 @@ void drop_unread(std::vector<Diagnostic>& diagnostics, std::size_t from) {
 
 }  // namespace
 
-const Definition* Library::load(const std::string& path, const Location& from) {
+Library::Library(const GraphRequest& request, std::vector<Diagnostic>& diagnostics)
+    : paths_(request), diagnostics_(diagnostics) {
+  if (!request.job.empty()) namers_[intern_file(request.job)] = {Namer::Kind::kFile, request.job, ""};
+}
+
+Namer Library::namer(const Location& from) const {
+  if (from.file == nullptr) return {};
+  const auto it = namers_.find(from.file);
+  return it != namers_.end() ? it->second : Namer{Namer::Kind::kCommandLine, "", ""};
+}
+
+const Definition* Library::load(const std::string& path, const Location& from) { return load(path, namer(from), from); }
+
+const Definition* Library::load(const std::string& path, const Namer& by, const Location& from) {
   const auto fail = [&](std::string code, std::string text, std::vector<std::string> notes = {}) {
     diagnostics_.push_back({Severity::kError, std::move(code), from, std::move(text), std::move(notes)});
     return nullptr;
   };
-  if (const auto it = entries_.find(path); it != entries_.end()) {
-    if (it->second.loading) {
-      std::string cycle;
-      for (auto c = std::find(chain_.begin(), chain_.end(), path); c != chain_.end(); ++c) cycle += *c + " -> ";
-      return fail("E0218 import-cycle", "imports form a cycle: " + cycle + path);
-    }
-    return it->second.definition.get();
+  const GraphPaths::Found found = paths_.find(path, by);
+  if (!found.outside.empty()) {
+    return fail("E0220 outside", "'" + path + "' leaves the folder " + found.outside,
+                {"help: paths of graphs start beside the file that names them or at a folder graphs, and stay there"});
   }
-  if (entries_.size() >= kMostFiles) return fail("E0219 too-many", "more than " + std::to_string(kMostFiles) + " files");
-  std::error_code error;
-  const fs::path relative(path);
-  const fs::path root = fs::weakly_canonical(root_, error);
-  const fs::path file = fs::weakly_canonical(root / relative, error);
-  const auto inside = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
-  if (relative.is_absolute() || error || inside.first != root.end()) {
-    return fail("E0220 outside", "'" + path + "' leaves the folder " + root_,
-                {"help: paths of graphs start at the folder graphs and stay in it"});
+  if (found.file.empty()) {
+    std::string all;
+    for (const std::string& file : found.looked_for) all += (all.empty() ? "" : ", ") + file;
+    std::vector<std::string> notes = {"note: looked for " + all};
+    if (const std::string hint = paths_.hint(path, by); !hint.empty()) notes.push_back("help: " + hint);
+    return fail("E0221 no-file", "no graph '" + path + "'", std::move(notes));
   }
-  if (!fs::is_regular_file(file, error)) {
-    std::vector<std::string> known;
-    for (fs::recursive_directory_iterator i(root, error), end; !error && i != end && known.size() < 2000; i.increment(error)) {
-      if (i->path().extension() == ".pbtxt") known.push_back(fs::relative(i->path(), root, error).generic_string());
-    }
-    const std::string hint = did_you_mean(path, known);
-    return fail("E0221 no-file", "no graph '" + path + "' in " + root_,
-                hint.empty() ? std::vector<std::string>{} : std::vector<std::string>{"help: " + hint});
+  const auto it = entries_.find(found.file);
+  const std::string kept = it != entries_.end() ? it->second.kept : unlike_others(paths_.kept(found.file, path, by));
+  if (!means(by, path, kept)) {
+    return fail("E0249 two-graphs", "'" + path + "' is one graph in the job and another on the command line",
+                {"note: here it is " + found.shown, "help: give the latter by another path: ./" + path});
   }
-  chain_.push_back(path);
-  const Definition* d = read(file.string(), path);
-  chain_.pop_back();
-  return d;
+  if (it == entries_.end()) {
+    if (entries_.size() >= kMostFiles) return fail("E0219 too-many", "more than " + std::to_string(kMostFiles) + " files");
+    return read(found.file, found.shown, kept);
+  }
+  if (it->second.loading) {
+    std::string cycle;
+    for (auto c = std::find(chain_.begin(), chain_.end(), kept); c != chain_.end(); ++c) cycle += *c + " -> ";
+    return fail("E0218 import-cycle", "imports form a cycle: " + cycle + kept);
+  }
+  return it->second.definition.get();
 }
 
-bool Library::holds(const std::string& path) const {
-  std::error_code error;
-  const fs::path root = fs::weakly_canonical(root_, error);
-  const fs::path file = fs::weakly_canonical(root / path, error);
-  const auto inside = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
-  return inside.first == root.end() && fs::is_regular_file(file, error);
+// Two files of one path in different folders are kept side by side: cells/atr.pbtxt, cells/atr-2.pbtxt.
+std::string Library::unlike_others(const std::string& kept) const {
+  const auto taken = [&](const std::string& path) {
+    return std::any_of(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry.second.kept == path; });
+  };
+  const std::filesystem::path path(kept);
+  std::string free = kept;
+  for (int number = 2; taken(free); ++number) {
+    const std::string name = path.stem().string() + "-" + std::to_string(number) + path.extension().string();
+    free = (path.parent_path() / name).generic_string();
+  }
+  return free;
+}
+
+// Notes it. False: the job says the same of another graph.
+bool Library::means(const Namer& by, const std::string& path, const std::string& kept) {
+  return meanings_[by.kept].emplace(path, kept).first->second == kept;
 }
 
 const Definition* Library::load_file(const std::string& path) {
   std::error_code error;
-  const fs::path root = fs::weakly_canonical(root_, error);
-  const fs::path file = fs::weakly_canonical(path, error);
-  const auto inside = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
-  // A file of the folder goes by its path from there, so that importing it again finds it.
-  const bool within = inside.first == root.end() && fs::is_regular_file(file, error);
-  const std::string shown = within ? file.lexically_relative(root).generic_string() : path;
-  if (const auto it = entries_.find(shown); it != entries_.end()) return it->second.definition.get();
-  chain_.push_back(shown);
-  const Definition* d = read(path, shown);
-  chain_.pop_back();
-  return d;
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, error);
+  const std::string file = error ? path : canonical.string();
+  if (const auto it = entries_.find(file); it != entries_.end()) return it->second.definition.get();
+  return read(file, path, unlike_others(paths_.kept(file, path, {Namer::Kind::kCommandLine, "", ""})));
 }
 
-const Definition* Library::read(const std::string& file, const std::string& shown) {
-  entries_[shown].loading = true;
+const Definition* Library::read(const std::string& file, const std::string& shown, const std::string& kept) {
+  Entry& entry = entries_[file];
+  entry.kept = kept;
+  entry.loading = true;
+  chain_.push_back(kept);
   const std::size_t before = diagnostics_.size();
   try {
-    std::string text = read_source(file);
+    std::string text = read_source(shown);
     if (const std::string kind = declared_message(text); !kind.empty() && kind != "graphrun.Graph") {
       throw UserError(ExitCode::kInvalidGraph, "E0222 no-graph",
-                      file + ": says of itself that it is a " + kind + ", not a graphrun.Graph");
+                      shown + ": says of itself that it is a " + kind + ", not a graphrun.Graph");
     }
-    // Files of the folder are shown as the user finds them: from where the command line's paths start.
-    const std::string* name =
-        intern_file(file.rfind(root_, 0) == 0 || shown == file ? file : (fs::path(root_) / shown).lexically_normal().string());
+    const std::string* name = intern_file(shown);
+    namers_[name] = {Namer::Kind::kFile, shown, kept};
     Graph message;
     Places places = parse_source(text, name, &message);
-    entries_[shown].text = std::move(text);
-    auto definition = read_definition(message, places, shown, diagnostics_);
+    entry.text = std::move(text);
+    auto definition = read_definition(message, places, kept, diagnostics_);
     // A line that can't be read leaves names undeclared: what would be said of those is no mistake of the user's.
     const bool readable = std::none_of(diagnostics_.begin() + static_cast<std::ptrdiff_t>(before), diagnostics_.end(),
                                        [](const Diagnostic& d) { return d.code.rfind("E01", 0) == 0; });
@@ -124,43 +139,25 @@ const Definition* Library::read(const std::string& file, const std::string& show
     std::vector<const ir::Expression*> imports;
     imports_of(*definition, imports);
     for (const ir::Expression* e : imports) load(e->text, e->at);
-    entries_[shown].definition = std::move(definition);
+    entry.definition = std::move(definition);
   } catch (const UserError& e) {
     diagnostics_.insert(diagnostics_.end(), e.diagnostics().begin(), e.diagnostics().end());
   }
-  entries_[shown].loading = false;
-  return entries_[shown].definition.get();
+  chain_.pop_back();
+  entry.loading = false;
+  return entry.definition.get();
 }
 
-std::vector<SourceFile> Library::files() const {
-  std::vector<SourceFile> out;
-  for (const auto& [path, entry] : entries_) {
-    const bool outside = fs::path(path).is_absolute() || path.rfind("..", 0) == 0;
-    out.push_back({outside ? fs::path(path).filename().string() : path, entry.text});
+GraphSources Library::sources() const {
+  GraphSources out;
+  for (const auto& [file, entry] : entries_) out.files.push_back({entry.kept, entry.text});
+  std::sort(out.files.begin(), out.files.end(), [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
+  for (const auto& [by, paths] : meanings_) {
+    for (const auto& [path, kept] : paths) {
+      if (path != kept) out.meanings[by][path] = kept;
+    }
   }
   return out;
-}
-
-std::string find_graphs_root(const std::string& file, const std::string& given) {
-  if (!given.empty()) return given;
-  std::error_code error;
-  fs::path at = fs::absolute(file, error).lexically_normal().parent_path();
-  fs::path shown = fs::path(file).parent_path();
-  // As a user would write it: "graphs", not "graphs/jobs/..".
-  const auto plain = [](const fs::path& path) {
-    std::string text = path.lexically_normal().string();
-    if (text.size() > 1 && text.back() == '/') text.pop_back();
-    return text.empty() ? "." : text;
-  };
-  // Up from the file: a folder called graphs, or one that holds one.
-  while (true) {
-    if (at.filename() == "graphs") return plain(shown);
-    if (fs::is_directory(at / "graphs" / "cells", error)) return plain(shown / "graphs");
-    if (!at.has_relative_path()) break;
-    at = at.parent_path();
-    shown /= "..";
-  }
-  return installed_graphs();
 }
 
 }  // namespace graphrun::frontend

@@ -1,4 +1,4 @@
-// The graph files that one compilation reads: each once, all below one folder.
+// The graph files that one compilation reads: each once, wherever it lies (graph_paths.h).
 #pragma once
 
 #include <map>
@@ -8,41 +8,45 @@
 
 #include "compiler/compile.h"
 #include "compiler/frontend/definition.h"
+#include "compiler/frontend/graph_paths.h"
 
 namespace graphrun::frontend {
 
 class Library {
  public:
-  // `root`: the folder graphs. Diagnostics of every file read are appended to `diagnostics`.
-  Library(std::string root, std::vector<Diagnostic>& diagnostics) : root_(std::move(root)), diagnostics_(diagnostics) {}
+  // Diagnostics of every file read are appended to `diagnostics`.
+  Library(const GraphRequest& request, std::vector<Diagnostic>& diagnostics);
 
-  // A graph by its path from the root, with all its imports. Null after a diagnostic at `from`: no such file, a path that
-  // leaves the root (links resolved), a cycle, or mistakes in the file that leave nothing to work with.
+  // A graph by the path that stands at `from`, with all its imports. Null after a diagnostic there: no such file, a path that
+  // leaves its folder (links resolved), a cycle, or mistakes in the file that leave nothing to work with.
   const Definition* load(const std::string& path, const Location& from);
-  // A file as the command line names it: it may lie anywhere; its imports start at the root.
+  // A file as the command line names it: it may lie anywhere.
   const Definition* load_file(const std::string& path);
 
-  // Whether the root has a file of that path.
-  bool holds(const std::string& path) const;
+  // The paths of graphs whose file is called `name`.pbtxt.
+  std::vector<std::string> called(const std::string& name) const { return paths_.called(name); }
 
-  std::vector<SourceFile> files() const;
-  const std::string& root() const { return root_; }
+  GraphSources sources() const;
 
  private:
-  const Definition* read(const std::string& file, const std::string& shown);
   struct Entry {
     std::unique_ptr<Definition> definition;
+    std::string kept;  // its path in a model's folder
     std::string text;
     bool loading = false;
   };
-  std::string root_;
-  std::vector<Diagnostic>& diagnostics_;
-  std::map<std::string, Entry> entries_;  // by path from the root, or as shown
-  std::vector<std::string> chain_;        // the imports that led here
-};
+  Namer namer(const Location& from) const;
+  const Definition* load(const std::string& path, const Namer& by, const Location& from);
+  const Definition* read(const std::string& file, const std::string& shown, const std::string& kept);
+  std::string unlike_others(const std::string& kept) const;
+  bool means(const Namer& by, const std::string& path, const std::string& kept);
 
-// The folder graphs for a file: `given` where it is not empty, else the nearest folder of that name above the file (or that has
-// it), else the installed one.
-std::string find_graphs_root(const std::string& file, const std::string& given);
+  GraphPaths paths_;
+  std::vector<Diagnostic>& diagnostics_;
+  std::map<std::string, Entry> entries_;        // by file, links resolved
+  std::map<const std::string*, Namer> namers_;  // by the name that locations in them have
+  PathMeanings meanings_;                       // all, also of paths that mean themselves
+  std::vector<std::string> chain_;              // the imports that led here
+};
 
 }  // namespace graphrun::frontend

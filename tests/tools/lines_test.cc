@@ -1,15 +1,18 @@
 #include "tools/data/lines.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "tests/runtime/temporary_folder.h"
 #include "tests/tools/scratch.h"
 #include "tools/data/utf8.h"
 
 namespace graphrun {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -37,6 +40,32 @@ TEST(Lines, DamagedCompressedFile) {
   const std::string path = scratch.zipped("a.gz", text);
   std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
   EXPECT_THAT(message_of([&] { read_lines(path); }), HasSubstr("E0541"));
+}
+
+// The lines of a descriptor that gives the bytes of a file.
+std::vector<std::string> lines_of_stream(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY);
+  LineReader reader(descriptor, "stdin");
+  std::vector<std::string> lines;
+  for (std::string line; reader.next(line);) lines.push_back(line);
+  close(descriptor);
+  return lines;
+}
+
+TEST(Lines, CompressedStreamsReadLikePlainOnes) {
+  Scratch scratch;
+  std::string text;
+  for (int i = 0; i < 50000; ++i) text += "line " + std::to_string(i) + "\n";
+  const std::string zipped = scratch.zipped("a.gz", text);
+  const auto lines = lines_of_stream(zipped);
+  ASSERT_EQ(lines.size(), 50000u);
+  EXPECT_EQ(lines.back(), "line 49999");
+  const std::string bytes = get_bytes(zipped);
+  EXPECT_EQ(lines_of_stream(scratch.file("twice", bytes + bytes)).size(), 100000u);
+  EXPECT_THAT(lines_of_stream(scratch.zipped("empty.gz", "")), ElementsAre());
+  EXPECT_THAT(lines_of_stream(scratch.file("plain", "one\ntwo")), ElementsAre("one", "two"));
+  EXPECT_THAT(message_of([&] { lines_of_stream(scratch.file("cut", bytes.substr(0, bytes.size() / 2))); }),
+              AllOf(HasSubstr("E0541"), HasSubstr("'stdin'"), HasSubstr("unexpected end of file")));
 }
 
 TEST(Lines, WhatIsNotTextNamesFileLineAndColumn) {

@@ -87,7 +87,46 @@ TEST_F(Resume, RefusesOtherDataAndNamesTheFile) {
   EXPECT_THAT(ran.err, AllOf(HasSubstr("E0524"), HasSubstr("data/train.seg"), Not(HasSubstr("dev.seg"))));
 }
 
-TEST_F(Resume, AFolderOfAnOlderProgramHasRecordedNoData) { EXPECT_NO_THROW(check_same_data(ModelLayout{path("none")})); }
+// Word vectors and another model, which only the beginning reads.
+TEST_F(Resume, GoesOnWithoutWhatItBeganWithAndTellsOfAChange) {
+  std::string vectors = "我";
+  for (int i = 0; i < 16; ++i) vectors += " 0.5";
+  write("vectors.txt", vectors + "\n");
+  std::string job = read("graphs/jobs/segment.pbtxt");
+  job.insert(job.find("train {") + 7,
+             " start { model: \"../../model\" match: \"W\" }\n"
+             "  initialize { match: \"E\" vectors: \"../../vectors.txt\" field: \"characters\" }\n");
+  write("graphs/jobs/second.pbtxt", job);
+  std::vector<std::string> command = {"train", "graphs/jobs/second.pbtxt", "--out", "second", "--set", "train.epochs=1"};
+  const Ran begun = graphrun(command);
+  ASSERT_EQ(begun.code, 0) << begun.err;
+  EXPECT_THAT(read("second/data.json"),
+              AllOf(HasSubstr("vectors.txt"), HasSubstr("model/manifest.json"), HasSubstr("parameters.safetensors")));
+  command.back() = "train.epochs=2";
+  command.push_back("--resume");
+  EXPECT_THAT(graphrun(command).err, Not(HasSubstr("warning")));
+  write("vectors.txt", vectors + " \n");
+  fs::remove_all(root_ / "model");
+  command[5] = "train.epochs=3";
+  const Ran ran = graphrun(command);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("warning[E0524 other-data]"), HasSubstr("vectors.txt' has changed"),
+                             HasSubstr("model/manifest.json' is gone")));
+}
+
+TEST_F(Resume, TheFolderKeepsTheJobThatDumpJobPrints) {
+  std::vector<std::string> dump = words(3);
+  dump.emplace_back("--dump-job");
+  const std::string whole = graphrun(dump).out;
+  EXPECT_THAT(whole, HasSubstr("every_epochs: 1"));
+  EXPECT_EQ(read("model/job.pbtxt"), whole);
+}
+
+TEST_F(Resume, AFolderOfAnOlderProgramHasRecordedNoData) {
+  std::vector<Diagnostic> warnings;
+  EXPECT_NO_THROW(check_same_data(ModelLayout{path("none")}, warnings));
+  EXPECT_TRUE(warnings.empty());
+}
 
 TEST_F(Resume, SaysHowManyEpochsAreDone) { EXPECT_THAT(resumed(1).err, HasSubstr("is finished: 3 epochs done")); }
 

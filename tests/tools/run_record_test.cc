@@ -12,6 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 
 class RunRecord : public ProgramTest {
  protected:
@@ -44,8 +45,13 @@ TEST_F(RunRecord, EachStartIsWrittenDown) {
   for (const char* known : {"time", "version", "compiler", "flags", "processor", "machine"}) {
     EXPECT_FALSE(starts[0][known].get<std::string>().empty()) << known;
   }
+  const std::string program = starts[0]["program"], library = starts[0]["library"];
   EXPECT_THAT(graphrun({"--version"}).out,
-              AllOf(HasSubstr(starts[0]["version"].get<std::string>()), HasSubstr(starts[0]["compiler"].get<std::string>())));
+              AllOf(HasSubstr(starts[0]["version"].get<std::string>()), HasSubstr(starts[0]["compiler"].get<std::string>()),
+                    HasSubstr("build " + program), HasSubstr("library " + library)));
+  EXPECT_THAT(program, MatchesRegex("[0-9a-f]{16,}"));
+  EXPECT_THAT(library, MatchesRegex("[0-9a-f]{16,}"));
+  EXPECT_NE(program, library);
 }
 
 TEST_F(RunRecord, TheExpandedGraphIsKept) {

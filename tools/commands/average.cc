@@ -52,7 +52,7 @@ ExitCode run_average(const Arguments& arguments) {
   const ModelLayout first{models.front()};
   const Network network = read_network(first);
   Mean mean;
-  std::vector<SourceFile> graphs;
+  GraphSources graphs;
   const ir::Graph trained = load_graph(network.request(true), nullptr, &graphs);
   const auto used = [](const Network& n) { return ir::print(load_graph(n.request(false)), {false}); };  // dropout may differ
   const std::string graph = used(network);

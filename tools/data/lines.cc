@@ -6,8 +6,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "tools/data/utf8.h"
 
@@ -25,11 +27,111 @@ void data_error(std::string code, const std::string& file, std::int64_t line, st
   throw UserError(ExitCode::kBadData, {std::move(d)});
 }
 
+namespace {
+
+// A descriptor, whose text may be what gzip wrote: its first bytes tell.
+class Stream {
+ public:
+  explicit Stream(int descriptor) : descriptor_(descriptor) {}
+  ~Stream() {
+    if (unzipping_) inflateEnd(&zip_);
+  }
+  Stream(const Stream&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  bool has_some() const { return full_ || at_ < bytes_.size(); }  // read, and not yet given out
+
+  // At most `size` bytes of text, at least one but at the end. Negative: it can't be read on, and `why`.
+  std::int64_t read(char* text, std::size_t size, std::string& why) {
+    if (!begun_) {
+      begun_ = true;
+      while (bytes_.size() < 2 && (bytes_.empty() || bytes_[0] == kMagic[0]) && more(why) > 0) continue;
+      if (bytes_.starts_with(kMagic)) unzipping_ = inflateInit2(&zip_, kGzip) == Z_OK;
+    }
+    if (!why.empty()) return -1;
+    return unzipping_ ? unzip(text, size, why) : plain(text, size, why);
+  }
+
+ private:
+  static constexpr std::string_view kMagic = "\x1F\x8B";
+  static constexpr int kGzip = 15 + 16;  // zlib's way to say so
+  static constexpr std::size_t kPiece = 1 << 16;
+
+  // Adds to bytes_ what there is.
+  std::int64_t more(std::string& why) {
+    const std::size_t had = bytes_.size();
+    bytes_.resize(had + kPiece);
+    std::int64_t n = 0;
+    do n = ::read(descriptor_, bytes_.data() + had, kPiece);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) why = std::strerror(errno);
+    bytes_.resize(had + static_cast<std::size_t>(n > 0 ? n : 0));
+    return n;
+  }
+  std::int64_t refill(std::string& why) {
+    bytes_.clear();
+    at_ = 0;
+    return more(why);
+  }
+
+  std::int64_t plain(char* text, std::size_t size, std::string& why) {
+    if (!has_some() && refill(why) <= 0) return why.empty() ? 0 : -1;
+    const std::size_t n = std::min(size, bytes_.size() - at_);
+    std::memcpy(text, bytes_.data() + at_, n);
+    at_ += n;
+    return static_cast<std::int64_t>(n);
+  }
+
+  std::int64_t unzip(char* text, std::size_t size, std::string& why) {
+    while (true) {
+      if (!has_some() && refill(why) <= 0) {
+        if (why.empty() && !ended_) why = "unexpected end of file";
+        return why.empty() ? 0 : -1;
+      }
+      // Several of them one after the other are one text; whatever else follows is left out, as gzip does.
+      if (ended_ && (bytes_[at_] != kMagic[0] || inflateReset(&zip_) != Z_OK)) return 0;
+      zip_.next_in = reinterpret_cast<Bytef*>(bytes_.data() + at_);
+      zip_.avail_in = static_cast<uInt>(bytes_.size() - at_);
+      zip_.next_out = reinterpret_cast<Bytef*>(text);
+      zip_.avail_out = static_cast<uInt>(size);
+      const int result = inflate(&zip_, Z_NO_FLUSH);
+      at_ = bytes_.size() - zip_.avail_in;
+      ended_ = result == Z_STREAM_END;
+      full_ = !ended_ && zip_.avail_out == 0;  // it may hold more
+      if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
+        why = zip_.msg ? zip_.msg : "damaged compressed data";
+        return -1;
+      }
+      if (zip_.avail_out < size) return static_cast<std::int64_t>(size - zip_.avail_out);
+    }
+  }
+
+  const int descriptor_;
+  std::string bytes_;   // as they are in the stream
+  std::size_t at_ = 0;  // what is not yet given out
+  bool begun_ = false, unzipping_ = false, ended_ = false, full_ = false;
+  z_stream zip_{};
+};
+
+}  // namespace
+
 struct LineReader::Source {
   gzFile compressed = nullptr;  // reads plain files too
-  int descriptor = -1;
+  std::optional<Stream> stream;
   ~Source() {
     if (compressed) gzclose(compressed);
+  }
+
+  // As Stream::read.
+  std::int64_t read(char* text, std::size_t size, std::string& why) {
+    if (stream) return stream->read(text, size, why);
+    const int n = gzread(compressed, text, static_cast<unsigned>(size));
+    if (n > 0) return n;
+    int error = Z_OK;
+    const char* const message = gzerror(compressed, &error);
+    if (n == 0 && (error == Z_OK || error == Z_STREAM_END)) return 0;
+    why = error == Z_ERRNO ? std::strerror(errno) : message;
+    return -1;
   }
 };
 
@@ -47,7 +149,7 @@ LineReader::LineReader(const std::string& path, Mode mode, std::size_t longest)
 
 LineReader::LineReader(int descriptor, std::string name, std::size_t longest)
     : source_(std::make_unique<Source>()), name_(std::move(name)), longest_(longest) {
-  source_->descriptor = descriptor;
+  source_->stream.emplace(descriptor);
 }
 
 LineReader::~LineReader() = default;
@@ -62,21 +164,13 @@ bool LineReader::fill() {
   constexpr std::size_t kPiece = 1 << 16;
   const std::size_t had = buffer_.size();
   buffer_.resize(had + kPiece);
-  std::int64_t n = 0;
-  if (source_->compressed) {
-    n = gzread(source_->compressed, buffer_.data() + had, kPiece);
-  } else {
-    do n = ::read(source_->descriptor, buffer_.data() + had, kPiece);
-    while (n < 0 && errno == EINTR);
-  }
+  std::string why;
+  const std::int64_t n = source_->read(buffer_.data() + had, kPiece, why);
   buffer_.resize(had + static_cast<std::size_t>(n > 0 ? n : 0));
   if (n > 0) return true;
-  int error = Z_OK;
-  const char* message = source_->compressed ? gzerror(source_->compressed, &error) : "";
-  if (n < 0 || (error != Z_OK && error != Z_STREAM_END)) {
-    const bool by_system = !source_->compressed || error == Z_ERRNO;
+  if (n < 0) {
     throw UserError(ExitCode::kBadData, "E0541 damaged-file",
-                    fmt::format("cannot read '{}' past line {}: {}", name_, line_, by_system ? std::strerror(errno) : message));
+                    fmt::format("cannot read '{}' past line {}: {}", name_, line_, why));
   }
   at_end_ = true;
   return false;
@@ -125,8 +219,8 @@ bool LineReader::accept(std::string& line, std::string_view found) {
 bool LineReader::ready(int milliseconds) {
   while (!at_end_ && buffer_.find('\n', scanned_) == std::string::npos) {
     scanned_ = buffer_.size();
-    if (source_->descriptor >= 0) {
-      pollfd waiting{source_->descriptor, POLLIN, 0};
+    if (source_->stream && !source_->stream->has_some()) {
+      pollfd waiting{source_->stream->descriptor(), POLLIN, 0};
       if (poll(&waiting, 1, milliseconds) <= 0) return false;
     }
     if (scanned_ - begin_ > longest_) return true;

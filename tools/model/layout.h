@@ -2,11 +2,12 @@
 // checkpoints and its metrics there too.
 //
 //   manifest.json            format, version, sizes and hashes of those below down to graph.txt; written last
-//   job.pbtxt                the job with every --set in it
+//   job.pbtxt                the job with every --set in it, and what stands for what it leaves out
 //   graphs/…                 every graph file that the network is made of
+//   graphs.json              which of them a path means, where that is not the path itself; absent where it always is
 //   vocabularies/FIELD.txt   one entry a line
 //   subwords/FIELD.model     SentencePiece's, of a field that is cut into subwords
-//   data.json                sizes and hashes of the data files that the run began with; older folders have none
+//   data.json                sizes and hashes of the data files, and of what else the run began with; older folders have none
 //   graph.txt                the network as one expanded graph, to be read by people
 //   best/step-…              the parameters: the best, or last, as the job keeps them (runtime/checkpoint.h)
 //   candidates/step-…        parameters whose mean is to become the model (train.average)
@@ -36,6 +37,7 @@ struct ModelLayout {
   std::string lock() const { return path("run.lock"); }
 
   // From the folder.
+  static const char* meanings_name() { return "graphs.json"; }
   static std::string vocabulary_name(const std::string& field) { return "vocabularies/" + field + ".txt"; }
   static std::string subwords_name(const std::string& field) { return "subwords/" + field + ".model"; }
 };

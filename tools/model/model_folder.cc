@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "compiler/frontend/library.h"
 #include "runtime/checkpoint.h"
 #include "runtime/file.h"
 #include "tools/cli/program.h"
@@ -69,6 +68,17 @@ void check_manifest(const ModelLayout& layout) {
   }
 }
 
+// What paths mean that do not mean themselves. A folder without such has no file.
+PathMeanings read_meanings(const ModelLayout& layout) {
+  const std::string path = layout.path(ModelLayout::meanings_name());
+  if (!std::filesystem::exists(path)) return {};
+  try {
+    return nlohmann::json::parse(read_file(path, kLargestText)).get<PathMeanings>();
+  } catch (const nlohmann::json::exception&) {
+    damaged(layout, std::string(ModelLayout::meanings_name()) + " is not a model's");
+  }
+}
+
 // The model that a vocabulary's pieces are of.
 void take_subwords(const ModelLayout& layout, const FieldSpec& field, Vocabulary& vocabulary) {
   const std::string name = ModelLayout::subwords_name(field.name);
@@ -99,10 +109,12 @@ void bind(Network& network) {
 
 }  // namespace
 
-void write_model(const ModelLayout& layout, const std::string& job, const std::vector<SourceFile>& graphs,
+void write_model(const ModelLayout& layout, const std::string& job, const GraphSources& graphs,
                  const Vocabularies& vocabularies, const std::string& data, const std::string& expanded) {
   Writer writer(layout);
-  for (const SourceFile& graph : graphs) writer.write("graphs/" + graph.path, graph.text);
+  for (const SourceFile& graph : graphs.files) writer.write("graphs/" + graph.path, graph.text);
+  if (!graphs.meanings.empty())
+    writer.write(ModelLayout::meanings_name(), nlohmann::ordered_json(graphs.meanings).dump(1) + "\n");
   for (const auto& [field, vocabulary] : vocabularies) writer.write(ModelLayout::vocabulary_name(field), vocabulary.text());
   for (const auto& [field, vocabulary] : vocabularies) {
     const Subwords* const subwords = vocabulary.form().subwords.get();
@@ -119,7 +131,9 @@ GraphRequest Network::request(bool training) const {
   request.path = job.message.graph();
   request.at = job.places.location("graph");
   request.from_graphs = true;
+  request.job = job.path;
   request.graphs_root = graphs_root;
+  request.kept = kept;
   request.bindings = job.arguments(vocabularies);
   request.training = training;
   return request;
@@ -128,7 +142,6 @@ GraphRequest Network::request(bool training) const {
 Network build_network(LoadedJob job) {
   Network network;
   network.job = std::move(job);
-  network.graphs_root = frontend::find_graphs_root(network.job.path, "");
   network.vocabularies =
       network.job.load.empty() ? build_vocabularies(network.job.data, *network.job.plan) : loaded_vocabularies(network.job);
   bind(network);
@@ -140,6 +153,7 @@ Network read_network(const ModelLayout& layout) {
   Network network;
   network.job = load_job(layout.job());
   network.graphs_root = layout.graphs();
+  network.kept = read_meanings(layout);
   for (const FieldSpec& field : network.job.data.fields) {
     const std::string path = layout.path(ModelLayout::vocabulary_name(field.name));
     Vocabulary& vocabulary = network.vocabularies[field.name] = Vocabulary::read(path, field.vocabulary.closed, {}, true);

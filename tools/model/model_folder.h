@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,14 @@ inline constexpr int kModelVersion = 1;
 
 // Everything but parameters: what stays the same throughout a run. `job`: its whole text, every --set in it. `data`: what is
 // recorded of the data files (data.json). `expanded`: graph.txt.
-void write_model(const ModelLayout& layout, const std::string& job, const std::vector<SourceFile>& graphs,
+void write_model(const ModelLayout& layout, const std::string& job, const GraphSources& graphs,
                  const Vocabularies& vocabularies, const std::string& data, const std::string& expanded);
 
 // What a job needs before it can meet data and graph, wherever it comes from.
 struct Network {
-  LoadedJob job;  // its plan is bound
-  std::string graphs_root;
+  LoadedJob job;                     // its plan is bound
+  std::string graphs_root;           // of a model's folder; empty: where the job's graphs lie
+  std::optional<PathMeanings> kept;  // of a model's folder
   Vocabularies vocabularies;
   std::unique_ptr<Report> report;  // bound
   // The job's graph with the sizes of the vocabularies filled in. Throws UserError (kInvalidGraph).

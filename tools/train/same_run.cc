@@ -4,12 +4,16 @@
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/message_differencer.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "compiler/frontend/library.h"
+#include "compiler/frontend/source.h"
+#include "runtime/checkpoint.h"
 #include "runtime/file.h"
+#include "tools/job/data_spec.h"
+#include "tools/job/defaults.h"
 
 namespace graphrun {
 namespace {
@@ -26,6 +30,7 @@ constexpr std::uint64_t kLargestRecord = std::uint64_t{1} << 24;  // bytes of da
 Job comparable(const LoadedJob& job) {
   Job message;
   GRAPHRUN_CHECK(google::protobuf::TextFormat::ParseFromString(dump_job(job, true), &message), "comparable");
+  fill_defaults(message);  // folders of older programs leave out what the job did
   if (message.has_train()) message.mutable_train()->clear_epochs();
   return message;
 }
@@ -60,18 +65,68 @@ std::string line_of(const std::string& text, int number) {
   return "'" + line + "'";
 }
 
+// What the run takes into its folder when it begins, and does not read again.
+std::vector<std::string> beginnings(const LoadedJob& job) {
+  std::vector<std::string> files;
+  const auto add = [&](const std::string& path) {
+    if (!path.empty() && std::find(files.begin(), files.end(), path) == files.end()) files.push_back(path);
+  };
+  const auto in_job = [&](const std::string& path) { return path.empty() ? path : path_in(job.folder, path); };
+  for (const Job::Field& field : job.message.data().field()) {
+    add(in_job(field.vocabulary().file()));
+    add(in_job(field.vocabulary().model()));
+  }
+  for (const Job::Initialize& rule : job.message.train().initialize()) add(in_job(rule.vectors()));
+  for (const Job::Start& start : job.message.train().start()) {
+    const ModelLayout layout{in_job(start.model())};
+    add(layout.manifest());
+    if (const auto best = newest_sound(layout.root, "best").folder) add(*best + "/parameters.safetensors");
+  }
+  return files;
+}
+
+struct Recorded {
+  std::string path, sha256;
+  std::uint64_t bytes = 0;
+};
+
+[[noreturn]] void no_record(const ModelLayout& layout) {
+  throw UserError(ExitCode::kBadData, "E0665 damaged-model", fmt::format("'{}' records no files", layout.data()));
+}
+
+std::vector<Recorded> recorded_files(const nlohmann::json& list, const ModelLayout& layout) {
+  if (!list.is_array()) no_record(layout);
+  std::vector<Recorded> files;
+  for (const auto& file : list) {
+    const auto has = [&](const char* name) { return file.is_object() && file.contains(name); };
+    if (!has("path") || !file["path"].is_string() || !has("sha256") || !file["sha256"].is_string() || !has("bytes") ||
+        !file["bytes"].is_number_unsigned())
+      no_record(layout);
+    files.push_back({file["path"], file["sha256"], file["bytes"].get<std::uint64_t>()});
+  }
+  return files;
+}
+
+std::string changed(const Recorded& file, const FileDigest& now) {
+  return fmt::format("'{}' has changed: {} bytes, then {}", file.path, now.bytes, file.bytes);
+}
+
 }  // namespace
 
-std::string data_digests(const DataSpec& data) {
-  nlohmann::ordered_json files = nlohmann::ordered_json::array();
-  for (const auto* part : {&data.train, &data.valid, &data.test}) {
-    for (const std::string& name : *part) {
+std::string data_digests(const LoadedJob& job) {
+  const auto digests = [](const std::vector<std::string>& names) {
+    nlohmann::ordered_json files = nlohmann::ordered_json::array();
+    for (const std::string& name : names) {
       const FileDigest digest = digest_file(name);
       const std::string path = std::filesystem::absolute(name).lexically_normal().string();
       files.push_back({{"path", path}, {"bytes", digest.bytes}, {"sha256", digest.sha256}});
     }
-  }
-  return nlohmann::ordered_json{{"files", files}}.dump(1) + "\n";
+    return files;
+  };
+  std::vector<std::string> data;
+  for (const auto* part : {&job.data.train, &job.data.valid, &job.data.test})
+    data.insert(data.end(), part->begin(), part->end());
+  return nlohmann::ordered_json{{"files", digests(data)}, {"beginnings", digests(beginnings(job))}}.dump(1) + "\n";
 }
 
 void check_same_job(const LoadedJob& job, const LoadedJob& begun, const std::string& folder) {
@@ -88,12 +143,11 @@ void check_same_job(const LoadedJob& job, const LoadedJob& begun, const std::str
 
 void check_same_graphs(LoadedJob job, const Network& begun, const ModelLayout& layout) {
   Network now;
-  now.graphs_root = frontend::find_graphs_root(job.path, "");
   now.vocabularies = begun.vocabularies;
   now.job = std::move(job);
-  std::vector<SourceFile> files;
-  load_graph(now.request(true), nullptr, &files);
-  for (const SourceFile& file : files) {
+  GraphSources sources;
+  load_graph(now.request(true), nullptr, &sources);
+  for (const SourceFile& file : sources.files) {
     const std::string kept = layout.graphs() + "/" + file.path;
     if (!std::filesystem::exists(kept)) {
       other("E0523 other-job", fmt::format("the run in '{}' was begun with other graphs", layout.root),
@@ -108,25 +162,28 @@ void check_same_graphs(LoadedJob job, const Network& begun, const ModelLayout& l
   }
 }
 
-void check_same_data(const ModelLayout& layout) {
+void check_same_data(const ModelLayout& layout, std::vector<Diagnostic>& warnings) {
   if (!std::filesystem::exists(layout.data())) return;
   const auto recorded = nlohmann::json::parse(read_file(layout.data(), kLargestRecord), nullptr, false);
-  const auto damaged = [&] {
-    throw UserError(ExitCode::kBadData, "E0665 damaged-model", fmt::format("'{}' records no files", layout.data()));
-  };
-  if (!recorded.is_object() || !recorded.contains("files") || !recorded["files"].is_array()) damaged();
+  if (!recorded.is_object() || !recorded.contains("files")) no_record(layout);
   std::vector<std::string> notes;
-  for (const auto& file : recorded["files"]) {
-    if (!file.is_object() || !file.contains("path") || !file["path"].is_string()) damaged();
-    const std::string path = file["path"];
-    const FileDigest digest = digest_file(path);
-    if (!file.contains("bytes") || !file["bytes"].is_number_unsigned() || !file.contains("sha256")) damaged();
-    if (file["sha256"] == digest.sha256) continue;
-    notes.push_back(
-        fmt::format("note: '{}' has changed: {} bytes, then {}", path, digest.bytes, file["bytes"].get<std::uint64_t>()));
+  for (const Recorded& file : recorded_files(recorded["files"], layout)) {
+    const FileDigest digest = digest_file(file.path);
+    if (file.sha256 != digest.sha256) notes.push_back("note: " + changed(file, digest));
   }
   if (!notes.empty()) {
     other("E0524 other-data", fmt::format("the run in '{}' was begun with other data", layout.root), std::move(notes));
+  }
+  if (!recorded.contains("beginnings")) return;
+  for (const Recorded& file : recorded_files(recorded["beginnings"], layout)) {
+    const bool gone = !std::filesystem::exists(file.path);
+    const FileDigest digest = gone ? FileDigest() : digest_file(file.path);
+    if (!gone && file.sha256 == digest.sha256) continue;
+    warnings.push_back({Severity::kWarning,
+                        "E0524 other-data",
+                        {},
+                        gone ? fmt::format("'{}' is gone", file.path) : changed(file, digest),
+                        {fmt::format("note: the run in '{}' goes on with what it took from it when it began", layout.root)}});
   }
 }
 

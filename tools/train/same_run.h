@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tools/job/job.h"
 #include "tools/model/layout.h"
@@ -9,8 +10,9 @@
 
 namespace graphrun {
 
-// Sizes and hashes of a job's data files, as the JSON of a model's folder. Throws what digest_file throws.
-std::string data_digests(const DataSpec& data);
+// Sizes and hashes of a job's data files, and of all else that its run begins with: vocabularies, subword models, word vectors
+// and other models. As the JSON of a model's folder. Throws what digest_file throws.
+std::string data_digests(const LoadedJob& job);
 
 // Each throws UserError (kUsage) where something is no longer what the run in the folder began with.
 
@@ -18,7 +20,9 @@ std::string data_digests(const DataSpec& data);
 void check_same_job(const LoadedJob& job, const LoadedJob& begun, const std::string& folder);
 // E0523 other-job, naming the first file and line that differ between the job's graphs and those of the run.
 void check_same_graphs(LoadedJob job, const Network& begun, const ModelLayout& layout);
-// E0524 other-data, naming the files. A folder of an older program has recorded nothing, and passes.
-void check_same_data(const ModelLayout& layout);
+// E0524 other-data, naming the files. A folder of an older program has recorded nothing, and passes. Files that only the
+// beginning of a run needs, which its folder and its checkpoints hold by now, get a warning where they have changed or are
+// gone.
+void check_same_data(const ModelLayout& layout, std::vector<Diagnostic>& warnings);
 
 }  // namespace graphrun

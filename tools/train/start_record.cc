@@ -47,10 +47,11 @@ void record_start(const ModelLayout& layout, const std::vector<std::string>& com
   std::string text = std::filesystem::exists(path) ? read_file(path, kLargestRecord) : "";
   text.resize(text.rfind('\n') + 1);  // 0 where there is no line
   const Build& build = this_build();
-  const nlohmann::ordered_json line = {
-      {"time", time_text()},      {"command", command},         {"folder", working_folder()}, {"step", step},
-      {"version", build.version}, {"compiler", build.compiler}, {"flags", build.flags},       {"threads", threads()},
-      {"processor", processor()}, {"machine", machine_name()},  {"process", getpid()}};
+  const nlohmann::ordered_json line = {{"time", time_text()},  {"command", command},          {"folder", working_folder()},
+                                       {"step", step},         {"version", build.version},    {"compiler", build.compiler},
+                                       {"flags", build.flags}, {"program", build.program_id}, {"library", build.library_id},
+                                       {"threads", threads()}, {"processor", processor()},    {"machine", machine_name()},
+                                       {"process", getpid()}};
   write_file(path, text + line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/threads.h"
 #include "tools/cli/program.h"
 #include "tools/job/data_files.h"
+#include "tools/job/defaults.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/model_folder.h"
 #include "tools/model/network_check.h"
@@ -30,15 +31,16 @@ namespace graphrun {
 namespace {
 
 // The network of a new run, or of the one that `layout` holds.
-Network open_network(LoadedJob job, const ModelLayout& layout, bool begun) {
+Network open_network(LoadedJob job, const ModelLayout& layout, bool begun, std::vector<Diagnostic>& warnings) {
   if (!begun) {
     std::vector<Diagnostic> unreadable = unreadable_files(job);
     if (!unreadable.empty()) throw UserError(ExitCode::kBadData, std::move(unreadable));
+    fill_defaults(job.message);  // the folder keeps what --dump-job prints
     return build_network(std::move(job));
   }
   Network network = read_network(layout);
   check_same_job(job, network.job, layout.root);
-  check_same_data(layout);
+  check_same_data(layout, warnings);
   const std::int32_t epochs = job.message.train().epochs();
   check_same_graphs(std::move(job), network, layout);
   network.job.message.mutable_train()->set_epochs(epochs);
@@ -127,13 +129,13 @@ ExitCode train(const TrainRequest& request) {
         fmt::format("the model in '{}' has no checkpoint to go on from: it was averaged, or they were removed", request.out),
         {"help: start { model: \"…\" } in a job begins with its parameters, in another folder"});
   }
-  const Network network = open_network(std::move(job), layout, checkpoint.has_value());
+  const Network network = open_network(std::move(job), layout, checkpoint.has_value(), warnings);
 
   const Recipe recipe = make_recipe(network.job);
   const double begun = seconds_now();
-  std::vector<SourceFile> files;
+  GraphSources sources;
   std::vector<Diagnostic> of_graph;
-  const ir::Graph graph = load_graph(network.request(true), &of_graph, &files);
+  const ir::Graph graph = load_graph(network.request(true), &of_graph, &sources);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
   const ir::Graph inference = load_graph(network.request(false));
   check_network(graph, inference, network);
@@ -156,7 +158,7 @@ ExitCode train(const TrainRequest& request) {
   for (const std::string& note : notes.log) display.log(note);
   for (const nlohmann::ordered_json& note : notes.metrics) trainer.note(note);
   if (!checkpoint) {
-    write_model(layout, dump_job(network.job, true), files, network.vocabularies, data_digests(network.job.data),
+    write_model(layout, dump_job(network.job, true), sources, network.vocabularies, data_digests(network.job),
                 ir::print(graph, {false}));
   }
   record_start(layout, request.command, trainer.step());

@@ -1,0 +1,185 @@
+#include "compiler/frontend/graph_paths.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "compiler/frontend/installation.h"
+#include "compiler/frontend/source.h"
+
+namespace graphrun::frontend {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostKnown = 2000;  // paths to hold a misspelt one against
+
+// As a user would write it: "graphs", not "graphs/jobs/..".
+std::string plain(const fs::path& path) {
+  std::string text = path.lexically_normal().string();
+  if (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text.empty() ? "." : text;
+}
+
+fs::path resolved(const fs::path& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  const fs::path canonical = fs::weakly_canonical(absolute, error);
+  return error ? absolute.lexically_normal() : canonical;
+}
+
+bool is_inside(const fs::path& file, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+}
+
+// Whether it leads out of wherever it begins.
+bool leaves(const fs::path& path) {
+  const fs::path normal = path.lexically_normal();
+  return path.is_absolute() || (!normal.empty() && *normal.begin() == "..");
+}
+
+bool is_there(const fs::path& file) {
+  std::error_code error;
+  return fs::exists(file, error) && !fs::is_directory(file, error);
+}
+
+// A job may go by the name of its graph and lie beside it, or beside another job that names that graph.
+bool says_it_is_no_graph(const std::string& file) {
+  try {
+    const std::string kind = declared_message(read_source(file));
+    return !kind.empty() && kind != "graphrun.Graph";
+  } catch (const UserError&) {
+    return false;  // told when it is read
+  }
+}
+
+bool has_graphs(const fs::path& folder, bool below = true) {
+  std::error_code error;
+  for (fs::directory_iterator i(folder, error), end; !error && i != end; i.increment(error)) {
+    if (i->path().extension() == ".pbtxt") return true;
+    if (below && i->is_directory(error) && has_graphs(i->path(), false)) return true;
+  }
+  return false;
+}
+
+// Each graph's path from the folder; `deep`: those of folders below too, which hold graphs before all.
+void add_known(const std::string& folder, bool deep, std::vector<std::string>& known) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator i(folder, error), end; !error && i != end; i.increment(error)) {
+    if (!deep) i.disable_recursion_pending();
+    if (known.size() >= kMostKnown) return;
+    if (i->path().extension() != ".pbtxt" || (!deep && says_it_is_no_graph(i->path().string()))) continue;
+    known.push_back(i->path().lexically_relative(folder).generic_string());
+  }
+}
+
+}  // namespace
+
+GraphPaths::GraphPaths(const GraphRequest& request) : meanings_(request.kept) {
+  const std::string given = request.graphs_root;
+  roots_.push_back(given.empty() ? find_graphs_root(request.job.empty() ? request.path : request.job) : given);
+  const std::string shipped = installed_graphs();
+  if (!meanings_ && resolved(shipped) != resolved(roots_.front())) roots_.push_back(shipped);
+}
+
+std::vector<GraphPaths::Place> GraphPaths::places(const Namer& by) const {
+  std::vector<Place> out;
+  if (by.kind == Namer::Kind::kCommandLine) out.push_back({".", false});
+  if (by.kind == Namer::Kind::kFile) out.push_back({plain(fs::path(by.file).parent_path()), false});
+  for (const std::string& root : roots_) {
+    if (by.kind == Namer::Kind::kFile && !out.front().is_root && resolved(out.front().folder) == resolved(root)) out.clear();
+    out.push_back({root, true});
+  }
+  return out;
+}
+
+GraphPaths::Found GraphPaths::find(const std::string& path, const Namer& by) const {
+  if (meanings_) return find_kept(path, by);
+  Found found, no_graph;
+  const bool anywhere = by.kind == Namer::Kind::kCommandLine;
+  if (!anywhere && leaves(path)) {
+    found.outside = roots_.front();
+    return found;
+  }
+  const fs::path itself = by.file.empty() ? fs::path() : resolved(by.file);
+  for (const Place& place : places(by)) {
+    if (anywhere && place.is_root && leaves(path)) continue;
+    const fs::path file = fs::path(place.folder) / path;
+    found.shown = plain(file);
+    if (found.looked_for.empty() || found.looked_for.back() != found.shown) found.looked_for.push_back(found.shown);
+    found.file = resolved(file).string();
+    if (!is_there(file) || (!place.is_root && found.file == itself)) continue;
+    if ((!anywhere || place.is_root) && !is_inside(found.file, resolved(place.folder))) {
+      found.outside = place.folder;
+      return found;
+    }
+    if (!says_it_is_no_graph(found.file)) return found;
+    no_graph = found;
+  }
+  if (!no_graph.file.empty()) return no_graph;  // to be told what it is
+  found.file.clear();
+  return found;
+}
+
+// A model's folder has all that its network is made of, whatever lies elsewhere by now.
+GraphPaths::Found GraphPaths::find_kept(const std::string& path, const Namer& by) const {
+  Found found;
+  std::string inside = path;
+  if (const auto of = meanings_->find(by.kept); of != meanings_->end()) {
+    if (const auto means = of->second.find(path); means != of->second.end()) inside = means->second;
+  }
+  // Older folders keep what the command line named by the last part of its path, and don't say so.
+  if (leaves(inside) && by.kept.empty()) inside = fs::path(path).filename().string();
+  const fs::path file = fs::path(roots_.front()) / inside;
+  found.shown = plain(file);
+  found.looked_for.push_back(found.shown);
+  if (leaves(inside) || !is_inside(resolved(file), resolved(roots_.front()))) {
+    found.outside = roots_.front();
+  } else if (is_there(file)) {
+    found.file = resolved(file).string();
+  }
+  return found;
+}
+
+std::string GraphPaths::kept(const std::string& file, const std::string& path, const Namer& by) const {
+  for (const std::string& root : roots_) {
+    const fs::path folder = resolved(root);
+    if (is_inside(file, folder)) return fs::path(file).lexically_relative(folder).generic_string();
+  }
+  if (leaves(path)) return fs::path(path).filename().string();
+  return (fs::path(by.kept).parent_path() / path).lexically_normal().generic_string();
+}
+
+std::string GraphPaths::hint(const std::string& path, const Namer& by) const {
+  std::vector<std::string> known;
+  if (meanings_) add_known(roots_.front(), true, known);
+  for (const Place& place : meanings_ ? std::vector<Place>() : places(by)) add_known(place.folder, place.is_root, known);
+  return did_you_mean(path, known);
+}
+
+std::vector<std::string> GraphPaths::called(const std::string& name) const {
+  std::vector<std::string> known, found;
+  for (const std::string& root : roots_) add_known(root, true, known);
+  for (const std::string& path : known) {
+    if (fs::path(path).filename() == name + ".pbtxt") found.push_back(path);
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+std::string find_graphs_root(const std::string& file) {
+  std::error_code error;
+  fs::path at = fs::absolute(file, error).lexically_normal().parent_path();
+  fs::path shown = fs::path(file).parent_path();
+  // Up from the file: a folder called graphs, or one that holds one.
+  while (true) {
+    if (at.filename() == "graphs") return plain(shown);
+    if (has_graphs(at / "graphs")) return plain(shown / "graphs");
+    if (!at.has_relative_path()) break;
+    at = at.parent_path();
+    shown /= "..";
+  }
+  return installed_graphs();
+}
+
+}  // namespace graphrun::frontend

@@ -5,6 +5,7 @@
 
 #include "compiler/frontend/installation.h"
 #include "graphs/graph.pb.h"
+#include "runtime/suggestion.h"
 
 namespace graphrun::frontend {
 namespace {
@@ -37,6 +38,17 @@ void drop_unread(std::vector<Diagnostic>& diagnostics, std::size_t from) {
   }
 }
 
+// Of the files that there are: those of that name in other folders first, then those of like paths.
+std::string file_meant(const std::string& path, const std::vector<std::string>& known) {
+  std::vector<std::string> meant;
+  for (const std::string& file : known)
+    if (fs::path(file).filename() == fs::path(path).filename()) meant.push_back(file);
+  std::sort(meant.begin(), meant.end());
+  for (const std::string& file : near_names(path, known))
+    if (std::find(meant.begin(), meant.end(), file) == meant.end()) meant.push_back(file);
+  return suggestion(meant);
+}
+
 }  // namespace
 
 const Definition* Library::load(const std::string& path, const Location& from) {
@@ -67,7 +79,7 @@ const Definition* Library::load(const std::string& path, const Location& from) {
     for (fs::recursive_directory_iterator i(root, error), end; !error && i != end && known.size() < 2000; i.increment(error)) {
       if (i->path().extension() == ".pbtxt") known.push_back(fs::relative(i->path(), root, error).generic_string());
     }
-    const std::string hint = did_you_mean(path, known);
+    const std::string hint = file_meant(path, known);
     return fail("E0221 no-file", "no graph '" + path + "' in " + root_,
                 hint.empty() ? std::vector<std::string>{} : std::vector<std::string>{"help: " + hint});
   }

@@ -78,6 +78,9 @@ struct LoadedJob {
 };
 
 // Throws UserError (kInvalidGraph): what parse_source throws; E04xx for what does not fit, all mistakes together.
+  // What the compiler says of an argument that the graph does not have (E0229), at the argument's name, with the fields of the
+  // job that may be meant; anything else as it is.
+  Diagnostic at_argument(Diagnostic diagnostic) const;
 LoadedJob load_job(const std::string& path, const std::vector<std::string>& sets = {});
 // The same from text; `path` names it and its folder.
 LoadedJob parse_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets = {});

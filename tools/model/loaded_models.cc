@@ -101,7 +101,7 @@ Model open_model(const std::string& path, const std::vector<std::string>& settin
     throw UsageError("'" + path +
                      "' loads no model, and is none: graphrun train makes one of a job, infer { load: \"DIR\" } loads it");
   Model model{build_network(std::move(job)), {}};
-  const ir::Graph graph = load_graph(model.network.request(false));
+  const ir::Graph graph = model.network.graph(false);
   check_network(graph, graph, model.network);
   model.parameters = loaded_parameters(model.network.job);
   Variables unused;

@@ -125,6 +125,16 @@ GraphRequest Network::request(bool training) const {
   return request;
 }
 
+ir::Graph Network::graph(bool training, std::vector<Diagnostic>* warnings, std::vector<SourceFile>* files) const {
+  try {
+    return load_graph(request(training), warnings, files);
+  } catch (const UserError& error) {
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    for (Diagnostic& diagnostic : diagnostics) diagnostic = job.at_argument(std::move(diagnostic));
+    throw UserError(error.exit_code(), std::move(diagnostics));
+  }
+}
+
 Network build_network(LoadedJob job) {
   Network network;
   network.job = std::move(job);

@@ -28,6 +28,8 @@ struct Network {
   std::unique_ptr<Report> report;  // bound
   // The job's graph with the sizes of the vocabularies filled in. Throws UserError (kInvalidGraph).
   GraphRequest request(bool training) const;
+  // That graph, as load_graph gives it; what is wrong with the job's arguments is told in the job's terms.
+  ir::Graph graph(bool training, std::vector<Diagnostic>* warnings = nullptr, std::vector<SourceFile>* files = nullptr) const;
 };
 
 // A job with vocabularies of its own training data, or of the models that it loads. Throws UserError: the job's mistakes

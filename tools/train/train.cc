@@ -133,9 +133,9 @@ ExitCode train(const TrainRequest& request) {
   const double begun = seconds_now();
   std::vector<SourceFile> files;
   std::vector<Diagnostic> of_graph;
-  const ir::Graph graph = load_graph(network.request(true), &of_graph, &files);
+  const ir::Graph graph = network.graph(true, &of_graph, &files);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
-  const ir::Graph inference = load_graph(network.request(false));
+  const ir::Graph inference = network.graph(false);
   check_network(graph, inference, network);
   Stepper stepper(graph, recipe, *network.job.plan, request.device, warnings);
   Evaluator evaluator(inference, network, request.device);

@@ -70,9 +70,9 @@ std::string validate_network(LoadedJob job, std::vector<Diagnostic>& warnings) {
   warnings = std::move(job.warnings);
   const Network network = build_network(std::move(job));
   std::vector<Diagnostic> of_graph;
-  const ir::Graph graph = load_graph(network.request(true), &of_graph);
+  const ir::Graph graph = network.graph(true, &of_graph);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
-  const ir::Graph inference = load_graph(network.request(false));
+  const ir::Graph inference = network.graph(false);
   check_network(graph, inference, network);
   const Evaluator evaluator(inference, network);
   if (trains) const Stepper stepper(graph, make_recipe(network.job), *network.job.plan, Device::kCpu, warnings);

@@ -144,6 +144,7 @@ ExitCode train(const TrainRequest& request) {
   if (!warnings.empty()) display.warn(render(warnings, color_on_stderr()));
 
   Trainer trainer(layout, network, recipe, stepper, evaluator, display, signals);
+  if (const auto warning = trainer.too_many_validations()) display.warn(render(*warning, color_on_stderr()));
   if (request.tensorboard) trainer.write_events();
   if (checkpoint) trainer.restore(*checkpoint);
   if (trainer.finished()) {

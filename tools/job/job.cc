@@ -98,17 +98,29 @@ Diagnostic LoadedJob::at_argument(Diagnostic diagnostic) const {
   return diagnostic;
 }
 
-LoadedJob parse_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets) {
+namespace {
+
+LoadedJob read_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets,
+                   std::vector<Diagnostic>& problems) {
   LoadedJob job;
   job.path = path;
   job.folder = std::filesystem::path(path).parent_path().string();
   job.places = parse_source(text, intern_file(path), &job.message);
-  std::vector<Diagnostic> problems;
   split_arguments(job.message, job.places);
+  const std::size_t before = problems.size();
   apply_sets(sets, job.message, job.places, problems);
+  job.as_set = problems.size() == before;
   job.data = make_data_spec(job.message, job.places, job.folder, problems);
   job.plan = std::make_unique<FeedPlan>(job.data, problems);
   check_job(job, problems);
+  return job;
+}
+
+}  // namespace
+
+LoadedJob parse_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets) {
+  std::vector<Diagnostic> problems;
+  LoadedJob job = read_job(text, path, sets, problems);
   if (!problems.empty()) {
     problems.insert(problems.end(), job.warnings.begin(), job.warnings.end());
     throw UserError(ExitCode::kInvalidGraph, std::move(problems));
@@ -118,6 +130,10 @@ LoadedJob parse_job(std::string_view text, const std::string& path, const std::v
 
 LoadedJob load_job(const std::string& path, const std::vector<std::string>& sets) {
   return parse_job(read_source(path), path, sets);
+}
+
+LoadedJob read_job(const std::string& path, const std::vector<std::string>& sets, std::vector<Diagnostic>& problems) {
+  return read_job(read_source(path), path, sets, problems);
 }
 
 void require_training(const LoadedJob& job) {

@@ -35,6 +35,8 @@ struct Network {
 // A job with vocabularies of its own training data, or of the models that it loads. Throws UserError: the job's mistakes
 // (kInvalidGraph), the data's (kBadData).
 Network build_network(LoadedJob job);
+// The same of a job that may have mistakes (read_job) but has_graph; what its reports lack is added to `problems`.
+Network build_network(LoadedJob job, std::vector<Diagnostic>& problems);
 // A model's folder without its parameters. Throws UserError (kBadData): E0663 no-model, E0664 newer-model, E0665 damaged-model.
 Network read_network(const ModelLayout& layout);
 

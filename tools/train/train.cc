@@ -136,7 +136,7 @@ ExitCode train(const TrainRequest& request) {
   const ir::Graph graph = network.graph(true, &of_graph, &files);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
   const ir::Graph inference = network.graph(false);
-  check_network(graph, inference, network);
+  check_network(graph, inference, network, warnings);
   Stepper stepper(graph, recipe, *network.job.plan, request.device, warnings);
   Evaluator evaluator(inference, network, request.device);
   const double compile_seconds = seconds_now() - begun;

@@ -12,6 +12,8 @@
 #include <sstream>
 #include <tuple>
 
+#include "runtime/suggestion.h"
+
 namespace graphrun {
 namespace {
 
@@ -279,12 +281,7 @@ std::vector<std::string> near_names(std::string_view name, const std::vector<std
 }
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
-  const std::vector<std::string> near = near_names(name, candidates);
-  std::string text;
-  for (std::size_t i = 0; i < near.size(); ++i) {
-    text += (i == 0 ? "did you mean " : i + 1 == near.size() ? " or " : ", ") + ("'" + near[i] + "'");
-  }
-  return text.empty() ? text : text + "?";
+  return suggestion(near_names(name, candidates));
 }
 
 }  // namespace graphrun

@@ -5,6 +5,7 @@
 
 #include "compiler/frontend/installation.h"
 #include "compiler/frontend/source.h"
+#include "runtime/suggestion.h"
 
 namespace graphrun::frontend {
 namespace {
@@ -70,6 +71,17 @@ void add_known(const std::string& folder, bool deep, std::vector<std::string>& k
     if (i->path().extension() != ".pbtxt" || (!deep && says_it_is_no_graph(i->path().string()))) continue;
     known.push_back(i->path().lexically_relative(folder).generic_string());
   }
+}
+
+// Of the files that there are: those of that name in other folders first, then those of like paths.
+std::string file_meant(const std::string& path, const std::vector<std::string>& known) {
+  std::vector<std::string> meant;
+  for (const std::string& file : known)
+    if (fs::path(file).filename() == fs::path(path).filename()) meant.push_back(file);
+  std::sort(meant.begin(), meant.end());
+  for (const std::string& file : near_names(path, known))
+    if (std::find(meant.begin(), meant.end(), file) == meant.end()) meant.push_back(file);
+  return suggestion(meant);
 }
 
 }  // namespace
@@ -153,7 +165,7 @@ std::string GraphPaths::hint(const std::string& path, const Namer& by) const {
   std::vector<std::string> known;
   if (meanings_) add_known(roots_.front(), true, known);
   for (const Place& place : meanings_ ? std::vector<Place>() : places(by)) add_known(place.folder, place.is_root, known);
-  return did_you_mean(path, known);
+  return file_meant(path, known);
 }
 
 std::vector<std::string> GraphPaths::called(const std::string& name) const {

@@ -6,12 +6,14 @@
 #include <filesystem>
 
 #include "tests/tools/scratch.h"
+#include "tools/job/field_paths.h"
 
 namespace graphrun {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 constexpr const char* kJob = R"job(# proto-message: graphrun.Job
@@ -281,6 +283,24 @@ TEST(Job, WhatTrainingNeeds) {
   EXPECT_THAT(all, HasSubstr("0 epochs; expected 1 or more"));
   EXPECT_THAT(all, HasSubstr("no files to train on"));
   EXPECT_THAT(all, Not(HasSubstr("no optimizer")));
+}
+
+TEST(Job, FieldPathsEndInAName) {
+  const LoadedJob job = parse_job(kJob, "job.pbtxt", {"train.optimizer.adam.learning_rate=1"});
+  EXPECT_THAT(field_paths(job.message, "learning_rate"), ElementsAre("train.optimizer.adam.learning_rate"));
+  EXPECT_THAT(field_paths(job.message, "adam.learning_rate"), ElementsAre("train.optimizer.adam.learning_rate"));
+  EXPECT_THAT(field_paths(job.message, "bucket_by"), ElementsAre("data.batch.bucket_by"));
+  EXPECT_THAT(field_paths(job.message, "train"), ElementsAre("data.train"));  // no message
+  EXPECT_THAT(field_paths(job.message, "by"), IsEmpty());                     // half a name
+  for (const std::string& path : field_paths(job.message, "min_count")) EXPECT_EQ(mistakes(kJob, {path + "=1"}), "") << path;
+  EXPECT_EQ(field_paths(Job(), "learning_rate").size(), 6u);  // any optimizer's
+}
+
+TEST(Job, AWrongSettingLeavesTheJobAsItWas) {
+  const std::string all = mistakes(kJob, {"train.optimizer.rmsprop.learning_rate=x", "train.clip.global_norm=-1"});
+  EXPECT_THAT(all, HasSubstr("learning_rate is 'x'; expected a number"));
+  EXPECT_THAT(all, HasSubstr("global_norm is -1"));
+  EXPECT_THAT(all, Not(HasSubstr("learning_rate is 0")));
 }
 
 TEST(Job, AFieldThatNothingReadsIsAWarning) {

@@ -9,6 +9,7 @@
 #include "tools/model/evaluator.h"
 #include "tools/model/inference.h"
 #include "tools/model/model_folder.h"
+#include "tools/model/network_check.h"
 #include "tools/train/initializers.h"
 #include "tools/train/objective.h"
 
@@ -36,15 +37,20 @@ void check(const std::string& path) {
   network.vocabularies = small_vocabularies(network.job.data);
   network.job.plan->bind(network.vocabularies);
   std::vector<Diagnostic> warnings = std::move(network.job.warnings);
-  check_infer(load_graph(network.request(false)), network);
+  std::vector<Diagnostic> said;  // when the job was loaded
+  network.report = std::make_unique<Report>(network.job.report, said);
+  const ir::Graph inference = load_graph(network.request(false));
   if (!network.job.load.empty()) {  // the models are not there
+    check_infer(inference, network);
     EXPECT_TRUE(warnings.empty()) << render(warnings, false);
     return;
   }
   require_training(network.job);
   const Recipe recipe = make_recipe(network.job);
   TrainOptions options = recipe.options;
-  const ir::Graph graph = with_objective(load_graph(network.request(true)), recipe, options, warnings);
+  const ir::Graph training = load_graph(network.request(true));
+  check_network(training, inference, network, warnings);
+  const ir::Graph graph = with_objective(training, recipe, options, warnings);
   CompileOptions fetched;
   fetched.fetches = {options.minimize};
   const bool whole = recipe.accumulate == 1;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -10,8 +11,10 @@
 #include <cstring>
 #include <iostream>
 #include <new>
+#include <set>
 
 #include "runtime/file.h"
+#include "runtime/suggestion.h"
 
 namespace graphrun {
 namespace po = boost::program_options;
@@ -22,9 +25,25 @@ int report(std::string_view program, const std::string& text, ExitCode code) {
   return static_cast<int>(code);
 }
 
+constexpr unsigned kMostPositions = 10;                          // of a command
 constexpr std::uint64_t kLargestInput = std::uint64_t{1} << 30;  // bytes
 
 std::string reason() { return std::strerror(errno); }
+
+// "did you mean '--threads'?"; positions have names too, which are no options.
+std::string near_option(std::string name, const po::options_description& options,
+                        const po::positional_options_description& positional) {
+  std::set<std::string> positions;
+  for (unsigned i = 0; i < std::min(positional.max_total_count(), kMostPositions); ++i)
+    positions.insert(positional.name_for_position(i));
+  std::vector<std::string> known;
+  for (const auto& option : options.options())
+    if (positions.count(option->long_name()) == 0) known.push_back(option->long_name());
+  name.erase(0, name.find_first_not_of('-'));
+  std::vector<std::string> near = near_names(name, known);
+  for (std::string& option : near) option.insert(0, "--");
+  return suggestion(near);
+}
 
 }  // namespace
 
@@ -76,6 +95,9 @@ po::variables_map parse_options(const std::vector<std::string>& arguments, const
               map);
     po::notify(map);
     return map;
+  } catch (const po::unknown_option& error) {
+    const std::string near = near_option(error.get_option_name(), options, positional);
+    throw UsageError(std::string(error.what()) + (near.empty() ? near : "; " + near));
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }

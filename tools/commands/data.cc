@@ -66,6 +66,7 @@ ExitCode run_data(const Arguments& arguments) {
   job.plan->bind(vocabularies);
   DatasetOptions reading;
   reading.training = split == "train";
+  reading.at = split == "train" ? job.data.at.train : split == "valid" ? job.data.at.valid : job.data.at.test;
   const Dataset set = read_dataset(job.data, vocabularies, files, reading);
   BatchOptions batches;
   batches.shuffle = reading.training && job.data.format != Format::kStream;

@@ -41,6 +41,7 @@ ExitCode run_evaluate(const Arguments& arguments) {
   Evaluator evaluator(load_graph(network.request(false)), network, device);
   DatasetOptions reading;
   reading.texts = network.report->text_fields();
+  if (!given) reading.at = network.job.data.at.test;
   const Dataset set = read_dataset(network.job.data, network.vocabularies, files, reading);
   Variables variables;
   for (const auto& [name, tensor] : model.parameters.tensors) variables.set(name, tensor);

@@ -6,6 +6,13 @@
 #include <set>
 
 namespace graphrun {
+namespace {
+
+[[noreturn]] void bad_stream(const Location& at, std::string text, std::vector<std::string> notes = {}) {
+  throw UserError(ExitCode::kBadData, {{Severity::kError, "E0650 bad-stream", at, std::move(text), std::move(notes)}});
+}
+
+}  // namespace
 
 BatchSource::BatchSource(const DataSpec& data, const FeedPlan& plan, const Dataset& set, BatchOptions options)
     : data_(data),
@@ -57,16 +64,14 @@ void BatchSource::lay_out_stream() {
     }
     steps = stream_.back().size();
     if (steps != stream_.front().size())
-      throw UserError(
-          ExitCode::kBadData, "E0650 bad-stream",
-          fmt::format("feed '{}' has {} steps of the stream, feed '{}' {}; expected equally many",
-                      plan_.feeds()[chosen_.front()].name, stream_.front().size(), plan_.feeds()[feed].name, steps));
+      bad_stream(plan_.feeds()[feed].at,
+                 fmt::format("feed '{}' has {} steps of the stream, feed '{}' {}; expected equally many",
+                             plan_.feeds()[chosen_.front()].name, stream_.front().size(), plan_.feeds()[feed].name, steps));
   }
   stream_steps_ = static_cast<std::int64_t>(steps) / rows_;
   if (stream_steps_ == 0)
-    throw UserError(ExitCode::kBadData, "E0650 bad-stream",
-                    fmt::format("the stream has {} steps, too few for {} rows", steps, rows_),
-                    {"help: set data.batch.rows lower"});
+    bad_stream(options_.rows > 0 ? Location() : data_.at.rows,
+               fmt::format("the stream has {} steps, too few for {} rows", steps, rows_), {"help: set data.batch.rows lower"});
 }
 
 std::int64_t BatchSource::batches() const {

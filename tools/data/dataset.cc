@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "tools/data/told_at.h"
 #include "tools/data/units.h"
 
 namespace graphrun {
@@ -18,6 +19,12 @@ std::vector<const FieldSpec*> chosen_fields(const DataSpec& data, const std::fun
   for (const FieldSpec& field : data.fields)
     if (chosen(field)) fields.push_back(&field);
   return fields;
+}
+
+[[noreturn]] void no_examples(const Location& at, const std::vector<std::string>& files, const std::string& why = "") {
+  throw UserError(
+      ExitCode::kBadData,
+      {{Severity::kError, "E0649 no-examples", at, fmt::format("no example in {}{}", fmt::join(files, ", "), why), {}}});
 }
 
 // Every record that is not empty; `blank` is called for the others.
@@ -179,13 +186,15 @@ class VocabularyBuilder {
 
   Vocabulary read(const FieldSpec& field) const {
     const VocabularyRules rules = rules_of(field);
-    if (field.in_subwords()) return vocabulary_of_subwords(Subwords::read(field.subword_model), rules, field.name);
-    return Vocabulary::read(field.vocabulary_file, field.vocabulary.closed, rules.special);
+    return told_at(field.vocabulary_at, [&] {
+      if (field.in_subwords()) return vocabulary_of_subwords(Subwords::read(field.subword_model), rules, field.name);
+      return Vocabulary::read(field.vocabulary_file, field.vocabulary.closed, rules.special);
+    });
   }
 
   void read_training(const std::vector<const FieldSpec*>& built) {
     bool any = false;
-    each_record(data_, data_.train, layout_of(data_, built), [&](const Record& record) {
+    const auto count = [&](const Record& record) {
       any = true;
       for (const FieldSpec* field : built) {
         if (field->in_subwords()) {
@@ -196,9 +205,9 @@ class VocabularyBuilder {
           for (const std::string& symbol : units_of(data_, *field, record).symbols) counter.add(symbol);
         }
       }
-    });
-    if (!any && !data_.train.empty())
-      throw UserError(ExitCode::kBadData, "E0649 no-examples", fmt::format("no example in {}", fmt::join(data_.train, ", ")));
+    };
+    told_at(data_.at.train, [&] { each_record(data_, data_.train, layout_of(data_, built), count); });
+    if (!any && !data_.train.empty()) no_examples(data_.at.train, data_.train);
   }
 
   Vocabulary made(const FieldSpec& field) {
@@ -276,12 +285,11 @@ Dataset read_dataset(const DataSpec& data, const Vocabularies& vocabularies, con
       if (options.texts.count(field.name) != 0) set.keep_text(field.name, text_in(data, field, record));
     data.format == Format::kStream ? set.extend(fields) : set.add(fields);
   };
-  each_record(data, files, layout_of(data, chosen_fields(data, wanted)), read, [&] { set.count_blank(); });
+  told_at(options.at,
+          [&] { each_record(data, files, layout_of(data, chosen_fields(data, wanted)), read, [&] { set.count_blank(); }); });
   if (set.size() == 0)
-    throw UserError(
-        ExitCode::kBadData, "E0649 no-examples",
-        fmt::format("no example in {}{}", fmt::join(files, ", "),
-                    set.dropped() ? fmt::format(": all {} are longer than a field's 'longest'", set.dropped()) : ""));
+    no_examples(options.at, files,
+                set.dropped() ? fmt::format(": all {} are longer than a field's 'longest'", set.dropped()) : "");
   set.close();
   return set;
 }

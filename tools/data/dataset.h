@@ -84,6 +84,7 @@ struct DatasetOptions {
   std::set<std::string> fields;  // to read; empty: all
   std::int64_t in_memory = kNumbersInMemory;
   std::set<std::string> texts;  // fields whose text is kept too, in memory
+  Location at = {};             // where the files are named, for what is wrong with them as a whole
 };
 // Throws UserError (kBadData): as above; a set without any example (E0649); PARALLEL files that don't come in groups (E0653).
 Dataset read_dataset(const DataSpec& data, const Vocabularies& vocabularies, const std::vector<std::string>& files,

@@ -153,11 +153,12 @@ class FeedPlan::Typer {
   Feed* feed_ = nullptr;
 };
 
-FeedPlan::FeedPlan(const DataSpec& data, std::vector<Diagnostic>& problems) {
+FeedPlan::FeedPlan(const DataSpec& data, std::vector<Diagnostic>& problems) : at_(data.at.feeds) {
   Typer typer(data, problems);
   for (const FeedExpression& spec : data.feeds) {
     Feed feed;
     feed.name = spec.name;
+    feed.at = spec.at;
     if (this->feed(spec.name)) {
       Diagnostic d;
       d.code = "E0416 named-twice";
@@ -167,6 +168,7 @@ FeedPlan::FeedPlan(const DataSpec& data, std::vector<Diagnostic>& problems) {
       continue;
     }
     std::optional<Term> term = typer.type(spec, feed);
+    feed.sound = term.has_value();
     feeds_.push_back(std::move(feed));
     terms_.push_back(term ? std::move(*term) : Term());
   }
@@ -176,6 +178,10 @@ const FeedPlan::Feed* FeedPlan::feed(std::string_view name) const {
   for (const Feed& feed : feeds_)
     if (feed.name == name) return &feed;
   return nullptr;
+}
+
+bool FeedPlan::sound() const {
+  return std::all_of(feeds_.begin(), feeds_.end(), [](const Feed& feed) { return feed.sound; });
 }
 
 void FeedPlan::collect_words(const Term& term, const std::string& field, std::vector<std::string>& words) {

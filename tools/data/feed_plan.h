@@ -27,6 +27,8 @@ class FeedPlan {
     int depth = 0;                 // sequence axes: the tensor's rank is one more
     std::string field;             // whose entries its numbers are; empty: they are lengths
     std::set<std::string> fields;  // that it reads
+    Location at;                   // of its name in the job
+    bool sound = true;             // without a mistake
   };
 
   // Types every feed; adds what does not fit to `problems` (E0412 unknown-name, E0413 bad-feed, E0416 named-twice), each feed's
@@ -35,6 +37,8 @@ class FeedPlan {
 
   const std::vector<Feed>& feeds() const { return feeds_; }
   const Feed* feed(std::string_view name) const;
+  bool sound() const;                               // every feed
+  const Location& location() const { return at_; }  // of the first, in the job
   // The words that feeds join to a field: its vocabulary must have them.
   std::vector<std::string> words_of(const std::string& field) const;
   // Looks the words up. Throws UserError (kBadData, E0647) where a vocabulary lacks one.
@@ -72,6 +76,7 @@ class FeedPlan {
 
   std::vector<Feed> feeds_;
   std::vector<Term> terms_;
+  Location at_;
 };
 
 }  // namespace graphrun

@@ -35,6 +35,7 @@ struct FieldSpec {
   std::string vocabulary_file;  // empty: built from the training data
   std::string shares;           // the field whose vocabulary it has; empty: its own
   Location at;                  // in the job
+  Location vocabulary_at;       // of vocabulary_file or subword_model
 
   const std::string& vocabulary_of() const { return shares.empty() ? name : shares; }
   bool in_subwords() const { return !splits.empty() && splits.back() == Split::kSubwords; }
@@ -57,6 +58,11 @@ struct DataSpec {
   std::string bucket_by;                        // a field; empty: none
   std::int64_t window = 0;                      // STREAM
   std::vector<std::string> train, valid, test;  // paths that open from where the program runs
+  bool sound = true;                            // files and fields are without mistakes
+  // Where the job says so.
+  struct {
+    Location train, valid, test, feeds, rows;
+  } at;
 
   const FieldSpec* field(std::string_view name) const {
     for (const FieldSpec& f : fields)

@@ -11,20 +11,21 @@ std::vector<Diagnostic> unreadable_files(const LoadedJob& job) {
   namespace fs = std::filesystem;
   std::vector<Diagnostic> problems;
   const Places& data = inside(job.places, "data");
-  const auto look = [&](const char* field, const std::vector<std::string>& files) {
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      std::error_code none;
-      const fs::file_status status = fs::status(files[i], none);
-      if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) continue;
-      try {
-        const InputFile file(files[i]);
-      } catch (const UserError& error) {
-        for (Diagnostic d : error.diagnostics()) {
-          d.at = data.location(field, i);
-          problems.push_back(std::move(d));
-        }
+  const auto look_at = [&](const std::string& file, const Location& at) {
+    std::error_code none;
+    const fs::file_status status = fs::status(file, none);
+    if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) return;
+    try {
+      const InputFile opened(file);
+    } catch (const UserError& error) {
+      for (Diagnostic d : error.diagnostics()) {
+        d.at = at;
+        problems.push_back(std::move(d));
       }
     }
+  };
+  const auto look = [&](const char* field, const std::vector<std::string>& files) {
+    for (std::size_t i = 0; i < files.size(); ++i) look_at(files[i], data.location(field, i));
   };
   look("train", job.data.train);
   look("valid", job.data.valid);
@@ -33,6 +34,11 @@ std::vector<Diagnostic> unreadable_files(const LoadedJob& job) {
     problems.back().notes.push_back(
         "help: --set data.train=FILE, valid and test name other places; graphs/data/README.md tells where "
         "the data of the jobs that come with graphrun is from");
+  for (const FieldSpec& field : job.data.fields) {
+    if (!field.shares.empty() || !job.load.empty()) continue;
+    for (const std::string& file : {field.vocabulary_file, field.subword_model})
+      if (!file.empty()) look_at(file, field.vocabulary_at);
+  }
   return problems;
 }
 

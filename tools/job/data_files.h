@@ -1,4 +1,4 @@
-// The files that a job's data is in.
+// The files that a job's data is in, and its vocabularies.
 #pragma once
 
 #include <vector>

@@ -26,6 +26,9 @@ class DataReader {
       : data_(job.data()), places_(inside(places, "data")), folder_(folder), problems_(problems) {}
 
   DataSpec read() {
+    const std::size_t before = problems_.count();
+    spec_.at = {places_.location("train"), places_.location("valid"), places_.location("test"), places_.location("feed"),
+                inside(places_, "batch").location("rows")};
     spec_.train = files(data_.train());
     spec_.valid = files(data_.valid());
     spec_.test = files(data_.test());
@@ -36,6 +39,7 @@ class DataReader {
       problems_.missing(places_.at, "data has no field", "field { name: \"words\" split: SPACE }, say");
     share_vocabularies();
     check_files();
+    spec_.sound = problems_.count() == before;
     read_feeds();
     read_batch();
     return std::move(spec_);
@@ -175,6 +179,7 @@ class DataReader {
     f.vocabulary.closed = vocabulary.closed();
     f.vocabulary.special.assign(vocabulary.special().begin(), vocabulary.special().end());
     if (!vocabulary.file().empty()) f.vocabulary_file = path_in(folder_, vocabulary.file());
+    f.vocabulary_at = places.location(vocabulary.file().empty() ? "model" : "file");
     if (vocabulary.size() < 0) problems_.bad(places.location("size"), "a negative size; 0 is no limit");
     if (vocabulary.min_count() < 0) problems_.bad(places.location("min_count"), "a negative min_count");
     if (!f.vocabulary_file.empty() && vocabulary.size() > 0)
@@ -240,6 +245,7 @@ class DataReader {
                       "share a vocabulary between fields of the same normalize");
       f.vocabulary = owner->vocabulary;
       f.vocabulary_file = owner->vocabulary_file;
+      f.vocabulary_at = owner->vocabulary_at;
       f.subword_model = owner->subword_model;
     }
   }
@@ -317,7 +323,9 @@ DataSpec make_data_spec(const Job& job, const Places& places, const std::string&
   Problems all(problems);
   if (!job.has_data()) {
     all.missing(places.at, "the job has no data");
-    return {};
+    DataSpec none;
+    none.sound = false;
+    return none;
   }
   return DataReader(job, places, folder, all).read();
 }

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <optional>
 
+#include "runtime/suggestion.h"
 #include "tools/job/bindings.h"
 #include "tools/job/data_spec.h"
+#include "tools/job/field_paths.h"
 #include "tools/job/job_check.h"
 #include "tools/job/set.h"
 #include "tools/job/train_check.h"
@@ -43,6 +46,15 @@ std::optional<CallPlace> find_call(const std::string& text, std::size_t from) {
   return std::nullopt;
 }
 
+// Whether a place is that of a character of the text.
+bool holds(const ir::SourceText& text, const Location& place) {
+  for (std::size_t i = 0; i < text.text.size(); ++i) {
+    const Location at = text.at(i, 1);
+    if (at.file == place.file && at.line == place.line && at.column == place.column) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 const Location& GenerateSpec::place(const std::string& setting) const {
@@ -73,17 +85,42 @@ std::vector<GraphRequest::Binding> LoadedJob::arguments(const Vocabularies& voca
   return bindings;
 }
 
-LoadedJob parse_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets) {
+Diagnostic LoadedJob::at_argument(Diagnostic diagnostic) const {
+  if (!diagnostic.code.starts_with("E0229")) return diagnostic;
+  for (int i = 0; i < message.arg_size(); ++i)
+    for (const BindingText& binding : split_bindings(places.text("arg", static_cast<std::size_t>(i)))) {
+      if (binding.name.empty() || !holds(binding.value, diagnostic.at)) continue;
+      diagnostic.at = binding.whole.at(0, binding.name.size());
+      const std::string field = suggestion(field_paths(message, binding.name));
+      if (!field.empty()) diagnostic.notes.insert(diagnostic.notes.begin(), "help: " + field);
+      return diagnostic;
+    }
+  return diagnostic;
+}
+
+namespace {
+
+LoadedJob read_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets,
+                   std::vector<Diagnostic>& problems) {
   LoadedJob job;
   job.path = path;
   job.folder = std::filesystem::path(path).parent_path().string();
   job.places = parse_source(text, intern_file(path), &job.message);
-  std::vector<Diagnostic> problems;
   split_arguments(job.message, job.places);
+  const std::size_t before = problems.size();
   apply_sets(sets, job.message, job.places, problems);
+  job.as_set = problems.size() == before;
   job.data = make_data_spec(job.message, job.places, job.folder, problems);
   job.plan = std::make_unique<FeedPlan>(job.data, problems);
   check_job(job, problems);
+  return job;
+}
+
+}  // namespace
+
+LoadedJob parse_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets) {
+  std::vector<Diagnostic> problems;
+  LoadedJob job = read_job(text, path, sets, problems);
   if (!problems.empty()) {
     problems.insert(problems.end(), job.warnings.begin(), job.warnings.end());
     throw UserError(ExitCode::kInvalidGraph, std::move(problems));
@@ -93,6 +130,10 @@ LoadedJob parse_job(std::string_view text, const std::string& path, const std::v
 
 LoadedJob load_job(const std::string& path, const std::vector<std::string>& sets) {
   return parse_job(read_source(path), path, sets);
+}
+
+LoadedJob read_job(const std::string& path, const std::vector<std::string>& sets, std::vector<Diagnostic>& problems) {
+  return read_job(read_source(path), path, sets, problems);
 }
 
 void require_training(const LoadedJob& job) {

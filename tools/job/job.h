@@ -50,6 +50,7 @@ struct InferSpec {
   std::string field;             // whose vocabulary turns numbers into text; empty for kNumbers
   std::int64_t longest = 0;      // units of a field of a line; 0: no limit
   bool refuse_longer = false;    // else they are cut
+  bool sound = true;             // without a mistake
   std::optional<GenerateSpec> generate;
 };
 
@@ -71,16 +72,24 @@ struct LoadedJob {
   std::vector<InferSpec> infer;
   std::vector<LoadSpec> load;  // of its infer blocks, which share them
   std::vector<Diagnostic> warnings;
+  bool as_set = true;     // with all that --set says
+  bool has_graph = true;  // its fields and args are without mistakes: a graph can be made of it
 
   const InferSpec* infer_named(std::string_view name) const;  // null: none; "" is the first
   // The arguments of its graph; vocabulary(field) is its size.
   std::vector<GraphRequest::Binding> arguments(const Vocabularies& vocabularies) const;
+  // What the compiler says of an argument that the graph does not have (E0229), at the argument's name, with the fields of the
+  // job that may be meant; anything else as it is.
+  Diagnostic at_argument(Diagnostic diagnostic) const;
 };
 
 // Throws UserError (kInvalidGraph): what parse_source throws; E04xx for what does not fit, all mistakes together.
 LoadedJob load_job(const std::string& path, const std::vector<std::string>& sets = {});
 // The same from text; `path` names it and its folder.
 LoadedJob parse_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets = {});
+
+// The same as far as it goes: mistakes beyond syntax are added to `problems`.
+LoadedJob read_job(const std::string& path, const std::vector<std::string>& sets, std::vector<Diagnostic>& problems);
 
 // Throws UserError (kInvalidGraph, E0410) naming everything that training needs and the job does not say.
 void require_training(const LoadedJob& job);

@@ -27,7 +27,9 @@ class JobChecker {
       problems_.add("E0418 newer-version", job_.places.location("version"),
                     fmt::format("a job of version {}; this program knows versions up to {}", job.version(), kVersion));
     if (job.graph().empty()) problems_.missing(job_.places.at, "the job names no graph", "graph: \"tagger.pbtxt\", say");
+    const std::size_t before = problems_.count();
     check_arguments();
+    job_.has_graph = problems_.count() == before && job_.data.sound && !job.graph().empty();
     check_report();
     if (job.has_train()) check_train(job_, report_names_, diagnostics_);
     for (int i = 0; i < job.infer_size(); ++i)
@@ -118,6 +120,7 @@ class JobChecker {
   }
 
   void check_infer(const Job::Infer& infer, const Places& places) {
+    const std::size_t before = problems_.count();
     InferSpec spec;
     spec.name = infer.name();
     spec.at = places.location("name");
@@ -137,6 +140,7 @@ class JobChecker {
     check_longest(infer, places, spec);
     if (!spec.field.empty() && !job_.data.field(spec.field))
       problems_.unknown(places.location("field"), "field", spec.field, field_names());
+    spec.sound = problems_.count() == before;
     job_.infer.push_back(std::move(spec));
   }
 

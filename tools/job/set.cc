@@ -82,7 +82,7 @@ class Setter {
       begin = end + 1;
     }
     value_ = argument_.part(sign + 1, argument_.text.size());
-    if (job_.GetDescriptor()->FindFieldByName(parts_[0].name)) return walk(job_, places_, 0);
+    if (job_.GetDescriptor()->FindFieldByName(parts_[0].name)) return set_field();
     // An arg of a graph that the graph imports, decoder.readout; not train.epochs misspelt.
     const bool misspelt = !did_you_mean(parts_[0].name, field_names(*job_.GetDescriptor())).empty();
     if (parts_.size() > 1 && misspelt) return unknown_field(*job_.GetDescriptor(), parts_[0]);
@@ -94,6 +94,15 @@ class Setter {
     std::string name;
     std::size_t offset;
   };
+
+  // A mistake leaves the job as it was: what would be said of half of a setting is no mistake of the user's.
+  void set_field() {
+    Job trial = job_;
+    Places unseen;
+    const std::size_t before = problems_.size();
+    walk(trial, unseen, 0);
+    if (problems_.size() == before) walk(job_, places_, 0);
+  }
 
   // `hidden=128`: in the place of the graph's argument of that name, or as one more.
   void set_argument() {

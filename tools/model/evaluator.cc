@@ -28,18 +28,25 @@ void clear_states(const Program& program, Variables& variables) {
   }
 }
 
-std::vector<std::string> needed_feeds(const Program& program, const FeedPlan& plan) {
-  std::vector<std::string> names, fed;
+Diagnostic not_fed(const std::string& input, const FeedPlan& plan) {
+  std::vector<std::string> fed;
   for (const FeedPlan::Feed& feed : plan.feeds()) fed.push_back(feed.name);
+  Diagnostic problem{Severity::kError,
+                     "E0421 not-fed",
+                     plan.location(),
+                     fmt::format("the graph wants '{}', which the job does not feed", input),
+                     {}};
+  if (const std::string near = did_you_mean(input, fed); !near.empty()) problem.notes.push_back("help: " + near);
+  return problem;
+}
+
+std::vector<std::string> needed_feeds(const Program& program, const FeedPlan& plan) {
+  std::vector<std::string> names;
   std::vector<Diagnostic> problems;
   for (const FeedSpec& feed : program.feeds) {
     if (feed.name == kLearningRate || feed.name == kUpdateCount || feed.name == kGoesOn) continue;
     names.push_back(feed.name);
-    if (contains(fed, feed.name)) continue;
-    Diagnostic problem{
-        Severity::kError, "E0421 not-fed", {}, fmt::format("the graph wants '{}', which the job does not feed", feed.name), {}};
-    if (const std::string near = did_you_mean(feed.name, fed); !near.empty()) problem.notes.push_back("help: " + near);
-    problems.push_back(std::move(problem));
+    if (plan.feed(feed.name) == nullptr) problems.push_back(not_fed(feed.name, plan));
   }
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
   return names;

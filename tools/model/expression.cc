@@ -87,7 +87,11 @@ ir::ValueId add_expression(ir::Graph& graph, const ir::SourceText& text, const s
                            std::vector<Diagnostic>& problems) {
   const std::size_t before = problems.size();
   Names names(graph, rules, problems);
-  names.check(ir::parse_expression(text));
+  try {
+    names.check(ir::parse_expression(text));
+  } catch (const UserError& error) {
+    problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
+  }
   if (problems.size() != before) return ir::kNone;
   ir::Graph extended = graph;
   ir::Builder builder(extended);

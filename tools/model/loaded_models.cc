@@ -101,8 +101,9 @@ Model open_model(const std::string& path, const std::vector<std::string>& settin
     throw UsageError("'" + path +
                      "' loads no model, and is none: graphrun train makes one of a job, infer { load: \"DIR\" } loads it");
   Model model{build_network(std::move(job)), {}};
-  const ir::Graph graph = load_graph(model.network.request(false));
-  check_network(graph, graph, model.network);
+  const ir::Graph graph = model.network.graph(false);
+  std::vector<Diagnostic> of_training;  // whose feeds may be others
+  check_network(graph, graph, model.network, of_training);
   model.parameters = loaded_parameters(model.network.job);
   Variables unused;
   set_parameters(compile(graph, {}), model.parameters, unused);  // what does not fit is told before anything is read

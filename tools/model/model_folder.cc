@@ -96,15 +96,27 @@ void take_subwords(const ModelLayout& layout, const FieldSpec& field, Vocabulary
   vocabulary.set_form({true, "", std::move(subwords)});
 }
 
-void bind(Network& network) {
+// Adds what the reports' feeds lack to `problems`.
+void bind(Network& network, std::vector<Diagnostic>& problems) {
   network.job.plan->bind(network.vocabularies);
-  std::vector<Diagnostic> problems;  // the job has been checked
-  network.report = std::make_unique<Report>(network.job.report, problems);
-  network.report->bind([&](const std::string& name) -> const Vocabulary* {
-    const FeedPlan::Feed* feed = network.job.plan->feed(name);
-    if (feed == nullptr || feed->field.empty()) return nullptr;
-    return &network.vocabularies.at(feed->field);
-  });
+  std::vector<Diagnostic> said;  // when the job was read
+  network.report = std::make_unique<Report>(network.job.report, said);
+  if (!network.job.plan->sound()) return;  // which entries a feed has is not known then
+  try {
+    network.report->bind([&](const std::string& name) -> const Vocabulary* {
+      const FeedPlan::Feed* feed = network.job.plan->feed(name);
+      if (feed == nullptr || feed->field.empty()) return nullptr;
+      return &network.vocabularies.at(feed->field);
+    });
+  } catch (const UserError& error) {
+    problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
+  }
+}
+
+void bind(Network& network) {
+  std::vector<Diagnostic> problems;
+  bind(network, problems);
+  if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
 }
 
 }  // namespace
@@ -139,12 +151,29 @@ GraphRequest Network::request(bool training) const {
   return request;
 }
 
-Network build_network(LoadedJob job) {
+ir::Graph Network::graph(bool training, std::vector<Diagnostic>* warnings, GraphSources* sources) const {
+  try {
+    return load_graph(request(training), warnings, sources);
+  } catch (const UserError& error) {
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    for (Diagnostic& diagnostic : diagnostics) diagnostic = job.at_argument(std::move(diagnostic));
+    throw UserError(error.exit_code(), std::move(diagnostics));
+  }
+}
+
+Network build_network(LoadedJob job, std::vector<Diagnostic>& problems) {
   Network network;
   network.job = std::move(job);
   network.vocabularies =
       network.job.load.empty() ? build_vocabularies(network.job.data, *network.job.plan) : loaded_vocabularies(network.job);
-  bind(network);
+  bind(network, problems);
+  return network;
+}
+
+Network build_network(LoadedJob job) {
+  std::vector<Diagnostic> problems;
+  Network network = build_network(std::move(job), problems);
+  if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
   return network;
 }
 

@@ -30,11 +30,15 @@ struct Network {
   std::unique_ptr<Report> report;  // bound
   // The job's graph with the sizes of the vocabularies filled in. Throws UserError (kInvalidGraph).
   GraphRequest request(bool training) const;
+  // That graph, as load_graph gives it; what is wrong with the job's arguments is told in the job's terms.
+  ir::Graph graph(bool training, std::vector<Diagnostic>* warnings = nullptr, GraphSources* sources = nullptr) const;
 };
 
 // A job with vocabularies of its own training data, or of the models that it loads. Throws UserError: the job's mistakes
 // (kInvalidGraph), the data's (kBadData).
 Network build_network(LoadedJob job);
+// The same of a job that may have mistakes (read_job) but has_graph; what its reports lack is added to `problems`.
+Network build_network(LoadedJob job, std::vector<Diagnostic>& problems);
 // A model's folder without its parameters. Throws UserError (kBadData): E0663 no-model, E0664 newer-model, E0665 damaged-model.
 Network read_network(const ModelLayout& layout);
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "compiler/passes/dead_code.h"
 #include "tools/job/problems.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/expression.h"
@@ -10,24 +13,90 @@
 namespace graphrun {
 namespace {
 
-// A setting of `train` that is a scalar of the graph: an output, or an expression.
-void check_scalar(ir::Graph graph, const LoadedJob& job, const char* field, bool floats_alone, std::vector<Diagnostic>& found) {
+// A setting of `train` that is a scalar of the graph: an output, or an expression, whose nodes are added. ir::kNone: there is
+// none.
+ir::ValueId check_scalar(ir::Graph& graph, const LoadedJob& job, const char* field, bool floats_alone,
+                         std::vector<Diagnostic>& found) {
   const ir::SourceText text = inside(job.places, "train").text(field);
-  if (text.text.empty()) return;
+  if (text.text.empty()) return ir::kNone;
   const ir::Output* const output = graph.output(text.text);
   const ir::ValueId value = output != nullptr
                                 ? output->value
                                 : add_expression(graph, text, std::string("train.") + field,
                                                  {.field = field, .code = "E0401 bad-objective", .inputs = true}, found);
-  if (value == ir::kNone) return;
+  if (value == ir::kNone) return ir::kNone;
   const ir::TensorType& type = graph.type(value);
   const bool number = floats_alone ? type.type == Type::kFloat : type.type != Type::kBool;
-  if (number && type.shape.empty()) return;
+  if (number && type.shape.empty()) return value;
   Problems(found).add(
       "E0401 bad-objective", inside(job.places, "train").location(field),
       fmt::format("'{}' is {}; what {} is a {} scalar", text.text, type.str(),
                   floats_alone ? "is minimized" : "divides a gradient", floats_alone ? "FLOAT" : "FLOAT or INT32"),
       "sum(x) or mean(x) makes a scalar");
+  return value;
+}
+
+// Which inputs of the network its feeds reach.
+class Feeding {
+ public:
+  explicit Feeding(const FeedPlan& plan) : plan_(plan) {}
+
+  // These values are computed of this graph.
+  void need(ir::Graph graph, const std::vector<ir::ValueId>& values) {
+    graph.outputs.clear();
+    for (const ir::ValueId value : values)
+      if (value != ir::kNone) graph.outputs.push_back({fmt::format("needed.{}", graph.outputs.size()), value});
+    if (graph.outputs.empty()) return;
+    const ir::Graph needed = drop_unneeded(std::move(graph));
+    for (const ir::Input& input : needed.inputs) needed_.insert(needed.value(input.value).name);
+  }
+
+  void check(std::vector<Diagnostic>& found) const {
+    for (const std::string& name : needed_)
+      if (plan_.feed(name) == nullptr) found.push_back(not_fed(name, plan_));
+  }
+
+  // `inputs`: all that the network has. `read`: what reports name.
+  void warn(const std::set<std::string>& inputs, const std::set<std::string>& read, std::vector<Diagnostic>& warnings) const {
+    std::vector<std::string> open;
+    for (const std::string& input : inputs)
+      if (plan_.feed(input) == nullptr) open.push_back(input);
+    for (const FeedPlan::Feed& feed : plan_.feeds()) {
+      if (inputs.count(feed.name) != 0 || read.count(feed.name) != 0) continue;
+      Diagnostic warning{
+          Severity::kWarning, "E0421 unused-feed", feed.at, fmt::format("nothing reads feed '{}'", feed.name), {}};
+      const std::string near = did_you_mean(feed.name, open);
+      warning.notes.push_back("help: " + (near.empty() ? "" : near + " ") +
+                              "a feed is an input of the graph, or what a report names");
+      warnings.push_back(std::move(warning));
+    }
+  }
+
+ private:
+  const FeedPlan& plan_;
+  std::set<std::string> needed_;
+};
+
+void check_feeds(const Network& network, const ir::Graph& training, const ir::Graph& inference, Feeding feeding,
+                 std::vector<Diagnostic>& found, std::vector<Diagnostic>& warnings) {
+  std::set<std::string> inputs, read;
+  for (const ir::Graph* graph : {&training, &inference})
+    for (const ir::Input& input : graph->inputs) inputs.insert(graph->value(input.value).name);
+  std::vector<ir::ValueId> reported;
+  for (const NameUse& use : network.report->names()) {
+    read.insert(use.name);
+    if (const ir::Output* output = inference.output(use.name)) reported.push_back(output->value);
+  }
+  feeding.need(inference, reported);
+  for (const InferSpec& mode : network.job.infer) {
+    if (mode.from.text.empty()) continue;
+    ir::Graph graph = inference;
+    std::vector<Diagnostic> said;  // by check_infer
+    const ir::ValueId written = add_expression(graph, mode.from, "infer", {.field = "from", .code = "E0417 bad-infer"}, said);
+    feeding.need(std::move(graph), {written});
+  }
+  feeding.check(found);
+  feeding.warn(inputs, read, warnings);
 }
 
 void check_states(const ir::Graph& graph, const LoadedJob& job, Problems& problems) {
@@ -44,16 +113,21 @@ void check_states(const ir::Graph& graph, const LoadedJob& job, Problems& proble
 
 }  // namespace
 
-void check_network(const ir::Graph& training, const ir::Graph& inference, const Network& network) {
+void check_network(const ir::Graph& training, const ir::Graph& inference, const Network& network,
+                   std::vector<Diagnostic>& warnings) {
   const LoadedJob& job = network.job;
   std::vector<Diagnostic> found;
   Problems problems(found);
+  Feeding feeding(*job.plan);
   if (job.message.has_train()) {
-    check_scalar(training, job, "minimize", true, found);
-    check_scalar(training, job, "per", false, found);
+    ir::Graph graph = training;
+    const ir::ValueId minimize = check_scalar(graph, job, "minimize", true, found);
+    const ir::ValueId per = check_scalar(graph, job, "per", false, found);
+    feeding.need(std::move(graph), {minimize, per});
     check_states(training, job, problems);
   }
   network.report->check_names(available(inference, *job.plan), found);
+  check_feeds(network, training, inference, std::move(feeding), found, warnings);
   try {
     check_infer(inference, network);
   } catch (const UserError& error) {

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <optional>
+
+#include "tools/report/named_measures.h"
+#include "tools/report/text_measure.h"
 
 namespace graphrun {
 namespace {
@@ -40,6 +44,16 @@ const Operation* find_operation(const std::string& name) {
   for (const Operation& operation : kOperations)
     if (name == operation.name) return &operation;
   return nullptr;
+}
+
+// What a name that is not known may stand for, as the beginning of a help; empty: nothing.
+std::string near_measure(const std::string& name) {
+  std::vector<std::string> known = {"sum", "mean", "count"};
+  for (const Operation& operation : kOperations) known.emplace_back(operation.name);
+  for (const auto& more : {named_measures(), text_measures()}) known.insert(known.end(), more.begin(), more.end());
+  if (std::find(known.begin(), known.end(), name) != known.end()) return "";
+  const std::string near = did_you_mean(name, known);
+  return near.empty() ? "" : near + " known are ";
 }
 
 // Numbers, leaves (a value of the batch, or a gathered sum) and operations on them.
@@ -148,8 +162,9 @@ class Formula : public Measure {
     term.operation = find_operation(e.text);
     if (!term.operation || !e.keywords.empty() || e.operands.size() != term.operation->operands)
       report_error(e.at, fmt::format("'{}' is not known to reports in this form", e.text),
-                   "sum, mean, count, exp, log, sqrt, abs, + - * / and comparisons; accuracy, spans, segmentation, bleu, "
-                   "multi_bleu and chrf stand alone");
+                   near_measure(e.text) +
+                       "sum, mean, count, exp, log, sqrt, abs, + - * / and comparisons; accuracy, spans, segmentation, bleu, "
+                       "multi_bleu and chrf stand alone");
     for (const ir::Expression& o : e.operands) term.operands.push_back(operand(o));
     return term;
   }

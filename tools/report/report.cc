@@ -62,8 +62,16 @@ void Report::check_names(const std::vector<std::string>& available, std::vector<
 }
 
 void Report::bind(const VocabularyOf& vocabulary) {
-  for (Entry& entry : entries_)
-    if (entry.named) entry.named->bind(vocabulary);
+  std::vector<Diagnostic> problems;
+  for (Entry& entry : entries_) {
+    if (!entry.named) continue;
+    try {
+      entry.named->bind(vocabulary);
+    } catch (const UserError& error) {
+      problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
+  }
+  if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
 }
 
 std::vector<std::pair<std::string, std::vector<Table>>> Report::details() const {

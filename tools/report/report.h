@@ -24,7 +24,7 @@ class Report {
   // Adds an error (E0412) for each name that is neither among `available` nor built in.
   void check_names(const std::vector<std::string>& available, std::vector<Diagnostic>& problems) const;
   // Hands each named measure the vocabularies of its feeds' fields. Throws UserError (kInvalidGraph, E0414) where there is none
-  // or its entries do not suit.
+  // or its entries do not suit, all such together.
   void bind(const VocabularyOf& vocabulary);
 
   void add(const BatchValues& values);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "tools/data/told_at.h"
 #include "tools/train/initializers.h"
 #include "tools/train/word_vectors.h"
 
@@ -42,8 +43,8 @@ class Beginning {
 
   void take_model(const StartRule& rule) {
     const ModelLayout layout{rule.model};
-    const Network other = read_network(layout);
-    const Parameters theirs = read_parameters(layout);
+    const Network other = told_at(rule.at, [&] { return read_network(layout); });
+    const Parameters theirs = told_at(rule.at, [&] { return read_parameters(layout); });
     compare_vocabularies(rule, other);
     std::vector<std::string> loaded, missing, surplus, other_sizes;
     for (const auto& [name, tensor] : parameters_) {
@@ -86,7 +87,9 @@ class Beginning {
                                    {"help: vectors are rows of a matrix [vocabulary, width]"}}});
     }
     Tensor rows = tensor.clone();
-    const VectorCoverage coverage = read_word_vectors({rule.vectors, rule.lowercase}, vocabulary, rows);
+    const VectorCoverage coverage = told_at(rule.vectors_at, [&] {
+      return read_word_vectors({rule.vectors, rule.lowercase}, vocabulary, rows);
+    });
     stepper_.variables().set(name, rows);
     const std::int64_t all = vocabulary.size();
     notes_.log.push_back(fmt::format(

@@ -23,6 +23,7 @@ InitializeRule make_initialize(const Job::Initialize& message, const Places& pla
       rule.vectors = path_in(folder, message.vectors());
       rule.field = message.field();
       rule.lowercase = message.lowercase();
+      rule.vectors_at = places.location("vectors");
       break;
     default: rule.init = Init::kConstant, rule.amount = message.constant(); break;
   }
@@ -90,10 +91,10 @@ ScheduleRule read_schedule(const Job::Schedule& message) {
   return rule;
 }
 
-ValidateRule read_validate(const Job::Validate& message) {
-  if (message.every_steps() > 0) return {0, message.every_steps(), 0};
-  if (message.times_per_epoch() > 0) return {0, 0, message.times_per_epoch()};
-  return {std::max(1, message.every_epochs()), 0, 0};
+ValidateRule read_validate(const Job::Validate& message, const Places& places) {
+  if (message.every_steps() > 0) return {0, message.every_steps(), 0, places.location("every_steps")};
+  if (message.times_per_epoch() > 0) return {0, 0, message.times_per_epoch(), places.location("times_per_epoch")};
+  return {std::max(1, message.every_epochs()), 0, 0, places.location("every_epochs")};
 }
 
 }  // namespace
@@ -121,7 +122,7 @@ Recipe make_recipe(const LoadedJob& job) {
   recipe.schedule = read_schedule(train.schedule());
   recipe.epochs = train.epochs();
   recipe.seed = train.seed();
-  recipe.validate = read_validate(train.validate());
+  recipe.validate = read_validate(train.validate(), inside(places, "validate"));
   recipe.keep_highest = train.validate().keep_lowest().empty();
   recipe.keep = recipe.keep_highest ? train.validate().keep_highest() : train.validate().keep_lowest();
   recipe.stop = {train.stop().patience(), train.stop().margin()};

@@ -26,6 +26,7 @@ struct InitializeRule {
   std::string vectors;  // a file
   std::string field;    // whose vocabulary
   bool lowercase = false;
+  Location vectors_at;
 };
 
 // Parameters that begin as another model's.
@@ -39,6 +40,7 @@ struct StartRule {
 // When validation happens beside the end of the last epoch: exactly one is above 0.
 struct ValidateRule {
   std::int64_t epochs = 1, steps = 0, times_per_epoch = 0;
+  Location at = {};  // of what is above 0
 };
 
 struct StopRule {

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "compiler/compile.h"
 #include "compiler/passes/pass.h"
 #include "runtime/threads.h"
+#include "tools/data/told_at.h"
 #include "tools/model/evaluator.h"
 #include "tools/train/initializers.h"
 #include "tools/train/objective.h"
@@ -36,7 +38,7 @@ Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& p
   using Part = TrainOptions::Part;
   graph_ = with_objective(graph, recipe, options_, warnings);
   options_.part = accumulate_ == 1 ? Part::kWhole : Part::kGradients;
-  Program program = compile(graph_, fetched(), &options_);
+  Program program = compiled(recipe);
   feeds_ = needed_feeds(program, plan);
   apply_initializers(recipe.initialize, program, warnings);
   initialize(program, *variables_, seed_);
@@ -49,6 +51,18 @@ Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& p
   program = compile(graph_, norm, &update);
   initialize(program, *variables_, seed_);
   update_ = std::make_unique<Executable>(std::move(program), variables_, device_);
+}
+
+// Where nothing is left to train, the pattern that freezes has it, or else what is minimized.
+Program Stepper::compiled(const Recipe& recipe) const {
+  const auto freezes = [&](const NamePattern& pattern) {
+    return std::any_of(graph_.variables.begin(), graph_.variables.end(), [&](const ir::Variable& variable) {
+      return variable.kind == ir::Variable::Kind::kParameter && matches(pattern.text, graph_.value(variable.value).name);
+    });
+  };
+  const auto pattern = std::find_if(recipe.freeze.begin(), recipe.freeze.end(), freezes);
+  const Location at = pattern != recipe.freeze.end() ? pattern->at : recipe.minimize.at(0, recipe.minimize.text.size());
+  return told_at(at, [&] { return compile(graph_, fetched(), &options_); });
 }
 
 // What a batch gives: what is minimized, what that is divided by, the norm where it is also an update.

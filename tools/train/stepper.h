@@ -69,6 +69,7 @@ class Stepper {
 
  private:
   CompileOptions fetched() const;
+  Program compiled(const Recipe& recipe) const;
   // `batch`: null where the program sees none.
   Feeds feeds_of(const Program& program, const Batch* batch, std::int64_t step, double learning_rate) const;
   RunOptions run_options(std::int64_t step) const;

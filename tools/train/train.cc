@@ -135,10 +135,10 @@ ExitCode train(const TrainRequest& request) {
   const double begun = seconds_now();
   GraphSources sources;
   std::vector<Diagnostic> of_graph;
-  const ir::Graph graph = load_graph(network.request(true), &of_graph, &sources);
+  const ir::Graph graph = network.graph(true, &of_graph, &sources);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
-  const ir::Graph inference = load_graph(network.request(false));
-  check_network(graph, inference, network);
+  const ir::Graph inference = network.graph(false);
+  check_network(graph, inference, network, warnings);
   Stepper stepper(graph, recipe, *network.job.plan, request.device, warnings);
   Evaluator evaluator(inference, network, request.device);
   const double compile_seconds = seconds_now() - begun;
@@ -146,6 +146,7 @@ ExitCode train(const TrainRequest& request) {
   if (!warnings.empty()) display.warn(render(warnings, color_on_stderr()));
 
   Trainer trainer(layout, network, recipe, stepper, evaluator, display, signals);
+  if (const auto warning = trainer.too_many_validations()) display.warn(render(*warning, color_on_stderr()));
   if (request.tensorboard) trainer.write_events();
   if (checkpoint) trainer.restore(*checkpoint);
   if (trainer.finished()) {

@@ -39,10 +39,13 @@ Trainer::Trainer(const ModelLayout& layout, const Network& network, const Recipe
   const DataSpec& data = network.job.data;
   DatasetOptions training;
   training.training = true;
+  training.at = data.at.train;
   train_set_.emplace(read_dataset(data, network.vocabularies, data.train, training));
   DatasetOptions reported;
   reported.texts = network.report->text_fields();
+  reported.at = data.at.valid;
   if (!data.valid.empty()) valid_set_.emplace(read_dataset(data, network.vocabularies, data.valid, reported));
+  reported.at = data.at.test;
   if (!data.test.empty()) test_set_.emplace(read_dataset(data, network.vocabularies, data.test, reported));
   BatchOptions options;
   options.shuffle = data.format != Format::kStream;
@@ -59,6 +62,17 @@ std::string Trainer::data_summary() const {
   if (valid_set_) text += "; " + set_text("valid", *valid_set_, data);
   if (test_set_) text += "; " + set_text("test", *test_set_, data);
   return text;
+}
+
+std::optional<Diagnostic> Trainer::too_many_validations() const {
+  const std::int64_t times = recipe_.validate.times_per_epoch, batches = source_->batches();
+  if (!valid_set_ || times <= batches) return std::nullopt;
+  return Diagnostic{Severity::kWarning,
+                    "E0423 too-many-validations",
+                    recipe_.validate.at,
+                    fmt::format("{} validations in an epoch of {} batch{}; it has one behind each batch", times, batches,
+                                batches == 1 ? "" : "es"),
+                    {}};
 }
 
 void Trainer::restore(const std::string& folder) {

@@ -42,6 +42,8 @@ class Trainer {
   std::int64_t epochs_done() const { return state_.next.epoch - 1; }
 
   std::string data_summary() const;
+  // What the job says of validations that no epoch of this data has; nothing where all is well.
+  std::optional<Diagnostic> too_many_validations() const;
   // Metrics go to TensorBoard's event files in the model's folder too.
   void write_events() { events_ = true; }
   // Takes the memory of the largest batches of all sets, so that it fails before the first step or not at all. Throws UserError

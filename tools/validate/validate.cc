@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "compiler/frontend/source.h"
 #include "tools/job/data_files.h"
+#include "tools/job/train_check.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/model_folder.h"
 #include "tools/model/network_check.h"
+#include "tools/train/begin.h"
 #include "tools/train/stepper.h"
 
 namespace graphrun {
@@ -65,17 +69,54 @@ std::string validate_graph(const std::string& path, const std::vector<GraphReque
 
 namespace {
 
-std::string validate_network(LoadedJob job, std::vector<Diagnostic>& warnings) {
+// What one look after the other finds: each mistake once, and what the program ends with.
+class Findings {
+ public:
+  template <class Look>
+  void gather(const Look& look) {
+    try {
+      look();
+    } catch (const UserError& error) {
+      if (all_.empty()) exit_code_ = error.exit_code();
+      add(error.diagnostics());
+    }
+  }
+  void add(const std::vector<Diagnostic>& diagnostics) {
+    for (const Diagnostic& d : diagnostics)
+      if (seen_.insert(d.code + d.at.str() + d.text).second) all_.push_back(d);
+  }
+  bool none() const { return all_.empty(); }
+  [[noreturn]] void tell(const std::vector<Diagnostic>& warnings) {
+    add(warnings);
+    throw UserError(exit_code_, std::move(all_));
+  }
+
+ private:
+  std::vector<Diagnostic> all_;
+  std::set<std::string> seen_;
+  ExitCode exit_code_ = ExitCode::kInvalidGraph;
+};
+
+// Its graph beside a job, which may have mistakes; `warnings` are of a sound one.
+std::string validate_network(LoadedJob job, Findings& findings, std::vector<Diagnostic>& warnings) {
   const bool trains = job.message.has_train();
-  warnings = std::move(job.warnings);
-  const Network network = build_network(std::move(job));
-  std::vector<Diagnostic> of_graph;
-  const ir::Graph graph = load_graph(network.request(true), &of_graph);
+  std::erase_if(job.infer, [](const InferSpec& mode) { return !mode.sound; });
+  std::vector<Diagnostic> of_report, of_graph, of_feeds;
+  const bool sound = findings.none();
+  const Network network = build_network(std::move(job), of_report);
+  findings.add(of_report);
+  const ir::Graph graph = network.graph(true, &of_graph);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
-  const ir::Graph inference = load_graph(network.request(false));
-  check_network(graph, inference, network);
+  const ir::Graph inference = network.graph(false);
+  findings.gather([&] { check_network(graph, inference, network, of_feeds); });
+  if (sound) warnings.insert(warnings.end(), of_feeds.begin(), of_feeds.end());
+  if (!findings.none()) return "";
   const Evaluator evaluator(inference, network);
-  if (trains) const Stepper stepper(graph, make_recipe(network.job), *network.job.plan, Device::kCpu, warnings);
+  if (trains) {
+    const Recipe recipe = make_recipe(network.job);
+    Stepper stepper(graph, recipe, *network.job.plan, Device::kCpu, warnings);
+    begin_parameters(recipe, network, stepper, warnings);
+  }
   std::vector<std::string> vocabularies;
   for (const auto& [field, vocabulary] : network.vocabularies)
     vocabularies.push_back(fmt::format("{}: {}", field, vocabulary.size()));
@@ -83,26 +124,32 @@ std::string validate_network(LoadedJob job, std::vector<Diagnostic>& warnings) {
          graph_summary(graph);
 }
 
+// That a file can't be opened: unreadable_files says it of all of them.
+bool unreadable(const UserError& error) { return error.diagnostics().front().code.starts_with("E0540"); }
+
 }  // namespace
 
 std::string validate_job(const std::string& path, const std::vector<std::string>& settings, std::vector<Diagnostic>& warnings) {
-  LoadedJob job = load_job(path, settings);
-  if (job.message.has_train()) require_training(job);
-  std::vector<Diagnostic> unreadable = unreadable_files(job);
+  Findings findings;
+  std::vector<Diagnostic> of_job;
+  LoadedJob job = read_job(path, settings, of_job);
+  warnings = std::move(job.warnings);
+  const bool trains = job.message.has_train();
+  if (trains && job.as_set) check_training(job, of_job);
+  findings.add(of_job);
+  const std::vector<Diagnostic> closed = unreadable_files(job);
   std::string summary;
-  try {
-    summary = validate_network(std::move(job), warnings);
-  } catch (const UserError& error) {
-    if (unreadable.empty()) throw;
-    // A training file among them is found missing once more, as what is read line by line.
-    const bool again = error.diagnostics().front().code.starts_with("E0540");
-    if (!again) {
-      std::vector<Diagnostic> all = error.diagnostics();
-      all.insert(all.end(), unreadable.begin(), unreadable.end());
-      throw UserError(error.exit_code(), std::move(all));
-    }
+  if (job.has_graph && !(trains && job.data.train.empty())) {
+    findings.gather([&] {
+      try {
+        summary = validate_network(std::move(job), findings, warnings);
+      } catch (const UserError& error) {
+        if (closed.empty() || !unreadable(error)) throw;
+      }
+    });
   }
-  if (!unreadable.empty()) throw UserError(ExitCode::kBadData, std::move(unreadable));
+  if (!closed.empty()) findings.gather([&] { throw UserError(ExitCode::kBadData, closed); });
+  if (!findings.none()) findings.tell(warnings);
   return summary;
 }
 

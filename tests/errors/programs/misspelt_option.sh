@@ -1,0 +1,2 @@
+# Options that are near are offered.
+graphrun train tags.pbtxt --out model --theads 2

@@ -1,0 +1,2 @@
+# The name of a graph without its folder.
+graphrun check tags.pbtxt --set cell=elman.pbtxt

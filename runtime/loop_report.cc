@@ -32,7 +32,7 @@ std::string obstacle(const BoundScan& scan) {
     if (is_part_of_loop(bound)) continue;
     return "'" + bound.source->name + "' (" + (bound.scan ? "a loop" : bound.source->op) + ") is no part of a single launch";
   }
-  return "a block has not the memory for a single launch";
+  return "a single launch asks for more memory of a block, or more arguments, than there are";
 }
 
 std::string plan(const BoundInstruction& bound, const ProgramLayout& layout, Device device) {

@@ -8,8 +8,6 @@
 namespace graphrun::frontend {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::size_t kMostFiles = 1000;
 
 void imports_of(const Definition& d, std::vector<const ir::Expression*>& out) {

@@ -21,7 +21,9 @@ constexpr double kLeastMaximum = -1e30;  // where all is minus infinity, differe
 
 // The terms of a sum, by the last two of its axes: the one that goes and the one that stays.
 struct Terms {
+  std::int64_t rank = 0, goes = 0;
   std::vector<ValueId> rows, matrix, outside;  // without the axis that stays; without any other; without the one that goes
+  std::int64_t stays() const { return goes == rank - 1 ? rank - 2 : rank - 1; }
 };
 
 class Matcher {
@@ -32,37 +34,35 @@ class Matcher {
   std::optional<Terms> match() {
     if (node_.op->name != "logsumexp" || (node_.inputs.size() > 1 && node_.inputs[1] != kNone)) return std::nullopt;
     const auto axes = node_.attributes.integers("axis");
-    rank_ = static_cast<std::int64_t>(shape(node_.inputs[0]).size());
-    if (axes.size() != 1 || rank_ < 3) return std::nullopt;
-    goes_ = axes[0] < 0 ? axes[0] + rank_ : axes[0];
-    if (goes_ < rank_ - 2) return std::nullopt;
+    terms_.rank = static_cast<std::int64_t>(shape(node_.inputs[0]).size());
+    if (axes.size() != 1 || terms_.rank < 3) return std::nullopt;
+    terms_.goes = axes[0] < 0 ? axes[0] + terms_.rank : axes[0];
+    if (terms_.goes < terms_.rank - 2) return std::nullopt;
     if (!collect(node_.inputs[0]) || terms_.rows.empty() || terms_.matrix.empty()) return std::nullopt;
     // All leading axes are those of the rows: else the product has fewer than the result.
-    for (std::int64_t axis = 0; axis < rank_ - 2; ++axis) {
+    for (std::int64_t axis = 0; axis < terms_.rank - 2; ++axis) {
       const bool had = std::any_of(terms_.rows.begin(), terms_.rows.end(), [&](ValueId v) { return has(v, axis); });
       if (!had && !shape(node_.inputs[0])[static_cast<std::size_t>(axis)].is(1)) return std::nullopt;
     }
     return terms_;
   }
-  std::int64_t goes() const { return goes_; }
-  std::int64_t rank() const { return rank_; }
 
  private:
   const Shape& shape(ValueId v) const { return g_.type(v).shape; }
   // Whether v has the sum's axis, and is not repeated along it.
   bool has(ValueId v, std::int64_t axis) const {
-    const std::int64_t own = axis - (rank_ - static_cast<std::int64_t>(shape(v).size()));
+    const std::int64_t own = axis - (terms_.rank - static_cast<std::int64_t>(shape(v).size()));
     return own >= 0 && !shape(v)[static_cast<std::size_t>(own)].is(1);
   }
   bool has_leading(ValueId v) const {
-    for (std::int64_t axis = 0; axis < rank_ - 2; ++axis) {
+    for (std::int64_t axis = 0; axis < terms_.rank - 2; ++axis) {
       if (has(v, axis)) return true;
     }
     return false;
   }
 
   bool collect(ValueId v) {
-    const bool goes = has(v, goes_), stays = has(v, other());
+    const bool goes = has(v, terms_.goes), stays = has(v, terms_.stays());
     if (!goes) {
       terms_.outside.push_back(v);
     } else if (!stays) {
@@ -77,40 +77,32 @@ class Matcher {
     }
     return true;
   }
-  std::int64_t other() const { return goes_ == rank_ - 1 ? rank_ - 2 : rank_ - 1; }
 
   const Graph& g_;
   const Node& node_;
-  std::int64_t rank_ = 0, goes_ = 0;
   Terms terms_;
-};
-
-struct Found {
-  Terms terms;
-  std::int64_t goes, rank;
 };
 
 // The product in the place of one logsumexp.
 class Product {
  public:
-  Product(Rebuild& rebuild, const Found& found) : r_(rebuild), b_(rebuild.builder()), found_(found) {}
+  Product(Rebuild& rebuild, const Terms& terms) : r_(rebuild), b_(rebuild.builder()), terms_(terms) {}
 
   ValueId build(const Node& node) {
     b_.set_location(node.at);
     b_.set_name(b_.graph().value(node.outputs[0]).name);
     const ir::TensorType expected = b_.graph().type(node.outputs[0]);
-    const std::int64_t stays = found_.goes == found_.rank - 1 ? found_.rank - 2 : found_.rank - 1;
-    const ValueId x = sum_without(found_.terms.rows, stays);
+    const ValueId x = sum_without(terms_.rows, terms_.stays());
     ValueId matrix = kNone;
-    for (ValueId v : found_.terms.matrix) matrix = plus(matrix, matrix_of(r_.of(v)));
-    const std::int64_t inner = found_.goes - (found_.rank - 2);
+    for (ValueId v : terms_.matrix) matrix = plus(matrix, matrix_of(r_.of(v)));
+    const std::int64_t inner = terms_.goes - (terms_.rank - 2);
     const ValueId m = whole_maximum(x, -1), c = whole_maximum(matrix, inner);
     const ValueId sums = b_.op("matmul", {b_.op("exp", {b_.op("sub", {x, m})}), b_.op("exp", {b_.op("sub", {matrix, c})})},
                                {{"transpose_b", inner == 1}});
     const ValueId safe = b_.op("maximum", {sums, b_.constant(kLeastSum)});
     const Dim columns = b_.graph().type(matrix).shape[inner == 0 ? 1 : 0];
     ValueId y = b_.op("add", {b_.op("add", {b_.op("log", {safe}), reshape(c, {columns})}), m});
-    for (ValueId v : found_.terms.outside) y = plus(y, without(r_.of(v), found_.goes));
+    for (ValueId v : terms_.outside) y = plus(y, without(r_.of(v), terms_.goes));
     return b_.graph().type(y).shape == expected.shape ? y : reshape(y, expected.shape);
   }
 
@@ -121,7 +113,7 @@ class Product {
   // v without the sum's axis, which is one of size 1 or not there.
   ValueId without(ValueId v, std::int64_t axis) {
     Shape shape = b_.graph().type(v).shape;
-    const std::int64_t own = axis - (found_.rank - static_cast<std::int64_t>(shape.size()));
+    const std::int64_t own = axis - (terms_.rank - static_cast<std::int64_t>(shape.size()));
     if (own < 0) return v;
     shape.erase(shape.begin() + own);
     return reshape(v, shape);
@@ -145,16 +137,15 @@ class Product {
 
   Rebuild& r_;
   ir::Builder& b_;
-  const Found& found_;
+  const Terms& terms_;
 };
 
 bool factor_in(Graph& g) {
   bool changed = false;
-  std::map<std::size_t, Found> found;
+  std::map<std::size_t, Terms> found;
   for (std::size_t n = 0; n < g.nodes.size(); ++n) {
     for (Graph& region : g.nodes[n].regions) changed = factor_in(region) || changed;
-    Matcher matcher(g, g.nodes[n]);
-    if (auto terms = matcher.match()) found.emplace(n, Found{*std::move(terms), matcher.goes(), matcher.rank()});
+    if (auto terms = Matcher(g, g.nodes[n]).match()) found.emplace(n, *std::move(terms));
   }
   if (found.empty()) return changed;
   Rebuild rebuild(g);

@@ -69,7 +69,9 @@ TEST_F(GraphDump, TellsHowLoopsRun) {
   EXPECT_THAT(cpu.out, ContainsRegex("  d.read.forward.d.h: 9 steps backwards of [0-9]+ kernels, by "));
   setenv("GRAPHRUN_CUDA_LIBRARY", GRAPHRUN_BINARY_DIR "/libgraphrun_cuda_emulated.so", 1);
   const Ran cuda = dump(with({"--device", "cuda"}));
+  const Ran large = dump({"--stage", "loops", "--size", "time=9", "--size", "batch=400", "--device", "cuda"});
   unsetenv("GRAPHRUN_CUDA_LIBRARY");
+  EXPECT_THAT(large.out, HasSubstr("kernel by kernel: a single launch asks for more memory of a block"));
   EXPECT_EQ(cuda.code, 0) << cuda.err;
   for (const char* loop : {"  read.forward.end.h: 9 steps", "  d.read.forward.d.h: 9 steps backwards"}) {
     EXPECT_THAT(cuda.out,

@@ -66,6 +66,7 @@ int guarded(std::string_view program, const std::function<ExitCode()>& body) {
   try {
     const ExitCode code = body();
     // What was printed so far may be in a buffer: a full disk shows here.
+    errno = 0;
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) unwritable_file("stdout", "write", errno != 0 ? errno : EIO);
     return static_cast<int>(code);
   } catch (const UserError& error) {

@@ -20,7 +20,7 @@
 
 namespace graphrun::cuda {
 
-thread_local EmulatedThread emulated_thread;
+constinit thread_local EmulatedThread emulated_thread;
 
 namespace {
 

@@ -19,7 +19,9 @@ struct EmulatedThread {
   void* shared = nullptr;
   EmulatedBlocks* together = nullptr;  // of a grid whose blocks run at the same time
 };
-extern thread_local EmulatedThread emulated_thread;
+// Kept beside the stack of each thread from its beginning: kernels read it all the time, and memory that a library loaded later
+// asks for at first use is not where LeakSanitizer (of GCC 12) takes it to be, and crashes it at exit now and then.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local EmulatedThread emulated_thread;
 
 inline long long block_index() { return emulated_thread.block; }
 inline long long block_count() { return emulated_thread.blocks; }

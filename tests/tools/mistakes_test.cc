@@ -70,7 +70,9 @@ TEST_P(MistakeOfJob, IsToldBeforeAnythingBegins) {
   expect_said(checked);
   if (checked.code == 0) return;  // suspicious alone
   EXPECT_EQ(checked.code, 3);
-  EXPECT_EQ(graphrun({"train", name, "--out", "model"}).code, checked.code);
+  const Ran trained = graphrun({"train", name, "--out", "model"});
+  EXPECT_EQ(trained.code, checked.code);
+  EXPECT_EQ(trained.err, checked.err);
   EXPECT_FALSE(exists("model"));
 }
 

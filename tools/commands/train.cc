@@ -10,6 +10,7 @@
 #include "tools/job/defaults.h"
 #include "tools/job/job.h"
 #include "tools/train/seeds.h"
+#include "tools/validate/validate.h"
 
 namespace graphrun {
 namespace {
@@ -30,6 +31,19 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
     seeds.push_back(seed);
     if (stop == end) return seeds;
     at = stop + 1;
+  }
+}
+
+// A job with a mistake trains nothing: it is read on, as `graphrun check` does, for its graph and data may have others.
+LoadedJob sound_job(const TrainRequest& request) {
+  try {
+    LoadedJob job = load_job(request.job, request.settings);
+    require_training(job);
+    return job;
+  } catch (const UserError&) {
+    std::vector<Diagnostic> warnings;
+    validate_job(request.job, request.settings, warnings);
+    throw;
   }
 }
 
@@ -71,8 +85,7 @@ ExitCode run_train(const Arguments& arguments) {
   request.command = {"graphrun", "train"};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
   if (dump) {
-    LoadedJob job = load_job(request.job, request.settings);
-    require_training(job);
+    LoadedJob job = sound_job(request);
     fill_defaults(job.message);
     fmt::print("{}", dump_job(job, true));
     return ExitCode::kDone;
@@ -87,6 +100,7 @@ ExitCode run_train(const Arguments& arguments) {
   if (!seeds.empty() && options->count("seed") != 0) throw UsageError("--seed and --seeds do not go together");
   if (!seeds.empty() && !request.profile.empty())
     throw UsageError("--profile and --seeds do not go together: a profile is of one run");
+  sound_job(request);
   return seeds.empty() ? train(request) : train_seeds(request, parse_seeds(seeds));
 }
 

@@ -110,14 +110,12 @@ class ProfiledSteps {
   Profiler profiler_;
 };
 
-}  // namespace
-
-ExitCode train(const TrainRequest& request) {
-  const StopSignals signals;  // before anything starts a thread
-  ProgressDisplay display(ProgressDisplay::for_stderr(request.quiet));
+// `warnings`: what is not shown yet.
+ExitCode run(const TrainRequest& request, const StopSignals& signals, ProgressDisplay& display,
+             std::vector<Diagnostic>& warnings) {
   LoadedJob job = load_job(request.job, request.settings);
   require_training(job);
-  std::vector<Diagnostic> warnings = std::move(job.warnings);
+  warnings = std::move(job.warnings);
   const RunFolder folder(request.out, request.resume ? RunFolder::Begin::kResume : RunFolder::Begin::kNew);
   if (!request.profile.empty()) const AtomicFile probe(request.profile);  // can it be written? One that is there stays
   const ModelLayout& layout = folder.layout();
@@ -144,6 +142,7 @@ ExitCode train(const TrainRequest& request) {
   const double compile_seconds = seconds_now() - begun;
   const BeginNotes notes = checkpoint ? BeginNotes() : begin_parameters(recipe, network, stepper, warnings);
   if (!warnings.empty()) display.warn(render(warnings, color_on_stderr()));
+  warnings.clear();
 
   Trainer trainer(layout, network, recipe, stepper, evaluator, display, signals);
   if (const auto warning = trainer.too_many_validations()) display.warn(render(*warning, color_on_stderr()));
@@ -172,6 +171,21 @@ ExitCode train(const TrainRequest& request) {
   }
   if (ended == ExitCode::kDone && request.print_results) write_output("-", results_table(trainer.results()));
   return ended;
+}
+
+}  // namespace
+
+ExitCode train(const TrainRequest& request) {
+  const StopSignals signals;  // before anything starts a thread
+  ProgressDisplay display(ProgressDisplay::for_stderr(request.quiet));
+  std::vector<Diagnostic> warnings;
+  try {
+    return run(request, signals, display, warnings);
+  } catch (const UserError& error) {
+    std::vector<Diagnostic> all = error.diagnostics();
+    all.insert(all.end(), warnings.begin(), warnings.end());
+    throw UserError(error.exit_code(), std::move(all));
+  }
 }
 
 }  // namespace graphrun

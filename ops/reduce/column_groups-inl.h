@@ -9,6 +9,7 @@
 #endif
 
 #include <cstdint>
+#include <type_traits>
 
 #include "ops/pointwise/vector-inl.h"
 #include "ops/reduce/columns.h"
@@ -22,30 +23,40 @@ template <class T>
 struct AllLanes {
   HWY_INLINE Vec<T> load(const T* from) const { return hn::LoadU(Tag<T>(), from); }
   HWY_INLINE void store(Vec<T> v, T* to) const { hn::StoreU(v.v, Tag<T>(), to); }
-  static std::size_t size() { return hn::Lanes(Tag<T>()); }
 };
 template <class T>
 struct FirstLanes {
   std::size_t count;
   HWY_INLINE Vec<T> load(const T* from) const { return load_first(from, count); }
   HWY_INLINE void store(Vec<T> v, T* to) const { store_first(v, to, count); }
-  std::size_t size() const { return count; }
 };
 
-// N registers of neighbouring columns of a strip, with their rows: what is folded down them stays in registers.
-template <int N, class T, class LanesOf>
+// N registers of neighbouring columns of a strip, with their rows: what is folded down them stays in registers, and none waits
+// for another. kPart: of the last register only the first `last` columns are there.
+template <int N, bool kPart, class T>
 struct ColumnGroup {
-  LanesOf lanes;
   const T* x;           // row 0
   std::int64_t stride;  // from row to row
   std::int64_t rows;    // of the longest column
   const T* limit;       // the columns' lengths; null: all are real
   std::int64_t result;  // index of the first column's element in the results
+  std::size_t last = hn::Lanes(Tag<T>());
 
   static constexpr int kRegisters = N;
   static std::int64_t at(int k) { return k * static_cast<std::int64_t>(hn::Lanes(Tag<T>())); }
 
-  std::int64_t columns() const { return at(N - 1) + static_cast<std::int64_t>(lanes.size()); }
+  std::int64_t columns() const { return at(N - 1) + static_cast<std::int64_t>(last); }
+
+  // Register k of a row of columns, and from it; lanes that are no columns are 0.
+  HWY_INLINE Vec<T> load(const T* row, int k) const {
+    return kPart && k == N - 1 ? FirstLanes<T>{last}.load(row + at(k)) : AllLanes<T>().load(row + at(k));
+  }
+  HWY_INLINE void store(Vec<T> v, T* row, int k) const {
+    if (kPart && k == N - 1)
+      FirstLanes<T>{last}.store(v, row + at(k));
+    else
+      AllLanes<T>().store(v, row + at(k));
+  }
 
   // to[k] = join(to[k], element, k, a) for rows a, but from the columns' lengths on.
   template <class Join>
@@ -54,25 +65,25 @@ struct ColumnGroup {
       const T* row = x + a * stride;
 #pragma GCC unroll 4
       for (int k = 0; k < N; ++k) {
-        const Vec<T> joined = join(to[k], lanes.load(row + at(k)), k, a);
+        const Vec<T> joined = join(to[k], load(row, k), k, a);
         to[k] = limit == nullptr ? joined : select(is_real(k, a), joined, to[k]);
       }
     }
   }
   HWY_INLINE Mask<T> is_real(int k, std::int64_t a) const {
-    return {hn::Lt(hn::Set(Tag<T>(), static_cast<T>(a)), lanes.load(limit + at(k)).v)};
+    return {hn::Lt(hn::Set(Tag<T>(), static_cast<T>(a)), load(limit, k).v)};
   }
   // Stores from[k] as the columns' results, 0 where a column has no rows.
   HWY_INLINE void store(const Vec<T> (&from)[N], T* out) const {
 #pragma GCC unroll 4
     for (int k = 0; k < N; ++k) {
       const Vec<T> v = limit == nullptr ? (rows > 0 ? from[k] : Vec<T>(0)) : select(is_real(k, 0), from[k], Vec<T>(0));
-      lanes.store(v, out + result + at(k));
+      store(v, out + result, k);
     }
   }
 };
 
-// Calls visit(group) for groups that make up the strip.
+// Calls visit(group) for groups that make up the strip: of four registers, and what is left in one group.
 template <class T, class Visit>
 HWY_INLINE void for_column_groups(const ReduceTask<T>& task, const Strip& strip, const Visit& visit) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Tag<T>()));
@@ -81,14 +92,20 @@ HWY_INLINE void for_column_groups(const ReduceTask<T>& task, const Strip& strip,
     const auto limit = [&](std::int64_t i) { return limits == nullptr ? nullptr : limits + i; };
     std::int64_t i = 0;
     for (; i + 4 * lanes <= strip.width; i += 4 * lanes) {
-      visit(ColumnGroup<4, T, AllLanes<T>>{{}, x + i, task.view.inner, rows, limit(i), strip.result + i});
-    }
-    for (; i + lanes <= strip.width; i += lanes) {
-      visit(ColumnGroup<1, T, AllLanes<T>>{{}, x + i, task.view.inner, rows, limit(i), strip.result + i});
+      visit(ColumnGroup<4, false, T>{x + i, task.view.inner, rows, limit(i), strip.result + i});
     }
     if (i == strip.width) return;
-    const FirstLanes<T> rest{static_cast<std::size_t>(strip.width - i)};
-    visit(ColumnGroup<1, T, FirstLanes<T>>{rest, x + i, task.view.inner, rows, limit(i), strip.result + i});
+    const std::int64_t before = (strip.width - i - 1) / lanes;  // whole registers
+    const auto rest = [&](auto registers) HWY_ATTR {
+      visit(ColumnGroup<registers(), true, T>{x + i, task.view.inner, rows, limit(i), strip.result + i,
+                                              static_cast<std::size_t>(strip.width - i - before * lanes)});
+    };
+    switch (before) {
+      case 0: rest(std::integral_constant<int, 1>()); return;
+      case 1: rest(std::integral_constant<int, 2>()); return;
+      case 2: rest(std::integral_constant<int, 3>()); return;
+      default: rest(std::integral_constant<int, 4>()); return;
+    }
   };
   if (!task.lengths.present()) return run(nullptr, task.view.n);
   const StripLimits<T> limits(strip, task.lengths);

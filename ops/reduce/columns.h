@@ -56,7 +56,7 @@ struct ReduceTask {
   const T* y = nullptr;
   const T* g = nullptr;
   T* out = nullptr;
-  std::int32_t* positions = nullptr;  // argmax: instead of `out`
+  std::int32_t* positions = nullptr;  // of argmax, whose `out` may be null
   AxisView view;
   Lengths lengths;
   std::int64_t begin = 0, end = 0;

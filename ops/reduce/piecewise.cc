@@ -13,7 +13,7 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kMostFolds = 32;
+constexpr std::size_t kMostFolds = 32, kNone = SIZE_MAX;
 // Work, in additions, that each thread should have, and what all of it is where waking others does not pay.
 constexpr std::int64_t kLeastShare = 65536, kLeastShared = 4 * kLeastShare;
 // A sum into few results over many rows is made in parts, so that threads can share it. How many depends on sizes alone: the
@@ -107,6 +107,13 @@ class Piecewise {
         cut_(view, program_->tile(), program_->period(),
              std::all_of(folds_.begin(), folds_.end(), [](const PieceFold& f) { return is_sum(f.kind); })) {
     GRAPHRUN_CHECK(!folds_.empty() && folds_.size() <= kMostFolds, "fused_reduction: too many reductions");
+    for (const PieceFold& f : folds_) {
+      const auto value = std::find_if(folds_.begin(), folds_.end(), [&](const PieceFold& v) {
+        return v.result == f.result && is_position(f.kind) &&
+               v.kind == (f.kind == FoldKind::kArgMax ? FoldKind::kMax : FoldKind::kMin);
+      });
+      value_at_.push_back(value == folds_.end() ? kNone : static_cast<std::size_t>(value - folds_.begin()));
+    }
     cost_ = program_->cost();
     for (const PieceFold& f : folds_) cost_ += cost_of(f.kind);
     const std::int64_t unit = std::max<std::int64_t>(1, cut_.unit_count() * cost_);
@@ -206,6 +213,7 @@ class Piecewise {
 
   std::shared_ptr<const TileProgram> program_;
   std::vector<PieceFold> folds_;
+  std::vector<std::size_t> value_at_;  // for each position: which of the folds is the value there, kNone: none is wanted
   Cut cut_;
   std::int64_t grain_ = 1;  // units
   std::int64_t cost_ = 0;   // of an element, in additions
@@ -223,11 +231,14 @@ class Piecewise::Slabs final : public PieceReader {
     const AxisView view{n / slab, whole.n, whole.inner};
     for (std::size_t f = 0; f < p_.folds_.size(); ++f) {
       const PieceFold& fold = p_.folds_[f];
+      const std::size_t value = p_.value_at_[f];
+      if (std::find(p_.value_at_.begin(), p_.value_at_.end(), f) != p_.value_at_.end()) continue;  // comes with its position
       ReduceTask<T> task = whole_task<T>(static_cast<const T*>(results[fold.result]), nullptr, view);
-      if (is_position(fold.kind)) {
-        task.positions = c_.outputs[f].as<std::int32_t>() + first;
-      } else {
+      if (!is_position(fold.kind)) {
         task.out = c_.outputs[f].as<T>() + first;
+      } else {
+        task.positions = c_.outputs[f].as<std::int32_t>() + first;
+        if (value != kNone) task.out = c_.outputs[value].as<T>() + first;
       }
       reduce(fold.kind, task);
     }

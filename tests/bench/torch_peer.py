@@ -372,7 +372,8 @@ def tagger_run(cell: str, steps: int, batch: int, vocabulary: int, labels: int, 
 
 
 def on_gpu() -> bool:
-    return torch.get_default_device().type == "cuda"
+    # Before 2.3 there was no default to ask for, and no other than the CPU is chosen there.
+    return hasattr(torch, "get_default_device") and torch.get_default_device().type == "cuda"
 
 
 def choose_device(name: str) -> str:

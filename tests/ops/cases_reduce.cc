@@ -40,6 +40,8 @@ void add_reduction(std::vector<Case>& cases, const std::string& op, Tensor (*ope
   cases.push_back(make("lengths beyond the axis", {2, 3}).in(integers({2}, {9, 2})).axes({1}));
   cases.push_back(make("narrow columns", {4, 9, 9}).axes({1}));
   cases.push_back(make("odd columns", {2, 3, 85}).axes({1}));
+  for (const std::int64_t width : {30, 45, 61})
+    cases.push_back(make(std::to_string(width) + " columns", {2, 3, width}).axes({1}));
   cases.push_back(make("odd columns, lengths", {2, 3, 85}).in(random_integers({2, 85}, 4)).axes({1}));
   cases.push_back(make("large rows", {300, 211}).axes({1}).large());
   cases.push_back(make("large columns", {70, 701}).axes({0}).large());
@@ -93,6 +95,7 @@ void add_fused_reduction(std::vector<Case>& cases) {
     const std::string of = std::string(", ") + what;
     cases.push_back(make("middle axis" + of, {5, 9, 1}, {9, 9}, code).axes({1}));
     cases.push_back(make("last axis" + of, {5, 9, 1}, {5, 1, 9}, code).axes({2}));
+    cases.push_back(make("45 columns" + of, {5, 9, 1}, {9, 45}, code).axes({1}));
     cases.push_back(make("first axis" + of, {6, 7}, {7}, code).axes({0}));
     cases.push_back(make("neighbouring axes" + of, {3, 2, 1, 5}, {2, 7, 5}, code)
                         .axes({1, 2})
@@ -230,6 +233,13 @@ void add_reduce_cases(std::vector<Case>& cases) {
                         .axis(0)
                         .shapes({"[time, batch]", "[batch]"}));
     cases.push_back(CaseBuilder(op, "lengths by row").in(distinct({3, 5})).in(three_lengths()).axis(1));
+    for (const std::int64_t width : {30, 45, 61}) {
+      cases.push_back(CaseBuilder(op, std::to_string(width) + " columns").in(distinct({2, 3, width})).axis(1));
+      cases.push_back(CaseBuilder(op, std::to_string(width) + " columns, lengths")
+                          .in(distinct({2, 3, width}))
+                          .in(random_integers({2, width}, 4))
+                          .axis(1));
+    }
     cases.push_back(CaseBuilder(op, "large").in(distinct({200, 301})).axis(1).large());
     cases.push_back(CaseBuilder(op, "large columns").in(distinct({100, 611})).axis(0).large());
   }

@@ -60,6 +60,34 @@ TEST_P(NonFinite, ANaNReachesTheResult) {
   }
 }
 
+// A NaN that does not count leaves its column and the others what they are.
+TEST_P(NonFinite, ANaNBeyondTheLengthIsNotSeen) {
+  constexpr std::int64_t kWidth = 45;
+  std::vector<double> x;
+  std::vector<std::int32_t> lengths;
+  for (std::int64_t i = 0; i < 4 * kWidth; ++i) x.push_back(i / kWidth == 1 ? 2 : 1);
+  for (std::int64_t i = 0; i < kWidth; ++i) lengths.push_back(i == 20 ? 2 : 4);
+  x[3 * kWidth + 20] = x[2 * kWidth + 30] = kNaN;
+  const std::vector<double> y =
+      results(CaseBuilder("argmax", "").in(floats({4, kWidth}, x)).in(integers({kWidth}, lengths)).axis(0), GetParam());
+  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], i == 30 ? 2 : 1) << i;
+}
+
+TEST_P(NonFinite, APositionAndItsValueAgree) {
+  const std::vector<double> x = {1, kNaN, 3, kNaN, 5, 4, 2, 2, 2};
+  const Case c = CaseBuilder("fused_reduction", "")
+                     .in(floats({3, 3}, x))
+                     .in(floats({3, 3}, std::vector<double>(9, 0.0)))
+                     .with("code", "t0 = add(x0, x1); return argmax(t0), max(t0)")
+                     .axes({0});
+  const std::vector<Tensor> y = run_forward(c, GetParam());
+  EXPECT_EQ(y[0].at(0), 1);
+  EXPECT_EQ(y[0].at(1), 0);
+  EXPECT_EQ(y[0].at(2), 1);
+  EXPECT_TRUE(std::isnan(y[1].at(0)) && std::isnan(y[1].at(1)));
+  EXPECT_EQ(y[1].at(2), 4);
+}
+
 TEST_P(NonFinite, AnImpossibleElementHasNoWeight) {
   for (const std::vector<double>& y :
        {row("softmax", {0, -kInfinity, 0}, false), column("softmax", {0, -kInfinity, 0}, false)}) {

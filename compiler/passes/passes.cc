@@ -14,6 +14,7 @@
 #include "compiler/passes/simplify.h"
 #include "compiler/passes/sink.h"
 #include "compiler/passes/spread.h"
+#include "compiler/passes/unmask.h"
 
 namespace graphrun {
 
@@ -28,6 +29,7 @@ const std::vector<Pass>& all_passes() {
       {"hoist", "computes before and behind loops, for all steps at once, what no state needs or makes", hoist},
       {"common_subexpressions", "computes equal expressions once", common_subexpressions},
       {"dead_code", "drops what no output and no variable needs", dead_code},
+      {"unmask", "takes selections of whole rows off logits, to their losses and gradients", unmask},
       {"merge", "makes matrix products of one factor, or of one sum, one kernel", merge},
       {"fuse", "makes groups of pointwise ops one kernel each", fuse},
       {"fuse_reductions", "reduces pointwise work as it is made", fuse_reductions},

@@ -20,6 +20,15 @@ Readers::Readers(const Graph& graph) : begin_(graph.values.size() + 1, 0) {
   }
 }
 
+std::vector<bool> read_at_end(const Graph& graph) {
+  std::vector<bool> read(graph.values.size());
+  for (const Output& o : graph.outputs) read[static_cast<std::size_t>(o.value)] = true;
+  for (const Variable& v : graph.variables) {
+    if (v.next != kNone) read[static_cast<std::size_t>(v.next)] = true;
+  }
+  return read;
+}
+
 bool is_read(const Graph& graph, ValueId v) {
   const auto reads = [v](const Node& node) {
     return std::find(node.inputs.begin(), node.inputs.end(), v) != node.inputs.end();

@@ -23,6 +23,9 @@ class Readers {
   std::vector<std::int32_t> nodes_;
 };
 
+// Values that are read when the region is done: outputs, next values.
+std::vector<bool> read_at_end(const Graph& graph);
+
 // Whether a node or an output reads v. For a single question: a walk over the graph.
 bool is_read(const Graph& graph, ValueId v);
 

@@ -306,13 +306,4 @@ bool is_program_number(const Graph& graph, ValueId v) {
   return node.op->name == "constant" && !std::isnan(node.attributes.number("value"));
 }
 
-std::vector<bool> read_at_end(const Graph& graph) {
-  std::vector<bool> read(graph.values.size());
-  for (const ir::Output& o : graph.outputs) read[static_cast<Index>(o.value)] = true;
-  for (const ir::Variable& v : graph.variables) {
-    if (v.next != kNone) read[static_cast<Index>(v.next)] = true;
-  }
-  return read;
-}
-
 }  // namespace graphrun

@@ -21,7 +21,4 @@ ir::PointwiseProgram::Instruction instruction_of(const ir::Graph& graph, const i
 // Whether a program may hold this value as a number.
 bool is_program_number(const ir::Graph& graph, ir::ValueId v);
 
-// Values that are read when the region is done: outputs, next values.
-std::vector<bool> read_at_end(const ir::Graph& graph);
-
 }  // namespace graphrun

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/ir/op.h"
+#include "compiler/ir/readers.h"
 #include "compiler/passes/rewrite.h"
 
 namespace graphrun {
@@ -17,29 +18,12 @@ using ir::kNone;
 using ir::Node;
 using ir::ValueId;
 
-// Who reads each value of a graph; what leaves it has a reader that is no node.
-class Readers {
- public:
-  explicit Readers(const Graph& g) : nodes_(g.values.size()), leaves_(g.values.size()) {
-    for (std::size_t n = 0; n < g.nodes.size(); ++n)
-      for (ValueId v : g.nodes[n].inputs)
-        if (v != kNone) nodes_[index(v)].push_back(n);
-    for (const ir::Output& o : g.outputs) leaves_[index(o.value)] = true;
-    for (const ir::Variable& v : g.variables)
-      if (v.next != kNone) leaves_[index(v.next)] = true;
-  }
-  const std::vector<std::size_t>& nodes(ValueId v) const { return nodes_[index(v)]; }
-  bool leaves(ValueId v) const { return leaves_[index(v)]; }
-
- private:
-  static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
-  std::vector<std::vector<std::size_t>> nodes_;
-  std::vector<bool> leaves_;
-};
+// Masked with more, a row's loss would show how its logits are rounded.
+constexpr double kMostNumber = 1e4;
 
 class Unmasking {
  public:
-  explicit Unmasking(Graph& graph) : g_(graph), readers_(graph) {
+  explicit Unmasking(Graph& graph) : g_(graph), readers_(graph), at_end_(ir::read_at_end(graph)) {
     for (std::size_t n = 0; n < g_.nodes.size(); ++n) look_at_gradient(n);
     for (std::size_t n = 0; n < g_.nodes.size(); ++n) look_at_logits(n);
   }
@@ -68,20 +52,18 @@ class Unmasking {
   struct Selection {
     ValueId mask = kNone, logits = kNone;
   };
-  struct MaskedGradient {
-    std::size_t made = 0;  // by which node
-    ValueId zero = kNone;  // the constant, where it is one
-  };
 
   const Node* producer(ValueId v, std::string_view op) const {
     const std::int32_t n = v == kNone ? -1 : g_.value(v).node;
     return n >= 0 && g_.nodes[static_cast<std::size_t>(n)].op->name == op ? &g_.nodes[static_cast<std::size_t>(n)] : nullptr;
   }
-  bool is_zero(ValueId v) const {
+  // Whether v is a number of at most this size.
+  bool is_number(ValueId v, double most) const {
     const Node* constant = producer(v, "constant");
-    return producer(v, "zeros") || (constant && constant->attributes.number("value") == 0);
+    return constant && std::abs(constant->attributes.number("value")) <= most;
   }
-  // Whether `mask` is the same for all elements of a row, and of no more axes than there are rows.
+  bool leaves(ValueId v) const { return at_end_[static_cast<std::size_t>(v)]; }
+  // Whether `mask` has as many axes as the rows, of which the last, theirs, is 1: it is the same for all elements of a row.
   bool selects_rows(ValueId mask, ValueId rows) const {
     const Shape &m = g_.type(mask).shape, &x = g_.type(rows).shape;
     return x.size() > 1 && m.size() == x.size() && m.back().is(1) && g_.type(mask).type == Type::kBool;
@@ -90,33 +72,36 @@ class Unmasking {
   // The outer selection of a gradient that nothing else reads.
   void look_at_gradient(std::size_t n) {
     const Node& node = g_.nodes[n];
-    if (node.op->name != "where" || !is_zero(node.inputs[2])) return;
+    if (node.op->name != "where" || !is_number(node.inputs[2], 0)) return;
     const ValueId x = node.inputs[1];
-    if (!producer(x, "cross_entropy_gradient") || readers_.nodes(x).size() != 1 || readers_.leaves(x)) return;
+    if (!producer(x, "cross_entropy_gradient") || readers_.of(x).size() != 1 || leaves(x)) return;
     if (!selects_rows(node.inputs[0], x) || g_.type(node.outputs[0]) != g_.type(x)) return;
     const auto made = static_cast<std::size_t>(g_.value(x).node);
-    masked_gradients_[n] = {made, producer(node.inputs[2], "constant") ? node.inputs[2] : kNone};
+    masked_gradients_[n] = made;
     gradients_[made] = node.inputs[0];
   }
 
   // Logits that go when every reader can do without the selection.
   void look_at_logits(std::size_t n) {
     const Node& node = g_.nodes[n];
-    if (node.op->name != "where" || !producer(node.inputs[2], "constant") || readers_.leaves(node.outputs[0])) return;
+    if (node.op->name != "where" || masked_gradients_.count(n) != 0) return;
+    if (!is_number(node.inputs[2], kMostNumber) || leaves(node.outputs[0])) return;
     const ValueId masked = node.outputs[0], mask = node.inputs[0];
     if (!selects_rows(mask, node.inputs[1]) || g_.type(masked) != g_.type(node.inputs[1])) return;
     if (!g_.type(masked).shape.back().is_constant()) return;
-    const auto fits = [&](std::size_t reader) {
-      const Node& r = g_.nodes[reader];
+    const auto fits = [&](std::int32_t reader) {
+      const Node& r = g_.nodes[static_cast<std::size_t>(reader)];
       if (r.inputs[0] != masked) return false;
       if (r.op->name == "cross_entropy") return true;
-      const auto gradient = gradients_.find(reader);
+      const auto gradient = gradients_.find(static_cast<std::size_t>(reader));
       return gradient != gradients_.end() && gradient->second == mask;
     };
-    const std::vector<std::size_t>& all = readers_.nodes(masked);
+    const auto all = readers_.of(masked);
     if (!std::all_of(all.begin(), all.end(), fits)) return;
-    for (std::size_t reader : all)
+    for (const std::int32_t r : all) {
+      const auto reader = static_cast<std::size_t>(r);
       if (g_.nodes[reader].op->name == "cross_entropy") losses_[reader] = {mask, node.inputs[1]};
+    }
     logits_[masked] = node.inputs[1];
   }
 
@@ -147,12 +132,11 @@ class Unmasking {
     return b.op("where", {of_rows(r, s.mask), loss, b.constant(std::log(classes))});
   }
 
-  ValueId gradient_of(Rebuild& r, const Node& selection, const MaskedGradient& masked) {
-    const Node& gradient = moved_.at(masked.made);
+  ValueId gradient_of(Rebuild& r, const Node& selection, std::size_t made) {
+    const Node& gradient = moved_.at(made);
     begin(r, gradient);
     ir::Builder& b = r.builder();
-    const ValueId zero = masked.zero == kNone ? b.constant(0) : r.of(masked.zero);
-    const ValueId g = b.op("where", {of_rows(r, selection.inputs[0]), r.of(gradient.inputs[3]), zero});
+    const ValueId g = b.op("where", {of_rows(r, selection.inputs[0]), r.of(gradient.inputs[3]), r.of(selection.inputs[2])});
     const auto bare = logits_.find(gradient.inputs[0]);
     const ValueId logits = bare == logits_.end() ? gradient.inputs[0] : bare->second;
     return b.op("cross_entropy_gradient", {r.of(logits), r.of(gradient.inputs[1]), r.of(gradient.inputs[2]), g},
@@ -160,11 +144,12 @@ class Unmasking {
   }
 
   Graph& g_;
-  const Readers readers_;
-  std::map<std::size_t, ValueId> gradients_;                // cross_entropy_gradient, its mask
-  std::map<std::size_t, MaskedGradient> masked_gradients_;  // by the selection around it
-  std::map<std::size_t, Selection> losses_;                 // cross_entropy, what it reads
-  std::map<ValueId, ValueId> logits_, row_masks_;           // without the selection; of rows
+  const ir::Readers readers_;
+  const std::vector<bool> at_end_;                       // by value: read when all is done
+  std::map<std::size_t, ValueId> gradients_;             // cross_entropy_gradient, its mask
+  std::map<std::size_t, std::size_t> masked_gradients_;  // the selection around it, the node
+  std::map<std::size_t, Selection> losses_;              // cross_entropy, what it reads
+  std::map<ValueId, ValueId> logits_, row_masks_;        // without the selection; of rows
   std::map<std::size_t, Node> moved_;
 };
 

@@ -45,8 +45,6 @@ struct ColumnGroup {
   static constexpr int kRegisters = N;
   static std::int64_t at(int k) { return k * static_cast<std::int64_t>(hn::Lanes(Tag<T>())); }
 
-  std::int64_t columns() const { return at(N - 1) + static_cast<std::int64_t>(last); }
-
   // Register k of a row of columns, and from it; lanes that are no columns are 0.
   HWY_INLINE Vec<T> load(const T* row, int k) const {
     return kPart && k == N - 1 ? FirstLanes<T>{last}.load(row + at(k)) : AllLanes<T>().load(row + at(k));

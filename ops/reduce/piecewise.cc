@@ -213,7 +213,7 @@ class Piecewise {
 
   std::shared_ptr<const TileProgram> program_;
   std::vector<PieceFold> folds_;
-  std::vector<std::size_t> value_at_;  // for each position: which of the folds is the value there, kNone: none is wanted
+  std::vector<std::size_t> value_at_;  // by fold: of a position, which fold is the value there; kNone: none is
   Cut cut_;
   std::int64_t grain_ = 1;  // units
   std::int64_t cost_ = 0;   // of an element, in additions

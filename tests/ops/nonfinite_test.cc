@@ -74,18 +74,30 @@ TEST_P(NonFinite, ANaNBeyondTheLengthIsNotSeen) {
 }
 
 TEST_P(NonFinite, APositionAndItsValueAgree) {
-  const std::vector<double> x = {1, kNaN, 3, kNaN, 5, 4, 2, 2, 2};
-  const Case c = CaseBuilder("fused_reduction", "")
-                     .in(floats({3, 3}, x))
-                     .in(floats({3, 3}, std::vector<double>(9, 0.0)))
-                     .with("code", "t0 = add(x0, x1); return argmax(t0), max(t0)")
-                     .axes({0});
-  const std::vector<Tensor> y = run_forward(c, GetParam());
-  EXPECT_EQ(y[0].at(0), 1);
-  EXPECT_EQ(y[0].at(1), 0);
-  EXPECT_EQ(y[0].at(2), 1);
-  EXPECT_TRUE(std::isnan(y[1].at(0)) && std::isnan(y[1].at(1)));
-  EXPECT_EQ(y[1].at(2), 4);
+  const std::vector<double> x = {1, kNaN, 3, -kInfinity, kNaN, 5, 4, -kInfinity, 2, 2, 2, -kInfinity};
+  const auto places = [&](const std::string& folds) {
+    return run_forward(CaseBuilder("fused_reduction", "")
+                           .in(floats({3, 4}, x))
+                           .in(floats({3, 4}, std::vector<double>(12, 0.0)))
+                           .with("code", "t0 = add(x0, x1); return " + folds)
+                           .axes({0}),
+                       GetParam());
+  };
+  const auto numbers = [](const Tensor& t) {
+    std::vector<double> all;
+    for (std::int64_t i = 0; i < t.count(); ++i) all.push_back(t.at(i));
+    return all;
+  };
+  const std::vector<Tensor> most = places("argmax(t0), max(t0), argmax(t0)");
+  EXPECT_EQ(numbers(most[0]), (std::vector<double>{1, 0, 1, 0}));
+  EXPECT_EQ(numbers(most[2]), numbers(most[0]));
+  EXPECT_TRUE(std::isnan(most[1].at(0)) && std::isnan(most[1].at(1)));
+  EXPECT_EQ(most[1].at(2), 4);
+  EXPECT_EQ(most[1].at(3), -kInfinity);
+  const std::vector<Tensor> least = places("min(t0), argmin(t0)");
+  EXPECT_EQ(numbers(least[1]), (std::vector<double>{1, 0, 2, 0}));
+  EXPECT_TRUE(std::isnan(least[0].at(0)) && std::isnan(least[0].at(1)));
+  EXPECT_EQ(least[0].at(2), 2);
 }
 
 TEST_P(NonFinite, AnImpossibleElementHasNoWeight) {

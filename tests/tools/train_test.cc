@@ -11,6 +11,7 @@
 namespace graphrun {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -160,6 +161,20 @@ TEST_F(TrainSegmenter, TheLongestBatchFailsBeforeTheFirstStepOrNever) {
   EXPECT_THAT(ran.err, HasSubstr("batch = 8"));
   EXPECT_THAT(ran.err, Not(HasSubstr("epoch 1/8")));
   EXPECT_FALSE(exists("model"));
+}
+
+TEST_F(TrainSegmenter, AJobMayComeFromAPipe) {
+  const auto train = [&](const std::string& sets) {
+    const std::string program = GRAPHRUN_BINARY_DIR "/graphrun train /dev/stdin --out model --set graph=graphs/tagger.pbtxt";
+    const std::string data = " --set data.train=data/train.seg --set data.valid=data/dev.seg --set data.test=data/dev.seg ";
+    return run("/bin/sh", {"-c", "cat graphs/jobs/segment.pbtxt | " + program + data + sets});
+  };
+  const Ran wrong = train("--set train.epochs=0");
+  EXPECT_EQ(wrong.code, 3);
+  EXPECT_THAT(wrong.err, AllOf(HasSubstr("epochs"), Not(HasSubstr("names no graph"))));
+  const Ran trained = train("--set train.epochs=1");
+  EXPECT_EQ(trained.code, 0) << trained.err;
+  EXPECT_TRUE(exists("model/best"));
 }
 
 TEST_F(TrainSegmenter, TheNumberOfThreadsChangesNoBit) {

@@ -24,8 +24,9 @@ ExitCode run_check(const Arguments& arguments) {
 
   const std::string path = option<std::string>(*options, "FILE");
   std::vector<Diagnostic> warnings;
-  const std::string summary = is_job(read_source(path))
-                                  ? validate_job(path, option<std::vector<std::string>>(*options, "set"), warnings)
+  const std::string text = read_source(path);
+  const std::string summary = is_job(text)
+                                  ? validate_job(text, path, option<std::vector<std::string>>(*options, "set"), warnings)
                                   : validate_graph(path, set_bindings(*options), warnings);
   if (!warnings.empty()) fmt::print(stderr, "{}\n", render(warnings, color_on_stderr()));
   if (options->count("quiet") == 0) fmt::print("{}: ok\n{}", path, summary);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "compiler/frontend/source.h"
 #include "tools/commands/command_line.h"
 #include "tools/job/defaults.h"
 #include "tools/job/job.h"
@@ -37,13 +38,11 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
 // A job with a mistake trains nothing: it is read on, as `graphrun check` does, for its graph and data may have others.
 LoadedJob sound_job(const TrainRequest& request) {
   try {
-    LoadedJob job = load_job(request.job, request.settings);
+    LoadedJob job = parse_job(request.text, request.job, request.settings);
     require_training(job);
     return job;
-  } catch (const UserError&) {
-    std::vector<Diagnostic> warnings;
-    validate_job(request.job, request.settings, warnings);
-    throw;
+  } catch (const UserError& error) {
+    throw UserError(error.exit_code(), with_all_mistakes(error.diagnostics(), request.text, request.job, request.settings));
   }
 }
 
@@ -82,6 +81,7 @@ ExitCode run_train(const Arguments& arguments) {
   while (request.out.size() > 1 && request.out.back() == '/') request.out.pop_back();
   request.settings = option<std::vector<std::string>>(*options, "set");
   if (const auto seed = seed_option(*options)) request.settings.push_back("train.seed=" + std::to_string(*seed));
+  request.text = read_source(request.job);
   request.command = {"graphrun", "train"};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
   if (dump) {
@@ -100,8 +100,9 @@ ExitCode run_train(const Arguments& arguments) {
   if (!seeds.empty() && options->count("seed") != 0) throw UsageError("--seed and --seeds do not go together");
   if (!seeds.empty() && !request.profile.empty())
     throw UsageError("--profile and --seeds do not go together: a profile is of one run");
+  const std::vector<std::uint64_t> each = seeds.empty() ? std::vector<std::uint64_t>() : parse_seeds(seeds);
   sound_job(request);
-  return seeds.empty() ? train(request) : train_seeds(request, parse_seeds(seeds));
+  return seeds.empty() ? train(request) : train_seeds(request, each);
 }
 
 }  // namespace graphrun

@@ -98,8 +98,6 @@ Diagnostic LoadedJob::at_argument(Diagnostic diagnostic) const {
   return diagnostic;
 }
 
-namespace {
-
 LoadedJob read_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets,
                    std::vector<Diagnostic>& problems) {
   LoadedJob job;
@@ -116,8 +114,6 @@ LoadedJob read_job(std::string_view text, const std::string& path, const std::ve
   return job;
 }
 
-}  // namespace
-
 LoadedJob parse_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets) {
   std::vector<Diagnostic> problems;
   LoadedJob job = read_job(text, path, sets, problems);
@@ -130,10 +126,6 @@ LoadedJob parse_job(std::string_view text, const std::string& path, const std::v
 
 LoadedJob load_job(const std::string& path, const std::vector<std::string>& sets) {
   return parse_job(read_source(path), path, sets);
-}
-
-LoadedJob read_job(const std::string& path, const std::vector<std::string>& sets, std::vector<Diagnostic>& problems) {
-  return read_job(read_source(path), path, sets, problems);
 }
 
 void require_training(const LoadedJob& job) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/compile.h"
@@ -89,7 +90,8 @@ LoadedJob load_job(const std::string& path, const std::vector<std::string>& sets
 LoadedJob parse_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets = {});
 
 // The same as far as it goes: mistakes beyond syntax are added to `problems`.
-LoadedJob read_job(const std::string& path, const std::vector<std::string>& sets, std::vector<Diagnostic>& problems);
+LoadedJob read_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets,
+                   std::vector<Diagnostic>& problems);
 
 // Throws UserError (kInvalidGraph, E0410) naming everything that training needs and the job does not say.
 void require_training(const LoadedJob& job);

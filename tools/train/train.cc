@@ -113,7 +113,7 @@ class ProfiledSteps {
 // `warnings`: what is not shown yet.
 ExitCode run(const TrainRequest& request, const StopSignals& signals, ProgressDisplay& display,
              std::vector<Diagnostic>& warnings) {
-  LoadedJob job = load_job(request.job, request.settings);
+  LoadedJob job = parse_job(request.text, request.job, request.settings);
   require_training(job);
   warnings = std::move(job.warnings);
   const RunFolder folder(request.out, request.resume ? RunFolder::Begin::kResume : RunFolder::Begin::kNew);

@@ -13,6 +13,7 @@ namespace graphrun {
 
 struct TrainRequest {
   std::string job;                    // a file
+  std::string text;                   // what it says: a pipe is read once
   std::vector<std::string> settings;  // --set, in order: "NAME=VALUE"
   std::string out;                    // the folder
   std::vector<std::string> command;   // the words that started the program, for the record

@@ -69,6 +69,9 @@ std::string validate_graph(const std::string& path, const std::vector<GraphReque
 
 namespace {
 
+// Two that are told alike are one.
+std::string identity(const Diagnostic& d) { return d.code + d.at.str() + d.text; }
+
 // What one look after the other finds: each mistake once, and what the program ends with.
 class Findings {
  public:
@@ -83,7 +86,7 @@ class Findings {
   }
   void add(const std::vector<Diagnostic>& diagnostics) {
     for (const Diagnostic& d : diagnostics)
-      if (seen_.insert(d.code + d.at.str() + d.text).second) all_.push_back(d);
+      if (seen_.insert(identity(d)).second) all_.push_back(d);
   }
   bool none() const { return all_.empty(); }
   [[noreturn]] void tell(const std::vector<Diagnostic>& warnings) {
@@ -129,10 +132,11 @@ bool unreadable(const UserError& error) { return error.diagnostics().front().cod
 
 }  // namespace
 
-std::string validate_job(const std::string& path, const std::vector<std::string>& settings, std::vector<Diagnostic>& warnings) {
+std::string validate_job(std::string_view text, const std::string& path, const std::vector<std::string>& settings,
+                         std::vector<Diagnostic>& warnings) {
   Findings findings;
   std::vector<Diagnostic> of_job;
-  LoadedJob job = read_job(path, settings, of_job);
+  LoadedJob job = read_job(text, path, settings, of_job);
   warnings = std::move(job.warnings);
   const bool trains = job.message.has_train();
   if (trains && job.as_set) check_training(job, of_job);
@@ -151,6 +155,24 @@ std::string validate_job(const std::string& path, const std::vector<std::string>
   if (!closed.empty()) findings.gather([&] { throw UserError(ExitCode::kBadData, closed); });
   if (!findings.none()) findings.tell(warnings);
   return summary;
+}
+
+std::vector<Diagnostic> with_all_mistakes(std::vector<Diagnostic> mistakes, std::string_view text, const std::string& path,
+                                          const std::vector<std::string>& settings) {
+  std::vector<Diagnostic> found;
+  try {
+    std::vector<Diagnostic> warnings;
+    validate_job(text, path, settings, warnings);
+  } catch (const UserError& error) {
+    found = error.diagnostics();
+  } catch (const std::exception&) {
+    return mistakes;  // which may be why
+  }
+  std::set<std::string> seen;
+  for (const Diagnostic& d : found) seen.insert(identity(d));
+  std::erase_if(mistakes, [&](const Diagnostic& d) { return seen.count(identity(d)) != 0; });
+  mistakes.insert(mistakes.end(), found.begin(), found.end());
+  return mistakes;
 }
 
 }  // namespace graphrun

@@ -15,8 +15,13 @@ bool is_job(std::string_view text);
 // Each returns lines that say what it is, and throws UserError with every mistake.
 std::string validate_graph(const std::string& path, const std::vector<GraphRequest::Binding>& settings,
                            std::vector<Diagnostic>& warnings);
-// Also compiles the network for training and for its reports, which holds job and graph against each other.
-std::string validate_job(const std::string& path, const std::vector<std::string>& settings, std::vector<Diagnostic>& warnings);
+// `text` is that of the job's file. Also compiles the network for training and for its reports, which holds job and graph
+// against each other.
+std::string validate_job(std::string_view text, const std::string& path, const std::vector<std::string>& settings,
+                         std::vector<Diagnostic>& warnings);
+// What is wrong with a job that has `mistakes`, and with all that it names: these and what validate_job finds.
+std::vector<Diagnostic> with_all_mistakes(std::vector<Diagnostic> mistakes, std::string_view text, const std::string& path,
+                                          const std::vector<std::string>& settings);
 
 // Inputs, outputs, parameters and their count, states.
 std::string graph_summary(const ir::Graph& graph);

@@ -148,6 +148,7 @@ Kernel Binder::make_kernel(const BoundInstruction& bound, const std::vector<bool
     request.constant_inputs.push_back(v >= 0 && constant[static_cast<std::size_t>(v)]);
     request.lasting_inputs.push_back(v >= 0 && variables[static_cast<std::size_t>(v)] >= 0);
   }
+  request.weights = store_.form();
   request.symbols = &symbols_;
   return (*factory)(request);
 }

@@ -97,12 +97,12 @@ const std::map<std::string, Tensor>& Variables::all() const {
 }
 
 struct Executable::Impl {
-  Impl(Program program_of, std::shared_ptr<Variables> variables_of, Device on)
+  Impl(Program program_of, std::shared_ptr<Variables> variables_of, Device on, WeightForm weights)
       : program(std::move(program_of)),
         variables(std::move(variables_of)),
         device(on),
         symbols(symbols_of(program)),
-        kept(program) {
+        kept(program, weights) {
     if (on == Device::kCuda) device_side = std::make_unique<DeviceSide>(cuda_device(), *variables);
   }
 
@@ -284,10 +284,10 @@ std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& 
   return fetched;
 }
 
-Executable::Executable(Program program, std::shared_ptr<Variables> variables, Device device) {
+Executable::Executable(Program program, std::shared_ptr<Variables> variables, Device device, WeightForm weights) {
   if (device == Device::kCuda) cuda_device();  // its kernels come with it
   check_kernels(program, device);
-  impl_ = std::make_unique<Impl>(std::move(program), std::move(variables), device);
+  impl_ = std::make_unique<Impl>(std::move(program), std::move(variables), device, weights);
 }
 Executable::~Executable() = default;
 

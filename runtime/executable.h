@@ -55,7 +55,8 @@ struct RunOptions {
 class Executable {
  public:
   // Throws UserError (kInvalidGraph) where an op has no kernel for the device.
-  Executable(Program program, std::shared_ptr<Variables> variables, Device device = Device::kCpu);
+  Executable(Program program, std::shared_ptr<Variables> variables, Device device = Device::kCpu,
+             WeightForm weights = WeightForm::kFloat32);
   ~Executable();
 
   const Program& program() const;

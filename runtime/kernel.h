@@ -16,6 +16,10 @@ namespace graphrun {
 
 enum class Device : std::uint8_t { kCpu, kCuda };
 
+// How kernels keep matrices of lasting inputs for their products with few rows. Narrower forms round the matrix, in the copy
+// alone: bfloat16, or int8 with a scale for each column of the product's right factor. On the CPU; other devices have float32.
+enum class WeightForm : std::uint8_t { kFloat32, kBFloat16, kInt8 };
+
 // What random numbers hang on beside the node's own key: never on threads, padding or the order of nodes.
 struct RandomState {
   std::uint64_t seed = 0;
@@ -34,6 +38,8 @@ struct KernelRequest {
   bool is_constant(std::size_t i) const { return i < constant_inputs.size() && constant_inputs[i]; }
   std::vector<bool> lasting_inputs;  // the same from run to run: variables that the program does not write
   bool is_lasting(std::size_t i) const { return i < lasting_inputs.size() && lasting_inputs[i]; }
+  WeightForm weights = WeightForm::kFloat32;  // of lasting inputs
+  WeightForm form_of(std::size_t i) const { return is_lasting(i) ? weights : WeightForm::kFloat32; }
 };
 
 // The first index out of its range that a run on a device met; there a kernel cannot throw, so it goes on with the nearest one

@@ -10,7 +10,7 @@
 namespace graphrun {
 namespace {
 
-constexpr std::int64_t kTurnFloats = 16;  // a cache line for each column step: threads do not share one
+constexpr std::size_t kTurnBytes = 64;  // a cache line for each column step: threads do not share one
 
 template <class T>
 void run_group(const ProductGroup& group, const ProductGrid& grid, const KernelContext& c) {
@@ -40,18 +40,18 @@ void run_columns_plainly(const ProductGroup& group, const KernelContext& c, std:
   }
 }
 
-std::shared_ptr<const ColumnKernel> columns_of(const std::shared_ptr<const ProductGroup>& group, DType dtype) {
+std::shared_ptr<const ColumnKernel> columns_of(const std::shared_ptr<const ProductGroup>& group, DType dtype, WeightForm form) {
   auto kernel = std::make_shared<ColumnKernel>();
   const std::size_t count = group->products.size();
   kernel->columns = group->products[0].n;
   kernel->operations = group->operations();
   kernel->reads_other_columns.assign(group->b(count - 1) + 1, false);
   for (std::size_t i = 0; i < count; ++i) kernel->reads_other_columns[group->a(i)] = true;
-  const auto packed = std::make_shared<const PackedGroup>(*group);
+  const auto packed = std::make_shared<const PackedGroup>(*group, form);
   if (dtype == DType::kFloat32 && packed->available()) {
     kernel->step = packed->panel();
     kernel->kept = packed->bytes();
-    kernel->layout = static_cast<std::uint64_t>(packed->panel());
+    kernel->layout = packed->layout();
     kernel->alone = packed->few_rows();
     kernel->prepares_from.assign(group->b(count - 1) + 1, false);
     for (std::size_t i = 0; i < count; ++i) kernel->prepares_from[group->b(i)] = true;
@@ -74,7 +74,7 @@ double ProductGroup::operations() const {
                          [](double sum, const Product& p) { return sum + p.operations(); });
 }
 
-Kernel group_kernel(ProductGroup of, DType dtype, bool constant_factors) {
+Kernel group_kernel(ProductGroup of, DType dtype, const RightFactors& factors) {
   const auto group = std::make_shared<const ProductGroup>(std::move(of));
   GRAPHRUN_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64,
                  "no kernel of products for " + std::string(name_of(dtype)));
@@ -85,18 +85,20 @@ Kernel group_kernel(ProductGroup of, DType dtype, bool constant_factors) {
                   dtype == DType::kFloat32 ? run_group<float>(*group, grid, c) : run_group<double>(*group, grid, c);
                 },
                 0};
-  if (constant_factors && p.m > 0 && p.n > 0 && p.k > 0 && !p.transpose_a) kernel.by_columns = columns_of(group, dtype);
+  if (factors.constant && p.m > 0 && p.n > 0 && p.k > 0 && !p.transpose_a) {
+    kernel.by_columns = columns_of(group, dtype, factors.form);
+  }
   return kernel;
 }
 
-PackedGroup::PackedGroup(const ProductGroup& group) : group_(group) {
-  std::int64_t at = 0;
+PackedGroup::PackedGroup(const ProductGroup& group, WeightForm form) : group_(group) {
+  std::size_t at = 0;
   for (const Product& p : group.products) {
-    packed_.emplace_back(p);
+    packed_.emplace_back(p, form);
     offset_.push_back(at);
-    at += packed_.back().packed_floats();
+    at += (packed_.back().bytes() + kTurnBytes - 1) / kTurnBytes * kTurnBytes;
   }
-  offset_.push_back(at + (kTurnFloats - at % kTurnFloats) % kTurnFloats);
+  offset_.push_back(at);
 }
 
 bool PackedGroup::available() const {
@@ -108,12 +110,12 @@ bool PackedGroup::available() const {
 
 std::size_t PackedGroup::bytes() const {
   const std::int64_t turns = (group_.products[0].n + kColumnStep - 1) / kColumnStep;
-  return static_cast<std::size_t>(offset_.back() + turns * kTurnFloats) * sizeof(float);
+  return offset_.back() + static_cast<std::size_t>(turns) * kTurnBytes;
 }
 
 std::int32_t& PackedGroup::turn(const KernelContext& c, std::int64_t begin) const {
-  return *reinterpret_cast<std::int32_t*>(static_cast<float*>(c.workspace) + offset_.back() +
-                                          begin / kColumnStep * kTurnFloats);
+  const auto step = static_cast<std::size_t>(begin / kColumnStep);
+  return *reinterpret_cast<std::int32_t*>(static_cast<char*>(c.workspace) + offset_.back() + step * kTurnBytes);
 }
 
 void PackedGroup::pack(const KernelContext& c, std::int64_t begin, std::int64_t end) const {

@@ -26,7 +26,11 @@ struct ProductGroup {
 
 // The kernel; where every right factor is the same at every step of a loop, with a form for threads that share the loop.
 // float32 and float64. An element's sums do not depend on the number of threads.
-Kernel group_kernel(ProductGroup group, DType dtype, bool constant_factors);
+struct RightFactors {
+  bool constant = false;  // the same at every step, or from run to run and with few rows
+  WeightForm form = WeightForm::kFloat32;
+};
+Kernel group_kernel(ProductGroup group, DType dtype, const RightFactors& factors = {});
 
 // The right factors of a group packed for products with few rows. What stands in memory: panels, then for every column step of
 // 16 a number that tells its thread from which end to go through them.
@@ -35,21 +39,22 @@ Kernel group_kernel(ProductGroup group, DType dtype, bool constant_factors);
 // cache at the next, of matrices that are larger than the cache.
 class PackedGroup {
  public:
-  explicit PackedGroup(const ProductGroup& group);
+  PackedGroup(const ProductGroup& group, WeightForm form);
   bool available() const;
   std::size_t bytes() const;
   std::int64_t panel() const { return packed_[0].panel(); }
+  std::uint64_t layout() const { return packed_[0].layout(); }
   bool few_rows() const { return packed_[0].few_rows(); }
   void pack(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
   void multiply(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
 
  private:
-  float* panels(const KernelContext& c, std::size_t i) const { return static_cast<float*>(c.workspace) + offset_[i]; }
+  char* panels(const KernelContext& c, std::size_t i) const { return static_cast<char*>(c.workspace) + offset_[i]; }
   std::int32_t& turn(const KernelContext& c, std::int64_t begin) const;
 
   ProductGroup group_;
   std::vector<PackedProduct> packed_;
-  std::vector<std::int64_t> offset_;  // of each factor's panels, in floats; then that of the turns
+  std::vector<std::size_t> offset_;  // of each factor's panels, in bytes; then that of the turns
 };
 
 }  // namespace graphrun

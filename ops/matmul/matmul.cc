@@ -52,24 +52,23 @@ Kernel kernel_of(DType dtype, Product product, std::vector<ProductOffsets> batch
 
 // A product of rows with a matrix that stays the same over the steps of a loop. Made for float64 too, which only tests run: a
 // loop's body shares all of its kernels or none.
-std::shared_ptr<const ColumnKernel> columns_of(DType dtype, const Product& p) {
+std::shared_ptr<const ColumnKernel> columns_of(DType dtype, const Product& p, WeightForm form) {
   auto kernel = std::make_shared<ColumnKernel>();
   kernel->columns = p.n;
   kernel->operations = p.operations();
   kernel->reads_other_columns = {true, false};
-  const auto packed = std::make_shared<const PackedProduct>(p);
+  const auto packed = std::make_shared<const PackedProduct>(p, form);
   if (dtype == DType::kFloat32 && packed->available()) {
     kernel->step = packed->panel();
-    kernel->kept = static_cast<std::size_t>(packed->packed_floats()) * sizeof(float);
-    kernel->layout = static_cast<std::uint64_t>(packed->panel());
+    kernel->kept = packed->bytes();
+    kernel->layout = packed->layout();
     kernel->alone = packed->few_rows();
     kernel->prepares_from = {false, true};
     kernel->prepare = [packed](const KernelContext& c, std::int64_t begin, std::int64_t end) {
-      packed->pack(c.inputs[1].as<const float>(), static_cast<float*>(c.workspace), begin, end);
+      packed->pack(c.inputs[1].as<const float>(), c.workspace, begin, end);
     };
     kernel->run = [packed](const KernelContext& c, std::int64_t begin, std::int64_t end) {
-      packed->multiply(c.inputs[0].as<const float>(), static_cast<const float*>(c.workspace), c.outputs[0].as<float>(), begin,
-                       end);
+      packed->multiply(c.inputs[0].as<const float>(), c.workspace, c.outputs[0].as<float>(), begin, end);
     };
     return kernel;
   }
@@ -91,7 +90,7 @@ Kernel bind_matmul(const KernelRequest& request) {
   Kernel kernel = kernel_of(request.outputs[0].dtype, p, std::move(plan.batch));
   if (plan.one_factor && (request.is_constant(1) || (request.is_lasting(1) && p.m <= kFewRows)) &&
       request.inputs[1].sizes.size() > 1 && p.m > 0 && p.n > 0 && p.k > 0) {
-    kernel.by_columns = columns_of(request.outputs[0].dtype, p);
+    kernel.by_columns = columns_of(request.outputs[0].dtype, p, request.form_of(1));
   }
   return kernel;
 }

@@ -28,6 +28,16 @@ Shape product_shape(const InferContext& c, std::size_t a, std::size_t b, bool tr
   return y;
 }
 
+RightFactors right_factors(const KernelRequest& request, const ProductGroup& group) {
+  RightFactors factors{true, request.form_of(group.b(0))};
+  for (std::size_t i = 0; i < group.products.size(); ++i) {
+    const std::size_t b = group.b(i);
+    factors.constant &= request.is_constant(b) || (request.is_lasting(b) && group.products[i].m <= kFewRows);
+    if (request.form_of(b) != factors.form) factors.form = WeightForm::kFloat32;
+  }
+  return factors;
+}
+
 REGISTER_OP("matmul_many", "matmul")
     .Doc(
         "yᵢ[..., i, j] = Σₖ a[..., i, k] bᵢ[k, j]: the same rows times several matrices of one size, a result each.\n"
@@ -47,10 +57,8 @@ REGISTER_OP("matmul_many", "matmul")
     });
 REGISTER_KERNEL("matmul_many", kCpu, [](const KernelRequest& request) {
   ProductGroup group = plan_matmul_many(request);
-  bool constant = true;
-  for (std::size_t i = 1; i < request.inputs.size(); ++i)
-    constant &= request.is_constant(i) || (request.is_lasting(i) && group.products[0].m <= kFewRows);
-  return group_kernel(std::move(group), request.outputs[0].dtype, constant);
+  const RightFactors factors = right_factors(request, group);
+  return group_kernel(std::move(group), request.outputs[0].dtype, factors);
 });
 
 REGISTER_OP("matmul_reduce_many", "matmul")
@@ -75,7 +83,7 @@ REGISTER_OP("matmul_reduce_many", "matmul")
       if (Shape(a.begin(), a.end() - 1) != Shape(b.begin(), b.end() - 1)) refuse(c, "the leading sizes differ");
     });
 REGISTER_KERNEL("matmul_reduce_many", kCpu, [](const KernelRequest& request) {
-  return group_kernel(plan_matmul_reduce_many(request), request.outputs.at(0).dtype, false);
+  return group_kernel(plan_matmul_reduce_many(request), request.outputs.at(0).dtype);
 });
 
 REGISTER_OP("matmul_sum", "matmul")
@@ -98,10 +106,8 @@ REGISTER_OP("matmul_sum", "matmul")
     });
 REGISTER_KERNEL("matmul_sum", kCpu, [](const KernelRequest& request) {
   ProductGroup group = plan_matmul_sum(request);
-  bool constant = true;
-  for (std::size_t i = 0; i < group.products.size(); ++i)
-    constant &= request.is_constant(group.b(i)) || (request.is_lasting(group.b(i)) && group.products[i].m <= kFewRows);
-  return group_kernel(std::move(group), request.outputs[0].dtype, constant);
+  const RightFactors factors = right_factors(request, group);
+  return group_kernel(std::move(group), request.outputs[0].dtype, factors);
 });
 
 }  // namespace

@@ -37,19 +37,30 @@ PackedProduct::Code PackedProduct::code_for(std::int64_t width) const {
 #endif
 }
 
-PackedProduct::PackedProduct(const Product& product) : product_(product), panel_(panel_for(product)) {
+PackedProduct::PackedProduct(const Product& product, WeightForm form)
+    : product_(product), form_(form), panel_(panel_for(product)) {
   if (product.m <= 0 || product.n <= 0 || product.k <= 0 || product.transpose_a) return;
+  if (form != WeightForm::kFloat32) {
+    available_ = true;
+    return;
+  }
   const bool any_whole = product.n >= panel_, any_less = product.n % panel_ != 0;
   if (any_whole) whole_ = code_for(panel_);
   if (any_less) last_ = code_for(product.n % panel_);
   available_ = (whole_ != nullptr) == any_whole && (last_ != nullptr) == any_less;
 }
 
-void PackedProduct::pack(const float* b, float* packed, std::int64_t begin, std::int64_t end) const {
+std::size_t PackedProduct::bytes() const {
+  if (form_ != WeightForm::kFloat32) return narrow().bytes();
+  return static_cast<std::size_t>(product_.n * product_.k) * sizeof(float);
+}
+
+void PackedProduct::pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const {
+  if (form_ != WeightForm::kFloat32) return pack_narrow(narrow(), product_, b, packed, begin, end);
   const std::int64_t k = product_.k;
   for (std::int64_t column = begin; column < end; column += panel_) {
     const std::int64_t width = std::min(panel_, end - column);
-    float* panel = packed + column * k;
+    float* panel = static_cast<float*>(packed) + column * k;
     for (std::int64_t i = 0; i < k; ++i) {
       if (product_.transpose_b) {
         for (std::int64_t j = 0; j < width; ++j) panel[i * width + j] = b[(column + j) * k + i];
@@ -60,10 +71,11 @@ void PackedProduct::pack(const float* b, float* packed, std::int64_t begin, std:
   }
 }
 
-void PackedProduct::multiply(const float* a, const float* packed, float* c, std::int64_t begin, std::int64_t end) const {
+void PackedProduct::multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end) const {
+  if (form_ != WeightForm::kFloat32) return multiply_narrow(narrow(), product_, a, packed, c, begin, end);
   for (std::int64_t column = begin; column < end; column += panel_) {
     const Code code = end - column >= panel_ ? whole_ : last_;
-    code(packed + column * product_.k, a, c + column);
+    code(static_cast<const float*>(packed) + column * product_.k, a, c + column);
   }
 }
 

@@ -1,8 +1,10 @@
 // A matrix packed for products with few rows, again and again: recurrent weights, over all steps of a loop.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
+#include "ops/matmul/narrow.h"
 #include "ops/matmul/product.h"
 
 namespace graphrun {
@@ -11,20 +13,22 @@ namespace graphrun {
 inline constexpr std::int64_t kFewRows = 128;
 
 // C [m, n] = A [m, k] · op(B) [k, n] in float32 (added to C where the product accumulates), op(B) in panels of columns that a
-// core reads from end to end. Made when a kernel is bound: libxsmm writes machine code for these sizes then (on x86; elsewhere
-// there is none).
+// core reads from end to end. Made when a kernel is bound: of float32, libxsmm writes machine code for these sizes then (on
+// x86; elsewhere there is none); narrower forms are in ops/matmul/narrow.h.
 class PackedProduct {
  public:
-  explicit PackedProduct(const Product& product);
+  explicit PackedProduct(const Product& product, WeightForm form = WeightForm::kFloat32);
   // Whether there is code for it.
   bool available() const { return available_; }
 
-  std::int64_t packed_floats() const { return product_.n * product_.k; }
+  std::size_t bytes() const;
   // The columns of a panel. Ranges of columns begin at multiples of it, so that a column is always computed by the same code.
   std::int64_t panel() const { return panel_; }
-  // Packs columns [begin, end) of op(B) into their place in `packed`.
-  void pack(const float* b, float* packed, std::int64_t begin, std::int64_t end) const;
-  void multiply(const float* a, const float* packed, float* c, std::int64_t begin, std::int64_t end) const;
+  // Packs columns [begin, end) of op(B) into their place in `packed`, which is aligned to kAlignment.
+  void pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const;
+  void multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end) const;
+  // Tells layouts apart (ColumnKernel::layout).
+  std::uint64_t layout() const { return static_cast<std::uint64_t>(panel_) << 8 | static_cast<std::uint64_t>(form_); }
 
   bool few_rows() const { return product_.m <= kFewRows; }
 
@@ -33,7 +37,10 @@ class PackedProduct {
   using Code = void (*)(const float* panel, const float* a, float* c, ...);
   Code code_for(std::int64_t width) const;
 
+  NarrowLayout narrow() const { return {form_, product_.n, product_.k, panel_}; }
+
   Product product_;
+  WeightForm form_;
   std::int64_t panel_;
   bool available_ = false;
   Code whole_ = nullptr, last_ = nullptr;  // for a panel; for the matrix's last columns, fewer

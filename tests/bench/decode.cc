@@ -4,7 +4,8 @@
 //
 //   bench_decode [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py'] [--profile] [NAME …]
 //
-// decode_gru_64_10: batch 64, beam 10.
+// decode_gru_64_10: batch 64, beam 10; decode_gru_64_10_int8: with weights rounded to int8 (PyTorch's are float32 all the
+// same).
 #include <algorithm>
 #include <cstdio>
 
@@ -20,7 +21,11 @@ namespace {
 struct Decode {
   std::string cell;
   std::int64_t batch, beam, words, vocabulary, embed, hidden;
-  std::string name() const { return fmt::format("decode_{}_{}_{}", cell, batch, beam); }
+  WeightForm weights;
+  std::string name() const {
+    const char* const form = weights == WeightForm::kInt8 ? "_int8" : weights == WeightForm::kBFloat16 ? "_bfloat16" : "";
+    return fmt::format("decode_{}_{}_{}{}", cell, batch, beam, form);
+  }
 };
 
 // The network, and how long it took itself.
@@ -60,6 +65,7 @@ class Decoding {
     StepRunner::Options options;
     options.most = c.beam + 1;
     options.device = device;
+    options.weights = c.weights;
     options.profiler = profiler;
     model_ = std::make_unique<StepRunner>(cut, options, variables_);
     initialize(model_->prologue(), *variables_, 1);
@@ -131,10 +137,12 @@ int run(int count, char** words) {
   for (const std::string cell : {"gru", "atr"}) {
     for (const std::int64_t batch : {1, 64}) {
       for (const std::int64_t beam : {1, 4, 10}) {
-        const Decode c{cell, batch, beam, 12, 10000, 620, 1000};
-        const bool wanted =
-            options.rest.empty() || std::find(options.rest.begin(), options.rest.end(), c.name()) != options.rest.end();
-        if (wanted) measure(c, peer, options);
+        for (const WeightForm weights : {WeightForm::kFloat32, WeightForm::kBFloat16, WeightForm::kInt8}) {
+          const Decode c{cell, batch, beam, 12, 10000, 620, 1000, weights};
+          const bool wanted =
+              options.rest.empty() || std::find(options.rest.begin(), options.rest.end(), c.name()) != options.rest.end();
+          if (wanted) measure(c, peer, options);
+        }
       }
     }
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "ops/matmul/packed.h"
 #include "ops/pointwise/table.h"
 #include "ops/pointwise/tiles.h"
 #include "tests/ops/run_kernel.h"
@@ -94,6 +95,30 @@ TEST(InstructionSets, AgreeWithinRounding) {
         }
         ASSERT_NEAR(y.at(k), expected.at(k), tolerance * (1 + std::fabs(expected.at(k))))
             << c.call.op << " " << name_of(c.dtype) << " at " << k << " on " << hwy::TargetName(target);
+      }
+    }
+  }
+}
+
+// Panels of all widths; rows that no count of rows at a time divides.
+TEST(InstructionSets, AgreeOnNarrowMatrices) {
+  const std::int64_t supported = hwy::SupportedTargets();
+  for (const WeightForm form : {WeightForm::kBFloat16, WeightForm::kInt8}) {
+    for (const std::int64_t columns : {5, 16, 50, 500}) {
+      const Product p{15, columns, 33};
+      const Tensor a = sample(DType::kFloat32, {p.m, p.k}, 1), b = sample(DType::kFloat32, {p.k, p.n}, 2);
+      const PackedProduct packed(p, form);
+      Tensor panels(DType::kBool, {static_cast<std::int64_t>(packed.bytes())}), expected(DType::kFloat32, {p.m, p.n});
+      packed.pack(b.data<float>(), panels.raw(), 0, p.n);
+      packed.multiply(a.data<float>(), panels.raw(), expected.data<float>(), 0, p.n);
+      for (std::int64_t target : {HWY_AVX3, HWY_AVX2, HWY_SCALAR}) {
+        if (target != HWY_SCALAR && (supported & target) == 0) continue;
+        const OnlyTarget only(target);
+        Tensor y(DType::kFloat32, {p.m, p.n});
+        packed.multiply(a.data<float>(), panels.raw(), y.data<float>(), 0, p.n);
+        for (std::int64_t i = 0; i < y.count(); ++i) {
+          ASSERT_NEAR(y.at(i), expected.at(i), 1e-6 * expected.at(i)) << columns << " columns on " << hwy::TargetName(target);
+        }
       }
     }
   }

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <string>
 #include <vector>
 
 #include "runtime/kernel.h"
@@ -24,7 +27,8 @@ std::vector<float> sample(std::int64_t n, std::uint32_t seed) {
 // The product in ranges that end at these columns.
 std::vector<float> run(const PackedProduct& packed, const Product& p, const std::vector<float>& a, const std::vector<float>& b,
                        const std::vector<std::int64_t>& ends) {
-  std::vector<float> panels(static_cast<std::size_t>(packed.packed_floats())), c(static_cast<std::size_t>(p.m * p.n), -7);
+  std::vector<char> panels(packed.bytes());
+  std::vector<float> c(static_cast<std::size_t>(p.m * p.n), p.accumulate ? 0.5f : -7);
   std::int64_t begin = 0;
   for (std::int64_t end : ends) {
     packed.pack(b.data(), panels.data(), begin, end);
@@ -38,25 +42,46 @@ std::vector<float> run(const PackedProduct& packed, const Product& p, const std:
   return c;
 }
 
+// b as the form rounds it.
+std::vector<float> rounded(const Product& p, std::vector<float> b, WeightForm form) {
+  const auto at = [&](std::int64_t i, std::int64_t j) -> float& {
+    return b[static_cast<std::size_t>(p.transpose_b ? j * p.k + i : i * p.n + j)];
+  };
+  for (std::int64_t j = 0; j < p.n; ++j) {
+    float most = 0;
+    for (std::int64_t i = 0; i < p.k; ++i) most = std::max(most, std::abs(at(i, j)));
+    const float step = most / 127;
+    for (std::int64_t i = 0; i < p.k; ++i) {
+      float& x = at(i, j);
+      if (form == WeightForm::kInt8) x = step == 0 ? 0 : std::nearbyint(x / step) * step;
+      if (form == WeightForm::kBFloat16 && x != 0) {
+        const float eighth_bit = std::ldexp(1.f, std::ilogb(x) - 7);
+        x = std::nearbyint(x / eighth_bit) * eighth_bit;
+      }
+    }
+  }
+  return b;
+}
+
 int checked = 0;
 
-void check(const Product& p) {
-  const PackedProduct packed(p);
+void check(const Product& p, WeightForm form) {
+  const PackedProduct packed(p, form);
   if (!packed.available()) return;  // of such sizes, or on this machine
   ++checked;
-  const std::vector<float> a = sample(p.m * p.k, 1), b = sample(p.n * p.k, 2);
+  const std::vector<float> a = sample(p.m * p.k, 1), b = sample(p.n * p.k, 2), near = rounded(p, b, form);
   std::vector<std::vector<std::int64_t>> cuts = {{p.n}};
   for (std::int64_t at = packed.panel(); at < p.n; at += packed.panel()) cuts.push_back({at, p.n});
   const std::vector<float> whole = run(packed, p, a, b, cuts[0]);
   for (std::int64_t i = 0; i < p.m; ++i) {
     for (std::int64_t j = 0; j < p.n; ++j) {
-      double sum = 0, size = 0;
+      double sum = p.accumulate ? 0.5 : 0, size = 1;
       for (std::int64_t k = 0; k < p.k; ++k) {
         const double term = static_cast<double>(a[static_cast<std::size_t>(i * p.k + k)]) *
-                            b[static_cast<std::size_t>(p.transpose_b ? j * p.k + k : k * p.n + j)];
+                            near[static_cast<std::size_t>(p.transpose_b ? j * p.k + k : k * p.n + j)];
         sum += term, size += std::abs(term);
       }
-      ASSERT_NEAR(whole[static_cast<std::size_t>(i * p.n + j)], sum, 1e-6 * size + 1e-30) << i << ", " << j;
+      ASSERT_NEAR(whole[static_cast<std::size_t>(i * p.n + j)], sum, 1e-6 * size) << i << ", " << j;
     }
   }
   for (const std::vector<std::int64_t>& cut : cuts) {
@@ -65,7 +90,10 @@ void check(const Product& p) {
   }
 }
 
-TEST(PackedProduct, IsTheProductWhereverItsColumnsAreCut) {
+class Packed : public testing::TestWithParam<WeightForm> {};
+
+TEST_P(Packed, IsTheProductWhereverItsColumnsAreCut) {
+  checked = 0;
   for (const bool transposed : {false, true}) {
     for (const auto [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1},
                                  {3, 16, 5},
@@ -79,13 +107,41 @@ TEST(PackedProduct, IsTheProductWhereverItsColumnsAreCut) {
                                  {9, 500, 32},
                                  {3, 40, 40}}) {
       SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));
-      check({m, n, k, false, transposed});
+      check({m, n, k, false, transposed}, GetParam());
+      check({m, n, k, false, transposed, true}, GetParam());
     }
   }
 #if !defined(__x86_64__)
-  if (checked == 0) GTEST_SKIP() << "libxsmm writes machine code for x86 alone";
+  if (checked == 0 && GetParam() == WeightForm::kFloat32) GTEST_SKIP() << "libxsmm writes machine code for x86 alone";
 #endif
   EXPECT_GT(checked, 6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, Packed, testing::Values(WeightForm::kFloat32, WeightForm::kBFloat16, WeightForm::kInt8),
+                         [](const auto& info) {
+                           return std::string(info.param == WeightForm::kFloat32    ? "float32"
+                                              : info.param == WeightForm::kBFloat16 ? "bfloat16"
+                                                                                    : "int8");
+                         });
+
+TEST(PackedProduct, HoldsAMatrixInTheBytesOfItsForm) {
+  const Product p{1, 1000, 500};
+  EXPECT_EQ(PackedProduct(p, WeightForm::kBFloat16).bytes(), 1008 * 500 * 2u);
+  EXPECT_EQ(PackedProduct(p, WeightForm::kInt8).bytes(), 1008 * 500 + 1008 * 4u);
+}
+
+// What is no number comes out as none, in its column alone; zeros stay zeros.
+TEST(PackedProduct, NarrowColumnsStayApart) {
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const Product p{1, 4, 3};
+  for (const WeightForm form : {WeightForm::kBFloat16, WeightForm::kInt8}) {
+    const PackedProduct packed(p, form);
+    const std::vector<float> c = run(packed, p, {1, 1, 1}, {1, nan, infinity, 0, 2, 1, 1, 0, 4, 1, 1, 0}, {4});
+    EXPECT_NEAR(c[0], 7, 4. / 127);
+    EXPECT_TRUE(std::isnan(c[1]));
+    EXPECT_FALSE(std::isfinite(c[2]));
+    EXPECT_EQ(c[3], 0);
+  }
 }
 
 TEST(PackedProduct, HasNoCodeForWhatItCannotDo) {

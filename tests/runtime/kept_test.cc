@@ -143,6 +143,28 @@ TEST_F(KeptValues, AreSharedByBatchShapes) {
   EXPECT_TRUE(same(executable_.run(feeds(3, 2))[0], fresh.run(feeds(3, 2))[0]));
 }
 
+TEST_F(KeptValues, MayBeNarrow) {
+  std::vector<std::size_t> bytes;
+  for (const WeightForm form : {WeightForm::kBFloat16, WeightForm::kInt8}) {
+    const auto narrow = [&] { return Executable(inference(), variables_, Device::kCpu, form); };
+    Executable executable = narrow();
+    const Tensor y = run(executable);
+    EXPECT_FALSE(same(y, first_));
+    for (std::int64_t i = 0; i < y.count(); ++i) EXPECT_NEAR(y.at(i), first_.at(i), 0.02) << i;
+    bytes.push_back(executable.kept_bytes());
+    EXPECT_TRUE(same(run(executable), y));
+    // Rounded anew where they were written.
+    variables_->at("P").data<float>()[3] += 1, variables_->at("P").mark_written();
+    Executable fresh = narrow();
+    const Tensor after = run(executable);
+    EXPECT_TRUE(same(after, run(fresh)));
+    EXPECT_FALSE(same(after, y));
+    variables_->at("P").data<float>()[3] -= 1, variables_->at("P").mark_written();
+  }
+  EXPECT_LT(bytes[1], bytes[0]);
+  EXPECT_EQ(bytes[0], (48u * 40 + 80u * 40) * 2);
+}
+
 TEST_F(KeptValues, HaveTheSameBitsForAnyNumberOfThreads) {
   const int before = threads();
   for (int t = 1; t <= core_count(); ++t) {

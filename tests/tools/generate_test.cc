@@ -68,6 +68,20 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
     EXPECT_EQ(graphrun({"infer", "model", "--threads", "1", "--rows", rows}, input).out, said.out) << rows;
   }
 
+  for (const std::string form : {"float32", "bfloat16", "int8"}) {
+    EXPECT_EQ(graphrun({"infer", "model", "--weights", form}, input).out, said.out) << form;
+  }
+  EXPECT_EQ(graphrun({"infer", "model", "--weights", "int4"}, input).code, 2);
+  // They are rounded, as what is said is worth shows.
+  const auto worth = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"infer", "model", "--json"});
+    const auto object = nlohmann::json::parse(graphrun(words, "uno dos tres\n").out);
+    return object["log_probability"].get<double>();
+  };
+  const double exact = worth({}), rounded = worth({"--weights", "int8"});
+  EXPECT_NE(rounded, exact);
+  EXPECT_NEAR(rounded, exact, 0.2);
+
   const Ran best = graphrun({"infer", "model", "--threads", "1", "--beam", "4", "--n-best", "2"}, "uno\n\ndos\n");
   ASSERT_EQ(best.code, 0) << best.err;
   const std::vector<std::string> listed = lines_of(best.out);

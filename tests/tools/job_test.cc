@@ -67,6 +67,9 @@ TEST(Job, BecomesPlainStructs) {
   ASSERT_EQ(job.infer.size(), 1u);
   EXPECT_EQ(job.infer[0].write, WriteAs::kSegmented);
   EXPECT_EQ(job.infer[0].field, "tags");
+  EXPECT_EQ(job.infer[0].weights, WeightForm::kFloat32);
+  EXPECT_EQ(job_with({"infer.weights=INT8"}).infer[0].weights, WeightForm::kInt8);
+  EXPECT_EQ(job_with({"infer.weights=BFLOAT16"}).infer[0].weights, WeightForm::kBFloat16);
   EXPECT_EQ(job.infer_named("")->name, "segment");
   EXPECT_EQ(job.infer_named("other"), nullptr);
   EXPECT_TRUE(job.warnings.empty());

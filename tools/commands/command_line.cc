@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <map>
 #include <sstream>
 
 #include "runtime/cuda_library.h"
 #include "runtime/threads.h"
+#include "tools/job/job.h"
 
 namespace graphrun {
 namespace {
@@ -96,6 +98,19 @@ Device parse_device(const std::string& name) {
   }
   open_cuda(ordinal);
   return Device::kCuda;
+}
+
+void set_weights(const po::variables_map& options, Device device, LoadedJob& job) {
+  const auto name = option<std::string>(options, "weights");
+  if (options.count("weights") == 0) return;
+  const std::map<std::string, WeightForm> forms = {
+      {"float32", WeightForm::kFloat32}, {"bfloat16", WeightForm::kBFloat16}, {"int8", WeightForm::kInt8}};
+  const auto form = forms.find(name);
+  if (form == forms.end()) throw UsageError("--weights takes float32, bfloat16 or int8, not '" + name + "'");
+  if (form->second != WeightForm::kFloat32 && device != Device::kCpu)
+    throw UsageError("--weights rounds on the CPU alone: leave it out, or --device");
+  if (job.infer.empty()) throw UsageError("--weights is for what infer blocks write, and the model's job has none");
+  for (InferSpec& mode : job.infer) mode.weights = form->second;
 }
 
 }  // namespace graphrun

@@ -54,4 +54,11 @@ Device parse_device(const std::string& name);
 inline constexpr const char* kDeviceHelp =
     "cpu, cuda, cuda:N (GPU N) or auto: the CPU, because CUDA has never been run on a GPU yet and must be asked for";
 
+// --weights, where it is given, instead of what the job's infer blocks say. Throws UsageError.
+struct LoadedJob;
+void set_weights(const po::variables_map& options, Device device, LoadedJob& job);
+inline constexpr const char* kWeightsHelp =
+    "on the CPU, what matrices are rounded to for the infer block where few lines are answered at a time: bfloat16, int8, or "
+    "float32, not at all; as the job says unless given";
+
 }  // namespace graphrun

@@ -15,7 +15,8 @@ ExitCode run_evaluate(const Arguments& arguments) {
       "details", "also figures by class or kind, and what is taken for what")(
       "each", po::value<std::string>()->value_name("FILE"),
       "also the reports of every example alone, in FILE: a JSON object a line, in the data's order; without those that compare "
-      "text")("device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
+      "text")("weights", po::value<std::string>()->value_name("FORM"), kWeightsHelp)(
+      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
   line.usage = "graphrun evaluate MODEL [--data FILE ...] [option ...]";
   line.about =
@@ -27,9 +28,10 @@ ExitCode run_evaluate(const Arguments& arguments) {
   const std::optional<po::variables_map> options = parse(line, arguments);
   if (!options) return ExitCode::kDone;
 
-  const Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
+  Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
   const Network& network = model.network;
   const Device device = parse_device(option<std::string>(*options, "device"));
+  set_weights(*options, device, model.network.job);
   const auto each_file = option<std::string>(*options, "each");
   if (each_file == "-") throw UsageError("--each takes a file: stdout has the set's figures");
   if (!each_file.empty() && network.job.data.format == Format::kStream)

@@ -56,6 +56,7 @@ ExitCode run_infer(const Arguments& arguments) {
       "a tensor anywhere in the graph, by name (read.forward.i); may be repeated")(
       "fetch-out", po::value<std::string>()->value_name("FILE"),
       "the safetensors file for them: 0/NAME of the first batch, 1/NAME, ...")(
+      "weights", po::value<std::string>()->value_name("FORM"), kWeightsHelp)(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
   line.usage = "graphrun infer MODEL [FILE] [option ...]";
@@ -79,7 +80,8 @@ ExitCode run_infer(const Arguments& arguments) {
   infer_options.generate = generate_options(*options);
   if (infer_options.rows < 0) throw UsageError("--rows takes a number from 0");
 
-  const Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
+  Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
+  set_weights(*options, infer_options.device, model.network.job);
   const std::string file = option<std::string>(*options, "FILE", "-");
   auto lines = file == "-" ? std::make_unique<LineReader>(STDIN_FILENO, "stdin") : std::make_unique<LineReader>(file);
   infer(model.network, model.parameters, std::move(lines), infer_options);

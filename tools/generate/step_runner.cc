@@ -73,8 +73,9 @@ StepRunner::StepRunner(const GenerationGraphs& cut, Options options, std::shared
     : capacity_symbols_(cut.capacity),
       rows_symbol_(cut.rows),
       options_(std::move(options)),
-      prologue_(compile(cut.prologue, options_of_step()), variables, options_.device),
-      step_(compile(with_best_words(cut.step, cut.rows, options_), options_of_step()), variables, options_.device) {
+      prologue_(compile(cut.prologue, options_of_step()), variables, options_.device, options_.weights),
+      step_(compile(with_best_words(cut.step, cut.rows, options_), options_of_step()), variables, options_.device,
+            options_.weights) {
   for (const std::string& name : options_.fetches) fetch_types_.push_back(cut.step.type(cut.step.output(name)->value));
   for (const GenerationGraphs::Carried& c : cut.constants) constants_.push_back({c, {}, {}, false});
   for (const GenerationGraphs::Carried& s : cut.states) states_.push_back({s, {}, {}, false});

@@ -20,6 +20,7 @@ class StepRunner : public StepModel {
     std::int64_t most = 1;             // the largest count that step() is asked for
     bool asked = false;                // whether rows ask for words
     Device device = Device::kCpu;
+    WeightForm weights = WeightForm::kFloat32;
     Profiler* profiler = nullptr;  // see RunOptions
   };
   // FLOAT is float32. Throws what compiling throws.

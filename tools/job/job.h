@@ -11,6 +11,7 @@
 #include "compiler/compile.h"
 #include "compiler/frontend/source.h"
 #include "graphs/job.pb.h"
+#include "runtime/kernel.h"
 #include "tools/data/feed_plan.h"
 #include "tools/data/spec.h"
 #include "tools/generate/beam_search.h"
@@ -51,7 +52,8 @@ struct InferSpec {
   std::string field;             // whose vocabulary turns numbers into text; empty for kNumbers
   std::int64_t longest = 0;      // units of a field of a line; 0: no limit
   bool refuse_longer = false;    // else they are cut
-  bool sound = true;             // without a mistake
+  WeightForm weights = WeightForm::kFloat32;
+  bool sound = true;  // without a mistake
   std::optional<GenerateSpec> generate;
 };
 

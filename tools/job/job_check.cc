@@ -138,6 +138,7 @@ class JobChecker {
     check_read(infer, places, spec);
     check_write(infer, places, spec);
     check_longest(infer, places, spec);
+    spec.weights = weights_of(infer);
     if (!spec.field.empty() && !job_.data.field(spec.field))
       problems_.unknown(places.location("field"), "field", spec.field, field_names());
     spec.sound = problems_.count() == before;
@@ -307,6 +308,14 @@ class JobChecker {
                         "what is written as CONLL or SEGMENTED is the whole line, so none can be cut", "too_long: REFUSE");
     if (spec.longest == 0 && infer.too_long() != Job::Infer::CUT)
       problems_.missing(places.location("too_long"), "too_long without a limit", "longest: 200, say");
+  }
+
+  static WeightForm weights_of(const Job::Infer& infer) {
+    switch (infer.weights()) {
+      case Job::Infer::BFLOAT16: return WeightForm::kBFloat16;
+      case Job::Infer::INT8: return WeightForm::kInt8;
+      default: return WeightForm::kFloat32;
+    }
   }
 
   // A field that nothing reads is no mistake, but hardly meant.

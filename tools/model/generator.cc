@@ -143,6 +143,7 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
   running.most = most_candidates(spec(), network.vocabularies.at(mode_.field).size());
   running.asked = options_.prefix;
   running.device = options_.device;
+  running.weights = mode_.weights;
   model_ = std::make_unique<StepRunner>(cut, std::move(running), variables_);
   feeds_ = needed_feeds(model_->prologue(), *network.job.plan);
   for (Symbol size : spec().max_length.symbols()) {

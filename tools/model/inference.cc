@@ -112,7 +112,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   if (mode != nullptr) take_limit(reading, *mode);
   reading.feeds = needed_feeds(program, *network.job.plan);
   InferenceReader reader(network.job.data, *network.job.plan, network.vocabularies, std::move(lines), reading);
-  Executable executable(std::move(program), variables, options.device);
+  Executable executable(std::move(program), variables, options.device, mode != nullptr ? mode->weights : WeightForm::kFloat32);
   const Vocabulary* vocabulary = nullptr;
   if (mode != nullptr && !mode->field.empty()) vocabulary = &network.vocabularies.at(mode->field);
   FetchFile fetched_file(options.fetch_file);

@@ -62,14 +62,42 @@ Sources::Sources(const Graph& body, std::size_t nodes, const ScanLayout& layout,
   }
 }
 
-std::set<ValueId> Sources::instead_of(const std::set<ValueId>& wanted, std::set<std::size_t>& remade) {
-  std::set<ValueId> kept, results;
-  for (ValueId v : wanted) (is_work(v) ? results : kept).insert(v);
-  std::set<ValueId> all = kept;
-  for (ValueId v : results) collect(v, all);
-  if (results.empty() || !is_worth_it(kept, results, all)) return wanted;
-  remade.insert(work_.begin(), work_.end());
-  return all;
+std::set<ValueId> Sources::instead_of(const std::set<ValueId>& wanted, std::set<std::size_t>& remade) const {
+  std::set<ValueId> kept;
+  for (ValueId v : wanted) {
+    if (!is_work(v)) kept.insert(v);
+  }
+  std::vector<Group> groups;
+  for (ValueId v : wanted) {
+    if (!is_work(v)) continue;
+    Group group = group_of(v, kept);
+    std::erase_if(groups, [&](const Group& other) {
+      const bool together = meet(group, other);
+      if (together) group.join(other);
+      return together;
+    });
+    groups.push_back(std::move(group));
+  }
+  for (const Group& group : groups) {
+    const bool again = is_worth_it(group);
+    const std::set<ValueId>& instead = again ? group.sources : group.results;
+    kept.insert(instead.begin(), instead.end());
+    if (again) remade.insert(group.work.begin(), group.work.end());
+  }
+  return kept;
+}
+
+// What no state reaches does not count: it is there for all of them.
+bool Sources::meet(const Group& a, const Group& b) const {
+  const auto of_both = [&](ValueId v) { return is_on_state(v) && b.sources.count(v) != 0; };
+  const auto by_both = [&](std::size_t n) { return is_on_state(body_.nodes[n].outputs[0]) && b.work.count(n) != 0; };
+  return std::any_of(a.sources.begin(), a.sources.end(), of_both) || std::any_of(a.work.begin(), a.work.end(), by_both);
+}
+
+void Sources::Group::join(const Group& other) {
+  results.insert(other.results.begin(), other.results.end());
+  sources.insert(other.sources.begin(), other.sources.end());
+  work.insert(other.work.begin(), other.work.end());
 }
 
 bool Sources::is_work(ValueId v) const {
@@ -79,32 +107,35 @@ bool Sources::is_work(ValueId v) const {
   return (op.pointwise || op.view) && !op.random;
 }
 
-void Sources::collect(ValueId root, std::set<ValueId>& sources) {
-  std::vector<ValueId> stack = {root};
+Sources::Group Sources::group_of(ValueId result, const std::set<ValueId>& kept) const {
+  Group group;
+  group.results = {result};
+  std::vector<ValueId> stack = {result};
   while (!stack.empty()) {
     const ValueId v = stack.back();
     stack.pop_back();
-    if (v == kNone) continue;
+    if (v == kNone || kept.count(v) != 0) continue;
     const std::int32_t n = body_.value(v).node;
     if (n >= 0 && (is_work(v) || again_(v))) {
-      if (!work_.insert(static_cast<std::size_t>(n)).second) continue;
+      if (!group.work.insert(static_cast<std::size_t>(n)).second) continue;
       for (ValueId x : body_.nodes[static_cast<std::size_t>(n)].inputs) stack.push_back(x);
     } else {
-      sources.insert(v);
+      group.sources.insert(v);
     }
   }
+  return group;
 }
 
 // Everything new must take the place of a result at least as large, and of what is as large as before a third less is kept
 // than is made again: sigmoids take time too. What is smaller than its results (scores of all pairs of labels are made of two
-// labels' scores) is always less to keep.
-bool Sources::is_worth_it(const std::set<ValueId>& kept, const std::set<ValueId>& results, const std::set<ValueId>& all) const {
+// labels' scores, those of an attention of a query and the keys) is always less to keep.
+bool Sources::is_worth_it(const Group& group) const {
   std::vector<ir::TensorType> freed;
-  for (ValueId v : results) freed.push_back(body_.type(v));
+  for (ValueId v : group.results) freed.push_back(body_.type(v));
   std::vector<ir::TensorType> smaller;
   int equal = 0;
-  for (ValueId v : all) {
-    if (kept.count(v) != 0 || !is_on_state(v)) continue;
+  for (ValueId v : group.sources) {
+    if (!is_on_state(v)) continue;
     const auto same = std::find(freed.begin(), freed.end(), body_.type(v));
     if (same == freed.end()) {
       smaller.push_back(body_.type(v));
@@ -120,7 +151,7 @@ bool Sources::is_worth_it(const std::set<ValueId>& kept, const std::set<ValueId>
     if (larger == freed.end()) return false;
     freed.erase(larger);
   }
-  return 3 * equal <= 2 * static_cast<int>(results.size());
+  return 3 * equal <= 2 * static_cast<int>(group.results.size());
 }
 
 }  // namespace graphrun

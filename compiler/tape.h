@@ -29,20 +29,26 @@ class Sources {
   Sources(const ir::Graph& body, std::size_t nodes, const ir::ScanLayout& layout, const Recomputable& again);
 
   // `wanted` with pointwise results replaced by their sources, where that keeps less; what has to be made again joins `remade`.
-  std::set<ir::ValueId> instead_of(const std::set<ir::ValueId>& wanted, std::set<std::size_t>& remade);
+  std::set<ir::ValueId> instead_of(const std::set<ir::ValueId>& wanted, std::set<std::size_t>& remade) const;
 
  private:
   bool is_on_state(ir::ValueId v) const { return on_state_[static_cast<std::size_t>(v)] != 0; }
   // Pointwise work on a state; what no state reaches can be made for all steps at once, before the loop.
   bool is_work(ir::ValueId v) const;
-  void collect(ir::ValueId root, std::set<ir::ValueId>& sources);
-  bool is_worth_it(const std::set<ir::ValueId>& kept, const std::set<ir::ValueId>& results,
-                   const std::set<ir::ValueId>& all) const;
+
+  // Results that have to be decided together, since they share what would be kept or made again instead.
+  struct Group {
+    std::set<ir::ValueId> results, sources;  // sources: that are not kept in any case
+    std::set<std::size_t> work;              // nodes between them
+    void join(const Group& other);
+  };
+  bool meet(const Group& a, const Group& b) const;
+  Group group_of(ir::ValueId result, const std::set<ir::ValueId>& kept) const;
+  bool is_worth_it(const Group& group) const;
 
   const ir::Graph& body_;
   const Recomputable& again_;
   std::vector<char> on_state_;  // by value
-  std::set<std::size_t> work_;
 };
 
 }  // namespace graphrun

@@ -56,10 +56,15 @@ class Stages {
 
   bool same_kind(Index a, Index b) const { return kind_[a] >= 0 && kind_[a] == kind_[b]; }
 
-  // Calls fn(the node that made it) for every operand that a node made. Numbers keep nobody apart: a program has its own.
+  // Calls fn(the node that made it) for every value that a node made and this one reads. Numbers keep nobody apart: a program
+  // has its own.
   template <class Fn>
   void for_producers(Index n, Fn fn) const {
-    for (ValueId v : graph_.nodes[n].inputs) {
+    const std::vector<ValueId>& inputs = graph_.nodes[n].inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const ValueId v = inputs[i];
+      const auto here = inputs.begin() + static_cast<std::ptrdiff_t>(i);
+      if (std::find(inputs.begin(), here, v) != here) continue;  // x * x
       if (v == kNone || graph_.value(v).node < 0 || is_program_number(graph_, v)) continue;
       fn(static_cast<Index>(graph_.value(v).node));
     }

@@ -42,6 +42,8 @@ infer { name: "say" write: TEXT field: "right"
         generate { scan: "decode" feed: "y" score: "logits" begin: "<s>" end: "</s>" beam: 3
                    length { normalize: LENGTH } max_length: "source_time + 2"
                    align { from: "alignment" field: "left" } } }
+infer { name: "look"  read: TSV write: MATRIX  from: "alignment" }
+infer { name: "worth" read: TSV write: NUMBERS from: "nll" }
 )x";
 
 class Generate : public ProgramTest {
@@ -137,6 +139,21 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   EXPECT_THAT(few.err, AllOf(HasSubstr("E0653"), HasSubstr("the file ends after 1 line; 'stdin'")));
   EXPECT_THAT(graphrun({"infer", "model", "--force", "refs"}, "uno\n").err,
               HasSubstr("'refs', which stands beside it, goes on"));
+
+  // Lines of the sizes of each example: a matrix of what each word looks at, a number for each word.
+  const std::string pairs = "uno dos tres\tone\nuno\tone two three\n";
+  const Ran looked = graphrun({"infer", "model", "--mode", "look"}, pairs);
+  ASSERT_EQ(looked.code, 0) << looked.err;
+  const std::vector<std::string> looks = lines_of(looked.out);
+  ASSERT_EQ(looks.size(), 2u + 1 + 4 + 1);
+  const auto spaces = [](const std::string& text) { return std::count(text.begin(), text.end(), ' '); };
+  for (std::size_t i : {0u, 1u}) EXPECT_EQ(spaces(looks[i]), 3) << looks[i];
+  EXPECT_EQ(looks[2], "");
+  for (std::size_t i : {3u, 6u}) EXPECT_EQ(spaces(looks[i]), 1) << looks[i];
+  const std::vector<std::string> worths = lines_of(graphrun({"infer", "model", "--mode", "worth"}, pairs).out);
+  ASSERT_EQ(worths.size(), 2u);
+  EXPECT_EQ(spaces(worths[0]), 1) << worths[0];
+  EXPECT_EQ(spaces(worths[1]), 3) << worths[1];
 
   // A sample is the same again, by its seed; of a cold one only the best is left.
   const auto draw = [&](const std::string& seed, const std::string& in) {

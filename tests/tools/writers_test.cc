@@ -60,6 +60,20 @@ TEST(Writers, ABatchInOrderWithoutPadding) {
   EXPECT_EQ(write_batch(two_rows(), Tensor::of<float>({2, 2}, {1, 2, 3, 4}), WriteAs::kNumbers, nullptr), "1 3\n\n2\n");
 }
 
+// Of the sizes of each row, where they are told.
+TEST(Writers, NumbersOfRowsAndMatrices) {
+  const Tensor worth = Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(write_batch(two_rows(), worth, WriteAs::kNumbers, nullptr, {{3, 0}}), "1 3 5\n\n\n");
+  const Tensor matrix = Tensor::of<float>({2, 3, 2}, {1, 7, 2, 8, 3, 9, 4, 10, 5, 11, 6, 12});
+  EXPECT_EQ(write_batch(two_rows(), matrix, WriteAs::kMatrix, nullptr, {{2, 1}, {2, 3}}), "1 2\n4 5\n\n\n7 8 9\n\n");
+  EXPECT_EQ(write_batch(two_rows(), matrix, WriteAs::kMatrix, nullptr), "1 2 3\n4 5 6\n\n\n7 8 9\n\n");
+  EXPECT_THAT(message_of([&] {
+                write_batch(two_rows(), matrix, WriteAs::kMatrix, nullptr, {{2, 1}, {2, 4}});
+              }),
+              HasSubstr("expected [rows, columns, batch] for 2 rows"));
+  EXPECT_THAT(message_of([&] { write_batch(two_rows(), worth, WriteAs::kMatrix, nullptr); }), HasSubstr("E0417"));
+}
+
 TEST(Writers, OnlyEmptyLines) {
   InferenceBatch batch;
   batch.records = {line("")};

@@ -62,24 +62,51 @@ std::string places_of(std::span<const std::int32_t> numbers, const Vocabulary& v
   return places;
 }
 
-void check_fit(const Batch& batch, const Tensor& from, WriteAs write) {
+void check_fit(const Batch& batch, const Tensor& from, WriteAs write, const RowSizes& real) {
   const Sizes& sizes = from.sizes();
-  const bool one_each = sizes.size() == 1 && (write == WriteAs::kText || write == WriteAs::kNumbers);
-  bool fits = (one_each || sizes.size() == 2) && sizes.back() == batch.rows;
-  if (fits && sizes.size() == 2)
-    for (const std::int64_t steps : batch.steps) fits = fits && steps <= sizes[0];
-  if (write != WriteAs::kNumbers) fits = fits && from.dtype() == DType::kInt32;
+  const bool matrix = write == WriteAs::kMatrix, one_each = write == WriteAs::kText || write == WriteAs::kNumbers;
+  bool fits =
+      !sizes.empty() && sizes.back() == batch.rows && (sizes.size() == (matrix ? 3 : 2) || (one_each && sizes.size() == 1));
+  for (std::size_t axis = 0; fits && axis + 1 < sizes.size(); ++axis) {
+    for (const std::int64_t size : real[axis]) fits = fits && size <= sizes[axis];
+  }
+  if (!writes_numbers(write)) fits = fits && from.dtype() == DType::kInt32;
   if (!fits)
     throw UserError(ExitCode::kInvalidGraph, "E0417 bad-infer",
-                    fmt::format("what 'from' gives is {}{}; expected {}[time, batch]{} for {} rows", name_of(from.dtype()),
-                                str(sizes), write == WriteAs::kNumbers ? "" : "int32",
-                                write == WriteAs::kText || write == WriteAs::kNumbers ? " or [batch]" : "", batch.rows));
+                    fmt::format("what 'from' gives is {}{}; expected {}{}{} for {} rows", name_of(from.dtype()), str(sizes),
+                                writes_numbers(write) ? "" : "int32", matrix ? "[rows, columns, batch]" : "[time, batch]",
+                                one_each ? " or [batch]" : "", batch.rows));
+}
+
+std::string matrix_lines(const Tensor& from, std::int64_t row, std::int64_t rows, std::int64_t columns) {
+  std::string lines;
+  std::vector<double> numbers(static_cast<std::size_t>(columns));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j)
+      numbers[static_cast<std::size_t>(j)] = from.at((i * from.sizes()[1] + j) * from.sizes()[2] + row);
+    lines += numbers_line(numbers);
+  }
+  return lines + '\n';
+}
+
+// `given` with what it does not say of `from`.
+RowSizes real_sizes(const Batch& batch, const Tensor& from, RowSizes given) {
+  const std::size_t axes = from.sizes().empty() ? 0 : from.sizes().size() - 1;
+  given.resize(axes);
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    std::vector<std::int64_t>& sizes = given[axis];
+    if (sizes.empty() && axis == 0) sizes = batch.steps;
+    if (sizes.empty()) sizes.assign(static_cast<std::size_t>(batch.rows), from.sizes()[axis]);
+  }
+  return given;
 }
 
 }  // namespace
 
-std::string write_batch(const InferenceBatch& batch, const Tensor& from, WriteAs write, const Vocabulary* vocabulary) {
-  if (batch.batch.rows > 0) check_fit(batch.batch, from, write);
+std::string write_batch(const InferenceBatch& batch, const Tensor& from, WriteAs write, const Vocabulary* vocabulary,
+                        const RowSizes& sizes) {
+  const RowSizes real = batch.batch.rows > 0 ? real_sizes(batch.batch, from, sizes) : RowSizes();
+  if (batch.batch.rows > 0) check_fit(batch.batch, from, write, real);
   std::string text;
   for (std::size_t i = 0; i < batch.records.size(); ++i) {
     const Record& record = batch.records[i];
@@ -88,7 +115,12 @@ std::string write_batch(const InferenceBatch& batch, const Tensor& from, WriteAs
       text += '\n';
       continue;
     }
-    const std::int64_t steps = batch.batch.steps[static_cast<std::size_t>(row)];
+    const auto size = [&](std::size_t axis) { return real.size() > axis ? real[axis][static_cast<std::size_t>(row)] : 1; };
+    if (write == WriteAs::kMatrix) {
+      text += matrix_lines(from, row, size(0), size(1));
+      continue;
+    }
+    const std::int64_t steps = size(0);
     if (write == WriteAs::kNumbers) {
       text += numbers_line(row_of<double>(from, row, steps, [&](std::int64_t e) { return from.at(e); }));
       continue;
@@ -98,8 +130,7 @@ std::string write_batch(const InferenceBatch& batch, const Tensor& from, WriteAs
       case WriteAs::kText: text += text_line(numbers, *vocabulary); break;
       case WriteAs::kConll: text += conll_lines(record, numbers, *vocabulary); break;
       case WriteAs::kSegmented: text += segmented_line(record.text(), places_of(numbers, *vocabulary)); break;
-      case WriteAs::kNumbers:
-      case WriteAs::kJson: break;
+      default: break;
     }
   }
   return text;

@@ -10,7 +10,7 @@
 
 namespace graphrun {
 
-// What is wrong goes to `problems`: E0410 missing-setting, E0411 bad-setting, E0412 unknown-name, E0415 not-available, E0416
+// What is wrong goes to `problems`: E0410 missing-setting, E0411 bad-setting, E0412 unknown-name, E0416
 // named-twice. Relative paths start in `folder`.
 DataSpec make_data_spec(const Job& job, const Places& places, const std::string& folder, std::vector<Diagnostic>& problems);
 

@@ -49,7 +49,7 @@ struct InferSpec {
   WriteAs write = WriteAs::kText;
   Format read = Format::kLines;  // plain lines, or records as the data has them
   ir::SourceText from;           // an expression over outputs: what is written
-  std::string field;             // whose vocabulary turns numbers into text; empty for kNumbers
+  std::string field;             // whose vocabulary turns numbers into text; empty for kNumbers, kMatrix
   std::int64_t longest = 0;      // units of a field of a line; 0: no limit
   bool refuse_longer = false;    // else they are cut
   WeightForm weights = WeightForm::kFloat32;

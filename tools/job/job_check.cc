@@ -292,7 +292,8 @@ class JobChecker {
         if (!infer.has_generate()) problems_.bad(places.location("write"), "only what is generated is written as JSON");
         break;
       case Job::Infer::NUMBERS: spec.write = WriteAs::kNumbers; return;
-      default: return problems_.unavailable(places.location("write"), "writing a MATRIX is not available yet");
+      case Job::Infer::MATRIX: spec.write = WriteAs::kMatrix; return;
+      default: return;
     }
     if (spec.field.empty())
       problems_.missing(places.at, fmt::format("infer '{}' does not say whose entries it writes", spec.name),

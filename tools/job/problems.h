@@ -29,7 +29,6 @@ class Problems {
     add("E0412 unknown-name", at, "no " + what + " '" + name + "'", did_you_mean(name, known));
   }
   std::size_t count() const { return all_.size(); }
-  void unavailable(const Location& at, std::string text) { add("E0415 not-available", at, std::move(text)); }
   void twice(const Location& at, std::string text) { add("E0416 named-twice", at, std::move(text)); }
 
  private:

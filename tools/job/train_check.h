@@ -9,7 +9,7 @@
 
 namespace graphrun {
 
-// Adds to `diagnostics` everything that is wrong (E0410 to E0415). `reports`: the names of the job's reports' results.
+// Adds to `diagnostics` everything that is wrong (E0410 to E0414). `reports`: the names of the job's reports' results.
 void check_train(const LoadedJob& job, const std::vector<std::string>& reports, std::vector<Diagnostic>& diagnostics);
 
 // What training needs and the job does not say.

@@ -40,14 +40,16 @@ const InferSpec* find_mode(const LoadedJob& job, const InferOptions& options) {
 
 // What can't be turned into lines: see write_batch.
 void check_type(const ir::TensorType& type, const InferSpec& mode, const Location& at, std::vector<Diagnostic>& problems) {
-  const bool one_each = mode.write == WriteAs::kText || mode.write == WriteAs::kNumbers;
-  const bool fits = type.shape.size() == 2 || (one_each && type.shape.size() == 1);
-  if (fits && (mode.write == WriteAs::kNumbers || type.type == Type::kInt32)) return;
+  const bool one_each = mode.write == WriteAs::kText || mode.write == WriteAs::kNumbers,
+             matrix = mode.write == WriteAs::kMatrix;
+  const bool fits = type.shape.size() == (matrix ? 3 : 2) || (one_each && type.shape.size() == 1);
+  if (fits && (writes_numbers(mode.write) || type.type == Type::kInt32)) return;
   problems.push_back({Severity::kError,
                       "E0417 bad-infer",
                       at,
-                      fmt::format("infer '{}': `from` is {}; expected {}[time, batch]{}", mode.name, type.str(),
-                                  mode.write == WriteAs::kNumbers ? "" : "INT32", one_each ? " or [batch]" : ""),
+                      fmt::format("infer '{}': `from` is {}; expected {}{}{}", mode.name, type.str(),
+                                  writes_numbers(mode.write) ? "" : "INT32",
+                                  matrix ? "[rows, columns, batch]" : "[time, batch]", one_each ? " or [batch]" : ""),
                       {}});
 }
 
@@ -57,6 +59,29 @@ void add_written(ir::Graph& graph, const InferSpec& mode, std::vector<Diagnostic
   if (value == ir::kNone) return;
   check_type(graph.type(value), mode, mode.from.at(0, mode.from.text.size()), problems);
   graph.outputs.push_back({kWritten, value});
+}
+
+// By axis of what is written but the batch's: the feed that holds how much of it is each row's; empty where none does.
+std::vector<std::string> lengths_of(const ir::Graph& graph, const FeedPlan& plan) {
+  const Shape& shape = graph.type(graph.output(kWritten)->value).shape;
+  std::vector<std::string> feeds(shape.empty() ? 0 : shape.size() - 1);
+  for (std::size_t axis = 0; axis < feeds.size(); ++axis) {
+    for (const ir::Input& input : graph.inputs) {
+      const std::string& name = graph.value(input.value).name;
+      if (input.lengths_of && shape[axis] == Dim(*input.lengths_of) && plan.feed(name) != nullptr) feeds[axis] = name;
+    }
+  }
+  return feeds;
+}
+
+RowSizes row_sizes(const std::vector<std::string>& lengths, const Batch& batch) {
+  RowSizes sizes;
+  for (const std::string& feed : lengths) {
+    sizes.emplace_back();
+    for (std::int64_t row = 0; !feed.empty() && row < batch.rows; ++row)
+      sizes.back().push_back(static_cast<std::int64_t>(batch.feeds.at(feed).at(row)));
+  }
+  return sizes;
 }
 
 }  // namespace
@@ -111,6 +136,12 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   reading.rows = options.rows;
   if (mode != nullptr) take_limit(reading, *mode);
   reading.feeds = needed_feeds(program, *network.job.plan);
+  std::vector<std::string> lengths;
+  if (mode != nullptr) lengths = lengths_of(graph, *network.job.plan);
+  for (const std::string& feed : lengths) {
+    const bool there = feed.empty() || std::find(reading.feeds.begin(), reading.feeds.end(), feed) != reading.feeds.end();
+    if (!there) reading.feeds.push_back(feed);
+  }
   InferenceReader reader(network.job.data, *network.job.plan, network.vocabularies, std::move(lines), reading);
   Executable executable(std::move(program), variables, options.device, mode != nullptr ? mode->weights : WeightForm::kFloat32);
   const Vocabulary* vocabulary = nullptr;
@@ -126,7 +157,8 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
         fetched_file.add(number, compile_options.fetches[i], fetched[i]);
       }
     }
-    if (mode != nullptr) write_output("-", write_batch(*batch, fetched[0], mode->write, vocabulary));
+    if (mode != nullptr)
+      write_output("-", write_batch(*batch, fetched[0], mode->write, vocabulary, row_sizes(lengths, batch->batch)));
   }
   if (!options.fetches.empty()) fetched_file.write();
 }

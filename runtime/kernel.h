@@ -16,8 +16,8 @@ namespace graphrun {
 
 enum class Device : std::uint8_t { kCpu, kCuda };
 
-// How kernels keep matrices of lasting inputs for their products with few rows. Narrower forms round the matrix, in the copy
-// alone: bfloat16, or int8 with a scale for each column of the product's right factor. On the CPU; other devices have float32.
+// How kernels keep lasting matrices of float32 that they multiply with. Narrower forms round the matrix, in a copy: bfloat16,
+// or int8 with a scale for each column of the product's right factor. On the CPU; other devices have float32.
 enum class WeightForm : std::uint8_t { kFloat32, kBFloat16, kInt8 };
 
 // What random numbers hang on beside the node's own key: never on threads, padding or the order of nodes.

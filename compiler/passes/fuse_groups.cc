@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/pointwise_program.h"
@@ -72,7 +73,10 @@ class Stages {
   template <class Fn>
   void for_readers(Index n, Fn fn) const {
     for (ValueId v : graph_.nodes[n].outputs) {
-      for (std::int32_t reader : readers_.of(v)) fn(static_cast<Index>(reader));
+      std::int32_t last = -1;  // x * x reads x twice, and stands there twice
+      for (std::int32_t reader : readers_.of(v)) {
+        if (std::exchange(last, reader) != reader) fn(static_cast<Index>(reader));
+      }
     }
   }
 

@@ -52,7 +52,7 @@ std::shared_ptr<const ColumnKernel> columns_of(const std::shared_ptr<const Produ
     kernel->step = packed->panel();
     kernel->kept = packed->bytes();
     kernel->layout = packed->layout();
-    kernel->alone = packed->few_rows();
+    kernel->alone = packed->serves_alone();
     kernel->prepares_from.assign(group->b(count - 1) + 1, false);
     for (std::size_t i = 0; i < count; ++i) kernel->prepares_from[group->b(i)] = true;
     kernel->prepare = [packed](const KernelContext& c, std::int64_t begin, std::int64_t end) { packed->pack(c, begin, end); };

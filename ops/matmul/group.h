@@ -24,12 +24,12 @@ struct ProductGroup {
   double operations() const;
 };
 
-// The kernel; where every right factor is the same at every step of a loop, with a form for threads that share the loop.
-// float32 and float64. An element's sums do not depend on the number of threads.
 struct RightFactors {
-  bool constant = false;  // the same at every step, or from run to run and with few rows
+  bool constant = false;  // the same at every step, or from run to run where packing them is worth it
   WeightForm form = WeightForm::kFloat32;
 };
+// The kernel; with a form by columns, for threads that share a loop, where the right factors are constant. float32 and float64.
+// An element's sums do not depend on the number of threads.
 Kernel group_kernel(ProductGroup group, DType dtype, const RightFactors& factors = {});
 
 // The right factors of a group packed for products with few rows. What stands in memory: panels, then for every column step of
@@ -44,7 +44,7 @@ class PackedGroup {
   std::size_t bytes() const;
   std::int64_t panel() const { return packed_[0].panel(); }
   std::uint64_t layout() const { return packed_[0].layout(); }
-  bool few_rows() const { return packed_[0].few_rows(); }
+  bool serves_alone() const { return packed_[0].serves_alone(); }
   void pack(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
   void multiply(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
 

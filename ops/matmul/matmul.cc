@@ -62,7 +62,7 @@ std::shared_ptr<const ColumnKernel> columns_of(DType dtype, const Product& p, We
     kernel->step = packed->panel();
     kernel->kept = packed->bytes();
     kernel->layout = packed->layout();
-    kernel->alone = packed->few_rows();
+    kernel->alone = packed->serves_alone();
     kernel->prepares_from = {false, true};
     kernel->prepare = [packed](const KernelContext& c, std::int64_t begin, std::int64_t end) {
       packed->pack(c.inputs[1].as<const float>(), c.workspace, begin, end);
@@ -88,8 +88,8 @@ Kernel bind_matmul(const KernelRequest& request) {
   ProductPlan plan = plan_matmul(request);
   const Product p = plan.product;
   Kernel kernel = kernel_of(request.outputs[0].dtype, p, std::move(plan.batch));
-  if (plan.one_factor && (request.is_constant(1) || (request.is_lasting(1) && p.m <= kFewRows)) &&
-      request.inputs[1].sizes.size() > 1 && p.m > 0 && p.n > 0 && p.k > 0) {
+  if (plan.one_factor && (request.is_constant(1) || is_packed_alone(request, 1, p)) && request.inputs[1].sizes.size() > 1 &&
+      p.m > 0 && p.n > 0 && p.k > 0) {
     kernel.by_columns = columns_of(request.outputs[0].dtype, p, request.form_of(1));
   }
   return kernel;

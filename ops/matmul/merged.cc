@@ -32,7 +32,7 @@ RightFactors right_factors(const KernelRequest& request, const ProductGroup& gro
   RightFactors factors{true, request.form_of(group.b(0))};
   for (std::size_t i = 0; i < group.products.size(); ++i) {
     const std::size_t b = group.b(i);
-    factors.constant &= request.is_constant(b) || (request.is_lasting(b) && group.products[i].m <= kFewRows);
+    factors.constant &= request.is_constant(b) || is_packed_alone(request, b, group.products[i]);
     if (request.form_of(b) != factors.form) factors.form = WeightForm::kFloat32;
   }
   return factors;

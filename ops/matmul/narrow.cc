@@ -10,6 +10,7 @@
 namespace graphrun {
 namespace {
 
+constexpr std::int64_t kRowsAtOnce = 128;  // of A: half a megabyte stays near while all panels pass by
 constexpr float kMostInt8 = 127, kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // The upper half of the float's bits. A NaN stays one.
@@ -70,15 +71,17 @@ void pack_bfloat16(const NarrowLayout& layout, const Product& p, const float* b,
 template <class T>
 void multiply_panels(const NarrowLayout& layout, const Product& p, const float* a, const void* packed, float* c,
                      std::int64_t begin, std::int64_t end) {
-  for (std::int64_t column = begin; column < end; column += layout.panel) {
-    NarrowPanel<T> panel;
-    panel.panel = reinterpret_cast<const T*>(static_cast<const char*>(packed) + layout.offset(column));
-    if (layout.form == WeightForm::kInt8) panel.scales = static_cast<const float*>(packed) + column;
-    panel.a = a, panel.c = c + column;
-    panel.rows = p.m, panel.k = p.k, panel.c_row = p.n;
-    panel.width = layout.width_at(column), panel.columns = layout.columns_at(column);
-    panel.accumulate = p.accumulate;
-    multiply_panel(panel);
+  for (std::int64_t row = 0; row < p.m; row += kRowsAtOnce) {
+    for (std::int64_t column = begin; column < end; column += layout.panel) {
+      NarrowPanel<T> panel;
+      panel.panel = reinterpret_cast<const T*>(static_cast<const char*>(packed) + layout.offset(column));
+      if (layout.form == WeightForm::kInt8) panel.scales = static_cast<const float*>(packed) + column;
+      panel.a = a + row * p.k, panel.c = c + row * p.n + column;
+      panel.rows = std::min(kRowsAtOnce, p.m - row), panel.k = p.k, panel.c_row = p.n;
+      panel.width = layout.width_at(column), panel.columns = layout.columns_at(column);
+      panel.accumulate = p.accumulate;
+      multiply_panel(panel);
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-// Matrices kept narrower than float32, for products with few rows, whose time is that of reading the matrix: bfloat16, or int8
+// Matrices kept narrower than float32: the time of a product with few rows is that of reading the matrix. bfloat16, or int8
 // with a scale for each column. Sums are made in float32, of rows in float32; only the matrix is rounded.
 #pragma once
 

@@ -30,7 +30,9 @@ class PackedProduct {
   // Tells layouts apart (ColumnKernel::layout).
   std::uint64_t layout() const { return static_cast<std::uint64_t>(panel_) << 8 | static_cast<std::uint64_t>(form_); }
 
-  bool few_rows() const { return product_.m <= kFewRows; }
+  // Whether it is to be used where no loop is shared, too: where it is faster, and where the matrix is rounded, whatever the
+  // rows: what comes of a row must not depend on how many there are.
+  bool serves_alone() const { return product_.m <= kFewRows || form_ != WeightForm::kFloat32; }
 
  private:
   // panel [k, width] in place of libxsmm's A, our A in place of its B: it counts columns first.
@@ -45,5 +47,10 @@ class PackedProduct {
   bool available_ = false;
   Code whole_ = nullptr, last_ = nullptr;  // for a panel; for the matrix's last columns, fewer
 };
+
+// The same of input i, the product's right factor, before anything is packed.
+inline bool is_packed_alone(const KernelRequest& request, std::size_t i, const Product& product) {
+  return request.is_lasting(i) && (product.m <= kFewRows || request.weights != WeightForm::kFloat32);
+}
 
 }  // namespace graphrun

@@ -70,7 +70,7 @@ TEST(Writers, NumbersOfRowsAndMatrices) {
   EXPECT_THAT(message_of([&] {
                 write_batch(two_rows(), matrix, WriteAs::kMatrix, nullptr, {{2, 1}, {2, 4}});
               }),
-              HasSubstr("expected [rows, columns, batch] for 2 rows"));
+              HasSubstr("float32[2, 3, 2], but an example has 4 steps on axis 1"));
   EXPECT_THAT(message_of([&] { write_batch(two_rows(), worth, WriteAs::kMatrix, nullptr); }), HasSubstr("E0417"));
 }
 

@@ -8,7 +8,6 @@
 
 #include "runtime/cuda_library.h"
 #include "runtime/threads.h"
-#include "tools/job/job.h"
 
 namespace graphrun {
 namespace {
@@ -100,17 +99,16 @@ Device parse_device(const std::string& name) {
   return Device::kCuda;
 }
 
-void set_weights(const po::variables_map& options, Device device, LoadedJob& job) {
-  const auto name = option<std::string>(options, "weights");
-  if (options.count("weights") == 0) return;
+std::optional<WeightForm> weights_option(const po::variables_map& options, Device device) {
+  if (options.count("weights") == 0) return std::nullopt;
+  const auto name = options["weights"].as<std::string>();
   const std::map<std::string, WeightForm> forms = {
       {"float32", WeightForm::kFloat32}, {"bfloat16", WeightForm::kBFloat16}, {"int8", WeightForm::kInt8}};
   const auto form = forms.find(name);
   if (form == forms.end()) throw UsageError("--weights takes float32, bfloat16 or int8, not '" + name + "'");
   if (form->second != WeightForm::kFloat32 && device != Device::kCpu)
     throw UsageError("--weights rounds on the CPU alone: leave it out, or --device");
-  if (job.infer.empty()) throw UsageError("--weights is for what infer blocks write, and the model's job has none");
-  for (InferSpec& mode : job.infer) mode.weights = form->second;
+  return form->second;
 }
 
 }  // namespace graphrun

@@ -54,11 +54,10 @@ Device parse_device(const std::string& name);
 inline constexpr const char* kDeviceHelp =
     "cpu, cuda, cuda:N (GPU N) or auto: the CPU, because CUDA has never been run on a GPU yet and must be asked for";
 
-// --weights, where it is given, instead of what the job's infer blocks say. Throws UsageError.
-struct LoadedJob;
-void set_weights(const po::variables_map& options, Device device, LoadedJob& job);
+// What --weights says, where it is given, for a run on `device`. Throws UsageError.
+std::optional<WeightForm> weights_option(const po::variables_map& options, Device device);
 inline constexpr const char* kWeightsHelp =
-    "on the CPU, what matrices are rounded to for the infer block where few lines are answered at a time: bfloat16, int8, or "
-    "float32, not at all; as the job says unless given";
+    "what the network's matrices are rounded to, on the CPU: bfloat16, int8, or float32, not at all; as the job's infer block "
+    "says unless given";
 
 }  // namespace graphrun

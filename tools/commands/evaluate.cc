@@ -31,7 +31,10 @@ ExitCode run_evaluate(const Arguments& arguments) {
   Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
   const Network& network = model.network;
   const Device device = parse_device(option<std::string>(*options, "device"));
-  set_weights(*options, device, model.network.job);
+  const std::optional<WeightForm> weights = weights_option(*options, device);
+  if (weights) {
+    for (InferSpec& mode : model.network.job.infer) mode.weights = *weights;
+  }
   const auto each_file = option<std::string>(*options, "each");
   if (each_file == "-") throw UsageError("--each takes a file: stdout has the set's figures");
   if (!each_file.empty() && network.job.data.format == Format::kStream)
@@ -40,7 +43,7 @@ ExitCode run_evaluate(const Arguments& arguments) {
   const bool given = !files.empty();
   if (!given) files = network.job.data.test;
   if (files.empty()) throw UsageError("the model's job names no test data: --data FILE is missing");
-  Evaluator evaluator(load_graph(network.request(false)), network, device);
+  Evaluator evaluator(load_graph(network.request(false)), network, device, weights.value_or(WeightForm::kFloat32));
   DatasetOptions reading;
   reading.texts = network.report->text_fields();
   if (!given) reading.at = network.job.data.at.test;

@@ -81,7 +81,10 @@ ExitCode run_infer(const Arguments& arguments) {
   if (infer_options.rows < 0) throw UsageError("--rows takes a number from 0");
 
   Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
-  set_weights(*options, infer_options.device, model.network.job);
+  if (const auto weights = weights_option(*options, infer_options.device)) {
+    for (InferSpec& mode : model.network.job.infer) mode.weights = *weights;
+    infer_options.weights = *weights;
+  }
   const std::string file = option<std::string>(*options, "FILE", "-");
   auto lines = file == "-" ? std::make_unique<LineReader>(STDIN_FILENO, "stdin") : std::make_unique<LineReader>(file);
   infer(model.network, model.parameters, std::move(lines), infer_options);

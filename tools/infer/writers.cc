@@ -64,18 +64,22 @@ std::string places_of(std::span<const std::int32_t> numbers, const Vocabulary& v
 
 void check_fit(const Batch& batch, const Tensor& from, WriteAs write, const RowSizes& real) {
   const Sizes& sizes = from.sizes();
+  const auto refuse = [](std::string text) { throw UserError(ExitCode::kInvalidGraph, "E0417 bad-infer", std::move(text)); };
   const bool matrix = write == WriteAs::kMatrix, one_each = write == WriteAs::kText || write == WriteAs::kNumbers;
   bool fits =
       !sizes.empty() && sizes.back() == batch.rows && (sizes.size() == (matrix ? 3 : 2) || (one_each && sizes.size() == 1));
-  for (std::size_t axis = 0; fits && axis + 1 < sizes.size(); ++axis) {
-    for (const std::int64_t size : real[axis]) fits = fits && size <= sizes[axis];
-  }
   if (!writes_numbers(write)) fits = fits && from.dtype() == DType::kInt32;
   if (!fits)
-    throw UserError(ExitCode::kInvalidGraph, "E0417 bad-infer",
-                    fmt::format("what 'from' gives is {}{}; expected {}{}{} for {} rows", name_of(from.dtype()), str(sizes),
-                                writes_numbers(write) ? "" : "int32", matrix ? "[rows, columns, batch]" : "[time, batch]",
-                                one_each ? " or [batch]" : "", batch.rows));
+    refuse(fmt::format("what 'from' gives is {}{}; expected {}{}{} for {} rows", name_of(from.dtype()), str(sizes),
+                       writes_numbers(write) ? "" : "int32", matrix ? "[rows, columns, batch]" : "[time, batch]",
+                       one_each ? " or [batch]" : "", batch.rows));
+  for (std::size_t axis = 0; axis + 1 < sizes.size(); ++axis) {
+    for (const std::int64_t size : real[axis]) {
+      if (size > sizes[axis])
+        refuse(fmt::format("what 'from' gives is {}{}, but an example has {} steps on axis {}", name_of(from.dtype()),
+                           str(sizes), size, axis));
+    }
+  }
 }
 
 std::string matrix_lines(const Tensor& from, std::int64_t row, std::int64_t rows, std::int64_t columns) {

@@ -52,7 +52,7 @@ std::vector<std::string> needed_feeds(const Program& program, const FeedPlan& pl
   return names;
 }
 
-Evaluator::Evaluator(const ir::Graph& graph, const Network& network, Device device)
+Evaluator::Evaluator(const ir::Graph& graph, const Network& network, Device device, WeightForm weights)
     : data_(network.job.data), plan_(*network.job.plan), report_(*network.report), writings_(graph, network, device) {
   const FeedPlan& plan = plan_;
   Report& report = report_;
@@ -71,7 +71,7 @@ Evaluator::Evaluator(const ir::Graph& graph, const Network& network, Device devi
   if (options.fetches.empty()) return;  // feeds alone, or no report at all
   Program program = compile(graph, options);
   fed_ = needed_feeds(program, plan);
-  executable_ = std::make_unique<Executable>(std::move(program), variables_, device);
+  executable_ = std::make_unique<Executable>(std::move(program), variables_, device, weights);
 }
 
 BatchOptions Evaluator::batch_options() const {

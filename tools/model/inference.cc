@@ -61,15 +61,17 @@ void add_written(ir::Graph& graph, const InferSpec& mode, std::vector<Diagnostic
   graph.outputs.push_back({kWritten, value});
 }
 
-// By axis of what is written but the batch's: the feed that holds how much of it is each row's; empty where none does.
+// By axis of what is written but the batch's: the feed that holds how much of it is each row's; empty where none does (of a
+// sequence in each step of another, each has a length of its own).
 std::vector<std::string> lengths_of(const ir::Graph& graph, const FeedPlan& plan) {
   const Shape& shape = graph.type(graph.output(kWritten)->value).shape;
   std::vector<std::string> feeds(shape.empty() ? 0 : shape.size() - 1);
   for (std::size_t axis = 0; axis < feeds.size(); ++axis) {
-    for (const ir::Input& input : graph.inputs) {
-      const std::string& name = graph.value(input.value).name;
-      if (input.lengths_of && shape[axis] == Dim(*input.lengths_of) && plan.feed(name) != nullptr) feeds[axis] = name;
-    }
+    const auto tells = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const ir::Input& input) {
+      return input.lengths_of && shape[axis] == Dim(*input.lengths_of) && graph.type(input.value).shape.size() == 1 &&
+             plan.feed(graph.value(input.value).name) != nullptr;
+    });
+    if (tells != graph.inputs.end()) feeds[axis] = graph.value(tells->value).name;
   }
   return feeds;
 }
@@ -135,15 +137,16 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   reading.read = mode != nullptr ? mode->read : network.job.data.format;
   reading.rows = options.rows;
   if (mode != nullptr) take_limit(reading, *mode);
-  reading.feeds = needed_feeds(program, *network.job.plan);
+  const std::vector<std::string> fed = needed_feeds(program, *network.job.plan);
+  reading.feeds = fed;
   std::vector<std::string> lengths;
-  if (mode != nullptr) lengths = lengths_of(graph, *network.job.plan);
+  if (mode != nullptr && writes_numbers(mode->write)) lengths = lengths_of(graph, *network.job.plan);
   for (const std::string& feed : lengths) {
     const bool there = feed.empty() || std::find(reading.feeds.begin(), reading.feeds.end(), feed) != reading.feeds.end();
     if (!there) reading.feeds.push_back(feed);
   }
   InferenceReader reader(network.job.data, *network.job.plan, network.vocabularies, std::move(lines), reading);
-  Executable executable(std::move(program), variables, options.device, mode != nullptr ? mode->weights : WeightForm::kFloat32);
+  Executable executable(std::move(program), variables, options.device, mode != nullptr ? mode->weights : options.weights);
   const Vocabulary* vocabulary = nullptr;
   if (mode != nullptr && !mode->field.empty()) vocabulary = &network.vocabularies.at(mode->field);
   FetchFile fetched_file(options.fetch_file);
@@ -152,7 +155,9 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
     std::vector<Tensor> fetched(compile_options.fetches.size());
     if (batch->batch.rows > 0) {
       clear_states(executable.program(), *variables);  // lines know nothing of one another
-      fetched = executable.run(batch->batch.feeds);
+      Feeds feeds;                                     // not those that are for writing alone
+      for (const std::string& name : fed) feeds[name] = batch->batch.feeds.at(name);
+      fetched = executable.run(feeds);
       for (std::size_t i = mode != nullptr ? 1 : 0; i < fetched.size(); ++i) {
         fetched_file.add(number, compile_options.fetches[i], fetched[i]);
       }

@@ -36,6 +36,7 @@ struct InferOptions {
   std::vector<std::string> fetches;  // tensors anywhere in the graph, by name
   std::string fetch_file;            // where they go, a safetensors file: "0/NAME" of the first batch
   Device device = Device::kCpu;
+  WeightForm weights = WeightForm::kFloat32;  // without an infer block, which says so itself
 };
 
 // How long a line the infer block lets in; warnings of longer ones go to stderr.

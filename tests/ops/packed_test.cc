@@ -103,6 +103,7 @@ TEST_P(Packed, IsTheProductWhereverItsColumnsAreCut) {
                                  {1, 95, 40},
                                  {33, 31, 1},
                                  {128, 100, 19},
+                                 {300, 70, 19},
                                  {2, 300, 40},
                                  {9, 500, 32},
                                  {3, 40, 40}}) {

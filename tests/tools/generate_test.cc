@@ -192,7 +192,7 @@ input { name: "x" shape: "[time, batch]" type: INT32 below: "words" }
 input { name: "lengths" shape: "[batch]" type: INT32 lengths_of: "time" }
 parameter { name: "E" shape: "[words, 3]" }
 let: "seen = sum(gather(E, x), axis=-1)"
-output: "seen, loss = sum(mask(seen * seen, lengths=lengths, axis=0))"
+output: "parts = transpose(gather(E, x)[0]), seen, loss = sum(mask(seen * seen, lengths=lengths, axis=0))"
 )x");
   write("graphs/jobs/seen.pbtxt", R"x(
 graph: "seen.pbtxt"
@@ -205,6 +205,7 @@ data {
 }
 train { minimize: "loss"  optimizer { sgd { learning_rate: 0.01 } }  epochs: 1 }
 infer { name: "say" write: NUMBERS from: "seen" }
+infer { name: "parts" write: NUMBERS from: "parts" }
 )x");
   const Ran trained = graphrun({"train", "graphs/jobs/seen.pbtxt", "--out", "seen"});
   ASSERT_EQ(trained.code, 0) << trained.err;
@@ -213,6 +214,11 @@ infer { name: "say" write: NUMBERS from: "seen" }
   const std::vector<std::string> lines = lines_of(said.out);
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].substr(0, lines[0].find(' ')), lines[1]);
+  // An axis of constant size is whole for every example.
+  const std::vector<std::string> parts = lines_of(graphrun({"infer", "seen", "--mode", "parts"}, "uno dos\nuno\n").out);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0], parts[1]);
+  EXPECT_EQ(std::count(parts[0].begin(), parts[0].end(), ' '), 2);
 }
 
 TEST_F(Generate, UnknownWordsAreReplacedByWhatTheyAreAlignedTo) {

@@ -76,10 +76,12 @@ std::vector<std::string> lengths_of(const ir::Graph& graph, const FeedPlan& plan
   return feeds;
 }
 
-RowSizes row_sizes(const std::vector<std::string>& lengths, const Batch& batch) {
+// `shape`: of what is written. An axis of constant size is every row's whole.
+RowSizes row_sizes(const Shape& shape, const std::vector<std::string>& lengths, const Batch& batch) {
   RowSizes sizes;
   for (const std::string& feed : lengths) {
-    sizes.emplace_back();
+    const Dim& axis = shape[sizes.size()];
+    sizes.emplace_back(axis.is_constant() ? static_cast<std::size_t>(batch.rows) : 0, axis.is_constant() ? axis.constant() : 0);
     for (std::int64_t row = 0; !feed.empty() && row < batch.rows; ++row)
       sizes.back().push_back(static_cast<std::int64_t>(batch.feeds.at(feed).at(row)));
   }
@@ -140,7 +142,11 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   const std::vector<std::string> fed = needed_feeds(program, *network.job.plan);
   reading.feeds = fed;
   std::vector<std::string> lengths;
-  if (mode != nullptr && writes_numbers(mode->write)) lengths = lengths_of(graph, *network.job.plan);
+  Shape shape;
+  if (mode != nullptr && writes_numbers(mode->write)) {
+    lengths = lengths_of(graph, *network.job.plan);
+    shape = graph.type(graph.output(kWritten)->value).shape;
+  }
   for (const std::string& feed : lengths) {
     const bool there = feed.empty() || std::find(reading.feeds.begin(), reading.feeds.end(), feed) != reading.feeds.end();
     if (!there) reading.feeds.push_back(feed);
@@ -163,7 +169,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
       }
     }
     if (mode != nullptr)
-      write_output("-", write_batch(*batch, fetched[0], mode->write, vocabulary, row_sizes(lengths, batch->batch)));
+      write_output("-", write_batch(*batch, fetched[0], mode->write, vocabulary, row_sizes(shape, lengths, batch->batch)));
   }
   if (!options.fetches.empty()) fetched_file.write();
 }

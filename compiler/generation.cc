@@ -9,6 +9,7 @@
 
 #include "compiler/fetch.h"
 #include "compiler/ir/builder.h"
+#include "compiler/ir/substitute.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/pass.h"
 
@@ -318,7 +319,8 @@ class Cut {
       for (ValueId v : node.inputs) inputs.push_back(v == kNone ? kNone : root ? leaf(v) : ids[index(v)]);
       if (!node.regions.empty()) return copy_scan(graph, node, ids, std::move(inputs));
       ir::NamedAttributes attributes;
-      for (const auto& [name, attribute] : node.attributes.all()) attributes.emplace_back(name, at_one_step(attribute));
+      for (const auto& [name, attribute] : node.attributes.all())
+        attributes.emplace_back(name, ir::substituted(attribute, one_step()));
       const std::vector<ValueId> made = b_.node(*node.op, std::move(inputs), attributes);
       for (Index k = 0; k < made.size(); ++k) ids[index(node.outputs[k])] = made[k];
     }
@@ -331,7 +333,7 @@ class Cut {
       if (node.op->name != "lt" || graph.type(node.inputs[1]).type != Type::kInt32) return std::nullopt;
       const ValueId limit = root ? leaf(node.inputs[1]) : ids[index(node.inputs[1])];
       if (endless_.count(limit) == 0) return std::nullopt;
-      const Shape shape = at_one_step(graph.type(node.outputs[0]).shape);
+      const Shape shape = ir::substituted(graph.type(node.outputs[0]).shape, one_step());
       const ValueId yes = b_.constant(1, Type::kBool);
       return shape.empty() ? yes : b_.op("broadcast_to", {yes}, {{"shape", shape}});
     }
@@ -401,15 +403,7 @@ class Cut {
       for (Index k = 0; k < made.size(); ++k) ids[index(node.outputs[k])] = made[k];
     }
 
-    Shape at_one_step(Shape shape) const {
-      for (Dim& d : shape) d = d.substitute({{*cut_.time_, Dim(1)}});
-      return shape;
-    }
-    Attribute at_one_step(const Attribute& attribute) const {
-      if (const Dim* d = std::get_if<Dim>(&attribute)) return d->substitute({{*cut_.time_, Dim(1)}});
-      if (const Shape* shape = std::get_if<Shape>(&attribute)) return at_one_step(*shape);
-      return attribute;
-    }
+    ir::SizesBySymbol one_step() const { return {{*cut_.time_, Dim(1)}}; }
 
     Cut& cut_;
     const Graph& from_;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/ir/op.h"
+#include "compiler/ir/substitute.h"
 #include "compiler/passes/around_scan.h"
 
 namespace graphrun {
@@ -187,20 +188,7 @@ class Planner {
   void write_steps(Graph& body) const {
     std::map<Symbol, Dim> by;
     for (Symbol size : sizes_) by.emplace(size, scan_.attributes.dim("steps"));
-    const auto written = [&](Shape shape) {
-      for (Dim& d : shape) d = d.substitute(by);
-      return shape;
-    };
-    for (ir::Value& value : body.values) value.type.shape = written(std::move(value.type.shape));
-    for (Node& node : body.nodes) {
-      Attributes attributes;
-      for (const auto& [name, attribute] : node.attributes.all()) {
-        const auto* dim = std::get_if<Dim>(&attribute);
-        const auto* shape = std::get_if<Shape>(&attribute);
-        attributes.set(name, dim ? Attribute(dim->substitute(by)) : shape ? Attribute(written(*shape)) : attribute);
-      }
-      node.attributes = std::move(attributes);
-    }
+    body = ir::substituted(std::move(body), by);
   }
 
   const Node& scan_;

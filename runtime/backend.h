@@ -20,7 +20,8 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string name() const = 0;  // "NVIDIA H100 (compute capability 9.0)"
 
-  // Null where there is not so much memory.
+  // Null where there is not so much memory. Both are in the stream's order too: what is released may be used by what was begun
+  // before.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) = 0;
   // Each in the stream's order; those that touch the host's memory are done when they return.
@@ -33,12 +34,16 @@ class Backend {
   virtual void wait() = 0;  // for everything that was begun
 };
 
+// Memory that is given back when nobody holds it any more, which may be before the device is done with it: what the device does
+// then comes after. Throws UserError (E0503) where there is no room.
+std::shared_ptr<void> allocate_on(Backend& backend, std::size_t bytes);
+
 // A piece of a device's memory.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
-  // Throws UserError (E0503) where there is no room.
-  DeviceMemory(Backend& backend, std::size_t bytes);
+  // Throws as allocate_on does.
+  DeviceMemory(Backend& backend, std::size_t bytes) : memory_(allocate_on(backend, bytes)), bytes_(bytes) {}
   void* raw() const { return memory_.get(); }
   std::size_t bytes() const { return bytes_; }
 

@@ -27,12 +27,15 @@ void* DeviceSide::room(std::vector<DeviceMemory>& rooms, std::size_t i, std::siz
 }
 
 void* DeviceSide::feed(std::size_t i, const Tensor& tensor) {
+  if (tensor.on_device()) return tensor.device_memory();
   void* const memory = room(feeds_, i, tensor.bytes());
   backend.to_device(memory, tensor.raw(), tensor.bytes());
   return memory;
 }
 
-void* DeviceSide::fetch(std::size_t i, const Tensor& tensor) { return room(fetches_, i, tensor.bytes()); }
+void* DeviceSide::fetch(std::size_t i, const Tensor& tensor) {
+  return tensor.on_device() ? tensor.device_memory() : room(fetches_, i, tensor.bytes());
+}
 
 OnDevice DeviceSide::begin(const Binding& binding) {
   const auto steps = static_cast<std::size_t>(binding.most_steps);
@@ -42,7 +45,8 @@ OnDevice DeviceSide::begin(const Binding& binding) {
     positions_ = DeviceMemory(backend, steps * sizeof(std::int32_t));
     backend.to_device(positions_.raw(), numbers.data(), positions_.bytes());
   }
-  backend.clear(fault_.raw(), fault_.bytes());
+  if (!fault_is_clear_) backend.clear(fault_.raw(), fault_.bytes());
+  fault_is_clear_ = true;
   return {&backend, static_cast<IndexFault*>(fault_.raw()), static_cast<std::int32_t*>(positions_.raw())};
 }
 
@@ -50,6 +54,7 @@ void DeviceSide::finish(const Binding& binding, const std::vector<Tensor>& fetch
   IndexFault fault;
   backend.to_host(&fault, fault_.raw(), sizeof fault);
   if (fault.node != 0) {
+    fault_is_clear_ = false;
     const BoundInstruction& bound = *binding.numbered.at(static_cast<std::size_t>(fault.node) - 1);
     try {
       GRAPHRUN_CHECK(bound.kernel.refuse != nullptr, "a kernel that checks no index found a bad one");

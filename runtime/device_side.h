@@ -19,13 +19,13 @@ class DeviceSide {
 
   // Where the variable lies; `written`: the run is going to write it.
   void* variable(const std::string& name, const Tensor& tensor, bool written);
-  // Where feed i lies, copied there.
+  // Where feed i lies, copied there unless it is there.
   void* feed(std::size_t i, const Tensor& tensor);
   // Where the run is to leave fetch i.
   void* fetch(std::size_t i, const Tensor& tensor);
 
-  // Around a run of the binding. `finish` waits for it and brings what was fetched. Throws UserError for an index that was out
-  // of its range, with the node's name and place.
+  // Around a run of the binding. `finish` waits for it, and for those before it that nobody waited for, and brings what was
+  // fetched. Throws UserError for an index that was out of its range, with the node's name and place.
   OnDevice begin(const Binding& binding);
   void finish(const Binding& binding, const std::vector<Tensor>& fetched);
 
@@ -38,6 +38,7 @@ class DeviceSide {
   Variables& variables_;
   std::vector<DeviceMemory> feeds_, fetches_;
   DeviceMemory fault_, positions_;
+  bool fault_is_clear_ = false;  // or holds what was found by runs that nobody waited for
 };
 
 }  // namespace graphrun

@@ -113,7 +113,7 @@ struct Executable::Impl {
   void give_variables(Binding& binding, const SymbolValues& values);
   const Tensor& variable_memory(const VariableSpec& spec, const SymbolValues& values);
   void give_feeds(BoundRegion& root, const Feeds& feeds);
-  std::vector<Tensor> give_fetches(BoundRegion& root, const SymbolValues& values);
+  std::vector<Tensor> give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device);
   SymbolValues sizes_of(const Feeds& feeds) const;
   void reserve(const Feeds& feeds);
   std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options);
@@ -230,11 +230,13 @@ void Executable::Impl::give_feeds(BoundRegion& root, const Feeds& feeds) {
   }
 }
 
-std::vector<Tensor> Executable::Impl::give_fetches(BoundRegion& root, const SymbolValues& values) {
+std::vector<Tensor> Executable::Impl::give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device) {
   std::vector<Tensor> fetched;
   fetched.reserve(program.fetches.size());
   for (const FetchSpec& spec : program.fetches) {
-    fetched.emplace_back(spec.dtype, evaluate(spec.shape, values));
+    Sizes sizes = evaluate(spec.shape, values);
+    fetched.push_back(on_device && device_side ? Tensor(spec.dtype, std::move(sizes), device_side->backend)
+                                               : Tensor(spec.dtype, std::move(sizes)));
     const std::size_t i = fetched.size() - 1;
     root.set_slot(program.variables.size() + program.feeds.size() + i,
                   device_side ? device_side->fetch(i, fetched.back()) : fetched.back().raw());
@@ -269,13 +271,13 @@ std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& 
   make_room(binding);
   give_variables(binding, values);
   give_feeds(binding.root, feeds);
-  std::vector<Tensor> fetched = give_fetches(binding.root, values);
+  std::vector<Tensor> fetched = give_fetches(binding.root, values, options.on_device);
   RunContext context{options.seed, options.step, options.profiler, binding.scan_steps.data(), options.watch, nullptr};
   if (device_side) {
     const OnDevice device = device_side->begin(binding);
     context.device = &device;
     run_region(binding.root, context);
-    device_side->finish(binding, fetched);
+    if (!options.on_device) device_side->finish(binding, fetched);
   } else {
     run_region(binding.root, context);
   }
@@ -293,6 +295,16 @@ Executable::~Executable() = default;
 
 const Program& Executable::program() const { return impl_->program; }
 Variables& Executable::variables() { return *impl_->variables; }
+Tensor Executable::on_device(const Tensor& tensor) const {
+  if (!impl_->device_side || tensor.on_device()) return tensor;
+  Backend& device = impl_->device_side->backend;
+  Tensor copy(tensor.dtype(), tensor.sizes(), device);
+  device.to_device(copy.device_memory(), tensor.raw(), tensor.bytes());
+  return copy;
+}
+void Executable::finish() {
+  if (impl_->device_side && !impl_->recent.empty()) impl_->device_side->finish(*impl_->recent.front(), {});
+}
 void Executable::reserve(const Feeds& feeds) { impl_->reserve(feeds); }
 std::vector<Tensor> Executable::run(const Feeds& feeds, const RunOptions& options) { return impl_->run(feeds, options); }
 

@@ -50,6 +50,9 @@ struct RunOptions {
   std::uint64_t step = 0;        // of training: keys random numbers
   Profiler* profiler = nullptr;  // takes note of every node's time, a scan's with its body's; null costs nothing
   Watch* watch = nullptr;        // sees every result as it is made; the executable must have been made for one thread
+  // Results stay where the device made them (Tensor::on_device), for runs that are fed them, and the run may go on when run()
+  // returns: see Executable::finish. On the CPU it changes nothing.
+  bool on_device = false;
 };
 
 class Executable {
@@ -66,8 +69,15 @@ class Executable {
   // are converted). Results in the order of program().fetches, in buffers of their own. Variables are read and updated in
   // place; a state of a stream whose buffer does not exist or has another size begins as zeros. Throws UserError (kBadData): a
   // feed missing, unknown, of a wrong rank or size, an index out of range; (kNoRoom): no memory, naming bytes and the batch's
-  // shape.
+  // shape. On a device a feed may be a tensor that lies there.
   std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options = {});
+
+  // The tensor on the device that runs are on, for feeds that many of them share; on the CPU itself.
+  Tensor on_device(const Tensor& tensor) const;
+
+  // Waits for runs that left their results on the device. Throws UserError for what they found wrong: an index out of range in
+  // a feed that lay there already.
+  void finish();
 
   // Takes the memory that a run with these feeds needs, so that the largest batch fails before anything has run. Throws
   // UserError as run() does for sizes and memory.

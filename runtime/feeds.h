@@ -17,7 +17,7 @@ using Feeds = std::map<std::string, Tensor>;
 SymbolValues bind_sizes(const Program& program, const Feeds& feeds);
 
 // Throws UserError (kBadData, E0626) where an element of an input with `below` or `lengths_of` lies outside its range, or one
-// of a BOOL input is neither 0 nor 1.
+// of a BOOL input is neither 0 nor 1. What lies on a device is not looked at here: kernels look at their indices.
 void check_elements(const Program& program, const Feeds& feeds, const SymbolValues& symbols);
 
 }  // namespace graphrun

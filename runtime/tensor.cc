@@ -10,6 +10,8 @@
 #include <limits>
 #include <new>
 
+#include "runtime/backend.h"
+
 namespace graphrun {
 namespace {
 
@@ -106,6 +108,21 @@ void convert_all(const Tensor& from, Tensor& to) {
 }  // namespace
 
 Tensor::Tensor(DType dtype, Sizes sizes) : dtype_(dtype), sizes_(std::move(sizes)), data_(allocate_zeros(dtype_, sizes_)) {}
+
+Tensor::Tensor(DType dtype, Sizes sizes, Backend& device)
+    : dtype_(dtype), sizes_(std::move(sizes)), data_(allocate_on(device, checked_bytes(dtype_, sizes_))), device_(&device) {}
+
+void* Tensor::device_memory() const {
+  GRAPHRUN_CHECK(device_ != nullptr, "the host's memory is not a device's");
+  return data_.get();
+}
+
+Tensor Tensor::to_host() const {
+  if (device_ == nullptr) return *this;
+  Tensor copy(dtype_, sizes_);
+  device_->to_host(copy.raw(), data_.get(), bytes());
+  return copy;
+}
 
 std::uint64_t Tensor::version() const { return empty() ? 0 : version_of(raw()).load(std::memory_order_relaxed); }
 void Tensor::mark_written() const {

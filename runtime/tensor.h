@@ -1,4 +1,4 @@
-// Tensors: dense, row-major, in host memory. Tensor owns its memory; TensorView looks at somebody else's.
+// Tensors: dense, row-major. Tensor owns its memory, the host's or a device's; TensorView looks at somebody else's.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,8 @@
 #include "runtime/status.h"
 
 namespace graphrun {
+
+class Backend;
 
 inline constexpr std::size_t kAlignment = 64;  // of every buffer: a cache line, and the widest vector
 
@@ -41,6 +43,9 @@ class Tensor {
   Tensor() = default;
   // Zeros. Throws UserError (E0503, out of memory) where there is no room.
   Tensor(DType dtype, Sizes sizes);
+  // In the memory of a device, with whatever stands there: what a run leaves for the next one (RunOptions::on_device). It has a
+  // dtype and sizes; whoever wants elements takes to_host(). Throws as above.
+  Tensor(DType dtype, Sizes sizes, Backend& device);
 
   template <class T>
   static Tensor of(Sizes sizes, const std::vector<T>& elements) {
@@ -56,10 +61,20 @@ class Tensor {
   const Sizes& sizes() const { return sizes_; }
   std::int64_t count() const { return element_count(sizes_); }
   std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype_); }
-  void* raw() const { return data_.get(); }
+  bool on_device() const { return device_ != nullptr; }
+  // Where it lies on its device.
+  void* device_memory() const;
+  // Itself, or what a device holds once that has done what was begun, copied.
+  Tensor to_host() const;
+
+  // What follows is of a tensor in the host's memory alone.
+  void* raw() const {
+    GRAPHRUN_CHECK(device_ == nullptr, "a device's memory is not the host's");
+    return data_.get();
+  }
   template <class T>
   T* data() const {
-    return static_cast<T*>(data_.get());
+    return static_cast<T*>(raw());
   }
   template <class T>
   std::span<T> span() const {
@@ -70,7 +85,7 @@ class Tensor {
   std::uint64_t version() const;
   // For whoever writes elements that something may have been made of (a variable's): see Variables.
   void mark_written() const;
-  TensorView view() const { return {data_.get(), dtype_, sizes_}; }
+  TensorView view() const { return {raw(), dtype_, sizes_}; }
   Tensor clone() const;
   Tensor converted(DType to) const;  // element by element
   // Element i (row-major) as a double, whatever the dtype.
@@ -80,6 +95,7 @@ class Tensor {
   DType dtype_ = DType::kFloat32;
   Sizes sizes_;
   std::shared_ptr<void> data_;  // copies share; clone() does not
+  Backend* device_ = nullptr;   // null: the host
 };
 
 }  // namespace graphrun

@@ -1,5 +1,9 @@
-// CUDA's side of runtime/backend.h. Memory comes from the driver once for each buffer; graphs have one arena each.
+// CUDA's side of runtime/backend.h. Memory comes from the device's pool, in the stream's order, and goes back there: what a run
+// leaves for the next one costs no call that waits. Where a device has no pool, the driver is asked each time.
 #include <cuda_runtime.h>
+
+#include <cstdint>
+#include <limits>
 
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda_library.h"
@@ -14,18 +18,24 @@ class CudaBackend : public Backend {
     use();
     limits_ = {properties.multiProcessorCount, 256, properties.sharedMemPerBlockOptin};
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
+    open_pool();
   }
   std::string name() const override { return name_; }
 
   void* allocate(std::size_t bytes) override {
     use();
     void* memory = nullptr;
-    if (cudaMalloc(&memory, bytes) == cudaSuccess) return memory;
+    const cudaError_t status = has_pool_ ? cudaMallocAsync(&memory, bytes, stream_) : cudaMalloc(&memory, bytes);
+    if (status == cudaSuccess) return memory;
     cudaGetLastError();  // is no longer the last
     return nullptr;
   }
   void release(void* memory) override {
-    if (cudaStreamSynchronize(stream_) == cudaSuccess) cudaFree(memory);
+    if (has_pool_) {
+      cudaFreeAsync(memory, stream_);
+    } else if (cudaStreamSynchronize(stream_) == cudaSuccess) {
+      cudaFree(memory);
+    }
   }
   void to_device(void* to, const void* from, std::size_t bytes) override {
     move(to, from, bytes, cudaMemcpyHostToDevice);
@@ -45,6 +55,16 @@ class CudaBackend : public Backend {
 
  private:
   void use() const { check(cudaSetDevice(ordinal_), "choosing the device"); }
+  // The pool keeps what was given back until somebody has no room otherwise.
+  void open_pool() {
+    int pools = 0;
+    cudaMemPool_t pool = nullptr;
+    std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
+    has_pool_ = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, ordinal_) == cudaSuccess && pools != 0 &&
+                cudaDeviceGetDefaultMemPool(&pool, ordinal_) == cudaSuccess &&
+                cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all) == cudaSuccess;
+    if (!has_pool_) cudaGetLastError();  // is no longer the last
+  }
   void move(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
     if (bytes > 0) check(cudaMemcpyAsync(to, from, bytes, kind, stream_), "copying memory");
   }
@@ -53,6 +73,7 @@ class CudaBackend : public Backend {
   std::string name_;
   DeviceLimits limits_;
   cudaStream_t stream_ = nullptr;
+  bool has_pool_ = false;
 };
 
 Backend* open(int ordinal, std::string& why) {

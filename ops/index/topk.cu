@@ -2,37 +2,84 @@
 #include <string>
 
 #include "ops/dispatch.h"
+#include "ops/reduce/columns_device.h"
 #include "ops/schema.h"
 #include "runtime/cuda/launch.h"
 
 namespace graphrun {
 namespace {
 
-// A thread for each row, in one pass: the k best so far stand in order in the result itself. Rows are what there are many of in
-// a beam's step; one row alone would want more threads.
+using cuda::Best;
+using cuda::Column;
+
+// The greatest element after the last one found, so many times: each pass reads the row as a whole block does, neighbours
+// together. Few are wanted of long rows, a beam's words.
+template <class T>
+struct TopBody {
+  const T* x;
+  T* values;
+  std::int32_t* indices;
+  std::int64_t k;
+
+  GRAPHRUN_DEVICE void operator()(const Column& c) const {
+    Best<T> last{T(0), -1};
+    for (std::int64_t place = 0; place < k; ++place) {
+      const Best<T> next = c.fold(
+          Best<T>{T(0), -1},
+          [&](Best<T> best, std::int64_t at, std::int64_t a) {
+            const bool found_before = last.position >= 0 && (x[at] > last.value || (x[at] == last.value && a <= last.position));
+            return found_before ? best : greater(best, Best<T>{x[at], a});
+          },
+          [](Best<T> a, Best<T> b) { return greater(a, b); });
+      if (c.leads()) {
+        values[c.result * k + place] = next.value;
+        indices[c.result * k + place] = static_cast<std::int32_t>(next.position);
+      }
+      last = next;
+    }
+  }
+
+  GRAPHRUN_DEVICE static Best<T> greater(Best<T> a, Best<T> b) {
+    if (a.position < 0 || b.position < 0) return a.position < 0 ? b : a;
+    return b.value > a.value || (b.value == a.value && b.position < a.position) ? b : a;
+  }
+};
+
+// A thread for each row, in one pass: the k best so far stand in order in the result itself. For many of a row, when passes
+// would be too many.
+template <class T>
+void topk_by_rows(const KernelContext& c, std::int64_t rows, std::int64_t n, std::int64_t k) {
+  const T* all = c.inputs[0].as<T>();
+  T* values = c.outputs[0].as<T>();
+  auto* indices = c.outputs[1].as<std::int32_t>();
+  cuda::for_elements(
+      c, rows, GRAPHRUN_LAMBDA(std::int64_t r) {
+        const T* x = all + r * n;
+        T* value = values + r * k;
+        std::int32_t* index = indices + r * k;
+        std::int64_t kept = 0;
+        for (std::int64_t i = 0; i < n; ++i) {
+          if (kept == k && !(x[i] > value[k - 1])) continue;
+          std::int64_t place = kept < k ? kept++ : k - 1;
+          for (; place > 0 && x[i] > value[place - 1]; --place) {
+            value[place] = value[place - 1];
+            index[place] = index[place - 1];
+          }
+          value[place] = x[i];
+          index[place] = static_cast<std::int32_t>(i);
+        }
+      });
+}
+
+constexpr std::int64_t kMostPasses = 64;
+
 template <class T>
 Kernel topk_kernel(std::int64_t rows, std::int64_t n, std::int64_t k) {
+  const AxisView view{rows, n, 1};
   return {[=](const KernelContext& c) {
-    const T* all = c.inputs[0].as<T>();
-    T* values = c.outputs[0].as<T>();
-    auto* indices = c.outputs[1].as<std::int32_t>();
-    cuda::for_elements(
-        c, rows, GRAPHRUN_LAMBDA(std::int64_t r) {
-          const T* x = all + r * n;
-          T* value = values + r * k;
-          std::int32_t* index = indices + r * k;
-          std::int64_t kept = 0;
-          for (std::int64_t i = 0; i < n; ++i) {
-            if (kept == k && !(x[i] > value[k - 1])) continue;
-            std::int64_t place = kept < k ? kept++ : k - 1;
-            for (; place > 0 && x[i] > value[place - 1]; --place) {
-              value[place] = value[place - 1];
-              index[place] = index[place - 1];
-            }
-            value[place] = x[i];
-            index[place] = static_cast<std::int32_t>(i);
-          }
-        });
+    if (k > kMostPasses) return topk_by_rows<T>(c, rows, n, k);
+    cuda::for_columns(c, view, {nullptr, 1, n}, sizeof(Best<T>),
+                      TopBody<T>{c.inputs[0].as<T>(), c.outputs[0].as<T>(), c.outputs[1].as<std::int32_t>(), k});
   }};
 }
 REGISTER_KERNEL("topk", kCuda, [](const KernelRequest& request) {

@@ -60,6 +60,7 @@ void add_elements(std::vector<Case>& cases) {
   cases.push_back(
       CaseBuilder("topk", "equals, INT32").in(integers({2, 5}, {1, 3, 3, 2, 3, 0, 0, 0, 0, 0})).with("k", std::int64_t{2}));
   cases.push_back(CaseBuilder("topk", "large").in(distinct({200, 301})).with("k", std::int64_t{10}).large());
+  cases.push_back(CaseBuilder("topk", "many of them").in(distinct({5, 301})).with("k", std::int64_t{100}).large());
 }
 
 void add_parts(std::vector<Case>& cases) {

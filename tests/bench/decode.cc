@@ -1,6 +1,6 @@
 // Generation by a translator at the papers' sizes: greedy and by beam search, one sentence and many at a time, words a second,
-// the share of the search itself (all but the network), and PyTorch's of the same network in the same run. Weights are random;
-// every sentence has as many words in as out, so that both make equally many.
+// the share of the search itself (all but the network; a device does both in one), and PyTorch's of the same network in the
+// same run. Weights are random; every sentence has as many words in as out, so that both make equally many.
 //
 //   bench_decode [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py'] [--profile] [NAME …]
 //
@@ -13,6 +13,7 @@
 #include "compiler/generation.h"
 #include "runtime/executable.h"
 #include "tests/bench/peer.h"
+#include "tools/generate/graph_search.h"
 #include "tools/generate/step_runner.h"
 
 namespace graphrun {
@@ -62,20 +63,24 @@ class Decoding {
       request.bindings.push_back({name, value, {}});
     }
     const GenerationGraphs cut = cut_for_generation(load_graph(request), {"decode", "y", "logits", {}});
-    StepRunner::Options options;
-    options.most = c.beam + 1;
-    options.device = device;
-    options.weights = c.weights;
-    options.profiler = profiler;
-    model_ = std::make_unique<StepRunner>(cut, options, variables_);
-    initialize(model_->prologue(), *variables_, 1);
-    initialize(model_->steps(), *variables_, 1);
-    for (const FeedSpec& f : model_->prologue().feeds) feeds_[f.name] = feed(f, c);
     search_.beam = c.beam;
     search_.end = 1;
     search_.min_length = c.words;  // then it ends: there is no room for more
     search_.max_length.assign(static_cast<std::size_t>(c.batch), c.words);
     search_.norm.kind = LengthNorm::Kind::kLength;
+    if (device == Device::kCpu) {
+      StepRunner::Options running;
+      running.most = c.beam + 1;
+      running.device = device, running.weights = c.weights, running.profiler = profiler;
+      model_ = std::make_unique<StepRunner>(cut, running, variables_);
+      make_inputs(model_->prologue(), model_->steps(), c);
+    } else {
+      GraphSearch::Options running;
+      running.search = search_;
+      running.device = device, running.weights = c.weights, running.profiler = profiler;
+      by_device_ = std::make_unique<GraphSearch>(cut, running, variables_);
+      make_inputs(by_device_->prologue(), by_device_->steps(), c);
+    }
   }
 
   struct Time {
@@ -83,6 +88,10 @@ class Decoding {
   };
   Time run() {
     const std::int64_t begin = Profiler::now();
+    if (by_device_) {
+      by_device_->run(feeds_, search_.max_length);
+      return {milliseconds(begin), 0};
+    }
     model_->begin(feeds_, batch_, words_ + 1);
     TimedModel timed(*model_);
     const std::int64_t searched = Profiler::now();
@@ -91,6 +100,11 @@ class Decoding {
   }
 
  private:
+  void make_inputs(const Program& prologue, const Program& steps, const Decode& c) {
+    initialize(prologue, *variables_, 1);
+    initialize(steps, *variables_, 1);
+    for (const FeedSpec& f : prologue.feeds) feeds_[f.name] = feed(f, c);
+  }
   static Tensor feed(const FeedSpec& f, const Decode& c) {
     static std::mt19937 random(1);
     Tensor t(f.dtype, evaluate(f.shape, {{Symbol::named("source_time"), c.words}, {Symbol::named("batch"), c.batch}}));
@@ -102,7 +116,8 @@ class Decoding {
 
   const std::int64_t batch_, words_;
   std::shared_ptr<Variables> variables_;
-  std::unique_ptr<StepRunner> model_;
+  std::unique_ptr<StepRunner> model_;       // on the CPU
+  std::unique_ptr<GraphSearch> by_device_;  // elsewhere
   Feeds feeds_;
   SearchOptions search_;
 };

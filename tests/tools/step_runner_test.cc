@@ -9,25 +9,14 @@
 #include <cstring>
 
 #include "runtime/safetensors.h"
-#include "tests/compiler/network_fixture.h"
+#include "tests/tools/search_fixture.h"
 
 namespace graphrun {
 namespace {
 
 constexpr std::int32_t kBegin = 1, kEnd = 2;
 
-struct Case {
-  std::string network;
-  GenerationSpec spec;
-  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.network; }
-};
-const std::vector<Case> kCases = {
-    {"translator", {"decode", "y", "logits", {}}},  {"translator_ca_lstm", {"decode", "y", "logits", {}}},
-    {"gnmt", {"decode", "y", "logits", {}}},        {"cyton_lstm", {"decode", "y", "logits", {}}},
-    {"transformer", {"decode", "y", "logits", {}}}, {"ensemble", {"members.decode", "y", "score", {}}},
-};
-
-class StepRunnerTest : public ::testing::TestWithParam<Case> {
+class StepRunnerTest : public ::testing::TestWithParam<testing::GeneratingNetwork> {
  protected:
   void SetUp() override {
     const testing::NetworkFixtures fixtures("networks");
@@ -142,7 +131,8 @@ TEST_P(StepRunnerTest, WordsMayBeGiven) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, StepRunnerTest, ::testing::ValuesIn(kCases), [](const auto& i) { return i.param.network; });
+INSTANTIATE_TEST_SUITE_P(Networks, StepRunnerTest, ::testing::ValuesIn(testing::kGeneratingNetworks),
+                         [](const auto& i) { return i.param.network; });
 
 }  // namespace
 }  // namespace graphrun

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "compiler/compile.h"
 #include "compiler/ir/builder.h"
@@ -70,8 +71,7 @@ CompileOptions options_of_step() {
 }  // namespace
 
 StepRunner::StepRunner(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables)
-    : capacity_symbols_(cut.capacity),
-      rows_symbol_(cut.rows),
+    : cut_(cut),
       options_(std::move(options)),
       prologue_(compile(cut.prologue, options_of_step()), variables, options_.device, options_.weights),
       step_(compile(with_best_words(cut.step, cut.rows, options_), options_of_step()), variables, options_.device,
@@ -84,12 +84,16 @@ StepRunner::StepRunner(const GenerationGraphs& cut, Options options, std::shared
       for (Carried& c : *list) c.fed = c.fed || c.what.name == feed.name;
     }
   }
+  if (options_.device == Device::kCpu) return;
+  pick_constants_ = std::make_unique<RowPicker>(cut.constants, options_.device);
+  pick_states_ = std::make_unique<RowPicker>(cut.states, options_.device);
 }
 
 void StepRunner::begin(const Feeds& feeds, std::int64_t sentences, std::int64_t most_steps) {
   Feeds needed;
   for (const FeedSpec& f : prologue_.program().feeds) needed[f.name] = feeds.at(f.name);
   std::vector<Tensor> made = prologue_.run(needed, running());
+  prologue_.finish();
   std::size_t k = 0;
   for (auto* list : {&constants_, &states_}) {
     for (Carried& c : *list) {
@@ -98,22 +102,14 @@ void StepRunner::begin(const Feeds& feeds, std::int64_t sentences, std::int64_t 
     }
   }
   capacity_ = std::max<std::int64_t>(1, most_steps), steps_done_ = 0;
-  for (Carried& s : states_) s.now = s.what.zeros ? zeros(s.what, sentences) : s.original;
+  for (Carried& s : states_) s.now = s.what.zeros ? zeros_for(cut_, s.what, sentences, capacity_) : s.original;
   sentence_of_row_.clear();
   kept_.clear();
 }
 
-Tensor StepRunner::zeros(const GenerationGraphs::Carried& state, std::int64_t rows) const {
-  SymbolValues values{{rows_symbol_, rows}};
-  for (Symbol s : capacity_symbols_) values[s] = capacity_;
-  Tensor t(concrete(state.type.type, Precision::kFloat32), evaluate(state.type.shape, values));
-  if (t.bytes() > 0) std::memset(t.raw(), 0, t.bytes());
-  return t;
-}
-
 bool StepRunner::has_history(const GenerationGraphs::Carried& state) const {
   const std::optional<Symbol> first = state.type.shape.empty() ? std::nullopt : state.type.shape[0].as_symbol();
-  return first && std::find(capacity_symbols_.begin(), capacity_symbols_.end(), *first) != capacity_symbols_.end();
+  return first && std::find(cut_.capacity.begin(), cut_.capacity.end(), *first) != cut_.capacity.end();
 }
 
 // Constants for the sentences that the rows belong to, where those are not the ones of the last step.
@@ -123,6 +119,7 @@ void StepRunner::lay_out(const std::vector<Row>& rows, std::int64_t padded) {
   sentences.resize(static_cast<std::size_t>(padded), sentences.front());
   if (sentences == sentence_of_row_) return;
   sentence_of_row_ = sentences;
+  if (pick_constants_) return pick(*pick_constants_, constants_, sentences, true);
   for (Carried& c : constants_) {
     if (!c.fed) continue;
     if (c.what.row_axis < 0) {
@@ -137,22 +134,30 @@ void StepRunner::lay_out(const std::vector<Row>& rows, std::int64_t padded) {
   }
 }
 
+// On the device, all of them.
+void StepRunner::pick(RowPicker& picker, std::vector<Carried>& all, const std::vector<std::int64_t>& rows, bool original) {
+  std::vector<Tensor> values;
+  for (const Carried& c : all) values.push_back(original ? c.original : c.now);
+  values = picker.pick(values, rows);
+  for (std::size_t k = 0; k < all.size(); ++k) all[k].now = std::move(values[k]);
+}
+
 // States of the rows that each comes from.
 void StepRunner::follow(const std::vector<Row>& rows, std::int64_t padded) {
   std::vector<std::int64_t> parents;
   for (const Row& row : rows) parents.push_back(row.parent);
   parents.resize(static_cast<std::size_t>(padded), parents.front());
+  std::vector<std::int64_t> same(parents.size());
+  std::iota(same.begin(), same.end(), 0);
   for (Carried& s : states_) {
     if (!s.fed || s.what.row_axis < 0) continue;
     const auto axis = static_cast<std::size_t>(s.what.row_axis);
-    const std::int64_t had = s.now.sizes()[axis];
-    bool same = had == padded;
-    for (std::int64_t r = 0; r < padded && same; ++r) same = parents[static_cast<std::size_t>(r)] == r;
-    if (same) continue;
+    if (s.now.sizes()[axis] == padded && parents == same) continue;
+    if (pick_states_) return pick(*pick_states_, states_, parents, false);
     const bool history = has_history(s.what);
     Sizes sizes = s.now.sizes();
     sizes[axis] = padded;
-    Tensor next = history ? zeros(s.what, padded) : Tensor(s.now.dtype(), sizes);
+    Tensor next = history ? zeros_for(cut_, s.what, padded, capacity_) : Tensor(s.now.dtype(), sizes);
     gather_rows(s.now, next, axis, parents, history ? steps_done_ : sizes[0]);
     s.now = std::move(next);
   }
@@ -186,6 +191,8 @@ Candidates StepRunner::step(const std::vector<Row>& rows, std::int64_t count) {
   lay_out(rows, padded);
   follow(rows, padded);
   std::vector<Tensor> made = step_.run(feeds_of(rows, padded), running());
+  for (std::size_t k = 0; k < made.size() - states_.size(); ++k) made[k] = made[k].to_host();
+  step_.finish();
   const Candidates best = candidates_of(made, live, count);
   auto next = std::make_move_iterator(made.begin() + (options_.asked ? 3 : 2));
   const auto states = next + static_cast<std::ptrdiff_t>(options_.fetches.size());
@@ -211,23 +218,8 @@ Candidates StepRunner::candidates_of(const std::vector<Tensor>& made, std::int64
   return best;
 }
 
-StepRunner::Fetched StepRunner::fetched(std::size_t k, std::int64_t t, std::int64_t row) const {
-  const Tensor& all = kept_.at(static_cast<std::size_t>(t)).at(k);
-  // [.., rows, ..]: where the rows stand follows from how many there were.
-  const ir::TensorType& type = fetch_types_.at(k);
-  std::size_t axis = 0;
-  while (type.shape[axis] != Dim(rows_symbol_)) ++axis;
-  std::int64_t before = 1, after = 1;
-  for (std::size_t a = 0; a < axis; ++a) before *= all.sizes()[a];
-  for (std::size_t a = axis + 1; a < all.sizes().size(); ++a) after *= all.sizes()[a];
-  Fetched out{all.sizes(), {}};
-  out.sizes.erase(out.sizes.begin() + static_cast<std::ptrdiff_t>(axis));
-  for (std::int64_t i = 0; i < before; ++i) {
-    for (std::int64_t j = 0; j < after; ++j) {
-      out.values.push_back(static_cast<float>(all.at((i * all.sizes()[axis] + row) * after + j)));
-    }
-  }
-  return out;
+Fetched StepRunner::fetched(std::size_t k, std::int64_t t, std::int64_t row) const {
+  return fetched_row(kept_.at(static_cast<std::size_t>(t)).at(k), fetch_types_.at(k), cut_.rows, row);
 }
 
 }  // namespace graphrun

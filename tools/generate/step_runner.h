@@ -1,5 +1,6 @@
 // A network, cut for generation, as the model that beam search asks: runs the prologue once for a batch of sentences and the
-// step once per word, with states that follow their hypotheses.
+// step once per word, with states that follow their hypotheses. On a device these stay there; what the host is told of are the
+// best words.
 #pragma once
 
 #include <memory>
@@ -10,6 +11,8 @@
 #include "runtime/executable.h"
 #include "runtime/profiler.h"
 #include "tools/generate/beam_search.h"
+#include "tools/generate/row_picker.h"
+#include "tools/generate/step_values.h"
 
 namespace graphrun {
 
@@ -35,11 +38,7 @@ class StepRunner : public StepModel {
 
   Candidates step(const std::vector<Row>& rows, std::int64_t count) override;
 
-  // What step t gave for fetch k, row r of it: the values without the rows' axis, and their sizes.
-  struct Fetched {
-    Sizes sizes;
-    std::vector<float> values;
-  };
+  // What step t gave for fetch k, row r of it.
   Fetched fetched(std::size_t k, std::int64_t t, std::int64_t row) const;
 
  private:
@@ -52,22 +51,23 @@ class StepRunner : public StepModel {
 
   void lay_out(const std::vector<Row>& rows, std::int64_t padded);
   void follow(const std::vector<Row>& rows, std::int64_t padded);
-  Tensor zeros(const GenerationGraphs::Carried& state, std::int64_t rows) const;
+  void pick(RowPicker& picker, std::vector<Carried>& all, const std::vector<std::int64_t>& rows, bool original);
   bool has_history(const GenerationGraphs::Carried& state) const;
   Feeds feeds_of(const std::vector<Row>& rows, std::int64_t padded) const;
   RunOptions running() const {
     RunOptions options;
     options.profiler = options_.profiler;
+    options.on_device = true;
     return options;
   }
   Candidates candidates_of(const std::vector<Tensor>& made, std::int64_t rows, std::int64_t count) const;
 
-  const std::vector<Symbol> capacity_symbols_;
-  const Symbol rows_symbol_;
+  const GenerationGraphs cut_;
   const Options options_;
   std::vector<ir::TensorType> fetch_types_;  // of a step
   std::vector<Carried> constants_, states_;
   Executable prologue_, step_;
+  std::unique_ptr<RowPicker> pick_constants_, pick_states_;  // where a device has them; null: the host, which copies less
 
   std::int64_t capacity_ = 0, steps_done_ = 0;
   std::vector<std::int64_t> sentence_of_row_;

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Nested as the sizes say.
-Json nested(const StepRunner::Fetched& fetched, std::size_t axis, std::size_t& next) {
+Json nested(const Fetched& fetched, std::size_t axis, std::size_t& next) {
   if (axis == fetched.sizes.size()) return fetched.values.at(next++);
   Json list = Json::array();
   for (std::int64_t i = 0; i < fetched.sizes[axis]; ++i) list.push_back(nested(fetched, axis + 1, next));
@@ -32,7 +32,7 @@ Json object_of(const Made& made, const Vocabulary& vocabulary) {
   }
   for (const auto& [name, steps] : made.fetched) {
     object[name] = Json::array();
-    for (const StepRunner::Fetched& step : steps) {
+    for (const Fetched& step : steps) {
       std::size_t next = 0;
       object[name].push_back(nested(step, 0, next));
     }

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "tools/data/vocabulary.h"
-#include "tools/generate/step_runner.h"
+#include "tools/generate/beam_search.h"
+#include "tools/generate/step_values.h"
 
 namespace graphrun {
 
@@ -26,8 +27,8 @@ struct Made {
   Hypothesis hypothesis;
   std::vector<std::string> words;
   std::optional<Alignment> alignment;
-  std::vector<std::string> units;                                   // of the input, where it is aligned
-  std::map<std::string, std::vector<StepRunner::Fetched>> fetched;  // by name: of each step, the end symbol's included
+  std::vector<std::string> units;                       // of the input, where it is aligned
+  std::map<std::string, std::vector<Fetched>> fetched;  // by name: of each step, the end symbol's included
 };
 
 // The words' entries. Where `replace` is one of them, it stands for the unit that the word is aligned to.

@@ -120,12 +120,11 @@ void check_generate(const ir::Graph& graph, const Network& network, const InferS
 Generator::Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, const Parameters& parameters,
                      Options options)
     : Generator(graph, network, mode, std::move(options)) {
-  set_parameters(model_->prologue(), parameters, *variables_);
-  set_parameters(model_->steps(), parameters, *variables_);
+  for (const Program* program : programs()) set_parameters(*program, parameters, *variables_);
 }
 
 void Generator::take(const Variables& parameters) {
-  for (const Program* program : {&model_->prologue(), &model_->steps()}) {
+  for (const Program* program : programs()) {
     for (const VariableSpec& variable : program->variables) {
       if (variable.kind == VariableSpec::Kind::kParameter) variables_->set(variable.name, parameters.at(variable.name));
     }
@@ -138,21 +137,41 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
   const std::optional<GenerationGraphs> made = checked_cut(graph, network, mode_, options_.fetches, problems);
   if (!made) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
   const GenerationGraphs& cut = *made;
-  StepRunner::Options running;
-  running.fetches = fetches_of(spec(), options_.fetches);
-  running.most = most_candidates(spec(), network.vocabularies.at(mode_.field).size());
-  running.asked = options_.prefix;
-  running.device = options_.device;
-  running.weights = mode_.weights;
-  model_ = std::make_unique<StepRunner>(cut, std::move(running), variables_);
-  feeds_ = needed_feeds(model_->prologue(), *network.job.plan);
+  const Vocabulary& vocabulary = network.vocabularies.at(mode_.field);
+  settings_.begin = vocabulary.number(spec().begin), settings_.end = vocabulary.number(spec().end);
+  settings_.beam = spec().beam, settings_.n_best = spec().n_best, settings_.min_length = spec().min_length;
+  settings_.norm = spec().norm;
+  std::vector<std::string> wanted = fetches_of(spec(), options_.fetches);
+  if (options_.device == Device::kCpu || spec().sample || options_.prefix) {
+    StepRunner::Options running;
+    running.fetches = std::move(wanted);
+    running.most = most_candidates(spec(), vocabulary.size());
+    running.asked = options_.prefix;
+    running.device = options_.device, running.weights = mode_.weights;
+    model_ = std::make_unique<StepRunner>(cut, std::move(running), variables_);
+  } else {
+    GraphSearch::Options running;
+    running.fetches = std::move(wanted);
+    running.search = settings_;
+    running.device = options_.device, running.weights = mode_.weights;
+    search_ = std::make_unique<GraphSearch>(cut, std::move(running), variables_);
+  }
+  feeds_ = needed_feeds(*programs()[0], *network.job.plan);
   for (Symbol size : spec().max_length.symbols()) {
     const std::string feed = cut.prologue.value(lengths_of(cut.prologue, size)->value).name;
     lengths_.emplace_back(size, feed);
     if (std::find(feeds_.begin(), feeds_.end(), feed) == feeds_.end()) feeds_.push_back(feed);
   }
-  const Vocabulary& vocabulary = network.vocabularies.at(mode_.field);
-  begin_ = vocabulary.number(spec().begin), end_ = vocabulary.number(spec().end);
+}
+
+// The prologue, and what runs once a word.
+std::array<const Program*, 2> Generator::programs() const {
+  if (search_) return {&search_->prologue(), &search_->steps()};
+  return {&model_->prologue(), &model_->steps()};
+}
+
+Fetched Generator::fetched(std::size_t k, std::int64_t t, std::int64_t row) const {
+  return search_ ? search_->fetched(k, t, row) : model_->fetched(k, t, row);
 }
 
 // Each row's own, whatever else is in the batch.
@@ -167,11 +186,9 @@ std::vector<std::int64_t> Generator::most_words(const Batch& batch) const {
 }
 
 std::vector<std::vector<Hypothesis>> Generator::run(const Batch& batch, const RowsGiven& given) {
-  SearchOptions search;
-  search.begin = begin_, search.end = end_;
-  search.beam = spec().beam, search.n_best = spec().n_best, search.min_length = spec().min_length;
+  SearchOptions search = settings_;
   search.max_length = most_words(batch);
-  search.norm = spec().norm;
+  if (search_) return search_->run(batch.feeds, search.max_length);
   search.prefix = given.prefix;
   std::int64_t steps = *std::max_element(search.max_length.begin(), search.max_length.end());
   for (const auto& words : given.prefix) steps = std::max(steps, static_cast<std::int64_t>(words.size()));
@@ -187,19 +204,19 @@ std::optional<Alignment> Generator::alignment(const Hypothesis& hypothesis, std:
   if (!spec().align) return std::nullopt;
   Alignment alignment;
   for (std::size_t t = 0; t < hypothesis.words.size(); ++t) {
-    alignment.weights.push_back(model_->fetched(0, static_cast<std::int64_t>(t), hypothesis.rows[t]).values);
+    alignment.weights.push_back(fetched(0, static_cast<std::int64_t>(t), hypothesis.rows[t]).values);
     alignment.weights.back().resize(std::min(units, alignment.weights.back().size()));
   }
   return alignment;
 }
 
-std::map<std::string, std::vector<StepRunner::Fetched>> Generator::fetched(const Hypothesis& hypothesis) const {
-  std::map<std::string, std::vector<StepRunner::Fetched>> all;
+std::map<std::string, std::vector<Fetched>> Generator::fetched(const Hypothesis& hypothesis) const {
+  std::map<std::string, std::vector<Fetched>> all;
   const std::vector<std::string> names = fetches_of(spec(), options_.fetches);
   for (const std::string& name : options_.fetches) {
     const auto k = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
     for (std::size_t t = 0; t < hypothesis.rows.size(); ++t)
-      all[name].push_back(model_->fetched(k, static_cast<std::int64_t>(t), hypothesis.rows[t]));
+      all[name].push_back(fetched(k, static_cast<std::int64_t>(t), hypothesis.rows[t]));
   }
   return all;
 }

@@ -1,6 +1,7 @@
 // A trained network that makes words: an infer block's `generate`, ready to run on batches.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "compiler/ir/graph.h"
 #include "tools/data/batch.h"
+#include "tools/generate/graph_search.h"
 #include "tools/generate/step_runner.h"
 #include "tools/infer/generated.h"
 #include "tools/model/model_folder.h"
@@ -47,19 +49,23 @@ class Generator {
   // Of a hypothesis of the last run, where the mode aligns: the weights of the first `units` positions of its input.
   std::optional<Alignment> alignment(const Hypothesis& hypothesis, std::size_t units) const;
   // Of the same, what was fetched in each of its steps.
-  std::map<std::string, std::vector<StepRunner::Fetched>> fetched(const Hypothesis& hypothesis) const;
+  std::map<std::string, std::vector<Fetched>> fetched(const Hypothesis& hypothesis) const;
 
  private:
   const GenerateSpec& spec() const { return *mode_.generate; }
   std::vector<std::int64_t> most_words(const Batch& batch) const;
+  std::array<const Program*, 2> programs() const;
+  Fetched fetched(std::size_t k, std::int64_t t, std::int64_t row) const;
 
   const InferSpec mode_;
   const Options options_;
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
+  // One of the two: a device searches by itself, where it is not told or to draw words.
   std::unique_ptr<StepRunner> model_;
+  std::unique_ptr<GraphSearch> search_;
   std::vector<std::string> feeds_;
   std::vector<std::pair<Symbol, std::string>> lengths_;  // of max_length: each size, and the feed that holds each row's
-  std::int32_t begin_ = 0, end_ = 0;
+  SearchOptions settings_;                               // all but what each row has of its own
 };
 
 }  // namespace graphrun

@@ -1,0 +1,30 @@
+#include "tools/generate/step_values.h"
+
+#include <cstring>
+
+namespace graphrun {
+
+Tensor zeros_for(const GenerationGraphs& cut, const GenerationGraphs::Carried& state, std::int64_t rows,
+                 std::int64_t capacity) {
+  SymbolValues values{{cut.rows, rows}};
+  for (Symbol s : cut.capacity) values[s] = capacity;
+  return {concrete(state.type.type, Precision::kFloat32), evaluate(state.type.shape, values)};
+}
+
+Fetched fetched_row(const Tensor& all, const ir::TensorType& type, Symbol rows, std::int64_t row) {
+  std::size_t axis = 0;
+  while (type.shape[axis] != Dim(rows)) ++axis;
+  std::int64_t before = 1, after = 1;
+  for (std::size_t a = 0; a < axis; ++a) before *= all.sizes()[a];
+  for (std::size_t a = axis + 1; a < all.sizes().size(); ++a) after *= all.sizes()[a];
+  Fetched out{all.sizes(), {}};
+  out.sizes.erase(out.sizes.begin() + static_cast<std::ptrdiff_t>(axis));
+  for (std::int64_t i = 0; i < before; ++i) {
+    for (std::int64_t j = 0; j < after; ++j) {
+      out.values.push_back(static_cast<float>(all.at((i * all.sizes()[axis] + row) * after + j)));
+    }
+  }
+  return out;
+}
+
+}  // namespace graphrun

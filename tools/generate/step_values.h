@@ -1,0 +1,23 @@
+// Values of single steps: what states begin with, and what was fetched.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/generation.h"
+#include "runtime/tensor.h"
+
+namespace graphrun {
+
+// A state that begins as zeros, FLOAT as float32, for so many rows and, where it is a history, steps.
+Tensor zeros_for(const GenerationGraphs& cut, const GenerationGraphs::Carried& state, std::int64_t rows, std::int64_t capacity);
+
+// What a step gave: the values without the rows' axis, and their sizes.
+struct Fetched {
+  Sizes sizes;
+  std::vector<float> values;
+};
+// One row of what a step made for all; `type` says where its rows stand.
+Fetched fetched_row(const Tensor& all, const ir::TensorType& type, Symbol rows, std::int64_t row);
+
+}  // namespace graphrun

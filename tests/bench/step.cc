@@ -173,6 +173,18 @@ std::vector<Step> all_steps() {
     translator("translate_620", "10000", "620", "1000", 20, 80);
     translator("translate_40k", "40000", "620", "1000", 25, 80);
   }
+  // Wang et al. 2018, Table 4.
+  for (const std::string hidden : {"512", "1024"}) {
+    for (const std::string depth : {"2", "4"}) {
+      out.push_back({"cyton_" + hidden + "_" + depth,
+                     "cyton.pbtxt",
+                     {{"vocabulary", "37000"}, {"embed", hidden}, {"hidden", hidden}, {"depth", depth}},
+                     adam,
+                     25,
+                     64,
+                     "cyton lstm 25 64 37000 " + hidden + " " + depth});
+    }
+  }
   return out;
 }
 

@@ -9,13 +9,14 @@ Reads commands on stdin, answers each with one line:
   language_model CELL TIME BATCH VOCABULARY HIDDEN DEPTH DROPOUT_PERCENT THREADS
   tagger CELL TIME BATCH VOCABULARY LABELS HIDDEN THREADS
   translator CELL TIME BATCH VOCABULARY EMBED HIDDEN THREADS
+  cyton lstm TIME BATCH VOCABULARY HIDDEN DEPTH THREADS
   decode CELL WORDS BATCH BEAM VOCABULARY EMBED HIDDEN THREADS
   time N                                        -> milliseconds of each of N runs
   memory                                        -> MB at most in one run, beyond what it holds before (parameters, gradients)
 CELL: lstm and gru are nn.LSTM and nn.GRU; atr is a loop: what TORCH_LOOP says, script (so it is where nothing is said), eager or
 compile (torch.compile). With TORCH_REPLAY=1 a run on a GPU is captured once and replayed as a CUDA graph.
-Layers and likelihoods run forward and backward; language_model, tagger and translator are whole training steps; decode makes
-words for a batch of sentences.
+Layers and likelihoods run forward and backward; language_model, tagger, translator and cyton are whole training steps; decode
+makes words for a batch of sentences.
 """
 import ctypes
 import os
@@ -271,8 +272,58 @@ class Translator(torch.nn.Module):
         return torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="sum")
 
 
+class CytonDecoder(torch.nn.Module):
+    """Stacked LSTM cells with input feeding, multiplicative attention above them."""
+
+    def __init__(self, hidden: int, depth: int):
+        super().__init__()
+        self.cells = torch.nn.ModuleList(torch.nn.LSTMCell(2 * hidden if k == 0 else hidden, hidden) for k in range(depth))
+        self.query = torch.nn.Linear(hidden, hidden, bias=False)
+        self.feature = torch.nn.Linear(2 * hidden, hidden, bias=False)
+        self.drop = torch.nn.Dropout(0.2)
+
+    def forward(self, words: torch.Tensor, memory: torch.Tensor, h: torch.Tensor, c: torch.Tensor):
+        hs, cs = list(h.unbind(0)), list(c.unbind(0))
+        fed, features = torch.zeros_like(words[0]), []
+        for t in range(words.shape[0]):
+            x = torch.cat([fed, words[t]], dim=-1)
+            for k, cell in enumerate(self.cells):
+                hs[k], cs[k] = cell(x if k == 0 else self.drop(x), (hs[k], cs[k]))
+                x = hs[k]
+            weights = torch.softmax((self.query(x) * memory).sum(dim=-1), dim=0)
+            context = (weights.unsqueeze(-1) * memory).sum(dim=0)
+            fed = self.drop(torch.tanh(self.feature(torch.cat([x, context], dim=-1))))
+            features.append(fed)
+        return torch.stack(features)
+
+
+class Cyton(torch.nn.Module):
+    """CytonMT's network as cyton.pbtxt has it: bi-directional LSTM layers whose final states begin the decoder's."""
+
+    def __init__(self, vocabulary: int, hidden: int, depth: int):
+        super().__init__()
+        self.source, self.target = torch.nn.Embedding(vocabulary, hidden), torch.nn.Embedding(vocabulary, hidden)
+        self.encoder = torch.nn.LSTM(hidden, hidden // 2, depth, bidirectional=True, dropout=0.2)
+        self.decoder = loop(CytonDecoder(hidden, depth))
+        self.bias = torch.nn.Parameter(torch.zeros(vocabulary))
+
+    def forward(self, source, previous, target):
+        memory, states = self.encoder(self.source(source))
+        h, c = (torch.cat([s[0::2], s[1::2]], dim=-1) for s in states)
+        features = self.decoder(self.target(previous), memory, h, c)
+        logits = features @ self.target.weight.t() + self.bias
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="sum", label_smoothing=0.1)
+
+
 def translator_run(cell: str, steps: int, batch: int, vocabulary: int, embed: int, hidden: int):
-    model = Translator(cell, vocabulary, embed, hidden)
+    return training_run(Translator(cell, vocabulary, embed, hidden), steps, batch, vocabulary)
+
+
+def cyton_run(_: str, steps: int, batch: int, vocabulary: int, hidden: int, depth: int):
+    return training_run(Cyton(vocabulary, hidden, depth), steps, batch, vocabulary)
+
+
+def training_run(model: torch.nn.Module, steps: int, batch: int, vocabulary: int):
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     source, previous, target = (torch.randint(vocabulary, (steps, batch)) for _ in range(3))
 
@@ -430,7 +481,7 @@ def peak_megabytes(run) -> float:
 def main() -> None:
     run = None
     makers = {"layer": layer_run, "forward": forward_run, "crf": crf_run, "language_model": language_model_run, "tagger": tagger_run,
-              "translator": translator_run, "decode": decode_run}
+              "translator": translator_run, "cyton": cyton_run, "decode": decode_run}
     for line in sys.stdin:
         kind, *words = line.split()
         if kind == "memory":

@@ -54,7 +54,7 @@ void DeviceSide::finish(const Binding& binding, const std::vector<Tensor>& fetch
   IndexFault fault;
   backend.to_host(&fault, fault_.raw(), sizeof fault);
   if (fault.node != 0) {
-    fault_is_clear_ = false;
+    backend.clear(fault_.raw(), fault_.bytes());
     const BoundInstruction& bound = *binding.numbered.at(static_cast<std::size_t>(fault.node) - 1);
     try {
       GRAPHRUN_CHECK(bound.kernel.refuse != nullptr, "a kernel that checks no index found a bad one");

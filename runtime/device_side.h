@@ -38,7 +38,7 @@ class DeviceSide {
   Variables& variables_;
   std::vector<DeviceMemory> feeds_, fetches_;
   DeviceMemory fault_, positions_;
-  bool fault_is_clear_ = false;  // or holds what was found by runs that nobody waited for
+  bool fault_is_clear_ = false;  // once; what was found is cleared when it is told
 };
 
 }  // namespace graphrun

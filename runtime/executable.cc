@@ -12,6 +12,7 @@
 #include "runtime/execute.h"
 #include "runtime/kept.h"
 #include "runtime/profiler.h"
+#include "runtime/result_memory.h"
 #include "runtime/status.h"
 #include "runtime/threads.h"
 
@@ -129,6 +130,7 @@ struct Executable::Impl {
   std::size_t bindings_made = 0;
   Tensor arena;  // as large as the largest batch so far needed
   std::vector<std::uint64_t> versions = std::vector<std::uint64_t>(program.variables.size());  // of variables, at this run
+  ResultMemory results;
   std::vector<Tensor> converted;            // feeds in the program's dtype, while a run lasts
   std::unique_ptr<DeviceSide> device_side;  // null: on the CPU
 };
@@ -235,9 +237,9 @@ std::vector<Tensor> Executable::Impl::give_fetches(BoundRegion& root, const Symb
   fetched.reserve(program.fetches.size());
   for (const FetchSpec& spec : program.fetches) {
     Sizes sizes = evaluate(spec.shape, values);
+    const std::size_t i = fetched.size();
     fetched.push_back(on_device && device_side ? Tensor(spec.dtype, std::move(sizes), device_side->backend)
-                                               : Tensor(spec.dtype, std::move(sizes)));
-    const std::size_t i = fetched.size() - 1;
+                                               : results.take(i, spec.dtype, std::move(sizes)));
     root.set_slot(program.variables.size() + program.feeds.size() + i,
                   device_side ? device_side->fetch(i, fetched.back()) : fetched.back().raw());
   }

@@ -51,10 +51,15 @@ std::size_t checked_bytes(DType dtype, const Sizes& sizes) {
   return bytes;
 }
 
-// The version stands before the elements.
+// What stands before the elements.
 using Version = std::atomic<std::uint64_t>;
-static_assert(sizeof(Version) <= kAlignment);
-Version& version_of(void* elements) { return *reinterpret_cast<Version*>(static_cast<char*>(elements) - kAlignment); }
+struct Head {
+  Version version;
+  std::size_t room;  // bytes for elements
+};
+static_assert(sizeof(Head) <= kAlignment);
+Head& head_of(void* elements) { return *reinterpret_cast<Head*>(static_cast<char*>(elements) - kAlignment); }
+Version& version_of(void* elements) { return head_of(elements).version; }
 
 std::uint64_t next_version() {
   static Version last{0};
@@ -73,7 +78,7 @@ std::shared_ptr<void> allocate_zeros(DType dtype, const Sizes& sizes) {
   const auto address = reinterpret_cast<std::uintptr_t>(base);
   const std::uintptr_t offset = (kAlignment - address % kAlignment) % kAlignment;
   char* elements = static_cast<char*>(base) + offset + kAlignment;
-  new (elements - kAlignment) Version(next_version());
+  new (elements - kAlignment) Head{Version(next_version()), rounded};
   return {owner, elements};
 }
 
@@ -122,6 +127,19 @@ Tensor Tensor::to_host() const {
   Tensor copy(dtype_, sizes_);
   device_->to_host(copy.raw(), data_.get(), bytes());
   return copy;
+}
+
+bool Tensor::has_room_for(DType dtype, const Sizes& sizes) const {
+  if (empty() || on_device() || is_shared()) return false;
+  std::atomic_thread_fence(std::memory_order_acquire);  // what the others did with it is done
+  return head_of(data_.get()).room >= checked_bytes(dtype, sizes);
+}
+
+Tensor Tensor::with_memory_of(const Tensor& other, DType dtype, Sizes sizes) {
+  Tensor t;
+  t.dtype_ = dtype, t.sizes_ = std::move(sizes), t.data_ = other.data_;
+  t.mark_written();
+  return t;
 }
 
 std::uint64_t Tensor::version() const { return empty() ? 0 : version_of(raw()).load(std::memory_order_relaxed); }

@@ -56,6 +56,13 @@ class Tensor {
     return t;
   }
 
+  // Whether another tensor holds the same memory.
+  bool is_shared() const { return data_.use_count() > 1; }
+  // Whether none does and the memory, the host's, is enough for a tensor of these sizes.
+  bool has_room_for(DType dtype, const Sizes& sizes) const;
+  // In the other's memory, whatever stands there.
+  static Tensor with_memory_of(const Tensor& other, DType dtype, Sizes sizes);
+
   bool empty() const { return data_ == nullptr; }
   DType dtype() const { return dtype_; }
   const Sizes& sizes() const { return sizes_; }

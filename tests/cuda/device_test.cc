@@ -128,6 +128,45 @@ TEST_F(CudaDevice, NamesTheIndexThatIsOutOfItsRangeAsTheCpuDoes) {
   EXPECT_THAT(messages[1], HasSubstr("gather: index 9 at [1, 1] is not in 0 … 4"));
 }
 
+RunOptions left_there() {
+  RunOptions options;
+  options.on_device = true;
+  return options;
+}
+
+TEST_F(CudaDevice, LeavesResultsForTheNextRun) {
+  Model model(Device::kCuda);
+  const Tensor expected = model.read();
+  const Feeds feeds = {{"words", model.reader.on_device(Tensor::of<std::int32_t>({2, 2}, {1, 1, 4, 2}))}};
+  const Tensor left = model.reader.run(feeds, left_there())[0];
+  ASSERT_TRUE(left.on_device());
+  EXPECT_THROW(left.raw(), InternalError);
+  EXPECT_EQ(left.sizes(), expected.sizes());
+  const Tensor again = model.reader.run(feeds, left_there())[0];
+  model.reader.finish();
+  expect_near(left.to_host(), expected);
+  expect_near(again.to_host(), expected);
+  EXPECT_EQ(expected.to_host().raw(), expected.raw());
+}
+
+// Nobody looks at indices that lie on the device before they are used, nor at what a run found before it is waited for.
+TEST_F(CudaDevice, TellsLaterOfAnIndexThatIsOutOfItsRange) {
+  Model model(Device::kCuda);
+  const Tensor expected = model.read();
+  const Feeds wrong = {{"words", model.reader.on_device(Tensor::of<std::int32_t>({2, 2}, {1, 9, 4, 2}))}};
+  model.reader.run(wrong, left_there());
+  const Feeds right = {{"words", model.reader.on_device(Tensor::of<std::int32_t>({2, 2}, {1, 1, 4, 2}))}};
+  model.reader.run(right, left_there());
+  try {
+    model.reader.finish();
+    FAIL() << "nothing thrown";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("gather: index 9 at [0, 1] is not in 0 … 4"));
+  }
+  model.reader.finish();  // it was told once
+  expect_near(model.reader.run(right)[0], expected);
+}
+
 TEST_F(CudaDevice, RefusesADeviceThatIsNotThere) {
   try {
     open_cuda(99);

@@ -1,6 +1,7 @@
 #include "runtime/device_side.h"
 
 #include <numeric>
+#include <utility>
 
 #include "runtime/status.h"
 
@@ -8,6 +9,7 @@ namespace graphrun {
 
 DeviceSide::DeviceSide(Backend& on, Variables& variables) : backend(on), variables_(variables), fault_(on, sizeof(IndexFault)) {
   if (!variables.on_device()) variables.on_device() = std::make_shared<DeviceVariables>(on);
+  backend.clear(fault_.raw(), fault_.bytes());
 }
 
 void* DeviceSide::variable(const std::string& name, const Tensor& tensor, bool written) {
@@ -38,6 +40,8 @@ void* DeviceSide::fetch(std::size_t i, const Tensor& tensor) {
 }
 
 OnDevice DeviceSide::begin(const Binding& binding) {
+  if (unfinished_ != &binding) finish({});
+  unfinished_ = &binding;
   const auto steps = static_cast<std::size_t>(binding.most_steps);
   if (positions_.bytes() < steps * sizeof(std::int32_t)) {
     std::vector<std::int32_t> numbers(steps);
@@ -45,12 +49,17 @@ OnDevice DeviceSide::begin(const Binding& binding) {
     positions_ = DeviceMemory(backend, steps * sizeof(std::int32_t));
     backend.to_device(positions_.raw(), numbers.data(), positions_.bytes());
   }
-  if (!fault_is_clear_) backend.clear(fault_.raw(), fault_.bytes());
-  fault_is_clear_ = true;
   return {&backend, static_cast<IndexFault*>(fault_.raw()), static_cast<std::int32_t*>(positions_.raw())};
 }
 
-void DeviceSide::finish(const Binding& binding, const std::vector<Tensor>& fetched) {
+void DeviceSide::give_up() {
+  unfinished_ = nullptr;
+  backend.clear(fault_.raw(), fault_.bytes());
+}
+
+void DeviceSide::finish(const std::vector<Tensor>& fetched) {
+  if (unfinished_ == nullptr) return;
+  const Binding& binding = *std::exchange(unfinished_, nullptr);
   IndexFault fault;
   backend.to_host(&fault, fault_.raw(), sizeof fault);
   if (fault.node != 0) {

@@ -24,10 +24,12 @@ class DeviceSide {
   // Where the run is to leave fetch i.
   void* fetch(std::size_t i, const Tensor& tensor);
 
-  // Around a run of the binding. `finish` waits for it, and for those before it that nobody waited for, and brings what was
-  // fetched. Throws UserError for an index that was out of its range, with the node's name and place.
+  // Around a run of the binding. `finish` waits for it, and for those of the same binding before it that nobody waited for, and
+  // brings what was fetched. Throws UserError for an index that was out of its range, with the node's name and place; so does
+  // `begin` for runs of another binding that nobody waited for. `give_up`: the run has failed.
   OnDevice begin(const Binding& binding);
-  void finish(const Binding& binding, const std::vector<Tensor>& fetched);
+  void finish(const std::vector<Tensor>& fetched);
+  void give_up();
 
   Backend& backend;
   DeviceMemory arena;  // as large as the largest batch so far needed
@@ -38,7 +40,7 @@ class DeviceSide {
   Variables& variables_;
   std::vector<DeviceMemory> feeds_, fetches_;
   DeviceMemory fault_, positions_;
-  bool fault_is_clear_ = false;  // once; what was found is cleared when it is told
+  const Binding* unfinished_ = nullptr;  // of runs that nobody waited for; their fault stays until it is told
 };
 
 }  // namespace graphrun

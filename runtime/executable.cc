@@ -278,8 +278,14 @@ std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& 
   if (device_side) {
     const OnDevice device = device_side->begin(binding);
     context.device = &device;
-    run_region(binding.root, context);
-    if (!options.on_device) device_side->finish(binding, fetched);
+    try {
+      run_region(binding.root, context);
+    } catch (...) {
+      device_side->give_up();
+      throw;
+    }
+    if (!options.on_device) device_side->finish(fetched);
+    if (options.profiler != nullptr) device_side->backend.wait();
   } else {
     run_region(binding.root, context);
   }
@@ -305,7 +311,7 @@ Tensor Executable::on_device(const Tensor& tensor) const {
   return copy;
 }
 void Executable::finish() {
-  if (impl_->device_side && !impl_->recent.empty()) impl_->device_side->finish(*impl_->recent.front(), {});
+  if (impl_->device_side) impl_->device_side->finish({});
 }
 void Executable::reserve(const Feeds& feeds) { impl_->reserve(feeds); }
 std::vector<Tensor> Executable::run(const Feeds& feeds, const RunOptions& options) { return impl_->run(feeds, options); }

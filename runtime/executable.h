@@ -66,10 +66,11 @@ class Executable {
   Variables& variables();
 
   // Runs once. Feeds by input name: sizes bind the symbols; dtypes must match (FLOAT feeds may come as float32 or float64 and
-  // are converted). Results in the order of program().fetches, in buffers of their own. Variables are read and updated in
-  // place; a state of a stream whose buffer does not exist or has another size begins as zeros. Throws UserError (kBadData): a
-  // feed missing, unknown, of a wrong rank or size, an index out of range; (kNoRoom): no memory, naming bytes and the batch's
-  // shape. On a device a feed may be a tensor that lies there.
+  // are converted). Results in the order of program().fetches, in memory that no other tensor holds (the executable uses that
+  // of the last ones again once nobody holds them). Variables are read and updated in place; a state of a stream whose buffer
+  // does not exist or has another size begins as zeros. Throws UserError (kBadData): a feed missing, unknown, of a wrong rank
+  // or size, an index out of range; (kNoRoom): no memory, naming bytes and the batch's shape. On a device a feed may be a
+  // tensor that lies there.
   std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options = {});
 
   // The tensor on the device that runs are on, for feeds that many of them share; on the CPU itself.

@@ -75,7 +75,8 @@ void SizeBinder::match_names() {
 }
 
 void SizeBinder::match(const FeedSpec& spec, const Tensor& tensor) {
-  const bool fits = tensor.dtype() == spec.dtype || (is_float(tensor.dtype()) && is_float(spec.dtype));
+  const bool converts = !tensor.on_device() && is_float(tensor.dtype()) && is_float(spec.dtype);
+  const bool fits = tensor.dtype() == spec.dtype || converts;
   if (!fits) {
     mistake("E0622 feed-type", "input '" + spec.name + "' is fed " + std::string(name_of(tensor.dtype())) + ", " +
                                    std::string(name_of(spec.dtype)) + " expected");

@@ -27,10 +27,10 @@ struct TopBody {
       const Best<T> next = c.fold(
           Best<T>{T(0), -1},
           [&](Best<T> best, std::int64_t at, std::int64_t a) {
-            const bool found_before = last.position >= 0 && (x[at] > last.value || (x[at] == last.value && a <= last.position));
-            return found_before ? best : greater(best, Best<T>{x[at], a});
+            const Best<T> here{x[at], a};
+            return last.position >= 0 && !comes_first(last, here) ? best : first(best, here);
           },
-          [](Best<T> a, Best<T> b) { return greater(a, b); });
+          [](Best<T> a, Best<T> b) { return first(a, b); });
       if (c.leads()) {
         values[c.result * k + place] = next.value;
         indices[c.result * k + place] = static_cast<std::int32_t>(next.position);
@@ -39,9 +39,15 @@ struct TopBody {
     }
   }
 
-  GRAPHRUN_DEVICE static Best<T> greater(Best<T> a, Best<T> b) {
+  // The greater, of equals the one that stands first, what is not a number last.
+  GRAPHRUN_DEVICE static bool comes_first(Best<T> a, Best<T> b) {
+    const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
+    if (a_is_nan != b_is_nan) return b_is_nan;
+    return a.value > b.value || (!(b.value > a.value) && a.position < b.position);
+  }
+  GRAPHRUN_DEVICE static Best<T> first(Best<T> a, Best<T> b) {
     if (a.position < 0 || b.position < 0) return a.position < 0 ? b : a;
-    return b.value > a.value || (b.value == a.value && b.position < a.position) ? b : a;
+    return comes_first(b, a) ? b : a;
   }
 };
 

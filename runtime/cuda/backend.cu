@@ -25,9 +25,17 @@ class CudaBackend : public Backend {
   void* allocate(std::size_t bytes) override {
     use();
     void* memory = nullptr;
-    const cudaError_t status = has_pool_ ? cudaMallocAsync(&memory, bytes, stream_) : cudaMalloc(&memory, bytes);
+    cudaError_t status = take(&memory, bytes);
+    if (status == cudaErrorMemoryAllocation && has_pool_) {  // what was given back may not be back yet, or be in pieces
+      cudaGetLastError();                                    // is no longer the last
+      wait();
+      check(cudaMemPoolTrimTo(pool_, 0), "giving memory back");
+      status = take(&memory, bytes);
+    }
     if (status == cudaSuccess) return memory;
-    cudaGetLastError();  // is no longer the last
+    cudaGetLastError();
+    // Anything else is what a kernel before did.
+    if (status != cudaErrorMemoryAllocation) check(status, "a run on the device");
     return nullptr;
   }
   void release(void* memory) override {
@@ -55,14 +63,16 @@ class CudaBackend : public Backend {
 
  private:
   void use() const { check(cudaSetDevice(ordinal_), "choosing the device"); }
-  // The pool keeps what was given back until somebody has no room otherwise.
+  cudaError_t take(void** memory, std::size_t bytes) {
+    return has_pool_ ? cudaMallocAsync(memory, bytes, stream_) : cudaMalloc(memory, bytes);
+  }
+  // The pool keeps what was given back for this process, until that has no room otherwise.
   void open_pool() {
     int pools = 0;
-    cudaMemPool_t pool = nullptr;
     std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
     has_pool_ = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, ordinal_) == cudaSuccess && pools != 0 &&
-                cudaDeviceGetDefaultMemPool(&pool, ordinal_) == cudaSuccess &&
-                cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all) == cudaSuccess;
+                cudaDeviceGetDefaultMemPool(&pool_, ordinal_) == cudaSuccess &&
+                cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &all) == cudaSuccess;
     if (!has_pool_) cudaGetLastError();  // is no longer the last
   }
   void move(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
@@ -73,6 +83,7 @@ class CudaBackend : public Backend {
   std::string name_;
   DeviceLimits limits_;
   cudaStream_t stream_ = nullptr;
+  cudaMemPool_t pool_ = nullptr;
   bool has_pool_ = false;
 };
 

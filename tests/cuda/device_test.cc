@@ -167,6 +167,29 @@ TEST_F(CudaDevice, TellsLaterOfAnIndexThatIsOutOfItsRange) {
   expect_near(model.reader.run(right)[0], expected);
 }
 
+// Where sizes change, runs that nobody waited for are waited for first: what they found is told with their own sizes.
+TEST_F(CudaDevice, TellsOfAnIndexBeforeSizesChange) {
+  Model model(Device::kCuda);
+  const auto words = [&](const std::vector<std::int32_t>& all) -> Feeds {
+    return {{"words", model.reader.on_device(Tensor::of<std::int32_t>({static_cast<std::int64_t>(all.size()) / 2, 2}, all))}};
+  };
+  model.reader.run(words({1, 1, 4, 9}), left_there());
+  try {
+    model.reader.run(words({1, 1}), left_there());
+    FAIL() << "nothing thrown";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("gather: index 9 at [1, 1] is not in 0 … 4"));
+  }
+  model.reader.run(words({1, 1}), left_there());
+  model.reader.finish();
+}
+
+TEST_F(CudaDevice, ReservesAndFinishesWithoutARun) {
+  Model model(Device::kCuda);
+  model.reader.reserve(feeds_of(model.reader.program(), {1, 1}));
+  model.reader.finish();
+}
+
 TEST_F(CudaDevice, RefusesADeviceThatIsNotThere) {
   try {
     open_cuda(99);

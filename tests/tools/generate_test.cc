@@ -184,6 +184,55 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   EXPECT_THAT(fetched.err, HasSubstr("E0427"));
 }
 
+// A device searches by itself, and with what is given or drawn the host does with it what it does without.
+TEST_F(Generate, ADeviceSaysWhatTheCpuSays) {
+  setenv("GRAPHRUN_CUDA_LIBRARY", GRAPHRUN_BINARY_DIR "/libgraphrun_cuda_emulated.so", 1);
+  const Ran trained = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", "train.epochs=4"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  write("begin", "three\n\none\n\ntwo two\n"), write("refs", "one\n\ntwo three\nthree two one\none\n");
+  const std::string input = "uno\n\ndos tres\ntres dos uno\nuno uno dos\n";
+  for (const std::vector<std::string>& rest : std::vector<std::vector<std::string>>{{},
+                                                                                    {"--rows", "2"},
+                                                                                    {"--beam", "1"},
+                                                                                    {"--beam", "9"},
+                                                                                    {"--prefix", "begin"},
+                                                                                    {"--temperature", "2", "--seed", "4"}}) {
+    std::vector<std::string> said;
+    for (const std::string device : {"cpu", "cuda"}) {
+      std::vector<std::string> words = {"infer", "model", "--device", device, "--alignments", "links-" + device};
+      words.insert(words.end(), rest.begin(), rest.end());
+      const Ran ran = graphrun(words, input);
+      ASSERT_EQ(ran.code, 0) << ran.err;
+      said.push_back(ran.out + read("links-" + device));
+    }
+    EXPECT_EQ(said[1], said[0]) << (rest.empty() ? "as the job says" : rest[0]);
+  }
+  for (const std::vector<std::string>& rest :
+       std::vector<std::vector<std::string>>{{"--n-best", "2", "--fetch", "logits"}, {"--force", "refs"}}) {
+    std::vector<std::vector<nlohmann::json>> objects(2);
+    for (const std::size_t k : {0u, 1u}) {
+      std::vector<std::string> words = {"infer", "model", "--json", "--device", k == 0 ? "cpu" : "cuda"};
+      words.insert(words.end(), rest.begin(), rest.end());
+      const Ran ran = graphrun(words, input);
+      ASSERT_EQ(ran.code, 0) << ran.err;
+      for (const std::string& line : lines_of(ran.out)) objects[k].push_back(nlohmann::json::parse(line));
+    }
+    ASSERT_EQ(objects[0].size(), 5u);
+    for (std::size_t line = 0; line < objects[0].size(); ++line) {
+      const nlohmann::json flat[] = {objects[0][line].flatten(), objects[1].at(line).flatten()};
+      ASSERT_EQ(flat[0].size(), flat[1].size());
+      for (const auto& [name, value] : flat[0].items()) {
+        if (value.is_number_float()) {
+          EXPECT_NEAR(flat[1].at(name).get<double>(), value.get<double>(), 1e-4) << name;
+        } else {
+          EXPECT_EQ(flat[1].at(name), value) << name;
+        }
+      }
+    }
+  }
+  unsetenv("GRAPHRUN_CUDA_LIBRARY");
+}
+
 // What is written need not depend on the lengths that tell how much of it is an example's.
 TEST_F(Generate, NumbersOfANetworkThatNeedsNoLengths) {
   write("graphs/seen.pbtxt", R"x(name: "seen"

@@ -46,14 +46,16 @@ class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
 
   // Of greedy search and of beams with every setting.
   std::vector<SearchOptions> settings() const {
-    std::vector<SearchOptions> all(4, options_);
+    std::vector<SearchOptions> all(5, options_);
     all[1].beam = 3, all[1].n_best = 2;
     all[1].norm.kind = LengthNorm::Kind::kLength;
     all[2] = all[1];
     all[2].norm.kind = LengthNorm::Kind::kGnmt;
     all[2].min_length = 2;
     all[3] = all[2];
-    all[3].beam = all[3].n_best = 12;  // as many as there are words, or more
+    all[3].beam = all[3].n_best = 12;  // nearly as many as there are words
+    all[4] = all[1];
+    all[4].beam = 20, all[4].n_best = 5;  // more
     return all;
   }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/compile.h"
 #include "tools/generate/search_graph.h"
+#include "tools/generate/settings.h"
 
 namespace graphrun {
 namespace {
@@ -29,16 +29,11 @@ std::vector<Carried> rows_of(const GenerationGraphs& cut) {
   return rows;
 }
 
-CompileOptions in_float32() {
-  CompileOptions options;
-  options.precision = Precision::kFloat32;
-  return options;
-}
-
 ir::Graph step_of(const GenerationGraphs& cut, const GraphSearch::Options& options, std::int64_t before) {
   SearchGraphOptions search;
   search.before = before, search.beam = options.search.beam, search.n_best = options.search.n_best;
   search.min_length = options.search.min_length, search.end = options.search.end;
+  search.norm = options.search.norm;
   search.fetches = options.fetches;
   return with_search(cut, search);
 }
@@ -57,27 +52,30 @@ std::size_t padded_sentences(std::size_t live) {
 }  // namespace
 
 GraphSearch::GraphSearch(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables)
-    : cut_(cut),
+    : cut_(without_graphs(cut)),
       options_(std::move(options)),
       of_sentences_(search_state(options_.search.beam, options_.search.n_best)),
       of_rows_(rows_of(cut)),
       prologue_(compile(cut.prologue, in_float32()), variables, options_.device, options_.weights),
       first_(compile(step_of(cut, options_, 1), in_float32()), variables, options_.device, options_.weights),
-      next_(compile(step_of(cut, options_, options_.search.beam), in_float32()), variables, options_.device, options_.weights),
       pick_constants_(cut.constants, options_.device),
       pick_rows_(of_rows_, options_.device),
       pick_sentences_(of_sentences_, options_.device) {
+  const SearchOptions& search = options_.search;
+  GRAPHRUN_CHECK(search.n_best >= 1 && search.n_best <= search.beam && search.prefix.empty(), "GraphSearch: bad options");
+  if (search.beam > 1) {
+    next_ = std::make_unique<Executable>(compile(step_of(cut, options_, search.beam), in_float32()), variables, options_.device,
+                                         options_.weights);
+  }
   for (const std::string& name : options_.fetches) fetch_types_.push_back(cut.step.type(cut.step.output(name)->value));
 }
 
-RunOptions GraphSearch::running() const {
-  RunOptions options;
-  options.profiler = options_.profiler;
-  options.on_device = true;
-  return options;
-}
-
 std::vector<std::vector<Hypothesis>> GraphSearch::run(const Feeds& feeds, const std::vector<std::int64_t>& max_length) {
+  GRAPHRUN_CHECK(!max_length.empty(), "GraphSearch: no sentences");
+  struct Forgets {  // what lies on the device, however this ends
+    GraphSearch& search;
+    ~Forgets() { search.forget(); }
+  } forgets{*this};
   max_length_ = max_length;
   begin(feeds);
   const auto steps =
@@ -89,7 +87,8 @@ std::vector<std::vector<Hypothesis>> GraphSearch::run(const Feeds& feeds, const 
     if (live.empty()) break;
     if (4 * padded_sentences(live.size()) <= 3 * sentences_.size()) shrink(live);
   }
-  for (Executable* executable : {&prologue_, &first_, &next_}) executable->finish();
+  for (Executable* executable : {&prologue_, &first_, next_.get()})
+    if (executable != nullptr) executable->finish();
   take_ends();
   for (Done& d : done_) {
     d.words = d.words.to_host(), d.parents = d.parents.to_host();
@@ -107,26 +106,29 @@ std::vector<std::vector<Hypothesis>> GraphSearch::run(const Feeds& feeds, const 
   return found;
 }
 
+void GraphSearch::forget() {
+  constants_.clear(), now_.clear(), origin_.clear();
+  goes_on_ = Tensor();
+}
+
 void GraphSearch::begin(const Feeds& feeds) {
+  done_.clear(), ends_.clear();
   Feeds needed;
   for (const FeedSpec& f : prologue_.program().feeds) needed[f.name] = feeds.at(f.name);
-  const std::vector<Tensor> made = prologue_.run(needed, running());
+  const std::vector<Tensor> made = prologue_.run(needed, left_on_device(options_.profiler));
   const auto count = static_cast<std::int64_t>(max_length_.size());
   const std::int64_t most = *std::max_element(max_length_.begin(), max_length_.end()),
                      capacity = std::max<std::int64_t>(1, most + 1);
   sentences_.resize(max_length_.size());
   std::iota(sentences_.begin(), sentences_.end(), 0);
-  constants_.clear(), now_.clear(), origin_.clear(), done_.clear(), ends_.clear();
   std::size_t k = 0;
   for (const Carried& c : cut_.constants) constants_[c.name] = now_[c.name] = made.at(k++);
   for (const Carried& s : cut_.states) now_[s.name] = s.zeros ? zeros_for(cut_, s, count, capacity) : made.at(k++);
   const std::int64_t n = options_.search.n_best;
   Tensor words(DType::kInt32, {count}), best(DType::kFloat32, {count, n}), longest(DType::kInt32, {count});
-  Tensor norms(DType::kFloat32, {capacity + 2}), norm_at_most(DType::kFloat32, {count});
+  Tensor norm_at_most(DType::kFloat32, {count});
   std::fill_n(words.data<std::int32_t>(), count, options_.search.begin);
   std::fill_n(best.data<float>(), count * n, kNothing);
-  for (std::int64_t length = 0; length < capacity + 2; ++length)
-    norms.data<float>()[length] = norm_of(options_.search.norm, length);
   for (std::int64_t s = 0; s < count; ++s) {
     const std::int64_t longest_of_s = max_length_[static_cast<std::size_t>(s)];
     longest.data<std::int32_t>()[s] = static_cast<std::int32_t>(longest_of_s);
@@ -136,21 +138,20 @@ void GraphSearch::begin(const Feeds& feeds) {
   now_[kLive] = Tensor(DType::kFloat32, {count, 1}), now_[kEnded] = Tensor(DType::kInt32, {count});
   now_[kBest] = best, now_[kBestSum] = Tensor(DType::kFloat32, {count, n});
   now_[kBestStep] = Tensor(DType::kInt32, {count, n}), now_[kBestPlace] = Tensor(DType::kInt32, {count, n});
-  now_[kMost] = next_.on_device(longest), now_[kNorms] = next_.on_device(norms),
-  now_[kNormAtMost] = next_.on_device(norm_at_most);
+  now_[kMost] = first_.on_device(longest), now_[kNormAtMost] = first_.on_device(norm_at_most);
 }
 
 void GraphSearch::step() {
-  Executable& executable = done_.empty() ? first_ : next_;
+  Executable& executable = done_.empty() || !next_ ? first_ : *next_;
   if (done_.size() == 1) spread_constants(options_.search.beam);
   Feeds feeds;
   for (const FeedSpec& f : executable.program().feeds) feeds[f.name] = now_.at(f.name);
-  const std::vector<Tensor> made = executable.run(feeds, running());
+  const std::vector<Tensor> made = executable.run(feeds, left_on_device(options_.profiler));
   const std::vector<FetchSpec>& names = executable.program().fetches;
   const std::string prefix = kNextPrefix;
   std::size_t k = 0;
   for (; names.at(k).name != kParent; ++k) now_[names[k].name.substr(prefix.size())] = made[k];
-  Done step{sentences_, std::move(origin_), now_.at(kWordInput), made[k], {}};
+  Done step{std::move(origin_), now_.at(kWordInput), made[k], {}};
   goes_on_ = made.at(k + 1);
   step.fetches.assign(made.begin() + static_cast<std::ptrdiff_t>(k) + 2, made.end());
   done_.push_back(std::move(step));

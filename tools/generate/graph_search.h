@@ -16,7 +16,7 @@
 namespace graphrun {
 
 // What beam_search gives over a StepRunner, with log-probabilities summed in float32: hypotheses that are alike to a millionth
-// may come in another order, and one of probability 0 (1e-30 and less, as a logarithm) is none.
+// may come in another order, and one whose log-probability is -infinity or no number is none.
 class GraphSearch {
  public:
   struct Options {
@@ -41,7 +41,6 @@ class GraphSearch {
  private:
   // A step that was done. Its rows came from `origin` of what the step before chose; empty: from the same places.
   struct Done {
-    std::vector<std::size_t> sentences;
     std::vector<std::int64_t> origin;
     Tensor words, parents;  // of what it chose
     std::vector<Tensor> fetches;
@@ -60,14 +59,15 @@ class GraphSearch {
   Hypothesis hypothesis(double sum, std::int64_t step, std::int64_t place) const;
   void pick(RowPicker& picker, const std::vector<GenerationGraphs::Carried>& what, const std::map<std::string, Tensor>& from,
             const std::vector<std::int64_t>& rows);
-  RunOptions running() const;
+  void forget();
 
-  const GenerationGraphs cut_;
+  const GenerationGraphs cut_;  // without the graphs
   const Options options_;
   const std::vector<GenerationGraphs::Carried> of_sentences_;  // what the search keeps of each
   const std::vector<GenerationGraphs::Carried> of_rows_;       // what is chosen: words and states
   std::vector<ir::TensorType> fetch_types_;                    // of a step
-  Executable prologue_, first_, next_;
+  Executable prologue_, first_;
+  std::unique_ptr<Executable> next_;  // null: as the first
   RowPicker pick_constants_, pick_rows_, pick_sentences_;
 
   std::vector<std::int64_t> max_length_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "compiler/compile.h"
+#include "tools/generate/settings.h"
 
 namespace graphrun {
 namespace {
@@ -47,9 +47,7 @@ ir::ValueId with_rows(ir::Builder& b, ir::ValueId value, std::size_t axis, ir::V
 RowPicker::RowPicker(const std::vector<GenerationGraphs::Carried>& what, Device device) {
   for (const GenerationGraphs::Carried& c : what) row_axes_.push_back(c.row_axis);
   if (std::all_of(row_axes_.begin(), row_axes_.end(), [](int axis) { return axis < 0; })) return;
-  CompileOptions options;
-  options.precision = Precision::kFloat32;
-  executable_ = std::make_unique<Executable>(compile(picking(what), options), std::make_shared<Variables>(), device);
+  executable_ = std::make_unique<Executable>(compile(picking(what), in_float32()), std::make_shared<Variables>(), device);
 }
 
 std::vector<Tensor> RowPicker::pick(const std::vector<Tensor>& values, const std::vector<std::int64_t>& rows) {
@@ -60,9 +58,7 @@ std::vector<Tensor> RowPicker::pick(const std::vector<Tensor>& values, const std
   Feeds feeds = {{kRows, list}};
   for (std::size_t k = 0; k < values.size(); ++k)
     if (row_axes_[k] >= 0) feeds[std::to_string(k)] = values[k];
-  RunOptions running;
-  running.on_device = true;
-  const std::vector<Tensor> picked = executable_->run(feeds, running);
+  const std::vector<Tensor> picked = executable_->run(feeds, left_on_device());
   for (std::size_t k = 0, next = 0; k < all.size(); ++k)
     if (row_axes_[k] >= 0) all[k] = picked.at(next++);
   return all;

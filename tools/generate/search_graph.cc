@@ -35,17 +35,27 @@ class SearchMaker {
   using Names = std::vector<std::pair<std::string, ValueId>>;
   ValueId equation(std::string_view text, const Names& names) { return b_.equation(text, names); }
   ValueId shaped(ValueId v, Shape shape) { return b_.op("reshape", {v}, {{"shape", std::move(shape)}}); }
-  ValueId number(double value) { return b_.constant(value, Type::kInt32); }
+  ValueId number(std::int64_t value) { return b_.constant(static_cast<double>(value), Type::kInt32); }
   ValueId range(std::int64_t n) { return b_.op("range", {}, {{"n", Dim(n)}}); }
-  // One column or one element of it; the other's columns behind it.
+  // Columns of a, then those of b.
   ValueId beside(ValueId a, ValueId b) { return b_.op("concat", {a, b}, {{"axis", std::int64_t{1}}}); }
-  ValueId column(ValueId v) { return b_.op("expand", {v}, {{"axis", std::int64_t{-1}}}); }
 
   // x [S, n], places [S, k] -> [S, k].
   ValueId picked(ValueId x, ValueId places) {
     const Dim n = b_.graph().type(x).shape[1];
     const ValueId flat = equation("at + expand(s, axis=-1) * n", {{"at", places}, {"s", numbers_}, {"n", b_.dim(n)}});
     return b_.op("gather", {shaped(x, {n * sentences_}), flat});
+  }
+
+  // What a log-probability of so many words, at least one, is divided by: LengthNorm::score.
+  ValueId norm_of(ValueId length) {
+    switch (o_.norm.kind) {
+      case LengthNorm::Kind::kNone: return b_.constant(1);
+      case LengthNorm::Kind::kLength: return b_.cast(length, Type::kFloat);
+      case LengthNorm::Kind::kGnmt:
+        return equation("pow((5 + length) / 6, alpha)", {{"length", length}, {"alpha", b_.constant(o_.norm.alpha)}});
+    }
+    throw InternalError("norm_of: no such kind");
   }
 
   ValueId input(const char* name, Type type, Shape shape) { return b_.input(name, {type, std::move(shape)}); }
@@ -59,7 +69,6 @@ class SearchMaker {
     best_step_ = input(kBestStep, Type::kInt32, {s, n});
     best_place_ = input(kBestPlace, Type::kInt32, {s, n});
     most_ = input(kMost, Type::kInt32, {s});
-    norms_ = input(kNorms, Type::kFloat, {Symbol::named("search.lengths")});
     norm_at_most_ = input(kNormAtMost, Type::kFloat, {s});
     for (const ir::Input& i : graph_.inputs) {
       if (graph_.value(i.value).name == kStepInput) step_ = i.value;
@@ -77,13 +86,12 @@ class SearchMaker {
     const std::vector<ValueId> top = b_.ops("topk", {score}, {{"k", candidates}});
     ValueId gained = equation("values - expand(logsumexp(score, axis=-1), axis=-1)", {{"values", top[0]}, {"score", score}});
     if (o_.min_length > 0) {
-      gained = equation("where(words == end and step < least, nothing, gained)",
-                        {{"words", top[1]},
-                         {"end", number(o_.end)},
-                         {"step", step_},
-                         {"least", number(static_cast<double>(o_.min_length))},
-                         {"nothing", nothing_},
-                         {"gained", gained}});
+      gained = equation("where(words == end and step < least, nothing, gained)", {{"words", top[1]},
+                                                                                  {"end", number(o_.end)},
+                                                                                  {"step", step_},
+                                                                                  {"least", number(o_.min_length)},
+                                                                                  {"nothing", nothing_},
+                                                                                  {"gained", gained}});
     }
     const ValueId sums = equation("expand(live, axis=-1) + gained",
                                   {{"live", live_}, {"gained", shaped(gained, {sentences_, o_.before, candidates})}});
@@ -97,23 +105,17 @@ class SearchMaker {
     word_ = picked(shaped(top[1], {sentences_, all}), chosen[1]);
     // Whole numbers below 2²⁴ divide as FLOAT as they should.
     parent_ = equation("cast(floor(at / candidates), type='INT32') + expand(s, axis=-1) * before",
-                       {{"at", chosen[1]},
-                        {"candidates", number(static_cast<double>(candidates))},
-                        {"s", numbers_},
-                        {"before", number(static_cast<double>(o_.before))}});
-    chosen_ =
-        equation("sum > nothing / 2 and place < beam - expand(ended, axis=-1)", {{"sum", sum_},
-                                                                                 {"nothing", nothing_},
-                                                                                 {"place", range(o_.beam)},
-                                                                                 {"beam", number(static_cast<double>(o_.beam))},
-                                                                                 {"ended", ended_}});
+                       {{"at", chosen[1]}, {"candidates", number(candidates)}, {"s", numbers_}, {"before", number(o_.before)}});
+    chosen_ = equation(
+        "sum > nothing / 2 and place < beam - expand(ended, axis=-1)",
+        {{"sum", sum_}, {"nothing", nothing_}, {"place", range(o_.beam)}, {"beam", number(o_.beam)}, {"ended", ended_}});
   }
 
   // The end symbol ends a hypothesis, its greatest length cuts it off.
   void end_some() {
     const ValueId is_end = equation("word == end", {{"word", word_}, {"end", number(o_.end)}});
     const ValueId full = equation("expand(next >= most, axis=-1)", {{"next", next_step_}, {"most", most_}});
-    const ValueId norm = b_.op("gather", {norms_, next_step_});
+    const ValueId norm = norm_of(next_step_);
     ends_ = equation("chosen and is_end", {{"chosen", chosen_}, {"is_end", is_end}});
     lives_ = equation("chosen and not is_end and not full", {{"chosen", chosen_}, {"is_end", is_end}, {"full", full}});
     const Names names = {{"chosen", chosen_}, {"is_end", is_end}, {"full", full},
@@ -126,9 +128,8 @@ class SearchMaker {
   // The N best of what had ended, of what ends and of what is cut off.
   void keep_best() {
     const ValueId zeros = b_.zeros({Type::kInt32, {sentences_, o_.beam}});
-    const ValueId place =
-        equation("at + expand(s, axis=-1) * beam + zeros",
-                 {{"at", range(o_.beam)}, {"s", numbers_}, {"beam", number(static_cast<double>(o_.beam))}, {"zeros", zeros}});
+    const ValueId place = equation("at + expand(s, axis=-1) * beam + zeros",
+                                   {{"at", range(o_.beam)}, {"s", numbers_}, {"beam", number(o_.beam)}, {"zeros", zeros}});
     const Names at = {{"step", step_}, {"zeros", zeros}};
     const auto joined = [&](ValueId before, ValueId ended, ValueId cut) { return beside(before, beside(ended, cut)); };
     const std::vector<ValueId> top = b_.ops("topk", {joined(best_, score_of_ended_, score_of_cut_)}, {{"k", o_.n_best}});
@@ -143,7 +144,7 @@ class SearchMaker {
   void go_on() {
     const ValueId most =
         equation("max(where(lives, sum, nothing), axis=1)", {{"lives", lives_}, {"sum", sum_}, {"nothing", nothing_}});
-    const ValueId norm = b_.op("gather", {norms_, equation("next + 1", {{"next", next_step_}})});
+    const ValueId norm = norm_of(equation("next + 1", {{"next", next_step_}}));
     const ValueId worst = b_.op("index", {best_}, {{"axis", std::int64_t{1}}, {"at", Dim(o_.n_best - 1)}});
     const ValueId decided =
         equation("worst > nothing / 2 and maximum(most / at_most, most / norm) <= worst",
@@ -160,7 +161,8 @@ class SearchMaker {
     std::vector<ir::Output> outputs;
     const auto give_next = [&](const std::string& name, ValueId value) { outputs.push_back({kNextPrefix + name, value}); };
     give_next(kWordInput, shaped(word_, rows));
-    give_next(kStepInput, next_step_);
+    // It stands still when nobody goes on: steps begun ahead must not run out of what the network has for each.
+    give_next(kStepInput, equation("step + max(goes_on, axis=0)", {{"step", step_}, {"goes_on", goes_on_}}));
     for (const GenerationGraphs::Carried& state : cut_.states) {
       const ValueId next = graph_.output(kNextPrefix + state.name)->value;
       b_.set_name(state.name);
@@ -181,7 +183,7 @@ class SearchMaker {
   ir::Graph graph_;
   ir::Builder b_;
   ValueId live_ = ir::kNone, ended_ = ir::kNone, best_ = ir::kNone, best_sum_ = ir::kNone, best_step_ = ir::kNone,
-          best_place_ = ir::kNone, most_ = ir::kNone, norms_ = ir::kNone, norm_at_most_ = ir::kNone, step_ = ir::kNone;
+          best_place_ = ir::kNone, most_ = ir::kNone, norm_at_most_ = ir::kNone, step_ = ir::kNone;
   ValueId nothing_ = ir::kNone, numbers_ = ir::kNone, next_step_ = ir::kNone;
   // [S, B], of what is chosen: log-probability, word, row it comes from, and what becomes of it.
   ValueId sum_ = ir::kNone, word_ = ir::kNone, parent_ = ir::kNone, chosen_ = ir::kNone, ends_ = ir::kNone, lives_ = ir::kNone,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/generation.h"
+#include "tools/generate/beam_search.h"
 
 namespace graphrun {
 
@@ -22,17 +23,18 @@ inline constexpr const char* kBestStep =
 inline constexpr const char* kBestPlace = "search.place";  // INT32 [S, N]: where its last word stands in what that step chose
 inline constexpr const char* kMost = "search.most";        // INT32 [S] in: words at most
 inline constexpr const char* kNorms = "search.norms";  // FLOAT [lengths] in: what a log-probability is divided by, by length
-inline constexpr const char* kNormAtMost = "search.norm_at_most";  // FLOAT [S] in: the same for a word more than at most
+inline constexpr const char* kNormAtMost = "search.norm_at_most";  // FLOAT [S] in: what divides a word more than at most
 inline constexpr const char* kParent = "search.parent";   // INT32 [S·B] out: the row of this step that each comes from
 inline constexpr const char* kGoesOn = "search.goes_on";  // INT32 [S] out: 1 where a hypothesis lives
 }  // namespace search_names
-// Less than any log-probability; a hypothesis that improbable is none.
+// Less than any log-probability. A hypothesis with half of it, or less, is none.
 inline constexpr float kNothing = -1e30F;
 
 struct SearchGraphOptions {
   std::int64_t before = 1, beam = 1, n_best = 1;  // L, B, N
   std::int64_t min_length = 0;
   std::int32_t end = 0;
+  LengthNorm norm;
   std::vector<std::string> fetches;  // of the spec that made the cut
 };
 

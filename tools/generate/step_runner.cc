@@ -4,9 +4,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "compiler/compile.h"
 #include "compiler/ir/builder.h"
 #include "runtime/threads.h"
+#include "tools/generate/settings.h"
 
 namespace graphrun {
 namespace {
@@ -62,19 +62,13 @@ void gather_rows(const Tensor& from, Tensor& to, std::size_t axis, const std::ve
 // Few distinct numbers of rows, so that few shapes are ever bound.
 std::int64_t padded_rows(std::int64_t rows) { return rows <= 8 ? rows : (rows + 7) / 8 * 8; }
 
-CompileOptions options_of_step() {
-  CompileOptions options;
-  options.precision = Precision::kFloat32;
-  return options;
-}
-
 }  // namespace
 
 StepRunner::StepRunner(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables)
-    : cut_(cut),
+    : cut_(without_graphs(cut)),
       options_(std::move(options)),
-      prologue_(compile(cut.prologue, options_of_step()), variables, options_.device, options_.weights),
-      step_(compile(with_best_words(cut.step, cut.rows, options_), options_of_step()), variables, options_.device,
+      prologue_(compile(cut.prologue, in_float32()), variables, options_.device, options_.weights),
+      step_(compile(with_best_words(cut.step, cut.rows, options_), in_float32()), variables, options_.device,
             options_.weights) {
   for (const std::string& name : options_.fetches) fetch_types_.push_back(cut.step.type(cut.step.output(name)->value));
   for (const GenerationGraphs::Carried& c : cut.constants) constants_.push_back({c, {}, {}, false});
@@ -92,7 +86,7 @@ StepRunner::StepRunner(const GenerationGraphs& cut, Options options, std::shared
 void StepRunner::begin(const Feeds& feeds, std::int64_t sentences, std::int64_t most_steps) {
   Feeds needed;
   for (const FeedSpec& f : prologue_.program().feeds) needed[f.name] = feeds.at(f.name);
-  std::vector<Tensor> made = prologue_.run(needed, running());
+  std::vector<Tensor> made = prologue_.run(needed, left_on_device(options_.profiler));
   prologue_.finish();
   std::size_t k = 0;
   for (auto* list : {&constants_, &states_}) {
@@ -190,7 +184,7 @@ Candidates StepRunner::step(const std::vector<Row>& rows, std::int64_t count) {
   const std::int64_t padded = padded_rows(live);
   lay_out(rows, padded);
   follow(rows, padded);
-  std::vector<Tensor> made = step_.run(feeds_of(rows, padded), running());
+  std::vector<Tensor> made = step_.run(feeds_of(rows, padded), left_on_device(options_.profiler));
   for (std::size_t k = 0; k < made.size() - states_.size(); ++k) made[k] = made[k].to_host();
   step_.finish();
   const Candidates best = candidates_of(made, live, count);

@@ -54,15 +54,9 @@ class StepRunner : public StepModel {
   void pick(RowPicker& picker, std::vector<Carried>& all, const std::vector<std::int64_t>& rows, bool original);
   bool has_history(const GenerationGraphs::Carried& state) const;
   Feeds feeds_of(const std::vector<Row>& rows, std::int64_t padded) const;
-  RunOptions running() const {
-    RunOptions options;
-    options.profiler = options_.profiler;
-    options.on_device = true;
-    return options;
-  }
   Candidates candidates_of(const std::vector<Tensor>& made, std::int64_t rows, std::int64_t count) const;
 
-  const GenerationGraphs cut_;
+  const GenerationGraphs cut_;  // without the graphs
   const Options options_;
   std::vector<ir::TensorType> fetch_types_;  // of a step
   std::vector<Carried> constants_, states_;

@@ -1,8 +1,10 @@
 #include "tools/generate/step_values.h"
 
-#include <cstring>
-
 namespace graphrun {
+
+GenerationGraphs without_graphs(const GenerationGraphs& cut) {
+  return {{}, {}, cut.constants, cut.states, cut.rows, cut.capacity};
+}
 
 Tensor zeros_for(const GenerationGraphs& cut, const GenerationGraphs::Carried& state, std::int64_t rows,
                  std::int64_t capacity) {

@@ -9,6 +9,9 @@
 
 namespace graphrun {
 
+// What goes from step to step, alone.
+GenerationGraphs without_graphs(const GenerationGraphs& cut);
+
 // A state that begins as zeros, FLOAT as float32, for so many rows and, where it is a history, steps.
 Tensor zeros_for(const GenerationGraphs& cut, const GenerationGraphs::Carried& state, std::int64_t rows, std::int64_t capacity);
 

@@ -188,6 +188,7 @@ std::vector<std::int64_t> Generator::most_words(const Batch& batch) const {
 std::vector<std::vector<Hypothesis>> Generator::run(const Batch& batch, const RowsGiven& given) {
   SearchOptions search = settings_;
   search.max_length = most_words(batch);
+  GRAPHRUN_CHECK(!search_ || given.prefix.empty(), "Generator: made without prefixes");
   if (search_) return search_->run(batch.feeds, search.max_length);
   search.prefix = given.prefix;
   std::int64_t steps = *std::max_element(search.max_length.begin(), search.max_length.end());

@@ -60,7 +60,7 @@ class Generator {
   const InferSpec mode_;
   const Options options_;
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
-  // One of the two: a device searches by itself, where it is not told or to draw words.
+  // One of the two: a device searches by itself, unless words are given or drawn.
   std::unique_ptr<StepRunner> model_;
   std::unique_ptr<GraphSearch> search_;
   std::vector<std::string> feeds_;

@@ -1,0 +1,23 @@
+// How the graphs of generation are compiled and run: alike for all of them.
+#pragma once
+
+#include "compiler/compile.h"
+#include "runtime/executable.h"
+
+namespace graphrun {
+
+inline CompileOptions in_float32() {
+  CompileOptions options;
+  options.precision = Precision::kFloat32;
+  return options;
+}
+
+// What a run gives, the next one is fed.
+inline RunOptions left_on_device(Profiler* profiler = nullptr) {
+  RunOptions options;
+  options.profiler = profiler;
+  options.on_device = true;
+  return options;
+}
+
+}  // namespace graphrun

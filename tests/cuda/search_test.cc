@@ -10,6 +10,7 @@ namespace {
 
 class CudaSearch : public testing::SearchFixture {
  protected:
+  CudaSearch() : SearchFixture(11) {}  // an emulated device is slow
   void SetUp() override {
     testing::tested_device();
     SearchFixture::SetUp();
@@ -25,8 +26,8 @@ TEST_P(CudaSearch, FindsWhatTheCpuFinds) {
   for (const SearchOptions& options : settings()) {
     SCOPED_TRACE("beam " + std::to_string(options.beam));
     StepRunner cpu = runner(Device::kCpu, options.beam + 1, false);
-    cpu.begin(feeds_, kSentences, 20);
-    const auto expected = beam_search(cpu, kSentences, options);
+    cpu.begin(feeds_, sentences_, 20);
+    const auto expected = beam_search(cpu, sentences_, options);
     GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options, .device = Device::kCuda}, variables_);
     expect_alike(search.run(feeds_, options.max_length), expected);
   }
@@ -34,13 +35,13 @@ TEST_P(CudaSearch, FindsWhatTheCpuFinds) {
 
 TEST_P(CudaSearch, GoesOnFromWhatIsGivenAsTheCpuDoes) {
   SearchOptions options = settings()[1];
-  for (std::int64_t s = 0; s < kSentences; ++s)
+  for (std::int64_t s = 0; s < sentences_; ++s)
     options.prefix.push_back(s % 3 == 0 ? std::vector<std::int32_t>{} : std::vector<std::int32_t>{3, 4});
   std::vector<std::vector<std::vector<Hypothesis>>> found;
   for (const Device device : {Device::kCpu, Device::kCuda}) {
     StepRunner model = runner(device, options.beam + 1, true);
-    model.begin(feeds_, kSentences, 20);
-    found.push_back(beam_search(model, kSentences, options));
+    model.begin(feeds_, sentences_, 20);
+    found.push_back(beam_search(model, sentences_, options));
   }
   expect_alike(found[1], found[0]);
 }
@@ -49,12 +50,12 @@ TEST_P(CudaSearch, DrawsWhatTheCpuDraws) {
   SearchOptions options = settings()[0];
   Sampling sampling;
   sampling.top_k = 3;
-  for (std::uint64_t s = 0; s < kSentences; ++s) sampling.keys.push_back(s + 1);
+  for (std::int64_t s = 0; s < sentences_; ++s) sampling.keys.push_back(static_cast<std::uint64_t>(s) + 1);
   std::vector<std::vector<std::vector<Hypothesis>>> found;
   for (const Device device : {Device::kCpu, Device::kCuda}) {
     StepRunner model = runner(device, 4, false);
-    model.begin(feeds_, kSentences, 20);
-    found.push_back(sample(model, kSentences, options, sampling));
+    model.begin(feeds_, sentences_, 20);
+    found.push_back(sample(model, sentences_, options, sampling));
   }
   expect_alike(found[1], found[0]);
 }

@@ -16,8 +16,8 @@ TEST_P(GraphSearchTest, GivesWhatTheHostsSearchGives) {
     SCOPED_TRACE("beam " + std::to_string(options.beam) + ", at least " + std::to_string(options.min_length) + " words");
     GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
     StepRunner runner(*cut_, StepRunner::Options{.fetches = {}, .most = options.beam + 1}, variables_);
-    runner.begin(feeds_, kSentences, 20);
-    const auto expected = beam_search(runner, kSentences, options);
+    runner.begin(feeds_, sentences_, 20);
+    const auto expected = beam_search(runner, sentences_, options);
     expect_alike(search.run(feeds_, options.max_length), expected);
     expect_alike(search.run(feeds_, options.max_length), expected);  // it begins anew
   }

@@ -29,8 +29,9 @@ inline const std::vector<GeneratingNetwork> kGeneratingNetworks = {
 
 class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
  protected:
+  explicit SearchFixture(std::int64_t sentences = 37) : sentences_(sentences) {}
+
   static constexpr std::int32_t kBegin = 1, kEnd = 2;
-  static constexpr std::int64_t kSentences = 37;
 
   void SetUp() override {
     const NetworkFixtures fixtures("networks");
@@ -39,7 +40,7 @@ class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
       if (name.rfind("parameter/", 0) == 0) variables_->set(name.substr(10), tensor.converted(DType::kFloat32));
     }
     for (const std::string name : {"source", "source_lengths"}) feeds_[name] = many(tensors.at("feed/" + name));
-    for (std::int64_t s = 0; s < kSentences; ++s) options_.max_length.push_back(s % 7 == 3 ? 0 : 2 + s * 5 % 11);
+    for (std::int64_t s = 0; s < sentences_; ++s) options_.max_length.push_back(s % 7 == 3 ? 0 : 2 + s * 5 % 11);
     options_.begin = kBegin, options_.end = kEnd;
     cut_ = cut_for_generation(load_graph(fixtures.request(GetParam().network, false)), GetParam().spec);
   }
@@ -75,6 +76,7 @@ class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
     }
   }
 
+  const std::int64_t sentences_;
   std::optional<GenerationGraphs> cut_;
   Feeds feeds_;
   SearchOptions options_;
@@ -82,13 +84,13 @@ class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
 
  private:
   // Of few sentences, again and again.
-  static Tensor many(const Tensor& few) {
+  Tensor many(const Tensor& few) const {
     Sizes sizes = few.sizes();
     const std::int64_t had = sizes.back();
-    sizes.back() = kSentences;
+    sizes.back() = sentences_;
     Tensor all(DType::kInt32, sizes);
     for (std::int64_t i = 0; i < all.count(); ++i)
-      all.data<std::int32_t>()[i] = few.data<std::int32_t>()[i / kSentences * had + i % kSentences % had];
+      all.data<std::int32_t>()[i] = few.data<std::int32_t>()[i / sentences_ * had + i % sentences_ % had];
     return all;
   }
 };

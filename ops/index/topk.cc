@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ops/dispatch.h"
+#include "ops/index/topk_row.h"
 #include "ops/over_sequence.h"
 #include "ops/parallel.h"
 #include "ops/schema.h"
@@ -10,26 +11,10 @@
 namespace graphrun {
 namespace {
 
-// Keeps the k best seen so far in order, in the result itself; most elements of a long row are turned away by one comparison
-// with the least of them.
-template <class T>
-void topk_row(const T* x, std::int64_t n, T* values, std::int32_t* indices, std::int64_t k) {
-  std::int64_t kept = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (kept == k && !(x[i] > values[k - 1])) continue;
-    std::int64_t place = kept < k ? kept++ : k - 1;
-    for (; place > 0 && x[i] > values[place - 1]; --place) {
-      values[place] = values[place - 1];
-      indices[place] = indices[place - 1];
-    }
-    values[place] = x[i];
-    indices[place] = static_cast<std::int32_t>(i);
-  }
-}
-
 REGISTER_OP("topk", "index")
     .Doc(
-        "The k greatest elements of the last axis, greatest first, and where they stand; of equals the first comes first.\n"
+        "The k greatest elements of the last axis, greatest first, and where they stand; of equals the first comes first,\n"
+        "what is not a number last.\n"
         "  x [..., n] -> values [..., k], indices [..., k] INT32\n"
         "  let: \"values, indices = topk(logits, k=10)\"")
     .Input("x", "[..., n] FLOAT or INT32")

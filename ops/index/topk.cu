@@ -2,6 +2,7 @@
 #include <string>
 
 #include "ops/dispatch.h"
+#include "ops/index/topk_row.h"
 #include "ops/reduce/columns_device.h"
 #include "ops/schema.h"
 #include "runtime/cuda/launch.h"
@@ -39,11 +40,8 @@ struct TopBody {
     }
   }
 
-  // The greater, of equals the one that stands first, what is not a number last.
   GRAPHRUN_DEVICE static bool comes_first(Best<T> a, Best<T> b) {
-    const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
-    if (a_is_nan != b_is_nan) return b_is_nan;
-    return a.value > b.value || (!(b.value > a.value) && a.position < b.position);
+    return is_greater(a.value, b.value) || (!is_greater(b.value, a.value) && a.position < b.position);
   }
   GRAPHRUN_DEVICE static Best<T> first(Best<T> a, Best<T> b) {
     if (a.position < 0 || b.position < 0) return a.position < 0 ? b : a;
@@ -51,30 +49,14 @@ struct TopBody {
   }
 };
 
-// A thread for each row, in one pass: the k best so far stand in order in the result itself. For many of a row, when passes
-// would be too many.
+// A thread for each row, in one pass: for many of a row, when passes would be too many.
 template <class T>
 void topk_by_rows(const KernelContext& c, std::int64_t rows, std::int64_t n, std::int64_t k) {
-  const T* all = c.inputs[0].as<T>();
+  const T* x = c.inputs[0].as<T>();
   T* values = c.outputs[0].as<T>();
   auto* indices = c.outputs[1].as<std::int32_t>();
   cuda::for_elements(
-      c, rows, GRAPHRUN_LAMBDA(std::int64_t r) {
-        const T* x = all + r * n;
-        T* value = values + r * k;
-        std::int32_t* index = indices + r * k;
-        std::int64_t kept = 0;
-        for (std::int64_t i = 0; i < n; ++i) {
-          if (kept == k && !(x[i] > value[k - 1])) continue;
-          std::int64_t place = kept < k ? kept++ : k - 1;
-          for (; place > 0 && x[i] > value[place - 1]; --place) {
-            value[place] = value[place - 1];
-            index[place] = index[place - 1];
-          }
-          value[place] = x[i];
-          index[place] = static_cast<std::int32_t>(i);
-        }
-      });
+      c, rows, GRAPHRUN_LAMBDA(std::int64_t r) { topk_row(x + r * n, n, values + r * k, indices + r * k, k); });
 }
 
 constexpr std::int64_t kMostPasses = 64;

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "tests/ops/case.h"
 
 namespace graphrun::testing {
@@ -61,6 +63,10 @@ void add_elements(std::vector<Case>& cases) {
       CaseBuilder("topk", "equals, INT32").in(integers({2, 5}, {1, 3, 3, 2, 3, 0, 0, 0, 0, 0})).with("k", std::int64_t{2}));
   cases.push_back(CaseBuilder("topk", "large").in(distinct({200, 301})).with("k", std::int64_t{10}).large());
   cases.push_back(CaseBuilder("topk", "many of them").in(distinct({5, 301})).with("k", std::int64_t{100}).large());
+  const double no_number = std::numeric_limits<double>::quiet_NaN();
+  cases.push_back(CaseBuilder("topk", "what is not a number")
+                      .in(floats({2, 5}, {no_number, 3, 1, no_number, 2, 4, no_number, no_number, 5, 4}))
+                      .with("k", std::int64_t{3}));
 }
 
 void add_parts(std::vector<Case>& cases) {

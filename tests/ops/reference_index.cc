@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "tests/ops/reference.h"
 
@@ -134,7 +135,8 @@ std::vector<Array> topk(const Call& c) {
     std::vector<std::int64_t> order;
     for (std::int64_t k = 0; k < n; ++k) order.push_back(k);
     std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-      return c.x()[with(row, row.size(), a)] > c.x()[with(row, row.size(), b)];
+      const double x = c.x()[with(row, row.size(), a)], y = c.x()[with(row, row.size(), b)];
+      return x > y || (std::isnan(y) && !std::isnan(x));
     });
     for (std::int64_t j = 0; j < values.sizes.back(); ++j) {
       values[with(row, row.size(), j)] = c.x()[with(row, row.size(), order[static_cast<std::size_t>(j)])];

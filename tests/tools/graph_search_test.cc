@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "tests/tools/search_fixture.h"
+#include "tools/generate/search_graph.h"
+#include "tools/generate/settings.h"
 #include "tools/generate/step_runner.h"
 
 namespace graphrun {
@@ -26,12 +28,11 @@ TEST_P(GraphSearchTest, GivesWhatTheHostsSearchGives) {
 // What is fetched is found at the rows that a hypothesis names, though the batch has shrunk since.
 TEST_P(GraphSearchTest, KeepsWhatIsFetched) {
   GenerationSpec spec = GetParam().spec;
-  if (GetParam().network != "translator") return;
-  spec.fetches = {"logits"};
+  spec.fetches = {spec.score};
   const testing::NetworkFixtures fixtures("networks");
-  const GenerationGraphs cut = cut_for_generation(load_graph(fixtures.request("translator", false)), spec);
-  SearchOptions options = settings()[1];
-  GraphSearch search(cut, GraphSearch::Options{.fetches = {"logits"}, .search = options}, variables_);
+  const GenerationGraphs cut = cut_for_generation(load_graph(fixtures.request(GetParam().network, false)), spec);
+  const SearchOptions options = settings()[1];
+  GraphSearch search(cut, GraphSearch::Options{.fetches = spec.fetches, .search = options}, variables_);
   for (const auto& hypotheses : search.run(feeds_, options.max_length)) {
     for (const Hypothesis& h : hypotheses) {
       double sum = 0;
@@ -44,6 +45,47 @@ TEST_P(GraphSearchTest, KeepsWhatIsFetched) {
       }
       EXPECT_NEAR(sum, h.log_probability, 1e-4);
     }
+  }
+}
+
+// Steps that are begun ahead of the host's asking must not run out of what the network has for each.
+TEST_P(GraphSearchTest, StandsStillWhenNobodyGoesOn) {
+  SearchGraphOptions options;
+  options.end = -1;  // no word
+  Executable prologue(compile(cut_->prologue, in_float32()), variables_);
+  Executable step(compile(with_search(*cut_, options), in_float32()), variables_);
+  Feeds needed;
+  for (const FeedSpec& f : prologue.program().feeds) needed[f.name] = feeds_.at(f.name);
+  const std::vector<Tensor> made = prologue.run(needed);
+  const Sizes one = {sentences_, 1};
+  const auto filled = [&](float x) {
+    return Tensor::of<float>(one, std::vector<float>(static_cast<std::size_t>(sentences_), x));
+  };
+  using namespace search_names;
+  std::map<std::string, Tensor> all = {{kWordInput, Tensor(DType::kInt32, {sentences_})},
+                                       {kStepInput, Tensor::of<std::int32_t>({}, {3})},
+                                       {kEnded, Tensor(DType::kInt32, {sentences_})},
+                                       {kBest, filled(kNothing)},
+                                       {kBestSum, filled(0)},
+                                       {kBestStep, Tensor(DType::kInt32, one)},
+                                       {kBestPlace, Tensor(DType::kInt32, one)}};
+  all[kMost] = Tensor::of<std::int32_t>({sentences_}, std::vector<std::int32_t>(static_cast<std::size_t>(sentences_), 9));
+  std::size_t k = 0;
+  for (const GenerationGraphs::Carried& c : cut_->constants) all[c.name] = made.at(k++);
+  for (const GenerationGraphs::Carried& s : cut_->states)
+    all[s.name] = s.zeros ? zeros_for(*cut_, s, sentences_, 9) : made.at(k++);
+  for (const float live : {0.0F, kNothing}) {
+    all[kLive] = filled(live);
+    Feeds feeds;
+    for (const FeedSpec& f : step.program().feeds) feeds[f.name] = all.at(f.name);
+    const std::vector<Tensor> next = step.run(feeds);
+    const auto at = [&](const std::string& name) -> const Tensor& {
+      std::size_t i = 0;
+      while (step.program().fetches.at(i).name != name) ++i;
+      return next[i];
+    };
+    EXPECT_EQ(at(std::string(kNextPrefix) + kStepInput).at(0), live == 0 ? 4 : 3);
+    for (std::int64_t s = 0; s < sentences_; ++s) EXPECT_EQ(at(search_names::kGoesOn).at(s), live == 0 ? 1 : 0);
   }
 }
 

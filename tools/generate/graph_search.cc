@@ -20,7 +20,7 @@ std::vector<Carried> search_state(std::int64_t beam, std::int64_t n_best) {
   const Shape one = {sentences}, live = {sentences, beam}, best = {sentences, n_best};
   return {{kLive, {Type::kFloat, live}, 0},    {kEnded, {Type::kInt32, one}, 0},     {kBest, {Type::kFloat, best}, 0},
           {kBestSum, {Type::kFloat, best}, 0}, {kBestStep, {Type::kInt32, best}, 0}, {kBestPlace, {Type::kInt32, best}, 0},
-          {kMost, {Type::kInt32, one}, 0},     {kNormAtMost, {Type::kFloat, one}, 0}};
+          {kMost, {Type::kInt32, one}, 0}};
 }
 
 std::vector<Carried> rows_of(const GenerationGraphs& cut) {
@@ -37,9 +37,6 @@ ir::Graph step_of(const GenerationGraphs& cut, const GraphSearch::Options& optio
   search.fetches = options.fetches;
   return with_search(cut, search);
 }
-
-// What a log-probability is divided by.
-float norm_of(const LengthNorm& norm, std::int64_t length) { return static_cast<float>(1 / norm.score(1, length)); }
 
 // Few distinct numbers of sentences, so that few shapes are ever bound.
 std::size_t padded_sentences(std::size_t live) {
@@ -126,19 +123,14 @@ void GraphSearch::begin(const Feeds& feeds) {
   for (const Carried& s : cut_.states) now_[s.name] = s.zeros ? zeros_for(cut_, s, count, capacity) : made.at(k++);
   const std::int64_t n = options_.search.n_best;
   Tensor words(DType::kInt32, {count}), best(DType::kFloat32, {count, n}), longest(DType::kInt32, {count});
-  Tensor norm_at_most(DType::kFloat32, {count});
   std::fill_n(words.data<std::int32_t>(), count, options_.search.begin);
   std::fill_n(best.data<float>(), count * n, kNothing);
-  for (std::int64_t s = 0; s < count; ++s) {
-    const std::int64_t longest_of_s = max_length_[static_cast<std::size_t>(s)];
-    longest.data<std::int32_t>()[s] = static_cast<std::int32_t>(longest_of_s);
-    norm_at_most.data<float>()[s] = norm_of(options_.search.norm, longest_of_s + 1);
-  }
+  std::copy(max_length_.begin(), max_length_.end(), longest.data<std::int32_t>());
   now_[kWordInput] = words, now_[kStepInput] = Tensor(DType::kInt32, {});
   now_[kLive] = Tensor(DType::kFloat32, {count, 1}), now_[kEnded] = Tensor(DType::kInt32, {count});
   now_[kBest] = best, now_[kBestSum] = Tensor(DType::kFloat32, {count, n});
   now_[kBestStep] = Tensor(DType::kInt32, {count, n}), now_[kBestPlace] = Tensor(DType::kInt32, {count, n});
-  now_[kMost] = first_.on_device(longest), now_[kNormAtMost] = first_.on_device(norm_at_most);
+  now_[kMost] = first_.on_device(longest);
 }
 
 void GraphSearch::step() {

@@ -47,11 +47,13 @@ class SearchMaker {
     return b_.op("gather", {shaped(x, {n * sentences_}), flat});
   }
 
-  // What a log-probability of so many words, at least one, is divided by: LengthNorm::score.
-  ValueId norm_of(ValueId length) {
+  // What a log-probability of so many words, at least one, is divided by: LengthNorm::score. As FLOAT, where one more than the
+  // most words is no overflow.
+  ValueId norm_of(ValueId words) {
+    const ValueId length = b_.cast(words, Type::kFloat);
     switch (o_.norm.kind) {
       case LengthNorm::Kind::kNone: return b_.constant(1);
-      case LengthNorm::Kind::kLength: return b_.cast(length, Type::kFloat);
+      case LengthNorm::Kind::kLength: return length;
       case LengthNorm::Kind::kGnmt:
         return equation("pow((5 + length) / 6, alpha)", {{"length", length}, {"alpha", b_.constant(o_.norm.alpha)}});
     }
@@ -69,7 +71,6 @@ class SearchMaker {
     best_step_ = input(kBestStep, Type::kInt32, {s, n});
     best_place_ = input(kBestPlace, Type::kInt32, {s, n});
     most_ = input(kMost, Type::kInt32, {s});
-    norm_at_most_ = input(kNormAtMost, Type::kFloat, {s});
     for (const ir::Input& i : graph_.inputs) {
       if (graph_.value(i.value).name == kStepInput) step_ = i.value;
     }
@@ -145,10 +146,11 @@ class SearchMaker {
     const ValueId most =
         equation("max(where(lives, sum, nothing), axis=1)", {{"lives", lives_}, {"sum", sum_}, {"nothing", nothing_}});
     const ValueId norm = norm_of(equation("next + 1", {{"next", next_step_}}));
+    const ValueId at_most = norm_of(equation("cast(most, type='FLOAT') + 1", {{"most", most_}}));
     const ValueId worst = b_.op("index", {best_}, {{"axis", std::int64_t{1}}, {"at", Dim(o_.n_best - 1)}});
     const ValueId decided =
         equation("worst > nothing / 2 and maximum(most / at_most, most / norm) <= worst",
-                 {{"worst", worst}, {"nothing", nothing_}, {"most", most}, {"at_most", norm_at_most_}, {"norm", norm}});
+                 {{"worst", worst}, {"nothing", nothing_}, {"most", most}, {"at_most", at_most}, {"norm", norm}});
     live_ = equation("where(lives and not expand(decided, axis=-1), sum, nothing)",
                      {{"lives", lives_}, {"decided", decided}, {"sum", sum_}, {"nothing", nothing_}});
     goes_on_ = equation("cast(most > nothing / 2 and not decided, type='INT32')",
@@ -183,7 +185,7 @@ class SearchMaker {
   ir::Graph graph_;
   ir::Builder b_;
   ValueId live_ = ir::kNone, ended_ = ir::kNone, best_ = ir::kNone, best_sum_ = ir::kNone, best_step_ = ir::kNone,
-          best_place_ = ir::kNone, most_ = ir::kNone, norm_at_most_ = ir::kNone, step_ = ir::kNone;
+          best_place_ = ir::kNone, most_ = ir::kNone, step_ = ir::kNone;
   ValueId nothing_ = ir::kNone, numbers_ = ir::kNone, next_step_ = ir::kNone;
   // [S, B], of what is chosen: log-probability, word, row it comes from, and what becomes of it.
   ValueId sum_ = ir::kNone, word_ = ir::kNone, parent_ = ir::kNone, chosen_ = ir::kNone, ends_ = ir::kNone, lives_ = ir::kNone,

@@ -18,14 +18,12 @@ inline constexpr const char* kLive = "search.live";    // FLOAT [S, L] in, [S, B
 inline constexpr const char* kEnded = "search.ended";  // INT32 [S]: how many have ended
 inline constexpr const char* kBest = "search.best";    // FLOAT [S, N]: the best ends' scores, best first; kNothing: none there
 inline constexpr const char* kBestSum = "search.sum";  // FLOAT [S, N]: their log-probabilities
-inline constexpr const char* kBestStep =
-    "search.step";  // INT32 [S, N]: 2 · the step that made its last word, + 1 where it ended
+// INT32 [S, N]: 2 · the step that made its last word, + 1 where it ended.
+inline constexpr const char* kBestStep = "search.step";
 inline constexpr const char* kBestPlace = "search.place";  // INT32 [S, N]: where its last word stands in what that step chose
 inline constexpr const char* kMost = "search.most";        // INT32 [S] in: words at most
-inline constexpr const char* kNorms = "search.norms";  // FLOAT [lengths] in: what a log-probability is divided by, by length
-inline constexpr const char* kNormAtMost = "search.norm_at_most";  // FLOAT [S] in: what divides a word more than at most
-inline constexpr const char* kParent = "search.parent";   // INT32 [S·B] out: the row of this step that each comes from
-inline constexpr const char* kGoesOn = "search.goes_on";  // INT32 [S] out: 1 where a hypothesis lives
+inline constexpr const char* kParent = "search.parent";    // INT32 [S·B] out: the row of this step that each comes from
+inline constexpr const char* kGoesOn = "search.goes_on";   // INT32 [S] out: 1 where a hypothesis lives
 }  // namespace search_names
 // Less than any log-probability. A hypothesis with half of it, or less, is none.
 inline constexpr float kNothing = -1e30F;

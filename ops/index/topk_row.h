@@ -1,0 +1,32 @@
+// The order of topk, and how one thread finds a row's greatest elements. Constexpr, and without the library: kernels of a
+// device read it too.
+#pragma once
+
+#include <cstdint>
+
+namespace graphrun {
+
+// What is not a number is below every number.
+template <class T>
+constexpr bool is_greater(T a, T b) {
+  return a > b || (b != b && a == a);
+}
+
+// Keeps the k best seen so far in order, in the result itself; most elements of a long row are turned away by one comparison
+// with the least of them. Of equals the first stays before the others.
+template <class T>
+constexpr void topk_row(const T* x, std::int64_t n, T* values, std::int32_t* indices, std::int64_t k) {
+  std::int64_t kept = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (kept == k && (x[i] <= values[k - 1] || !is_greater(x[i], values[k - 1]))) continue;
+    std::int64_t place = kept < k ? kept++ : k - 1;
+    for (; place > 0 && is_greater(x[i], values[place - 1]); --place) {
+      values[place] = values[place - 1];
+      indices[place] = indices[place - 1];
+    }
+    values[place] = x[i];
+    indices[place] = static_cast<std::int32_t>(i);
+  }
+}
+
+}  // namespace graphrun

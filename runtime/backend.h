@@ -13,6 +13,7 @@ struct DeviceLimits {
   int multiprocessors = 1;        // blocks that are on the device at once, at least
   int threads = 256;              // of a block whose blocks wait for each other
   std::size_t shared = 48 << 10;  // bytes of a block
+  bool matrix_units = false;      // for TF32 and bfloat16 (runtime/cuda/matrix_units.h)
 };
 
 class Backend {

@@ -16,10 +16,10 @@ namespace {
 
 class Binder {
  public:
-  Binder(const Program& program, const SymbolValues& symbols, Device device, KeptStore& store)
+  Binder(const Program& program, const SymbolValues& symbols, Target target, KeptStore& store)
       : program_(program),
         symbols_(symbols),
-        device_(device),
+        target_(target),
         store_(store),
         workspaces_(program.regions.size()),
         variables_(program.regions.size()) {}
@@ -49,7 +49,7 @@ class Binder {
 
   const Program& program_;
   const SymbolValues& symbols_;
-  Device device_;
+  Target target_;
   KeptStore& store_;
   Workspaces workspaces_;
   std::vector<std::vector<std::int32_t>> variables_;  // by region and value, as in Slots
@@ -109,7 +109,7 @@ BoundRegion Binder::bind_region(std::size_t index, std::size_t depth, const Slot
     const BoundInstruction& bound = region.instructions.back();
     workspaces_[index].push_back({static_cast<std::int64_t>(bound.kernel.workspace), false});
     if (bound.scan) workspaces_[index].back().copies = std::max(1, bound.scan->row_members);
-    if (bound.scan && device_ != Device::kCpu) workspaces_[index].back().bytes = LoopKernel::kWorkspace;
+    if (bound.scan && target_.device != Device::kCpu) workspaces_[index].back().bytes = LoopKernel::kWorkspace;
   }
   index_slots(region);
   return region;
@@ -137,7 +137,7 @@ BoundInstruction Binder::bind_instruction(const Instruction& instruction, const 
 Kernel Binder::make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant,
                            const std::vector<std::int32_t>& variables) const {
   const Instruction& instruction = *bound.source;
-  const KernelFactory* factory = KernelRegistry::instance().find(instruction.op, device_);
+  const KernelFactory* factory = KernelRegistry::instance().find(instruction.op, target_.device);
   GRAPHRUN_CHECK(factory != nullptr, "no kernel for '" + instruction.op + "'");
   KernelRequest request;
   request.attributes = &instruction.attributes;
@@ -148,7 +148,8 @@ Kernel Binder::make_kernel(const BoundInstruction& bound, const std::vector<bool
     request.constant_inputs.push_back(v >= 0 && constant[static_cast<std::size_t>(v)]);
     request.lasting_inputs.push_back(v >= 0 && variables[static_cast<std::size_t>(v)] >= 0);
   }
-  request.weights = store_.form();
+  request.weights = target_.weights;
+  request.products = target_.products;
   request.symbols = &symbols_;
   return (*factory)(request);
 }
@@ -181,7 +182,7 @@ std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std:
   for (std::size_t s = 0; s < states; ++s) scan->states.push_back({spec.states[s], bound.inputs()[s].bytes(), nullptr});
   for (std::size_t e = 0; e < scan->each; ++e) scan->each_stride.push_back(stride(bound.inputs()[states + e]));
   for (std::size_t k = 0; k < scan->stacks; ++k) scan->stack_stride.push_back(stride(bound.outputs()[states + k]));
-  const bool threads_share = device_ == Device::kCpu, team = threads_share && can_share(*scan);
+  const bool threads_share = target_.device == Device::kCpu, team = threads_share && can_share(*scan);
   if (team) {
     reserve_for_team(*scan);
   } else if (threads_share) {
@@ -303,15 +304,15 @@ void number(BoundRegion& region, Binding& binding) {
 
 }  // namespace
 
-std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Device device, KeptStore& store) {
+std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Target target, KeptStore& store) {
   auto binding = std::make_unique<Binding>();
   binding->symbols = symbols;
-  Binder binder(program, binding->symbols, device, store);
+  Binder binder(program, binding->symbols, target, store);
   binding->root = binder.bind_root();
   binding->kept = binder.take_kept();
   binding->layout = layout(program, binding->symbols, binder.workspaces());
-  device == Device::kCpu ? make_teams(binding->root, binding->layout, binder.shared())
-                         : make_loops(binding->root, binding->layout);
+  target.device == Device::kCpu ? make_teams(binding->root, binding->layout, binder.shared())
+                                : make_loops(binding->root, binding->layout);
   number(binding->root, *binding);
   binding->scan_steps.assign(std::max(binder.deepest(), kMostBeside), 0);
   return binding;

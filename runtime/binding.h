@@ -82,7 +82,7 @@ struct Binding {
 
 // Makes the kernels and lays out the arena; what they keep from run to run is in `store`, which outlives the binding. Throws
 // UserError (E0602) where a size comes out negative, and what kernels throw.
-std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Device device, KeptStore& store);
+std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Target target, KeptStore& store);
 
 // Puts the binding's addresses into an arena of at least layout.bytes.
 void rebase(Binding& binding, void* arena);

@@ -98,13 +98,13 @@ const std::map<std::string, Tensor>& Variables::all() const {
 }
 
 struct Executable::Impl {
-  Impl(Program program_of, std::shared_ptr<Variables> variables_of, Device on, WeightForm weights)
+  Impl(Program program_of, std::shared_ptr<Variables> variables_of, Target on)
       : program(std::move(program_of)),
         variables(std::move(variables_of)),
-        device(on),
+        target(on),
         symbols(symbols_of(program)),
-        kept(program, weights) {
-    if (on == Device::kCuda) device_side = std::make_unique<DeviceSide>(cuda_device(), *variables);
+        kept(program) {
+    if (on.device == Device::kCuda) device_side = std::make_unique<DeviceSide>(cuda_device(), *variables);
   }
 
   Binding& binding_for(const SymbolValues& values);
@@ -121,7 +121,7 @@ struct Executable::Impl {
 
   const Program program;
   const std::shared_ptr<Variables> variables;
-  const Device device;
+  const Target target;
   const std::vector<Symbol> symbols;
   KeptStore kept;
 
@@ -141,7 +141,7 @@ Binding& Executable::Impl::binding_for(const SymbolValues& values) {
     recent.splice(recent.begin(), recent, it->second);
     return *recent.front();
   }
-  recent.push_front(bind(program, values, device, kept));
+  recent.push_front(bind(program, values, target, kept));
   bindings.emplace(values, recent.begin());
   ++bindings_made;
   if (recent.size() > kBindingsKept) {
@@ -294,10 +294,10 @@ std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& 
   return fetched;
 }
 
-Executable::Executable(Program program, std::shared_ptr<Variables> variables, Device device, WeightForm weights) {
-  if (device == Device::kCuda) cuda_device();  // its kernels come with it
-  check_kernels(program, device);
-  impl_ = std::make_unique<Impl>(std::move(program), std::move(variables), device, weights);
+Executable::Executable(Program program, std::shared_ptr<Variables> variables, Target target) {
+  if (target.device == Device::kCuda) cuda_device();  // its kernels come with it
+  check_kernels(program, target.device);
+  impl_ = std::make_unique<Impl>(std::move(program), std::move(variables), target);
 }
 Executable::~Executable() = default;
 

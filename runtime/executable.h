@@ -58,8 +58,7 @@ struct RunOptions {
 class Executable {
  public:
   // Throws UserError (kInvalidGraph) where an op has no kernel for the device.
-  Executable(Program program, std::shared_ptr<Variables> variables, Device device = Device::kCpu,
-             WeightForm weights = WeightForm::kFloat32);
+  Executable(Program program, std::shared_ptr<Variables> variables, Target target = {});
   ~Executable();
 
   const Program& program() const;

@@ -2,7 +2,7 @@
 
 namespace graphrun {
 
-KeptStore::KeptStore(const Program& program, WeightForm form) : form_(form), written_(program.variables.size()) {
+KeptStore::KeptStore(const Program& program) : written_(program.variables.size()) {
   const Region& root = program.regions.at(0);
   for (const Instruction& instruction : root.instructions) {
     for (std::int32_t v : instruction.outputs) {

@@ -24,9 +24,7 @@ struct Kept {
 
 class KeptStore {
  public:
-  explicit KeptStore(const Program& program, WeightForm form = WeightForm::kFloat32);
-
-  WeightForm form() const { return form_; }  // of matrices
+  explicit KeptStore(const Program& program);
 
   // Whether a run of the program writes the variable: nothing made of it lasts.
   bool is_written(std::int32_t variable) const { return written_[static_cast<std::size_t>(variable)]; }
@@ -39,7 +37,6 @@ class KeptStore {
 
  private:
   using Key = std::tuple<std::size_t, std::size_t, std::uint64_t, std::size_t>;
-  const WeightForm form_;
   std::vector<bool> written_;  // by variable
   std::map<Key, std::unique_ptr<Kept>> places_;
 };

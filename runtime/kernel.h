@@ -10,15 +10,10 @@
 #include <vector>
 
 #include "runtime/attributes.h"
+#include "runtime/target.h"
 #include "runtime/tensor.h"
 
 namespace graphrun {
-
-enum class Device : std::uint8_t { kCpu, kCuda };
-
-// How kernels keep lasting matrices of float32 that they multiply with. Narrower forms round the matrix, in a copy: bfloat16,
-// or int8 with a scale for each column of the product's right factor. On the CPU; other devices have float32.
-enum class WeightForm : std::uint8_t { kFloat32, kBFloat16, kInt8 };
 
 // What random numbers hang on beside the node's own key: never on threads, padding or the order of nodes.
 struct RandomState {
@@ -39,6 +34,7 @@ struct KernelRequest {
   std::vector<bool> lasting_inputs;  // the same from run to run: variables that the program does not write
   bool is_lasting(std::size_t i) const { return i < lasting_inputs.size() && lasting_inputs[i]; }
   WeightForm weights = WeightForm::kFloat32;  // of lasting inputs
+  ProductPrecision products = ProductPrecision::kFloat32;
   WeightForm form_of(std::size_t i) const { return is_lasting(i) ? weights : WeightForm::kFloat32; }
 };
 

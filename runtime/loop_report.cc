@@ -56,11 +56,11 @@ void describe(const BoundRegion& region, const ProgramLayout& layout, Device dev
 
 }  // namespace
 
-std::string describe_loops(const Program& program, const SymbolValues& sizes, Device device) {
+std::string describe_loops(const Program& program, const SymbolValues& sizes, Target target) {
   KeptStore store(program);
-  const std::unique_ptr<Binding> binding = bind(program, sizes, device, store);
+  const std::unique_ptr<Binding> binding = bind(program, sizes, target, store);
   std::string text;
-  describe(binding->root, binding->layout, device, text);
+  describe(binding->root, binding->layout, target.device, text);
   return text.empty() ? "  there are none\n" : text;
 }
 

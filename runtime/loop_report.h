@@ -9,6 +9,6 @@
 namespace graphrun {
 
 // A line for each scan, those in its body below it. Every symbol has a size. Throws what bind throws.
-std::string describe_loops(const Program& program, const SymbolValues& sizes, Device device);
+std::string describe_loops(const Program& program, const SymbolValues& sizes, Target target);
 
 }  // namespace graphrun

@@ -40,7 +40,7 @@ struct Request {
   DumpFormat format = DumpFormat::kText;
   std::string output;
   SymbolValues sizes;  // for the loops, the picture of the arena and its peak
-  Device device = Device::kCpu;
+  Target target;
   bool time_passes = false;
 };
 
@@ -64,7 +64,9 @@ CommandLine command_line() {
       "output,o", po::value<std::string>()->value_name("FILE")->default_value("-"), "where to; - is stdout")(
       "size", po::value<std::vector<std::string>>()->value_name("NAME=N"),
       "a size of the batch, for --stage=loops, and for the picture and the peak of --stage=memory; may be repeated")(
-      "device", po::value<std::string>()->value_name("NAME")->default_value("auto"), kLoopDeviceHelp);
+      "device", po::value<std::string>()->value_name("NAME")->default_value("auto"), kLoopDeviceHelp)(
+      "product-precision", po::value<std::string>()->value_name("NAME")->default_value("float32"),
+      "for --stage=loops: what a GPU rounds products' factors to: tf32, bfloat16 or float32, not at all");
   po::options_description how("how to compile", kColumns);
   how.add_options()("training", "with dropout and label smoothing (as --minimize does)")("inference", "without them")(
       "minimize", po::value<std::string>()->value_name("OUTPUT"), "differentiate this output and update the parameters")(
@@ -179,7 +181,10 @@ Request parse_request(const po::variables_map& options) {
     throw UsageError("--stage=memory prints text or svg");
   }
   if (r.stage == "loops" && r.format != DumpFormat::kText) throw UsageError("--stage=loops prints text");
-  r.device = r.stage == "loops" ? parse_device(options["device"].as<std::string>()) : Device::kCpu;
+  if (r.stage == "loops") {
+    r.target.device = parse_device(options["device"].as<std::string>());
+    r.target.products = parse_product_precision(options["product-precision"].as<std::string>());
+  }
   const std::string precision = options["precision"].as<std::string>();
   if (precision != "float32" && precision != "float64") unknown("precision", precision, {"float32", "float64"});
   r.compile.precision = precision == "float64" ? Precision::kFloat64 : Precision::kFloat32;
@@ -249,10 +254,10 @@ std::string memory(const Request& r, const ir::Graph& checked) {
 
 std::string loops(const Request& r, const ir::Graph& checked) {
   const Program program = compile(checked, r.compile, r.train ? &*r.train : nullptr);
-  const std::string where = r.device == Device::kCuda
+  const std::string where = r.target.device == Device::kCuda
                                 ? cuda_device().name()
                                 : fmt::format("the CPU, {} thread{}", threads(), threads() == 1 ? "" : "s");
-  return fmt::format("loops on {}:\n{}", where, describe_loops(program, r.sizes, r.device));
+  return fmt::format("loops on {}:\n{}", where, describe_loops(program, r.sizes, r.target));
 }
 
 // The command line's names of the graph, also where the stage asked for comes before they are used.

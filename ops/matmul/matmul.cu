@@ -15,8 +15,8 @@ RowMajorProduct row_major(const Product& p) { return {p.m, p.n, p.k, p.transpose
 
 // A product whose sums are over nothing is 0: not every library says so.
 template <class T>
-void multiply(const KernelContext& c, const RowMajorProduct& p, const T* a, const T* b, T* y) {
-  if (p.k > 0) return cuda::multiply_rows(c.stream, p, a, b, y);
+void multiply(const KernelContext& c, const RowMajorProduct& p, ProductPrecision precision, const T* a, const T* b, T* y) {
+  if (p.k > 0) return cuda::multiply_rows(c.stream, p, precision, a, b, y);
   if (p.accumulate) return;
   cuda::for_elements(
       c, p.m * p.n * p.count, GRAPHRUN_LAMBDA(std::int64_t i) { y[i] = 0; });
@@ -48,18 +48,19 @@ std::vector<Run> runs_of(const ProductPlan& plan) {
 }
 
 template <class T>
-Kernel plan_kernel(const ProductPlan& plan) {
-  return {[plan, runs = runs_of(plan)](const KernelContext& c) {
+Kernel plan_kernel(const ProductPlan& plan, ProductPrecision precision) {
+  return {[plan, precision, runs = runs_of(plan)](const KernelContext& c) {
     for (const Run& run : runs) {
       const ProductOffsets& at = plan.batch[static_cast<std::size_t>(run.first)];
-      multiply(c, run.product, c.inputs[0].as<const T>() + at.a, c.inputs[1].as<const T>() + at.b,
+      multiply(c, run.product, precision, c.inputs[0].as<const T>() + at.a, c.inputs[1].as<const T>() + at.b,
                c.outputs[0].as<T>() + run.first * run.product.c_step);
     }
   }};
 }
 
 Kernel bind_plan(const KernelRequest& request, const ProductPlan& plan) {
-  return with_float(request.outputs.at(0).dtype, [&](auto zero) { return plan_kernel<decltype(zero)>(plan); });
+  return with_float(request.outputs.at(0).dtype,
+                    [&](auto zero) { return plan_kernel<decltype(zero)>(plan, request.products); });
 }
 REGISTER_KERNEL("matmul", kCuda, [](const KernelRequest& request) {
   const ProductPlan plan = plan_matmul(request);
@@ -72,17 +73,18 @@ REGISTER_KERNEL("matmul_reduce", kCuda, [](const KernelRequest& request) {
 });
 
 template <class T>
-Kernel group_kernel(const ProductGroup& group) {
-  return {[group](const KernelContext& c) {
+Kernel group_kernel(const ProductGroup& group, ProductPrecision precision) {
+  return {[group, precision](const KernelContext& c) {
     for (std::size_t i = 0; i < group.products.size(); ++i) {
-      multiply(c, row_major(group.products[i]), c.inputs[group.a(i)].as<const T>(), c.inputs[group.b(i)].as<const T>(),
-               c.outputs[group.y(i)].as<T>());
+      multiply(c, row_major(group.products[i]), precision, c.inputs[group.a(i)].as<const T>(),
+               c.inputs[group.b(i)].as<const T>(), c.outputs[group.y(i)].as<T>());
     }
   }};
 }
 
 Kernel bind_group(const KernelRequest& request, const ProductGroup& group) {
-  Kernel kernel = with_float(request.outputs.at(0).dtype, [&](auto zero) { return group_kernel<decltype(zero)>(group); });
+  Kernel kernel =
+      with_float(request.outputs.at(0).dtype, [&](auto zero) { return group_kernel<decltype(zero)>(group, request.products); });
   take_part(kernel, request, group);
   return kernel;
 }

@@ -36,6 +36,7 @@ class DeviceLoop : public LoopKernel {
     arguments.put(code_.steps());
     put_number(arguments, code_.reverse());
     put_number(arguments, static_cast<std::int64_t>(code_.piece_at()));
+    put_number(arguments, code_.deep());
     for (const LoopCode::Member& m : code_.members()) {
       put_number(arguments, m.rows), put_number(arguments, m.columns);
       if (m.pointwise != nullptr) put_number(arguments, wide(m, run));
@@ -49,14 +50,18 @@ class DeviceLoop : public LoopKernel {
 
   std::string describe() const override {
     std::int64_t products = 0, resident = 0;
+    const char* form = nullptr;
     for (const LoopCode::Member& m : code_.members()) {
       products += m.product != nullptr;
+      if (m.rounded != nullptr) form = m.rounded->name;
       resident += m.product != nullptr && m.resident >= 0;
     }
     std::string text = "as one launch of " + std::to_string(code_.blocks()) + " blocks of " + std::to_string(code_.threads()) +
                        " threads, " + std::to_string((code_.shared() + 1023) / 1024) + " KiB each";
     if (products == 0) return text;
-    return text + ", with the weights of " + std::to_string(resident) + " of " + std::to_string(products) + " products in it";
+    text += ", with the weights of " + std::to_string(resident) + " of " + std::to_string(products) + " products in it";
+    if (form == nullptr) return text;
+    return text + ", on matrix units in " + form;
   }
 
  private:

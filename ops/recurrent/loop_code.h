@@ -23,12 +23,19 @@ class LoopCode {
   bool fits() const { return piece_at_ + piece_bytes_ <= limits_.shared; }
   const DeviceText& text() const { return text_; }
   std::int64_t blocks() const { return blocks_; }
-  int threads() const { return limits_.threads; }
+  int threads() const { return threads_; }
   // Whether blocks meet at all, and so must be on the device at once.
   bool meets() const {
     return std::any_of(members_.begin(), members_.end(), [](const Member& m) { return m.meets; });
   }
   std::size_t shared() const { return piece_at_ + piece_bytes_; }
+
+  // What a product's factors are rounded to.
+  struct RoundedForm {
+    const char* type;  // of runtime/cuda/matrix_units.h
+    const char* name;
+    int in_word;
+  };
 
   struct Member {
     std::size_t place = 0;  // of its first operand, in LoopRun::places
@@ -39,16 +46,22 @@ class LoopCode {
     const PointwisePart* pointwise = nullptr;  // or none:
     DType copied = DType::kFloat32;            // a copy
     bool meets = false;
+    const RoundedForm* rounded = nullptr;  // of a product on matrix units
   };
   const std::vector<Member>& members() const { return members_; }
   std::int64_t steps() const { return steps_; }
   bool reverse() const { return reverse_; }
   // Where the piece of the left factors is in a block's memory: behind the weights.
   std::size_t piece_at() const { return piece_at_; }
+  // How many tiles of a product's summed axis that piece holds, where products run on matrix units.
+  std::int64_t deep() const { return deep_; }
 
  private:
   void choose_blocks();
   void place_weights();
+  std::size_t least_piece(const Member& product) const;
+  std::size_t weight_bytes(const Member& product) const;
+  void deepen_piece();
   std::string parts() const;
   std::string arguments() const;
   std::string product_functions() const;
@@ -60,6 +73,8 @@ class LoopCode {
   std::vector<Member> members_;
   std::size_t places_ = 0;
   std::int64_t blocks_ = 1;
+  int threads_ = 1;
+  std::int64_t deep_ = 0;
   std::size_t piece_at_ = 0, piece_bytes_ = 0;
   DeviceText text_;
 };

@@ -51,7 +51,7 @@ struct Product {
   bool transpose_b;  // factors are stored [columns, inner]
   const T *a[terms], *b[kFactors];
   T* y[groups];
-  const T* resident;  // the block's columns of all factors, [inner, own columns] each, in its own memory; null: where they are
+  const void* resident;  // the block's columns of all factors, in its own memory as bring() puts them; null: where they are
 
   GRAPHRUN_DEVICE int inner_of(int factor) const { return inner[terms > 1 ? factor : 0]; }
   GRAPHRUN_DEVICE T factor_at(int factor, int k, int column) const {
@@ -60,7 +60,7 @@ struct Product {
   }
 };
 
-// Brings the block's columns of all factors into its own memory.
+// Brings the block's columns of all factors into its own memory: [inner, own columns] each.
 template <class T, int terms, int groups>
 GRAPHRUN_DEVICE void bring(const Product<T, terms, groups>& p, T* to) {
   const Columns own(p.columns);
@@ -88,7 +88,7 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
   const int tiles = row_tiles * column_tiles, padded = row_tiles * kTileRows;
   for (int first = 0; first < tiles; first += kMostTiles * cuda::thread_count()) {
     T sum[kMostTiles][kTileRows][kTileColumns] = {};
-    const T* resident = p.resident;
+    const T* resident = static_cast<const T*>(p.resident);
     for (int i = 0; i < terms; ++i) {
       const int inner = p.inner[i];
       for (int begin = 0; begin < inner; begin += kDeep) {

@@ -11,13 +11,14 @@ namespace graphrun {
 
 // Products whose right factors are the same at every step.
 struct ProductPart : LoopPart {
-  ProductPart(ProductGroup g, DType d) : group(std::move(g)), dtype(d) {}
+  ProductPart(ProductGroup g, DType d, ProductPrecision p) : group(std::move(g)), dtype(d), precision(p) {}
   // How many left factors are added up, and how many results stand side by side.
   std::size_t terms() const { return group.kind == ProductGroup::Kind::kSum ? group.products.size() : 1; }
   std::size_t groups() const { return group.kind == ProductGroup::Kind::kMany ? group.products.size() : 1; }
 
   ProductGroup group;
   DType dtype;
+  ProductPrecision precision;  // of float32, on a device with matrix units
 };
 
 // Pointwise work whose results all have the program's shape.
@@ -52,7 +53,7 @@ inline void take_part(Kernel& kernel, const KernelRequest& request, const Produc
     columns->reads_other_columns[group.a(i)] = true;
   }
   kernel.by_columns = std::move(columns);
-  kernel.part = std::make_shared<ProductPart>(group, request.outputs[0].dtype);
+  kernel.part = std::make_shared<ProductPart>(group, request.outputs[0].dtype, request.products);
 }
 
 }  // namespace graphrun

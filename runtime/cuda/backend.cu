@@ -16,7 +16,7 @@ class CudaBackend : public Backend {
   CudaBackend(int ordinal, const cudaDeviceProp& properties) : ordinal_(ordinal), name_(properties.name) {
     name_ += " (compute capability " + std::to_string(properties.major) + "." + std::to_string(properties.minor) + ")";
     use();
-    limits_ = {properties.multiProcessorCount, 256, properties.sharedMemPerBlockOptin};
+    limits_ = {properties.multiProcessorCount, 256, properties.sharedMemPerBlockOptin, properties.major >= 8};
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
     open_pool();
   }

@@ -25,11 +25,14 @@ class EmulatedBackend : public Backend {
     if (bytes > 0) std::memset(memory, 0, bytes);
   }
   void* stream() override { return nullptr; }
-  // Few threads, since each is one of the host's; little memory, so that not every loop's weights fit.
-  DeviceLimits limits() const override { return {3, 24, 24 << 10}; }
+  DeviceLimits limits() const override { return limits_; }
+  DeviceLimits& changed_limits() { return limits_; }
   void wait() override {}
 
  private:
+  // Few threads, since each is one of the host's; little memory, so that not every loop's weights fit.
+  DeviceLimits limits_ = {3, 24, 24 << 10, true};
+
   static void move(void* to, const void* from, std::size_t bytes) {
     if (bytes > 0) std::memmove(to, from, bytes);
   }
@@ -38,11 +41,18 @@ class EmulatedBackend : public Backend {
 }  // namespace
 }  // namespace graphrun::cuda
 
-extern "C" graphrun::Backend* graphrun_open_device(int ordinal, std::string& why) {
+static graphrun::cuda::EmulatedBackend& the_device() {
   static graphrun::cuda::EmulatedBackend backend;
-  if (ordinal == 0) return &backend;
+  return backend;
+}
+
+extern "C" graphrun::Backend* graphrun_open_device(int ordinal, std::string& why) {
+  if (ordinal == 0) return &the_device();
   why = "one device is emulated, cuda:0";
   return nullptr;
 }
 
 extern "C" void graphrun_emulate_backwards(bool backwards) { graphrun::cuda::set_emulation_backwards(backwards); }
+
+// What kernels are made for from here on.
+extern "C" graphrun::DeviceLimits* graphrun_emulated_limits() { return &the_device().changed_limits(); }

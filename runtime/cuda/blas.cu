@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/cuda/launch.h"
+#include "runtime/cuda_library.h"
 
 namespace graphrun::cuda {
 namespace {
@@ -30,6 +31,17 @@ cublasHandle_t handle_for(void* stream) {
 
 cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
+cublasComputeType_t compute_type(ProductPrecision precision) {
+  static const bool matrix_units = cuda_device().limits().matrix_units;
+  if (!matrix_units) return CUBLAS_COMPUTE_32F;
+  switch (precision) {
+    case ProductPrecision::kTf32: return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case ProductPrecision::kBFloat16: return CUBLAS_COMPUTE_32F_FAST_16BF;
+    case ProductPrecision::kFloat32: break;
+  }
+  return CUBLAS_COMPUTE_32F;
+}
+
 template <class T>
 void multiply(void* stream, const ColumnMajorCall& p, cudaDataType type, cublasComputeType_t compute, const T* first,
               const T* second, T* result) {
@@ -42,11 +54,12 @@ void multiply(void* stream, const ColumnMajorCall& p, cudaDataType type, cublasC
 
 }  // namespace
 
-void multiply_column_major(void* stream, const ColumnMajorCall& call, const float* first, const float* second, float* result) {
-  multiply(stream, call, CUDA_R_32F, CUBLAS_COMPUTE_32F, first, second, result);
+void multiply_column_major(void* stream, const ColumnMajorCall& call, ProductPrecision precision, const float* first,
+                           const float* second, float* result) {
+  multiply(stream, call, CUDA_R_32F, compute_type(precision), first, second, result);
 }
-void multiply_column_major(void* stream, const ColumnMajorCall& call, const double* first, const double* second,
-                           double* result) {
+void multiply_column_major(void* stream, const ColumnMajorCall& call, ProductPrecision, const double* first,
+                           const double* second, double* result) {
   multiply(stream, call, CUDA_R_64F, CUBLAS_COMPUTE_64F, first, second, result);
 }
 

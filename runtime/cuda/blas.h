@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "runtime/target.h"
+
 namespace graphrun::cuda {
 
 // C [m, n] = op(A) [m, k] · op(B) [k, n], row-major; `count` such products at equal distances, 0 where a factor is shared.
@@ -39,15 +41,16 @@ constexpr ColumnMajorCall column_major(const RowMajorProduct& p) {
           p.accumulate ? 1.0 : 0.0};
 }
 
-// `first` is B, `second` A. The sums of float are made in float: no TF32.
-void multiply_column_major(void* stream, const ColumnMajorCall& call, const float* first, const float* second, float* result);
-void multiply_column_major(void* stream, const ColumnMajorCall& call, const double* first, const double* second,
-                           double* result);
+// `first` is B, `second` A. The sums of float are made in float, its factors rounded as `precision` says.
+void multiply_column_major(void* stream, const ColumnMajorCall& call, ProductPrecision precision, const float* first,
+                           const float* second, float* result);
+void multiply_column_major(void* stream, const ColumnMajorCall& call, ProductPrecision precision, const double* first,
+                           const double* second, double* result);
 
 template <class T>
-void multiply_rows(void* stream, const RowMajorProduct& p, const T* a, const T* b, T* c) {
+void multiply_rows(void* stream, const RowMajorProduct& p, ProductPrecision precision, const T* a, const T* b, T* c) {
   if (p.m == 0 || p.n == 0 || p.count == 0) return;
-  multiply_column_major(stream, column_major(p), b, a, c);
+  multiply_column_major(stream, column_major(p), precision, b, a, c);
 }
 
 }  // namespace graphrun::cuda

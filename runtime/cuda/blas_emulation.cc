@@ -1,11 +1,28 @@
 // cuBLAS's gemmStridedBatched in loops, with its column-major arguments, so that what is handed to it is tested without it.
 #include "runtime/cuda/blas.h"
+#include "runtime/cuda/matrix_units.h"
 
 namespace graphrun::cuda {
 namespace {
 
+// Of one number: matrix units take it in a word.
+template <class Form>
+float rounded_to(float x) {
+  if constexpr (Form::kInWord == 1) return Form::number(Form::word({x}), 0);
+  if constexpr (Form::kInWord == 2) return Form::number(Form::word({x, 0}), 0);
+}
+float rounded(float x, ProductPrecision precision) {
+  switch (precision) {
+    case ProductPrecision::kTf32: return rounded_to<Tf32>(x);
+    case ProductPrecision::kBFloat16: return rounded_to<BFloat16>(x);
+    case ProductPrecision::kFloat32: break;
+  }
+  return x;
+}
+double rounded(double x, ProductPrecision) { return x; }
+
 template <class T>
-void multiply(const ColumnMajorCall& p, const T* first, const T* second, T* result) {
+void multiply(const ColumnMajorCall& p, ProductPrecision precision, const T* first, const T* second, T* result) {
   for (std::int64_t i = 0; i < p.count; ++i, first += p.first_step, second += p.second_step, result += p.result_step) {
     for (std::int64_t column = 0; column < p.n; ++column) {
       for (std::int64_t row = 0; row < p.m; ++row) {
@@ -13,7 +30,7 @@ void multiply(const ColumnMajorCall& p, const T* first, const T* second, T* resu
         for (std::int64_t k = 0; k < p.k; ++k) {
           const T a = p.transpose_first ? first[k + row * p.first_rows] : first[row + k * p.first_rows];
           const T b = p.transpose_second ? second[column + k * p.second_rows] : second[k + column * p.second_rows];
-          sum += a * b;
+          sum += rounded(a, precision) * rounded(b, precision);
         }
         T& y = result[row + column * p.result_rows];
         y = p.beta == 0 ? sum : y * static_cast<T>(p.beta) + sum;
@@ -24,11 +41,13 @@ void multiply(const ColumnMajorCall& p, const T* first, const T* second, T* resu
 
 }  // namespace
 
-void multiply_column_major(void*, const ColumnMajorCall& call, const float* first, const float* second, float* result) {
-  multiply(call, first, second, result);
+void multiply_column_major(void*, const ColumnMajorCall& call, ProductPrecision precision, const float* first,
+                           const float* second, float* result) {
+  multiply(call, precision, first, second, result);
 }
-void multiply_column_major(void*, const ColumnMajorCall& call, const double* first, const double* second, double* result) {
-  multiply(call, first, second, result);
+void multiply_column_major(void*, const ColumnMajorCall& call, ProductPrecision precision, const double* first,
+                           const double* second, double* result) {
+  multiply(call, precision, first, second, result);
 }
 
 }  // namespace graphrun::cuda

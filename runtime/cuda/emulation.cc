@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <barrier>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +26,7 @@ constinit thread_local EmulatedThread emulated_thread;
 namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
+constexpr int kWarp = 32;
 bool backwards = false;
 // Fibers of one thread never race.
 #if defined(__SANITIZE_THREAD__)
@@ -34,6 +36,16 @@ constexpr bool kWatchesRaces = false;
 #endif
 // For the test that what is watched for would be seen.
 const bool kNobodyWaits = kWatchesRaces && std::getenv("GRAPHRUN_EMULATE_WITHOUT_BARRIERS") != nullptr;
+
+// What the threads of a warp share: two rounds of it, so that nobody writes over what another still reads.
+struct Warp {
+  SharedWords words[2][kWarp];
+};
+SharedWords* put_words(Warp& warp, const SharedWords& mine) {
+  SharedWords* const all = warp.words[emulated_thread.shared_in_warp++ % 2];
+  all[emulated_thread.thread % kWarp] = mine;
+  return all;
+}
 
 // What AddressSanitizer must know of stacks that are left and entered.
 class StackSwitch {
@@ -53,7 +65,8 @@ class StackSwitch {
 // One thread of the block that runs. It lives from block to block and from launch to launch: only its first entry costs a
 // system call.
 struct Fiber {
-  enum class State : std::uint8_t { kIdle, kReady, kWaiting } state = State::kIdle;
+  enum class State : std::uint8_t { kIdle, kReady, kWaiting, kInWarp } state = State::kIdle;
+  int shared_in_warp = 0;  // of its EmulatedThread
   bool begun = false;
   sigjmp_buf place;
   ucontext_t context;
@@ -71,27 +84,66 @@ class Block {
   void run(int threads, const std::function<void()>& thread) {
     while (fibers_.size() < static_cast<std::size_t>(threads)) fibers_.push_back(std::make_unique<Fiber>());
     thread_ = &thread;
-    for (int t = 0; t < threads; ++t) fibers_[static_cast<std::size_t>(t)]->state = Fiber::State::kReady;
-    for (int waiting = threads; waiting > 0;) {
-      waiting = 0;
-      for (int i = 0; i < threads; ++i) {
-        const int t = backwards ? threads - 1 - i : i;
-        emulated_thread.thread = t;
-        enter(*fibers_[static_cast<std::size_t>(t)]);
-        waiting += fibers_[static_cast<std::size_t>(t)]->state == Fiber::State::kWaiting;
-      }
-      GRAPHRUN_CHECK(waiting == 0 || waiting == threads, "a kernel's barrier is reached by " + std::to_string(waiting) +
-                                                             " of " + std::to_string(threads) + " threads");
+    warps_.resize(static_cast<std::size_t>((threads + kWarp - 1) / kWarp));
+    for (int t = 0; t < threads; ++t) fibers_[static_cast<std::size_t>(t)]->shared_in_warp = 0;
+    let(0, threads);
+    try {
+      do run_ready(threads);
+      while (let_go_on(threads));
+    } catch (...) {
+      fibers_.clear();  // they stand in the middle of what failed
+      throw;
     }
   }
 
-  void wait() {
+  void wait(Fiber::State how = Fiber::State::kWaiting) {
     Fiber& fiber = *current_;
-    fiber.state = Fiber::State::kWaiting;
+    fiber.state = how;
     leave(fiber);
+  }
+  const SharedWords* share_in_warp(const SharedWords& mine) {
+    SharedWords* const all = put_words(warps_[static_cast<std::size_t>(emulated_thread.thread / kWarp)], mine);
+    wait(Fiber::State::kInWarp);
+    return all;
   }
 
  private:
+  void run_ready(int threads) {
+    for (int i = 0; i < threads; ++i) {
+      const int t = backwards ? threads - 1 - i : i;
+      Fiber& fiber = *fibers_[static_cast<std::size_t>(t)];
+      if (fiber.state != Fiber::State::kReady) continue;
+      emulated_thread.thread = t, emulated_thread.shared_in_warp = fiber.shared_in_warp;
+      enter(fiber);
+      fiber.shared_in_warp = emulated_thread.shared_in_warp;
+    }
+  }
+  int count(int begin, int end, Fiber::State state) const {
+    int found = 0;
+    for (int t = begin; t < end; ++t) found += fibers_[static_cast<std::size_t>(t)]->state == state;
+    return found;
+  }
+  void let(int begin, int end) {
+    for (int t = begin; t < end; ++t) fibers_[static_cast<std::size_t>(t)]->state = Fiber::State::kReady;
+  }
+  // Where all threads wait for each other, those of a warp or of the block, they are ready again. False: all are done.
+  bool let_go_on(int threads) {
+    bool any = false;
+    for (int t = 0; t < threads; t += kWarp) {
+      const int end = std::min(threads, t + kWarp), sharing = count(t, end, Fiber::State::kInWarp);
+      if (sharing == 0) continue;
+      GRAPHRUN_CHECK(sharing == kWarp, "words are shared by " + std::to_string(sharing) + " threads of a warp");
+      let(t, end);
+      any = true;
+    }
+    if (any) return true;
+    const int waiting = count(0, threads, Fiber::State::kWaiting);
+    GRAPHRUN_CHECK(waiting == 0 || waiting == threads, "a kernel's barrier is reached by " + std::to_string(waiting) + " of " +
+                                                           std::to_string(threads) + " threads");
+    if (waiting > 0) let(0, threads);
+    return waiting > 0;
+  }
+
   void enter(Fiber& fiber) {
     current_ = &fiber;
     if (sigsetjmp(scheduler_, 0) == 0) {
@@ -130,6 +182,7 @@ class Block {
   }
 
   std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Warp> warps_;
   Fiber* current_ = nullptr;
   const std::function<void()>* thread_ = nullptr;
   sigjmp_buf scheduler_;
@@ -159,6 +212,8 @@ class EmulatedBlocks {
       : grid_(grid), first_(first), all_(count * grid.threads) {
     for (std::int64_t b = 0; b < count; ++b) {
       blocks_.push_back(std::make_unique<std::barrier<>>(grid.threads));
+      for (int t = 0; t < grid.threads; t += kWarp)
+        warps_.push_back(std::make_unique<WarpOfThreads>(std::min(kWarp, grid.threads - t)));
       shared_.emplace_back(grid.shared / sizeof(std::max_align_t) + 1);
       std::memset(shared_.back().data(), 0xA5, shared_.back().size() * sizeof(std::max_align_t));
     }
@@ -179,11 +234,26 @@ class EmulatedBlocks {
   void wait_for_all() {
     if (!kNobodyWaits) all_.arrive_and_wait();
   }
+  const SharedWords* share_in_warp(const SharedWords& mine) {
+    WarpOfThreads& warp = warp_of(emulated_thread.block - first_, emulated_thread.thread);
+    GRAPHRUN_CHECK(warp.threads == kWarp, "words are shared by " + std::to_string(warp.threads) + " threads of a warp");
+    SharedWords* const all = put_words(warp, mine);
+    if (!kNobodyWaits) warp.barrier.arrive_and_wait();
+    return all;
+  }
 
  private:
+  struct WarpOfThreads : Warp {
+    explicit WarpOfThreads(int n) : threads(n), barrier(n) {}
+    const int threads;
+    std::barrier<> barrier;
+  };
+  WarpOfThreads& warp_of(std::int64_t block, int thread) {
+    return *warps_[static_cast<std::size_t>(block * ((grid_.threads + kWarp - 1) / kWarp) + thread / kWarp)];
+  }
   // One that fails comes to no barrier any more, and keeps nobody waiting.
   void run_one(const std::function<void()>& thread, std::size_t b, int t) {
-    emulated_thread = {t, grid_.threads, first_ + static_cast<std::int64_t>(b), grid_.blocks, shared_[b].data(), this};
+    emulated_thread = {t, grid_.threads, first_ + static_cast<std::int64_t>(b), grid_.blocks, shared_[b].data(), this, 0};
     try {
       thread();
     } catch (...) {
@@ -191,12 +261,14 @@ class EmulatedBlocks {
       failure_ = std::current_exception();
     }
     blocks_[b]->arrive_and_drop();
+    warp_of(static_cast<std::int64_t>(b), t).barrier.arrive_and_drop();
     all_.arrive_and_drop();
   }
 
   const EmulatedGrid grid_;
   const std::int64_t first_;
   std::vector<std::unique_ptr<std::barrier<>>> blocks_;
+  std::vector<std::unique_ptr<WarpOfThreads>> warps_;  // block by block
   std::barrier<> all_;
   std::vector<std::vector<std::max_align_t>> shared_;
   std::mutex failing_;
@@ -215,6 +287,12 @@ void barrier() {
   Block::instance().wait();
 }
 
+const SharedWords* share_in_warp(const SharedWords& mine) {
+  if (emulated_thread.together != nullptr) return emulated_thread.together->share_in_warp(mine);
+  GRAPHRUN_CHECK(in_fibers, "words are shared in a grid that was launched without barriers");
+  return Block::instance().share_in_warp(mine);
+}
+
 void check_aligned(const void* address, std::size_t size) {
   GRAPHRUN_CHECK(reinterpret_cast<std::uintptr_t>(address) % size == 0, "a pack of elements that is not aligned to its size");
 }
@@ -227,7 +305,7 @@ void emulate(const EmulatedGrid& grid, const std::function<void()>& thread) {
   }
   std::vector<std::max_align_t> shared(grid.shared / sizeof(std::max_align_t) + 1);
   in_fibers = grid.barriers;
-  emulated_thread = {0, grid.threads, 0, grid.blocks, shared.data(), nullptr};
+  emulated_thread = {0, grid.threads, 0, grid.blocks, shared.data(), nullptr, 0};
   for (std::int64_t b = 0; b < grid.blocks; ++b) {
     std::memset(shared.data(), 0xA5, shared.size() * sizeof(std::max_align_t));
     emulated_thread.block = b;

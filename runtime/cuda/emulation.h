@@ -5,6 +5,7 @@
 // each.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,7 @@ struct EmulatedThread {
   std::int64_t block = 0, blocks = 1;
   void* shared = nullptr;
   EmulatedBlocks* together = nullptr;  // of a grid whose blocks run at the same time
+  int shared_in_warp = 0;              // how many times it shared words
 };
 // Kept beside the stack of each thread from its beginning: kernels read it all the time, and memory that a library loaded later
 // asks for at first use is not where LeakSanitizer (of GCC 12) takes it to be, and crashes it at exit now and then.
@@ -30,6 +32,10 @@ inline int thread_count() { return emulated_thread.threads; }
 inline void* shared_memory() { return emulated_thread.shared; }
 void barrier();
 void grid_barrier(unsigned* counter, unsigned& round);
+// Every thread of a warp, 32 that follow each other, brings words and sees those of all, by its place there; they stay until
+// the next but one call. Throws InternalError where the block's threads are no whole warps.
+using SharedWords = std::array<unsigned, 6>;
+const SharedWords* share_in_warp(const SharedWords& mine);
 // A device reads packs at multiples of their size alone. Throws InternalError.
 void check_aligned(const void* address, std::size_t size);
 

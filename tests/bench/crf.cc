@@ -1,7 +1,8 @@
 // The CRF of graphs/crf.pbtxt, written in the language, beside the usual loops in PyTorch in the same run: log-likelihood
 // forward and backward (by emissions and transitions), and Viterbi.
 //
-//   bench_crf [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py'] [--profile]
+//   bench_crf [--pairs N] [--threads N] [--device NAME] [--product-precision tf32|bfloat16] [--peer 'python3 …/torch_peer.py']
+//   [--profile]
 #include <cstdio>
 #include <cstdlib>
 
@@ -23,7 +24,7 @@ struct Case {
 
 class Crf {
  public:
-  Crf(const Case& c, Device device) : variables_(std::make_shared<Variables>()) {
+  Crf(const Case& c, Target target) : variables_(std::make_shared<Variables>()) {
     GraphRequest request;
     request.path = "crf.pbtxt";
     request.from_graphs = true;
@@ -36,7 +37,7 @@ class Crf {
       graph = run_early_passes(std::move(graph));
       add_gradient(graph);
     }
-    executable_ = std::make_unique<Executable>(compile(graph), variables_, device);
+    executable_ = std::make_unique<Executable>(compile(graph), variables_, target);
     initialize(executable_->program(), *variables_, 1);
     for (const FeedSpec& f : executable_->program().feeds) feeds_[f.name] = feed(f, c);
   }
@@ -81,7 +82,7 @@ class Crf {
 };
 
 void measure(const Case& c, Peer& peer, const PairOptions& options) {
-  Crf crf(c, options.device);
+  Crf crf(c, options.target);
   const bool has_peer = peer.ready(fmt::format("crf {} {} {} {} {}", c.what, c.time, c.batch, c.labels, threads()));
   std::vector<double> ours, theirs, times;
   for (int round = -3; round < options.pairs; ++round) {

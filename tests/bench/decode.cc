@@ -2,7 +2,9 @@
 // the share of the search itself (all but the network; a device does both in one), and PyTorch's of the same network in the
 // same run. Weights are random; every sentence has as many words in as out, so that both make equally many.
 //
-//   bench_decode [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py'] [--profile] [NAME …]
+//   bench_decode [--pairs N] [--threads N] [--device NAME] [--product-precision tf32|bfloat16] [--peer 'python3
+//   …/torch_peer.py']
+//   [--profile] [NAME …]
 //
 // decode_gru_64_10: batch 64, beam 10; decode_gru_64_10_int8: with weights rounded to int8 (PyTorch's are float32 all the
 // same).
@@ -48,7 +50,7 @@ class TimedModel : public StepModel {
 
 class Decoding {
  public:
-  Decoding(const Decode& c, Device device, Profiler* profiler)
+  Decoding(const Decode& c, Target target, Profiler* profiler)
       : batch_(c.batch), words_(c.words), variables_(std::make_shared<Variables>()) {
     GraphRequest request;
     request.path = "translator.pbtxt";
@@ -68,16 +70,16 @@ class Decoding {
     search_.min_length = c.words;  // then it ends: there is no room for more
     search_.max_length.assign(static_cast<std::size_t>(c.batch), c.words);
     search_.norm.kind = LengthNorm::Kind::kLength;
-    if (device == Device::kCpu) {
+    if (target.device == Device::kCpu) {
       StepRunner::Options running;
       running.most = c.beam + 1;
-      running.device = device, running.weights = c.weights, running.profiler = profiler;
+      running.target = {target.device, c.weights, target.products}, running.profiler = profiler;
       model_ = std::make_unique<StepRunner>(cut, running, variables_);
       make_inputs(model_->prologue(), model_->steps(), c);
     } else {
       GraphSearch::Options running;
       running.search = search_;
-      running.device = device, running.weights = c.weights, running.profiler = profiler;
+      running.target = {target.device, c.weights, target.products}, running.profiler = profiler;
       by_device_ = std::make_unique<GraphSearch>(cut, running, variables_);
       make_inputs(by_device_->prologue(), by_device_->steps(), c);
     }
@@ -124,7 +126,7 @@ class Decoding {
 
 void measure(const Decode& c, Peer& peer, const PairOptions& options) {
   Profiler profiler;
-  Decoding decoding(c, options.device, options.profile ? &profiler : nullptr);
+  Decoding decoding(c, options.target, options.profile ? &profiler : nullptr);
   const bool has_peer = peer.ready(fmt::format("decode {} {} {} {} {} {} {} {}", c.cell, c.words, c.batch, c.beam, c.vocabulary,
                                                c.embed, c.hidden, threads()));
   std::vector<double> ours, share, theirs, times;

@@ -1,7 +1,9 @@
 // A recurrent layer, forward and backward, by every parameter and the input: its time over that of its matrix products alone,
 // and beside PyTorch's in the same run. With --forward: the layer's inference.
 //
-//   bench_layer [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py'] [--profile] [--forward]
+//   bench_layer [--pairs N] [--threads N] [--device NAME] [--product-precision tf32|bfloat16] [--peer 'python3
+//   …/torch_peer.py']
+//   [--profile] [--forward]
 //               [--disable-pass NAME] [CELL TIME BATCH WIDTH HIDDEN …]
 //
 // Each round measures products, layer and peer once; what is printed are the medians over the rounds.
@@ -30,7 +32,7 @@ struct Case {
 
 struct LayerOptions {
   bool forward = false;
-  Device device = Device::kCpu;
+  Target target = {};
   std::vector<std::string> disabled_passes;
 };
 
@@ -40,7 +42,7 @@ class Layer {
  public:
   Layer(const Case& c, const LayerOptions& how) : variables_(std::make_shared<Variables>()) {
     GraphRequest request;
-    const bool resident = how.device != Device::kCpu;
+    const bool resident = how.target.device != Device::kCpu;
     request.path = kBench + (resident ? "/resident_layer.pbtxt" : "/layer.pbtxt");
     request.graphs_root = testing::source_folder() + "/graphs";
     request.bindings = {{"cell", "cells/" + c.cell + ".pbtxt", {}},
@@ -61,10 +63,10 @@ class Layer {
     CompileOptions options;
     options.observe = products.observer();
     options.disabled_passes = how.disabled_passes;
-    executable_ = std::make_unique<Executable>(compile(graph, options), variables_, how.device);
+    executable_ = std::make_unique<Executable>(compile(graph, options), variables_, how.target);
     initialize(executable_->program(), *variables_, 1);
     const SymbolValues symbols = {{Symbol::named("time"), c.time}, {Symbol::named("batch"), c.batch}};
-    products_ = products.alone(symbols, how.device);
+    products_ = products.alone(symbols, how.target);
     for (const FeedSpec& f : executable_->program().feeds) feeds_[f.name] = random_tensor(evaluate(f.shape, symbols), 1);
   }
 
@@ -131,7 +133,7 @@ void measure(const Case& c, Peer& peer, const PairOptions& options, const LayerO
 int run(int count, char** words) {
   const PairOptions options(count, words);
   LayerOptions how;
-  how.device = options.device;
+  how.target = options.target;
   std::vector<std::string> rest;
   for (std::size_t i = 0; i < options.rest.size(); ++i) {
     if (options.rest[i] == "--forward") {

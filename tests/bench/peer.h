@@ -37,7 +37,7 @@ inline Tensor random_tensor(const Sizes& sizes, double size) {
   return t;
 }
 
-// --pairs N, --threads N, --device NAME, --peer COMMAND, --profile, and what is left.
+// --pairs N, --threads N, --device NAME, --product-precision NAME, --peer COMMAND, --profile, and what is left.
 struct PairOptions {
   PairOptions(int count, char** words) {
     for (int i = 1; i < count; ++i) {
@@ -47,7 +47,10 @@ struct PairOptions {
       } else if (word == "--threads" && i + 1 < count) {
         threads = std::atoi(words[++i]);
       } else if (word == "--device" && i + 1 < count) {
-        device = opened(words[++i]);
+        target.device = or_exit(parse_device, words[++i]);
+      } else if (word == "--product-precision" && i + 1 < count) {
+        products = words[++i];
+        target.products = or_exit(parse_product_precision, products);
       } else if (word == "--peer" && i + 1 < count) {
         peer = words[++i];
       } else if (word == "--profile") {
@@ -58,16 +61,18 @@ struct PairOptions {
     }
   }
   int pairs = 7, threads = graphrun::threads();
-  Device device = Device::kCpu;  // of both
+  Target target;  // of both
+  std::string products = "float32";
   std::string peer = "/usr/bin/python3 " + testing::source_folder() + "/tests/bench/torch_peer.py";
   bool profile = false;  // also where the time went, by node
   std::vector<std::string> rest;
 
  private:
-  static Device opened(const std::string& name) {
+  template <class T>
+  static T or_exit(T (*parse)(const std::string&), const std::string& word) {
     try {
-      return parse_device(name);
-    } catch (const UserError& error) {
+      return parse(word);
+    } catch (const std::exception& error) {
       fmt::print(stderr, "{}\n", error.what());
       std::exit(2);
     }
@@ -79,7 +84,8 @@ class Peer {
  public:
   explicit Peer(const PairOptions& options) {
     start(options.peer);
-    if (to_ && options.device == Device::kCuda && !ready("device cuda")) end();
+    if (to_ && options.target.device == Device::kCuda && !ready("device cuda")) end();
+    if (to_ && !ready("products " + options.products)) end();
   }
   ~Peer() { end(); }
   Peer(const Peer&) = delete;

@@ -88,7 +88,7 @@ class HostProduct : public ProductAlone {
 // The device's own library, launched anew each time.
 class DeviceProduct : public ProductAlone {
  public:
-  DeviceProduct(const Product& p, std::int64_t times)
+  DeviceProduct(const Product& p, std::int64_t times, ProductPrecision precision)
       : times_(times),
         a_(on_device({p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k})),
         b_(on_device({p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n})),
@@ -100,6 +100,7 @@ class DeviceProduct : public ProductAlone {
     request.inputs = {a_.view(nullptr), b_.view(nullptr)};
     request.absent_inputs = {false, false};
     request.outputs = {c_.view(nullptr)};
+    request.products = precision;
     kernel_ = (*KernelRegistry::instance().find("matmul", Device::kCuda))(request);
     workspace_ = DeviceMemory(cuda_device(), kernel_.workspace + 1);
   }
@@ -137,28 +138,28 @@ class DeviceProduct : public ProductAlone {
 
 class ProductsAlone {
  public:
-  explicit ProductsAlone(Device device = Device::kCpu) : device_(device) {}
+  explicit ProductsAlone(Target target = {}) : target_(target) {}
 
   void add(const Product& p, std::int64_t times) {
     if (p.m == 0 || p.n == 0 || p.k == 0 || times == 0) return;
     operations_ += p.operations() * static_cast<double>(times);
-    if (device_ == Device::kCpu) {
+    if (target_.device == Device::kCpu) {
       products_.push_back(std::make_unique<HostProduct>(p, times));
     } else {
-      products_.push_back(std::make_unique<DeviceProduct>(p, times));
+      products_.push_back(std::make_unique<DeviceProduct>(p, times, target_.products));
     }
   }
   // Milliseconds of all of them, one after the other.
   double run() const {
     const std::int64_t begin = Profiler::now();
     for (const auto& product : products_) product->run();
-    if (device_ == Device::kCuda) cuda_device().wait();
+    if (target_.device == Device::kCuda) cuda_device().wait();
     return milliseconds(begin);
   }
   double operations() const { return operations_; }
 
  private:
-  Device device_;
+  Target target_;
   double operations_ = 0;
   std::vector<std::unique_ptr<ProductAlone>> products_;
 };
@@ -173,8 +174,8 @@ class ProductsOfGraph {
       if (!done_) graph_ = graph;
     };
   }
-  ProductsAlone alone(const SymbolValues& symbols, Device device = Device::kCpu) const {
-    ProductsAlone out(device);
+  ProductsAlone alone(const SymbolValues& symbols, Target target = {}) const {
+    ProductsAlone out(target);
     add(graph_, symbols, 1, out);
     return out;
   }

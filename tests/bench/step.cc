@@ -1,7 +1,8 @@
 // A whole training step of the shipped networks at the recipes' sizes: its time over that of its matrix products alone, the
 // memory of a run beyond parameters, gradients and optimizer state, and PyTorch's of the same network in the same run.
 //
-//   bench_step [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py'] [--profile] [NAME …]
+//   bench_step [--pairs N] [--threads N] [--device NAME] [--product-precision tf32|bfloat16] [--peer 'python3 …/torch_peer.py']
+//   [--profile] [NAME …]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +29,7 @@ struct Step {
 
 class TrainingStep {
  public:
-  TrainingStep(const Step& step, Device device) : variables_(std::make_shared<Variables>()) {
+  TrainingStep(const Step& step, Target target) : variables_(std::make_shared<Variables>()) {
     GraphRequest request;
     request.path = step.graph;
     request.from_graphs = true;
@@ -52,12 +53,12 @@ class TrainingStep {
         gradients_ += element_count(evaluate(graph.type(v.value).shape, {}));
     }
     initialize(program, *variables_, 1);
-    executable_ = std::make_unique<Executable>(std::move(program), variables_, device);
+    executable_ = std::make_unique<Executable>(std::move(program), variables_, target);
     const SymbolValues symbols = {{Symbol::named("time"), step.time},
                                   {Symbol::named("source_time"), step.time},
                                   {Symbol::named("target_time"), step.time},
                                   {Symbol::named("batch"), step.batch}};
-    products_ = products.alone(symbols, device);
+    products_ = products.alone(symbols, target);
     for (const FeedSpec& f : executable_->program().feeds) feeds_[f.name] = feed(f, symbols, step.time);
   }
 
@@ -103,7 +104,7 @@ class TrainingStep {
 };
 
 void measure(const Step& c, Peer& peer, const PairOptions& options) {
-  TrainingStep step(c, options.device);
+  TrainingStep step(c, options.target);
   const bool has_peer = !c.peer.empty() && peer.ready(fmt::format("{} {}", c.peer, threads()));
   std::vector<double> ours, floor, theirs, over, times;
   for (int round = -2; round < options.pairs; ++round) {

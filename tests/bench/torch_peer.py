@@ -3,6 +3,7 @@
 
 Reads commands on stdin, answers each with one line:
   device cpu|cuda                               where everything after it runs; "ready NAME" or "none REASON"
+  products float32|tf32|bfloat16                what a GPU rounds factors to from there on; "ready NAME"
   layer CELL TIME BATCH WIDTH HIDDEN THREADS    -> "ready VERSION" or "none REASON"
   forward CELL TIME BATCH WIDTH HIDDEN THREADS  inference of a layer
   crf likelihood|viterbi TIME BATCH LABELS THREADS
@@ -18,6 +19,7 @@ compile (torch.compile). With TORCH_REPLAY=1 a run on a GPU is captured once and
 Layers and likelihoods run forward and backward; language_model, tagger, translator and cyton are whole training steps; decode
 makes words for a batch of sentences.
 """
+import contextlib
 import ctypes
 import os
 import sys
@@ -434,6 +436,21 @@ def choose_device(name: str) -> str:
     return "ready " + (torch.cuda.get_device_name() if name == "cuda" else "cpu")
 
 
+def choose_products(name: str):
+    """What products are rounded to on a GPU; what a run happens within."""
+    # Products and cuDNN's layers alike: PyTorch's own choice is TF32 for one and float32 for the other.
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = name == "tf32"
+    return torch.autocast("cuda", torch.bfloat16) if on_gpu() and name == "bfloat16" else contextlib.nullcontext()
+
+
+def within(context, run):
+    def run_within():
+        with context:
+            run()
+
+    return run_within
+
+
 def replayed(run):
     """The run as one CUDA graph; its first few runs, which choose algorithms, are not captured."""
     side = torch.cuda.Stream()
@@ -479,7 +496,7 @@ def peak_megabytes(run) -> float:
 
 
 def main() -> None:
-    run = None
+    run, rounded = None, contextlib.nullcontext()
     makers = {"layer": layer_run, "forward": forward_run, "crf": crf_run, "language_model": language_model_run, "tagger": tagger_run,
               "translator": translator_run, "cyton": cyton_run, "decode": decode_run}
     for line in sys.stdin:
@@ -493,11 +510,15 @@ def main() -> None:
         if kind == "device":
             print(choose_device(words[0]), flush=True)
             continue
+        if kind == "products":
+            rounded = choose_products(words[0])
+            print("ready " + words[0], flush=True)
+            continue
         name, *sizes = words[0], *map(int, words[1:])
         torch.set_num_threads(sizes.pop())
         torch.manual_seed(1)
         try:
-            run = makers[kind](name, *sizes)
+            run = within(rounded, makers[kind](name, *sizes))
             if on_gpu() and os.environ.get("TORCH_REPLAY"):
                 run = replayed(run)
         except KeyError:

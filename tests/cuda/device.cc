@@ -31,6 +31,8 @@ bool is_emulated() { return function_of_device<void*>("graphrun_emulate_backward
 
 void emulate_backwards(bool backwards) { function_of_device<void (*)(bool)>("graphrun_emulate_backwards")(backwards); }
 
+DeviceLimits& emulated_limits() { return *function_of_device<DeviceLimits* (*)()>("graphrun_emulated_limits")(); }
+
 std::set<std::string> generated_texts() {
   using Visitor = void (*)(const char*, void*);
   std::set<std::string> all;

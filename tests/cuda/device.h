@@ -15,6 +15,8 @@ bool is_emulated();
 
 // Of the emulated device alone. Whether threads of a block run from the last to the first:
 void emulate_backwards(bool backwards);
+// What kernels are made for from here on.
+DeviceLimits& emulated_limits();
 // The texts of all generated kernels so far.
 std::set<std::string> generated_texts();
 

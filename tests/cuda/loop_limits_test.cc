@@ -28,16 +28,18 @@ struct Device75To120 {
 // Multiprocessors and the most shared memory that a block can ask for.
 constexpr std::size_t kKiB = 1024;
 const std::vector<Device75To120> kDevices = {
-    {"7.5, T4", {40, 256, 64 * kKiB}},         {"8.0, A100", {108, 256, 163 * kKiB}}, {"8.6, RTX 3090", {82, 256, 99 * kKiB}},
-    {"8.9, RTX 4090", {128, 256, 99 * kKiB}},  {"9.0, H200", {132, 256, 227 * kKiB}}, {"10.0, B200", {148, 256, 227 * kKiB}},
-    {"12.0, RTX 5090", {170, 256, 99 * kKiB}}, {"none there is", {1, 256, 48 * kKiB}}};
+    {"7.5, T4", {40, 256, 64 * kKiB, false}},        {"8.0, A100", {108, 256, 163 * kKiB, true}},
+    {"8.6, RTX 3090", {82, 256, 99 * kKiB, true}},   {"8.9, RTX 4090", {128, 256, 99 * kKiB, true}},
+    {"9.0, H200", {132, 256, 227 * kKiB, true}},     {"10.0, B200", {148, 256, 227 * kKiB, true}},
+    {"12.0, RTX 5090", {170, 256, 99 * kKiB, true}}, {"none there is", {1, 256, 48 * kKiB, false}}};
 
 constexpr std::int64_t kWidestThreadRegisters = 255, kRegisters = 65536;
 
 // A layer, forward and backward, bound at a shape; visits its loops.
 class BoundLayer {
  public:
-  BoundLayer(const std::string& cell, std::int64_t batch, std::int64_t hidden) {
+  BoundLayer(const std::string& cell, std::int64_t batch, std::int64_t hidden,
+             ProductPrecision products = ProductPrecision::kFloat32) {
     testing::tested_device();
     GraphRequest request;
     request.path = testing::source_folder() + "/tests/bench/layer.pbtxt";
@@ -47,7 +49,8 @@ class BoundLayer {
                         {"hidden", std::to_string(hidden), {}}};
     program_ = compile(testing::with_gradients(load_graph(request)).graph, {});
     store_ = std::make_unique<KeptStore>(program_);
-    binding_ = bind(program_, {{Symbol::named("time"), 30}, {Symbol::named("batch"), batch}}, Device::kCuda, *store_);
+    binding_ = bind(program_, {{Symbol::named("time"), 30}, {Symbol::named("batch"), batch}},
+                    Target(Device::kCuda, WeightForm::kFloat32, products), *store_);
   }
 
   // In the order of the program: the forward loop first.
@@ -112,6 +115,38 @@ TEST_P(LoopLimits, AreKeptOnEveryDevice) {
   EXPECT_LE(backward.size(), 2u);
 }
 
+// A tile of rounded weights is 8 columns of 16 numbers, one of rows 16 of them.
+TEST_P(LoopLimits, AreKeptOnMatrixUnits) {
+  for (const auto& [batch, hidden] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 64}, {20, 650}, {64, 1024}, {80, 1000}, {256, 2048}, {3, 7}}) {
+    const BoundLayer layer(GetParam(), batch, hidden, ProductPrecision::kBFloat16);
+    for (const auto& [name, limits] : kDevices) {
+      for (const LoopCode& code : layer.loops(limits)) {
+        ASSERT_TRUE(code.fits()) << name << ", batch " << batch << ", hidden " << hidden;
+        EXPECT_LE(code.shared(), limits.shared);
+        EXPECT_EQ(code.deep() > 0, limits.matrix_units);
+        std::int64_t end = 0;
+        for (const LoopCode::Member& m : code.members()) {
+          if (m.product == nullptr) continue;
+          EXPECT_EQ(m.rounded != nullptr, limits.matrix_units) << name;
+          if (m.rounded == nullptr || m.resident < 0) continue;
+          EXPECT_GE(m.resident, end) << "weights of two products in one place";
+          EXPECT_EQ(m.resident % 16, 0);
+          const std::int64_t pieces = (m.columns + loop::kColumnsTogether - 1) / loop::kColumnsTogether,
+                             own = (pieces + code.blocks() - 1) / code.blocks() * loop::kColumnsTogether;
+          std::int64_t deep = 0;
+          for (std::size_t t = 0; t < m.product->terms(); ++t) deep += (m.product->group.products[t].k + 15) / 16;
+          end = m.resident + (static_cast<std::int64_t>(m.product->groups()) * own + 7) / 8 * deep * 16 * 8 * 2;
+        }
+        if (limits.matrix_units) {
+          EXPECT_GE(static_cast<std::int64_t>(code.piece_at()), end);
+          EXPECT_GE(code.shared() - code.piece_at(), static_cast<std::size_t>((batch + 15) / 16 * code.deep() * 16 * 16 * 2));
+        }
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cells, LoopLimits, ::testing::Values("atr", "gru", "lstm", "adaptive_gru"),
                          [](const auto& info) { return info.param; });
 
@@ -121,6 +156,10 @@ TEST(LoopWeights, StayInABlocksMemoryWhereTheyFit) {
   EXPECT_TRUE(keeps_all_weights(atr.loops(kDevices[4].limits)[0]));
   EXPECT_TRUE(keeps_all_weights(atr.loops(kDevices[3].limits)[0]));
   EXPECT_FALSE(keeps_all_weights(atr.loops(kDevices[0].limits)[0]));
+  // Four matrices of an LSTM that wide do not, in float32; half as large, they do, with all rows of the state beside them.
+  const BoundLayer lstm("lstm", 64, 1024), rounded("lstm", 64, 1024, ProductPrecision::kBFloat16);
+  EXPECT_FALSE(keeps_all_weights(lstm.loops(kDevices[1].limits)[0]));
+  EXPECT_TRUE(keeps_all_weights(rounded.loops(kDevices[1].limits)[0]));
 }
 
 // A block's columns, as a block finds them, are what its memory was measured for.

@@ -31,7 +31,7 @@ Tensor random_tensor(const Sizes& sizes, Precision precision, std::mt19937& rand
 }
 
 // A layer's outputs and every gradient.
-std::vector<Tensor> run_layer(const std::string& cell, const Shape4& shape, Precision precision, Device device) {
+std::vector<Tensor> run_layer(const std::string& cell, const Shape4& shape, Precision precision, Target target) {
   GraphRequest request;
   request.path = testing::source_folder() + "/tests/bench/layer.pbtxt";
   request.graphs_root = testing::source_folder() + "/graphs";
@@ -43,7 +43,7 @@ std::vector<Tensor> run_layer(const std::string& cell, const Shape4& shape, Prec
   CompileOptions options;
   options.precision = precision;
   auto variables = std::make_shared<Variables>();
-  Executable executable(compile(graph, options), variables, device);
+  Executable executable(compile(graph, options), variables, target);
   initialize(executable.program(), *variables, 1);
   const SymbolValues symbols = {{Symbol::named("time"), shape.time}, {Symbol::named("batch"), shape.batch}};
   std::mt19937 random(7);
@@ -117,6 +117,61 @@ TEST_P(Loop, ComputesItAtAnyShape) {
   }
 }
 
+// Products of rounded factors on matrix units.
+class RoundedLoop : public ::testing::TestWithParam<std::tuple<std::string, ProductPrecision>> {
+ protected:
+  void SetUp() override {
+    testing::tested_device();
+    if (testing::is_emulated()) testing::emulated_limits().threads = 64;  // two warps
+  }
+  void TearDown() override {
+    if (testing::is_emulated()) testing::emulated_limits() = limits_;
+  }
+  const DeviceLimits limits_ = testing::tested_device().limits();
+};
+
+TEST_P(RoundedLoop, ComputesWhatSingleProductsOfRoundedFactorsDo) {
+  const auto& [cell, products] = GetParam();
+  // Few rows, whose tiles several warps share; many, and weights that do not fit a block; sizes that no tile divides.
+  std::vector<Shape4> shapes = {{3, 2, 5, 8}, {3, 33, 7, 37}, {2, 70, 4, 60}};
+  if (!testing::is_emulated()) shapes.insert(shapes.end(), {{30, 64, 620, 1000}, {35, 20, 650, 650}, {10, 256, 64, 1024}});
+  for (const Shape4& shape : shapes) {
+    const std::vector<Tensor> exact = run_layer(cell, shape, Precision::kFloat32, Device::kCuda);
+    const Target target(Device::kCuda, WeightForm::kFloat32, products);
+    const std::vector<Tensor> found = run_layer(cell, shape, Precision::kFloat32, target);
+    // No further from float32 than rounding takes it, and not nearer.
+    const double bits = products == ProductPrecision::kTf32 ? 11 : 8;
+    double size = 0, distance = 0;
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      double most = 1e-3;
+      for (std::int64_t i = 0; i < found[k].count(); ++i) most = std::max(most, std::abs(exact[k].at(i)));
+      for (std::int64_t i = 0; i < found[k].count(); ++i) {
+        const double off = (found[k].at(i) - exact[k].at(i)) / most;
+        ASSERT_NEAR(off, 0, 64 * std::exp2(-bits)) << "output " << k << " at " << i << ", hidden " << shape.hidden;
+        size += 1, distance += off * off;
+      }
+    }
+    EXPECT_LT(std::sqrt(distance / size), 4 * std::exp2(-bits));
+    EXPECT_GT(std::sqrt(distance / size), std::exp2(-bits - 8));
+    if (!testing::is_emulated()) continue;
+    // Kernel by kernel, where no launch has room for a loop: sums come in another order, so that now and then a state falls to
+    // the other side of a half and is rounded the other way, with all that follows from it.
+    testing::emulated_limits().shared = 0;
+    const std::vector<Tensor> expected = run_layer(cell, shape, Precision::kFloat32, target);
+    testing::emulated_limits().shared = limits_.shared;
+    double others = 0;
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      for (std::int64_t i = 0; i < found[k].count(); ++i)
+        others += std::abs(found[k].at(i) - expected[k].at(i)) > 1e-5 * (1 + std::abs(expected[k].at(i)));
+    }
+    EXPECT_LE(others / size, 0.01) << "hidden " << shape.hidden;
+  }
+  if (!testing::is_emulated()) return;
+  std::size_t loops = 0;
+  for (const std::string& text : testing::generated_texts()) loops += text.find("loop::multiply_rounded<") != std::string::npos;
+  EXPECT_GE(loops, 2u);
+}
+
 // What is drawn at a step is what the CPU draws there, whatever loop stands around.
 TEST(LoopDraws, AreThoseOfTheCpu) {
   testing::tested_device();
@@ -171,6 +226,14 @@ graph "network" {
 
 INSTANTIATE_TEST_SUITE_P(Cells, Loop, ::testing::Values("atr", "gru", "lstm", "ran", "elman", "lrn", "sru", "adaptive_gru"),
                          [](const auto& info) { return info.param; });
+
+INSTANTIATE_TEST_SUITE_P(Cells, RoundedLoop,
+                         ::testing::Combine(::testing::Values("atr", "gru", "lstm", "elman", "adaptive_gru"),
+                                            ::testing::Values(ProductPrecision::kTf32, ProductPrecision::kBFloat16)),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) +
+                                  (std::get<1>(info.param) == ProductPrecision::kTf32 ? "_tf32" : "_bfloat16");
+                         });
 
 }  // namespace
 }  // namespace graphrun

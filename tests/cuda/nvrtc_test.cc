@@ -24,12 +24,13 @@ const Nvrtc* nvrtc_or_null() {
 }
 
 // Of every network of the papers, forward and backward, in one precision.
-std::set<std::string> texts_of_networks() {
+std::set<std::string> texts_of_networks(ProductPrecision products) {
   const graphrun::testing::NetworkFixtures fixtures("networks");
   for (const std::string& network : fixtures.names()) {
     const NamedTensors tensors = read_safetensors(fixtures.tensors(network));
     const auto [graph, names] = graphrun::testing::with_gradients(load_graph(fixtures.request(network, true)));
-    Executable executable(compile(graph, {}), std::make_shared<Variables>(), Device::kCuda);
+    Executable executable(compile(graph, {}), std::make_shared<Variables>(),
+                          Target(Device::kCuda, WeightForm::kFloat32, products));
     Feeds feeds;
     for (const FeedSpec& f : executable.program().feeds) feeds[f.name] = tensors.at("feed/" + f.name);
     executable.reserve(feeds);  // binds, and runs nothing
@@ -43,13 +44,31 @@ TEST(Nvrtc, CompilesEveryGeneratedKernelOfTheNetworks) {
   if (nvrtc == nullptr) GTEST_SKIP() << "no NVRTC on this machine";
   std::string all;
   if (!graphrun::testing::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
-  const std::set<std::string> texts = texts_of_networks();
+  const std::set<std::string> texts = texts_of_networks(ProductPrecision::kFloat32);
   EXPECT_GE(texts.size(), 100u);
   for (const std::string& text : texts) all += text;
   const std::string code = nvrtc->compile(all, "compute_75", false);
   for (const std::string& text : texts) {
     const std::size_t at = text.find("GRAPHRUN_ENTRY(") + 15;
     ASSERT_THAT(code, HasSubstr(".entry " + text.substr(at, text.find(',', at) - at)));
+  }
+}
+
+// Matrix units are of 8.0 and up.
+TEST(Nvrtc, CompilesLoopsOfRoundedProducts) {
+  const Nvrtc* const nvrtc = nvrtc_or_null();
+  if (nvrtc == nullptr) GTEST_SKIP() << "no NVRTC on this machine";
+  if (!graphrun::testing::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
+  for (const auto& [products, instruction] :
+       {std::pair(ProductPrecision::kTf32, "f32.tf32.tf32.f32"), std::pair(ProductPrecision::kBFloat16, "f32.bf16.bf16.f32")}) {
+    std::string all;
+    std::size_t rounded = 0;
+    for (const std::string& text : texts_of_networks(products)) {
+      rounded += text.find("loop::multiply_rounded<") != std::string::npos;
+      all += text;
+    }
+    EXPECT_GE(rounded, 10u);
+    EXPECT_THAT(nvrtc->compile(all, "compute_80", false), HasSubstr(instruction));
   }
 }
 

@@ -17,7 +17,7 @@ class CudaSearch : public testing::SearchFixture {
   }
   StepRunner runner(Device device, std::int64_t most, bool asked) {
     StepRunner::Options options;
-    options.most = most, options.asked = asked, options.device = device;
+    options.most = most, options.asked = asked, options.target = device;
     return {*cut_, options, variables_};
   }
 };
@@ -28,7 +28,7 @@ TEST_P(CudaSearch, FindsWhatTheCpuFinds) {
     StepRunner cpu = runner(Device::kCpu, options.beam + 1, false);
     cpu.begin(feeds_, sentences_, 20);
     const auto expected = beam_search(cpu, sentences_, options);
-    GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options, .device = Device::kCuda}, variables_);
+    GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options, .target = Device::kCuda}, variables_);
     expect_alike(search.run(feeds_, options.max_length), expected);
   }
 }

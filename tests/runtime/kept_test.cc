@@ -146,7 +146,7 @@ TEST_F(KeptValues, AreSharedByBatchShapes) {
 TEST_F(KeptValues, MayBeNarrow) {
   std::vector<std::size_t> bytes;
   for (const WeightForm form : {WeightForm::kBFloat16, WeightForm::kInt8}) {
-    const auto narrow = [&] { return Executable(inference(), variables_, Device::kCpu, form); };
+    const auto narrow = [&] { return Executable(inference(), variables_, Target(Device::kCpu, form)); };
     Executable executable = narrow();
     const Tensor y = run(executable);
     EXPECT_FALSE(same(y, first_));

@@ -55,7 +55,8 @@ int members_of(const char* text, std::int64_t batch, int threads) {
   set_threads(threads);
   const Program program = compile(ir::parse(text, "team_test"));
   KeptStore store(program);
-  const auto binding = bind(program, {{Symbol::named("time"), 7}, {Symbol::named("batch"), batch}}, Device::kCpu, store);
+  const auto binding =
+      graphrun::bind(program, {{Symbol::named("time"), 7}, {Symbol::named("batch"), batch}}, Device::kCpu, store);
   for (const BoundInstruction& bound : binding->root.instructions) {
     if (bound.scan) return bound.scan->row_members;
   }

@@ -50,6 +50,40 @@ TEST_F(TrainOnCuda, LearnsAndSegmentsAsOnTheCpu) {
   EXPECT_NE(segmented[1], "");
 }
 
+// A job's product_precision is what a device computes with; the CPU passes over it.
+TEST_F(TrainOnCuda, RoundsProductsAsTheJobSays) {
+  const auto run = [&](const std::string& out, const std::string& device, const std::string& precision) {
+    const Ran trained = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", out, "--device", device, "--set",
+                                  "product_precision=" + precision, "--set", "train.epochs=2"});
+    EXPECT_EQ(trained.code, 0) << trained.err;
+    EXPECT_EQ(trained.err.find("products in " + precision) != std::string::npos, device == "cuda" && precision != "FLOAT32")
+        << trained.err;
+    return losses(out);
+  };
+  EXPECT_EQ(run("cpu", "cpu", "BFLOAT16"), run("cpu_too", "cpu", "FLOAT32"));
+  const std::vector<double> exact = run("exact", "cuda", "FLOAT32");
+  for (const auto& [precision, near] : {std::pair("TF32", 0.01), std::pair("BFLOAT16", 0.1)}) {
+    const std::vector<double> found = run(precision, "cuda", precision);
+    ASSERT_EQ(found.size(), exact.size());
+    EXPECT_NE(found, exact);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      EXPECT_NEAR(found[i], exact[i], near * (0.1 + std::abs(exact[i]))) << precision << " " << i;
+  }
+  // It is kept with the model, and an evaluation may say otherwise.
+  const auto loss = [&](const std::vector<std::string>& rest) {
+    std::vector<std::string> words = {"evaluate", "BFLOAT16", "--json"};
+    words.insert(words.end(), rest.begin(), rest.end());
+    return graphrun(words).out;
+  };
+  EXPECT_NE(loss({"--device", "cuda"}), loss({"--device", "cuda", "--set", "product_precision=FLOAT32"}));
+  const Ran mistaken = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "no", "--set", "product_precision=TF23"});
+  EXPECT_EQ(mistaken.code, 3);
+  EXPECT_THAT(mistaken.err, HasSubstr("TF32"));
+  const Ran other = graphrun(
+      {"train", "graphs/jobs/segment.pbtxt", "--out", "TF32", "--resume", "--device", "cuda", "--set", "train.epochs=2"});
+  EXPECT_EQ(other.code, 2) << "a run goes on as it was begun";
+}
+
 // What a run on a device leaves goes on bit for bit, as on the CPU.
 TEST_F(TrainOnCuda, GoesOnFromACheckpoint) {
   const auto train = [&](const std::string& out, const std::string& epochs, bool goes_on = false) {

@@ -70,7 +70,11 @@ TEST_F(GraphDump, TellsHowLoopsRun) {
   setenv("GRAPHRUN_CUDA_LIBRARY", GRAPHRUN_BINARY_DIR "/libgraphrun_cuda_emulated.so", 1);
   const Ran cuda = dump(with({"--device", "cuda"}));
   const Ran large = dump({"--stage", "loops", "--size", "time=9", "--size", "batch=400", "--device", "cuda"});
+  const Ran rounded = dump(with({"--device", "cuda", "--product-precision", "bfloat16"}));
   unsetenv("GRAPHRUN_CUDA_LIBRARY");
+  EXPECT_THAT(rounded.out, HasSubstr(" products in it, on matrix units in bfloat16, "));
+  EXPECT_EQ(cuda.out.find("matrix units"), std::string::npos);
+  refuses({"--stage", "loops", "--size", "time=4", "--size", "batch=2", "--product-precision", "bf17"}, "not 'bf17'");
   EXPECT_THAT(large.out, HasSubstr("kernel by kernel: a single launch asks for more memory of a block"));
   EXPECT_EQ(cuda.code, 0) << cuda.err;
   for (const char* loop : {"  read.forward.end.h: 9 steps", "  d.read.forward.d.h: 9 steps backwards"}) {

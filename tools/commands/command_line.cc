@@ -99,6 +99,13 @@ Device parse_device(const std::string& name) {
   return Device::kCuda;
 }
 
+ProductPrecision parse_product_precision(const std::string& name) {
+  if (name == "float32") return ProductPrecision::kFloat32;
+  if (name == "tf32") return ProductPrecision::kTf32;
+  if (name == "bfloat16") return ProductPrecision::kBFloat16;
+  throw UsageError("products are made in float32, tf32 or bfloat16, not '" + name + "'");
+}
+
 std::optional<WeightForm> weights_option(const po::variables_map& options, Device device) {
   if (options.count("weights") == 0) return std::nullopt;
   const auto name = options["weights"].as<std::string>();

@@ -54,6 +54,9 @@ Device parse_device(const std::string& name);
 inline constexpr const char* kDeviceHelp =
     "cpu, cuda, cuda:N (GPU N) or auto: the CPU, because CUDA has never been run on a GPU yet and must be asked for";
 
+// "float32", "tf32" or "bfloat16". Throws UsageError.
+ProductPrecision parse_product_precision(const std::string& name);
+
 // What --weights says, where it is given, for a run on `device`. Throws UsageError.
 std::optional<WeightForm> weights_option(const po::variables_map& options, Device device);
 inline constexpr const char* kWeightsHelp =

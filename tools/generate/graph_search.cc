@@ -53,16 +53,16 @@ GraphSearch::GraphSearch(const GenerationGraphs& cut, Options options, std::shar
       options_(std::move(options)),
       of_sentences_(search_state(options_.search.beam, options_.search.n_best)),
       of_rows_(rows_of(cut)),
-      prologue_(compile(cut.prologue, in_float32()), variables, options_.device, options_.weights),
-      first_(compile(step_of(cut, options_, 1), in_float32()), variables, options_.device, options_.weights),
-      pick_constants_(cut.constants, options_.device),
-      pick_rows_(of_rows_, options_.device),
-      pick_sentences_(of_sentences_, options_.device) {
+      prologue_(compile(cut.prologue, in_float32()), variables, options_.target),
+      first_(compile(step_of(cut, options_, 1), in_float32()), variables, options_.target),
+      pick_constants_(cut.constants, options_.target.device),
+      pick_rows_(of_rows_, options_.target.device),
+      pick_sentences_(of_sentences_, options_.target.device) {
   const SearchOptions& search = options_.search;
   GRAPHRUN_CHECK(search.n_best >= 1 && search.n_best <= search.beam && search.prefix.empty(), "GraphSearch: bad options");
   if (search.beam > 1) {
-    next_ = std::make_unique<Executable>(compile(step_of(cut, options_, search.beam), in_float32()), variables, options_.device,
-                                         options_.weights);
+    next_ =
+        std::make_unique<Executable>(compile(step_of(cut, options_, search.beam), in_float32()), variables, options_.target);
   }
   for (const std::string& name : options_.fetches) fetch_types_.push_back(cut.step.type(cut.step.output(name)->value));
 }

@@ -22,8 +22,7 @@ class GraphSearch {
   struct Options {
     std::vector<std::string> fetches;  // of the spec that made the cut, the ones kept of every step
     SearchOptions search;              // without max_length; a prefix is not for it
-    Device device = Device::kCpu;
-    WeightForm weights = WeightForm::kFloat32;
+    Target target = {};
     Profiler* profiler = nullptr;  // see RunOptions
   };
   // FLOAT is float32. Throws what compiling throws.

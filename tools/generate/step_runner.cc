@@ -67,9 +67,8 @@ std::int64_t padded_rows(std::int64_t rows) { return rows <= 8 ? rows : (rows + 
 StepRunner::StepRunner(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables)
     : cut_(without_graphs(cut)),
       options_(std::move(options)),
-      prologue_(compile(cut.prologue, in_float32()), variables, options_.device, options_.weights),
-      step_(compile(with_best_words(cut.step, cut.rows, options_), in_float32()), variables, options_.device,
-            options_.weights) {
+      prologue_(compile(cut.prologue, in_float32()), variables, options_.target),
+      step_(compile(with_best_words(cut.step, cut.rows, options_), in_float32()), variables, options_.target) {
   for (const std::string& name : options_.fetches) fetch_types_.push_back(cut.step.type(cut.step.output(name)->value));
   for (const GenerationGraphs::Carried& c : cut.constants) constants_.push_back({c, {}, {}, false});
   for (const GenerationGraphs::Carried& s : cut.states) states_.push_back({s, {}, {}, false});
@@ -78,9 +77,9 @@ StepRunner::StepRunner(const GenerationGraphs& cut, Options options, std::shared
       for (Carried& c : *list) c.fed = c.fed || c.what.name == feed.name;
     }
   }
-  if (options_.device == Device::kCpu) return;
-  pick_constants_ = std::make_unique<RowPicker>(cut.constants, options_.device);
-  pick_states_ = std::make_unique<RowPicker>(cut.states, options_.device);
+  if (options_.target.device == Device::kCpu) return;
+  pick_constants_ = std::make_unique<RowPicker>(cut.constants, options_.target.device);
+  pick_states_ = std::make_unique<RowPicker>(cut.states, options_.target.device);
 }
 
 void StepRunner::begin(const Feeds& feeds, std::int64_t sentences, std::int64_t most_steps) {

@@ -22,8 +22,7 @@ class StepRunner : public StepModel {
     std::vector<std::string> fetches;  // of the spec that made the cut, the ones kept of every step
     std::int64_t most = 1;             // the largest count that step() is asked for
     bool asked = false;                // whether rows ask for words
-    Device device = Device::kCpu;
-    WeightForm weights = WeightForm::kFloat32;
+    Target target = {};
     Profiler* profiler = nullptr;  // see RunOptions
   };
   // FLOAT is float32. Throws what compiling throws.

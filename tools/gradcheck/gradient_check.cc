@@ -20,7 +20,7 @@ constexpr double kSteps[] = {1e-3, 1e-4, 1e-5, 1e-6};  // of the differences, th
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const std::string kWeight = "gradcheck.weight.", kGradient = "gradcheck.gradient.", kScalar = "gradcheck.scalar";
 
-struct Target {
+struct Checked {
   std::string name, kind;
   ir::ValueId value = ir::kNone;
   std::int32_t fetch = -1;  // of its gradient; -1: no path leads to it
@@ -41,16 +41,16 @@ std::vector<ir::ValueId> take_results(ir::Graph& graph) {
   return results;
 }
 
-std::vector<Target> find_targets(const ir::Graph& graph) {
-  std::vector<Target> targets;
+std::vector<Checked> find_checked(const ir::Graph& graph) {
+  std::vector<Checked> all_checked;
   const auto add = [&](ir::ValueId value, const char* kind) {
-    if (graph.type(value).type == Type::kFloat) targets.push_back({graph.value(value).name, kind, value});
+    if (graph.type(value).type == Type::kFloat) all_checked.push_back({graph.value(value).name, kind, value});
   };
   for (const ir::Variable& variable : graph.variables) {
     add(variable.value, variable.kind == ir::Variable::Kind::kParameter ? "parameter" : "state");
   }
   for (const ir::Input& input : graph.inputs) add(input.value, "input");
-  return targets;
+  return all_checked;
 }
 
 // sum over results of sum(result * weight), each weight an input of its own.
@@ -127,15 +127,15 @@ void compare(GradientCheckResult::Tensor& result, Tensor values, const Tensor& g
   }
 }
 
-std::vector<ir::Output> gradient_outputs(ir::Graph& graph, ir::ValueId scalar, std::vector<Target>& targets) {
+std::vector<ir::Output> gradient_outputs(ir::Graph& graph, ir::ValueId scalar, std::vector<Checked>& all_checked) {
   std::vector<ir::ValueId> values;
-  for (const Target& target : targets) values.push_back(target.value);
+  for (const Checked& checked : all_checked) values.push_back(checked.value);
   const std::vector<ir::ValueId> gradients = differentiate(graph, scalar, values);
   std::vector<ir::Output> outputs;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
+  for (std::size_t i = 0; i < all_checked.size(); ++i) {
     if (gradients[i] == ir::kNone) continue;
-    targets[i].fetch = static_cast<std::int32_t>(outputs.size());
-    outputs.push_back({kGradient + targets[i].name, gradients[i]});
+    all_checked[i].fetch = static_cast<std::int32_t>(outputs.size());
+    outputs.push_back({kGradient + all_checked[i].name, gradients[i]});
   }
   return outputs;
 }
@@ -160,8 +160,8 @@ bool GradientCheckResult::all_zero() const {
 
 GradientCheckResult check_gradients(ir::Graph graph, const GradientCheckOptions& options) {
   const std::vector<ir::ValueId> results = take_results(graph);
-  std::vector<Target> targets = find_targets(graph);
-  if (results.empty() || targets.empty()) {
+  std::vector<Checked> all_checked = find_checked(graph);
+  if (results.empty() || all_checked.empty()) {
     throw UserError(ExitCode::kInvalidGraph, "E0330 no-gradient",
                     results.empty() ? "the graph has no FLOAT output to differentiate"
                                     : "the graph has no parameter, FLOAT input or state to differentiate by");
@@ -172,7 +172,7 @@ GradientCheckResult check_gradients(ir::Graph graph, const GradientCheckOptions&
   CompileOptions compile_options;
   compile_options.precision = Precision::kFloat64;
   Program forward = compile(graph, compile_options);
-  graph.outputs = gradient_outputs(graph, scalar, targets);
+  graph.outputs = gradient_outputs(graph, scalar, all_checked);
   Program backward = compile(graph, compile_options);
 
   const auto variables = std::make_shared<Variables>();
@@ -188,15 +188,15 @@ GradientCheckResult check_gradients(ir::Graph graph, const GradientCheckOptions&
   GradientCheckResult result;
   Differences differences(forward_executable, feeds, options.seed);
   result.scalar = differences.scalar();
-  for (const Target& target : targets) {
-    const bool is_feed = target.kind == "input";
-    if (is_feed ? feeds.count(target.name) == 0 : !variables->has(target.name)) continue;  // nothing reads it
-    Tensor values = is_feed ? feeds[target.name] : variables->at(target.name);
+  for (const Checked& checked : all_checked) {
+    const bool is_feed = checked.kind == "input";
+    if (is_feed ? feeds.count(checked.name) == 0 : !variables->has(checked.name)) continue;  // nothing reads it
+    Tensor values = is_feed ? feeds[checked.name] : variables->at(checked.name);
     GradientCheckResult::Tensor tensor;
-    tensor.name = target.name;
-    tensor.kind = target.kind;
+    tensor.name = checked.name;
+    tensor.kind = checked.kind;
     tensor.sizes = str(values.sizes());
-    const Tensor gradient = target.fetch >= 0 ? gradients[static_cast<std::size_t>(target.fetch)] : Tensor();
+    const Tensor gradient = checked.fetch >= 0 ? gradients[static_cast<std::size_t>(checked.fetch)] : Tensor();
     compare(tensor, values, gradient, differences, options);
     result.tensors.push_back(std::move(tensor));
   }

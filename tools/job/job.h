@@ -69,6 +69,7 @@ struct LoadedJob {
   std::string folder;  // in which relative paths of files start
   Job message;         // the file's and --set's
   Places places;
+  ProductPrecision products = ProductPrecision::kFloat32;
   DataSpec data;
   std::unique_ptr<FeedPlan> plan;   // to bind to vocabularies
   std::vector<ir::Binding> report;  // Report(report, …) makes one; it is without mistakes

@@ -28,6 +28,7 @@ class JobChecker {
                     fmt::format("a job of version {}; this program knows versions up to {}", job.version(), kVersion));
     if (job.graph().empty()) problems_.missing(job_.places.at, "the job names no graph", "graph: \"tagger.pbtxt\", say");
     const std::size_t before = problems_.count();
+    job_.products = products_of(job);
     check_arguments();
     job_.has_graph = problems_.count() == before && job_.data.sound && !job.graph().empty();
     check_report();
@@ -316,6 +317,14 @@ class JobChecker {
       case Job::Infer::BFLOAT16: return WeightForm::kBFloat16;
       case Job::Infer::INT8: return WeightForm::kInt8;
       default: return WeightForm::kFloat32;
+    }
+  }
+
+  static ProductPrecision products_of(const Job& job) {
+    switch (job.product_precision()) {
+      case Job::TF32: return ProductPrecision::kTf32;
+      case Job::BFLOAT16: return ProductPrecision::kBFloat16;
+      default: return ProductPrecision::kFloat32;
     }
   }
 

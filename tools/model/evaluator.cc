@@ -71,7 +71,7 @@ Evaluator::Evaluator(const ir::Graph& graph, const Network& network, Device devi
   if (options.fetches.empty()) return;  // feeds alone, or no report at all
   Program program = compile(graph, options);
   fed_ = needed_feeds(program, plan);
-  executable_ = std::make_unique<Executable>(std::move(program), variables_, device, weights);
+  executable_ = std::make_unique<Executable>(std::move(program), variables_, Target(device, weights, network.job.products));
 }
 
 BatchOptions Evaluator::batch_options() const {

@@ -142,18 +142,19 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
   settings_.beam = spec().beam, settings_.n_best = spec().n_best, settings_.min_length = spec().min_length;
   settings_.norm = spec().norm;
   std::vector<std::string> wanted = fetches_of(spec(), options_.fetches);
+  const Target target(options_.device, mode_.weights, network.job.products);
   if (options_.device == Device::kCpu || spec().sample || options_.prefix) {
     StepRunner::Options running;
     running.fetches = std::move(wanted);
     running.most = most_candidates(spec(), vocabulary.size());
     running.asked = options_.prefix;
-    running.device = options_.device, running.weights = mode_.weights;
+    running.target = target;
     model_ = std::make_unique<StepRunner>(cut, std::move(running), variables_);
   } else {
     GraphSearch::Options running;
     running.fetches = std::move(wanted);
     running.search = settings_;
-    running.device = options_.device, running.weights = mode_.weights;
+    running.target = target;
     search_ = std::make_unique<GraphSearch>(cut, std::move(running), variables_);
   }
   feeds_ = needed_feeds(*programs()[0], *network.job.plan);

@@ -32,9 +32,9 @@ Tensor scalar(double value) { return Tensor::of<double>({}, {value}); }
 
 }  // namespace
 
-Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& plan, Device device,
+Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& plan, Target target,
                  std::vector<Diagnostic>& warnings)
-    : options_(recipe.options), device_(device), seed_(recipe.seed), accumulate_(recipe.accumulate) {
+    : options_(recipe.options), target_(target), seed_(recipe.seed), accumulate_(recipe.accumulate) {
   using Part = TrainOptions::Part;
   graph_ = with_objective(graph, recipe, options_, warnings);
   options_.part = accumulate_ == 1 ? Part::kWhole : Part::kGradients;
@@ -42,7 +42,7 @@ Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& p
   feeds_ = needed_feeds(program, plan);
   apply_initializers(recipe.initialize, program, warnings);
   initialize(program, *variables_, seed_);
-  executable_ = std::make_unique<Executable>(std::move(program), variables_, device_);
+  executable_ = std::make_unique<Executable>(std::move(program), variables_, target_);
   if (options_.part == Part::kWhole) return;
   TrainOptions update = options_;
   update.part = Part::kUpdate;
@@ -50,7 +50,7 @@ Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& p
   norm.fetches = {kGradientNorm};
   program = compile(graph_, norm, &update);
   initialize(program, *variables_, seed_);
-  update_ = std::make_unique<Executable>(std::move(program), variables_, device_);
+  update_ = std::make_unique<Executable>(std::move(program), variables_, target_);
 }
 
 // Where nothing is left to train, the pattern that freezes has it, or else what is minimized.

@@ -35,7 +35,7 @@ class Stepper {
   // `graph`: the network in training. Parameters begin as the job's `initialize` says, else as the graph does, from its seed.
   // Throws UserError (kInvalidGraph): E0421 a feed that the job lacks, E0401 what can't be minimized, the compiler's; warnings
   // for patterns that match nothing go to `warnings`.
-  Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& plan, Device device, std::vector<Diagnostic>& warnings);
+  Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& plan, Target target, std::vector<Diagnostic>& warnings);
 
   // One batch more. Gives what came of update number `step` (from 0) where this batch completes it, or where its loss is not
   // finite.
@@ -81,7 +81,7 @@ class Stepper {
   std::vector<std::string> feeds_;
   TrainOptions options_;  // of executable_
   ir::Graph graph_;       // with what is minimized
-  Device device_;
+  Target target_;
   std::uint64_t seed_;
   std::int64_t accumulate_;
   PendingBatches pending_;

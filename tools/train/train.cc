@@ -65,6 +65,21 @@ std::optional<std::string> find_checkpoint(const ModelLayout& layout, std::vecto
   return newest.folder;
 }
 
+// Where training runs, and how exactly.
+std::string name_of_device(Device device, const Job& job) {
+  const std::string precision = Job::ProductPrecision_Name(job.product_precision());
+  const bool rounds = job.product_precision() != Job::FLOAT32;
+  if (device == Device::kCpu) {
+    return fmt::format("cpu, {} thread{}{}", threads(), threads() == 1 ? "" : "s",
+                       rounds ? ", products in float32, since " + precision + " is for GPUs" : "");
+  }
+  std::string name = "cuda, " + cuda_device().name();
+  if (!rounds) return name;
+  if (!cuda_device().limits().matrix_units)
+    return name + ", products in float32, since it has no matrix units for " + precision;
+  return name + ", products in " + precision;
+}
+
 void describe(ProgressDisplay& display, const Network& network, const Stepper& stepper, const Trainer& trainer,
               const Recipe& recipe, Device device, double compile_seconds) {
   std::string vocabularies;
@@ -75,9 +90,7 @@ void describe(ProgressDisplay& display, const Network& network, const Stepper& s
   display.log("data: " + trainer.data_summary());
   display.log("vocabularies: " + vocabularies);
   display.log(fmt::format("parameters: {} numbers, seed {}", stepper.parameter_count(), recipe.seed));
-  const std::string name = device == Device::kCpu ? fmt::format("cpu, {} thread{}", threads(), threads() == 1 ? "" : "s")
-                                                  : "cuda, " + cuda_device().name();
-  display.log(fmt::format("device: {}; compiled in {:.2f} s", name, compile_seconds));
+  display.log(fmt::format("device: {}; compiled in {:.2f} s", name_of_device(device, network.job.message), compile_seconds));
 }
 
 // Profiles steps as long as it lives, and then writes what it has, however the training ended.
@@ -137,7 +150,8 @@ ExitCode run(const TrainRequest& request, const StopSignals& signals, ProgressDi
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
   const ir::Graph inference = network.graph(false);
   check_network(graph, inference, network, warnings);
-  Stepper stepper(graph, recipe, *network.job.plan, request.device, warnings);
+  Stepper stepper(graph, recipe, *network.job.plan, Target(request.device, WeightForm::kFloat32, network.job.products),
+                  warnings);
   Evaluator evaluator(inference, network, request.device);
   const double compile_seconds = seconds_now() - begun;
   const BeginNotes notes = checkpoint ? BeginNotes() : begin_parameters(recipe, network, stepper, warnings);

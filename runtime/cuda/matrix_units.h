@@ -1,0 +1,89 @@
+// A device's matrix units ("tensor cores"): a warp multiplies small matrices of rounded numbers and adds in float32. From
+// compute capability 8.0 on. For the text of generated kernels; the host rounds in the same way.
+#pragma once
+
+#include "runtime/cuda/primitives.h"
+
+namespace graphrun::cuda {
+
+constexpr int kWarpThreads = 32;
+// D [16, 8] += A [16, 8 words] · B [8 words, 8]; a word is one number of TF32 or two of bfloat16 that follow each other along
+// the axis that is summed.
+constexpr int kUnitRows = 16, kUnitColumns = 8, kUnitWords = 8;
+
+GRAPHRUN_DEVICE unsigned bits_of(float x) {
+#if defined(__CUDACC__)
+  return __float_as_uint(x);
+#else
+  return __builtin_bit_cast(unsigned, x);
+#endif
+}
+GRAPHRUN_DEVICE float float_of(unsigned bits) {
+#if defined(__CUDACC__)
+  return __uint_as_float(bits);
+#else
+  return __builtin_bit_cast(float, bits);
+#endif
+}
+GRAPHRUN_DEVICE bool finite(unsigned bits) { return (bits & 0x7F800000u) != 0x7F800000u; }
+
+// 8 bits of exponent, 10 of fraction; to the nearest, halves away from zero, as cvt.rna rounds.
+struct Tf32 {
+  static constexpr int kInWord = 1;
+  GRAPHRUN_DEVICE static unsigned word(const float (&x)[1]) {
+    const unsigned bits = bits_of(x[0]);
+    return finite(bits) ? (bits + 0x1000u) & ~0x1FFFu : bits;
+  }
+  GRAPHRUN_DEVICE static float number(unsigned word, int) { return float_of(word); }
+};
+
+// float32's first 16 bits; to the nearest, halves to even.
+struct BFloat16 {
+  static constexpr int kInWord = 2;
+  GRAPHRUN_DEVICE static unsigned half(float x) {
+    const unsigned bits = bits_of(x);
+    // What is no number must not become infinite, whichever of its bits are set.
+    return finite(bits) ? (bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16 : bits >> 16 | ((bits & 0xFFFFu) != 0 ? 1u : 0u);
+  }
+  GRAPHRUN_DEVICE static unsigned word(const float (&x)[2]) { return half(x[0]) | half(x[1]) << 16; }
+  GRAPHRUN_DEVICE static float number(unsigned word, int i) { return float_of(i == 0 ? word << 16 : word & 0xFFFF0000u); }
+};
+
+// What a thread of the warp has of the three, t being its place there (PTX ISA, "Matrix Fragments for mma.m16n8k8" of .tf32 and
+// "for mma.m16n8k16" of .bf16): of A words [t / 4 + 8 (i % 2), t % 4 + 4 (i / 2)]; of B [t % 4 + 4 i, t / 4]; of D
+// [t / 4 + 8 (i / 2), t % 4 * 2 + i % 2].
+template <class Form>
+GRAPHRUN_DEVICE void multiply_add(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]);
+
+#if defined(__CUDACC__)
+
+#define GRAPHRUN_MULTIPLY_ADD(Form, instruction)                                                        \
+  template <>                                                                                           \
+  GRAPHRUN_DEVICE void multiply_add<Form>(float(&d)[4], const unsigned(&a)[4], const unsigned(&b)[2]) { \
+    asm volatile(instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"         \
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                       \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                   \
+  }
+GRAPHRUN_MULTIPLY_ADD(Tf32, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32")
+GRAPHRUN_MULTIPLY_ADD(BFloat16, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32")
+#undef GRAPHRUN_MULTIPLY_ADD
+
+#else
+
+template <class Form>
+void multiply_add(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  const SharedWords mine = {a[0], a[1], a[2], a[3], b[0], b[1]};
+  const SharedWords* const all = share_in_warp(mine);  // by thread
+  const int t = thread_index() % kWarpThreads;
+  for (int i = 0; i < 4; ++i) {
+    const int row = t / 4 + i / 2 * 8, column = t % 4 * 2 + i % 2;
+    for (int k = 0; k < kUnitWords; ++k) {
+      const unsigned x = all[row % 8 * 4 + k % 4][row / 8 + k / 4 * 2], w = all[column * 4 + k % 4][4 + k / 4];
+      for (int j = 0; j < Form::kInWord; ++j) d[i] += Form::number(x, j) * Form::number(w, j);
+    }
+  }
+}
+
+#endif
+
+}  // namespace graphrun::cuda

@@ -1,0 +1,126 @@
+// Matrix units as the host emulates them: how numbers are rounded, and what a warp multiplies.
+#include "runtime/cuda/matrix_units.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "runtime/cuda/emulation.h"
+#include "runtime/status.h"
+
+namespace graphrun::cuda {
+namespace {
+
+float tf32(float x) { return Tf32::number(Tf32::word({x}), 0); }
+float bfloat16(float x) { return BFloat16::number(BFloat16::word({x, 0}), 0); }
+
+// Of 2^bits numbers between two powers of two, the nearest to x; `half_up`: of two equally near ones that with the larger size,
+// else that with the even fraction.
+float nearest(float x, int bits, bool half_up) {
+  int exponent = 0;
+  const double fraction = std::frexp(std::abs(static_cast<double>(x)), &exponent), scaled = std::ldexp(fraction, bits);
+  const double whole = half_up ? std::floor(scaled + 0.5) : std::nearbyint(scaled);
+  return std::copysign(static_cast<float>(std::ldexp(whole, exponent - bits)), x);
+}
+
+TEST(MatrixUnits, RoundToTheNearest) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> exponents(-30, 30);
+  for (int i = 0; i < 100000; ++i) {
+    const float x = (i % 2 == 0 ? 1.f : -1.f) * std::exp2(exponents(random));
+    ASSERT_EQ(tf32(x), nearest(x, 11, true)) << x;
+    ASSERT_EQ(bfloat16(x), nearest(x, 8, false)) << x;
+  }
+  // Halves.
+  EXPECT_EQ(tf32(1 + std::exp2(-11.f)), 1 + std::exp2(-10.f));
+  EXPECT_EQ(tf32(1 + 3 * std::exp2(-11.f)), 1 + 2 * std::exp2(-10.f));
+  EXPECT_EQ(bfloat16(1 + std::exp2(-8.f)), 1);
+  EXPECT_EQ(bfloat16(1 + 3 * std::exp2(-8.f)), 1 + 2 * std::exp2(-7.f));
+  EXPECT_EQ(BFloat16::number(BFloat16::word({3, -5}), 1), -5) << "the second of a word";
+}
+
+TEST(MatrixUnits, KeepWhatIsNoNumber) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (float x : {0.f, -0.f, infinity, -infinity}) {
+    EXPECT_EQ(bits_of(tf32(x)), bits_of(x));
+    EXPECT_EQ(bits_of(bfloat16(x)), bits_of(x));
+  }
+  for (unsigned bits : {0x7FC00000u, 0x7F800001u, 0xFF80F000u}) {  // quiet; told apart from infinity by low bits alone
+    EXPECT_TRUE(std::isnan(tf32(float_of(bits))));
+    EXPECT_TRUE(std::isnan(bfloat16(float_of(bits))));
+  }
+}
+
+// Each warp multiplies matrices of its own, and the second one more of them than the first.
+template <class Form>
+void expect_products(bool together) {
+  constexpr int kDepth = kUnitWords * Form::kInWord, kWarps = 2, kMost = 2;
+  std::mt19937 random(3);
+  float a[kWarps][kMost][kUnitRows][kDepth], b[kWarps][kMost][kDepth][kUnitColumns], found[kWarps][kUnitRows][kUnitColumns];
+  const auto fill = [&](auto& m) {
+    for (auto& warp : m)
+      for (auto& matrix : warp)
+        for (auto& row : matrix)
+          for (float& x : row) x = static_cast<float>(random() % 33) - 16;  // exact in either form
+  };
+  fill(a), fill(b);
+  emulate({1, kWarps * kWarpThreads, 0, true, together}, [&] {
+    const int warp = thread_index() / kWarpThreads, t = thread_index() % kWarpThreads;
+    float d[4] = {};
+    for (int round = 0; round <= warp; ++round) {
+      unsigned left[4], right[2];
+      for (int i = 0; i < 4; ++i) {
+        float x[Form::kInWord];
+        for (int j = 0; j < Form::kInWord; ++j)
+          x[j] = a[warp][round][t / 4 + i % 2 * 8][(t % 4 + i / 2 * 4) * Form::kInWord + j];
+        left[i] = Form::word(x);
+      }
+      for (int i = 0; i < 2; ++i) {
+        float x[Form::kInWord];
+        for (int j = 0; j < Form::kInWord; ++j) x[j] = b[warp][round][(t % 4 + i * 4) * Form::kInWord + j][t / 4];
+        right[i] = Form::word(x);
+      }
+      multiply_add<Form>(d, left, right);
+    }
+    barrier();
+    for (int i = 0; i < 4; ++i) found[warp][t / 4 + i / 2 * 8][t % 4 * 2 + i % 2] = d[i];
+  });
+  for (int warp = 0; warp < kWarps; ++warp) {
+    for (int r = 0; r < kUnitRows; ++r) {
+      for (int c = 0; c < kUnitColumns; ++c) {
+        float sum = 0;
+        for (int round = 0; round <= warp; ++round)
+          for (int k = 0; k < kDepth; ++k) sum += a[warp][round][r][k] * b[warp][round][k][c];
+        ASSERT_EQ(found[warp][r][c], sum) << warp << " " << r << " " << c;
+      }
+    }
+  }
+}
+
+TEST(MatrixUnits, MultiplyWarpByWarp) {
+  for (bool together : {false, true}) {
+    for (bool backwards : {false, true}) {
+      set_emulation_backwards(backwards);
+      expect_products<Tf32>(together);
+      expect_products<BFloat16>(together);
+    }
+  }
+  set_emulation_backwards(false);
+}
+
+TEST(MatrixUnits, WantWholeWarps) {
+  for (bool together : {false, true})
+    EXPECT_THROW(emulate({1, 24, 0, true, together}, [] { share_in_warp({}); }), InternalError);
+  // Nor may a thread of one stay away.
+  EXPECT_THROW(emulate({1, 32, 0, true},
+                       [] {
+                         if (thread_index() != 7) share_in_warp({});
+                       }),
+               InternalError);
+}
+
+}  // namespace
+}  // namespace graphrun::cuda

@@ -18,6 +18,12 @@ struct DeviceLimits {
 
 class Backend {
  public:
+  // Work that was noted, to be done as often as it is asked for.
+  class Recording {
+   public:
+    virtual ~Recording() = default;
+  };
+
   virtual ~Backend() = default;
   virtual std::string name() const = 0;  // "NVIDIA H100 (compute capability 9.0)"
 
@@ -25,7 +31,8 @@ class Backend {
   // before.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) = 0;
-  // Each in the stream's order; those that touch the host's memory are done when they return.
+  // Each in the stream's order. What comes from the host has been read when to_device returns; what goes there is there when
+  // to_host does.
   virtual void to_device(void* to, const void* from, std::size_t bytes) = 0;
   virtual void to_host(void* to, const void* from, std::size_t bytes) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
@@ -33,6 +40,13 @@ class Backend {
   virtual void* stream() = 0;  // KernelContext::stream
   virtual DeviceLimits limits() const = 0;
   virtual void wait() = 0;  // for everything that was begun
+
+  // From record() to recorded() work is noted instead of done: launches, copies and clears, with the addresses they have now.
+  // Meanwhile nothing is taken or given back, waited for, or brought from or to the host. recorded() is null where the device
+  // could not note all of it. play() does it, in the stream's order.
+  virtual void record() = 0;
+  virtual std::shared_ptr<const Recording> recorded() = 0;
+  virtual void play(const Recording& recording) = 0;
 };
 
 // Memory that is given back when nobody holds it any more, which may be before the device is done with it: what the device does

@@ -10,6 +10,7 @@
 #include "runtime/arena.h"
 #include "runtime/kernel.h"
 #include "runtime/program.h"
+#include "runtime/recorded_runs.h"
 #include "runtime/tensor.h"
 
 namespace graphrun {
@@ -78,6 +79,7 @@ struct Binding {
   std::vector<Kept*> kept;                        // of all its instructions
   std::vector<const BoundInstruction*> numbered;  // by number, less 1
   std::int64_t most_steps = 0;                    // of its scans
+  std::unique_ptr<RecordedRuns> recorded;         // on a device
 };
 
 // Makes the kernels and lays out the arena; what they keep from run to run is in `store`, which outlives the binding. Throws

@@ -7,7 +7,8 @@
 
 namespace graphrun {
 
-DeviceSide::DeviceSide(Backend& on, Variables& variables) : backend(on), variables_(variables), fault_(on, sizeof(IndexFault)) {
+DeviceSide::DeviceSide(Backend& on, Variables& variables)
+    : backend(on), variables_(variables), fault_(on, sizeof(IndexFault)), low_step_(on, sizeof(std::uint32_t)) {
   if (!variables.on_device()) variables.on_device() = std::make_shared<DeviceVariables>(on);
   backend.clear(fault_.raw(), fault_.bytes());
 }
@@ -39,7 +40,31 @@ void* DeviceSide::fetch(std::size_t i, const Tensor& tensor) {
   return tensor.on_device() ? tensor.device_memory() : room(fetches_, i, tensor.bytes());
 }
 
-OnDevice DeviceSide::begin(const Binding& binding) {
+// All that a run's launches are made of beside the binding.
+std::vector<std::uint64_t> DeviceSide::places(const Binding& binding, const RunContext& context) const {
+  const auto at = [](const void* memory) { return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(memory)); };
+  std::vector<std::uint64_t> all = {context.seed, context.step >> 32, at(binding.base), at(positions_.raw())};
+  const BoundRegion& root = binding.root;
+  for (std::size_t slot = 0; slot + 1 < root.slot_begin.size(); ++slot) {
+    if (root.slot_begin[slot] < root.slot_begin[slot + 1]) all.push_back(at(*root.slot_addresses[root.slot_begin[slot]]));
+  }
+  return all;
+}
+
+void DeviceSide::run(Binding& binding, const RunContext& context) {
+  const OnDevice device = begin(binding, context.step);
+  RunContext on_device = context;
+  on_device.device = &device;
+  const auto run = [&] { run_region(binding.root, on_device); };
+  try {
+    context.profiler != nullptr ? run() : binding.recorded->run(backend, places(binding, context), run);
+  } catch (...) {
+    give_up();
+    throw;
+  }
+}
+
+OnDevice DeviceSide::begin(const Binding& binding, std::uint64_t step) {
   if (unfinished_ != &binding) finish({});
   unfinished_ = &binding;
   const auto steps = static_cast<std::size_t>(binding.most_steps);
@@ -49,7 +74,10 @@ OnDevice DeviceSide::begin(const Binding& binding) {
     positions_ = DeviceMemory(backend, steps * sizeof(std::int32_t));
     backend.to_device(positions_.raw(), numbers.data(), positions_.bytes());
   }
-  return {&backend, static_cast<IndexFault*>(fault_.raw()), static_cast<std::int32_t*>(positions_.raw())};
+  const auto low_step = static_cast<std::uint32_t>(step);
+  backend.to_device(low_step_.raw(), &low_step, sizeof low_step);
+  return {&backend, static_cast<IndexFault*>(fault_.raw()), static_cast<std::int32_t*>(positions_.raw()),
+          static_cast<const std::uint32_t*>(low_step_.raw())};
 }
 
 void DeviceSide::give_up() {

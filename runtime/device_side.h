@@ -24,22 +24,25 @@ class DeviceSide {
   // Where the run is to leave fetch i.
   void* fetch(std::size_t i, const Tensor& tensor);
 
-  // Around a run of the binding. `finish` waits for it, and for those of the same binding before it that nobody waited for, and
-  // brings what was fetched. Throws UserError for an index that was out of its range, with the node's name and place; so does
-  // `begin` for runs of another binding that nobody waited for. `give_up`: the run has failed.
-  OnDevice begin(const Binding& binding);
+  // Runs the binding, whose slots are set. Throws what run_region throws, and UserError for an index that was out of its range
+  // in runs of another binding that nobody waited for.
+  void run(Binding& binding, const RunContext& context);
+  // Waits for the last run, and for those of the same binding before it that nobody waited for, and brings what was fetched.
+  // Throws UserError for an index that was out of its range, with the node's name and place.
   void finish(const std::vector<Tensor>& fetched);
-  void give_up();
 
   Backend& backend;
   DeviceMemory arena;  // as large as the largest batch so far needed
 
  private:
+  OnDevice begin(const Binding& binding, std::uint64_t step);
+  std::vector<std::uint64_t> places(const Binding& binding, const RunContext& context) const;
+  void give_up();
   void* room(std::vector<DeviceMemory>& rooms, std::size_t i, std::size_t bytes);
 
   Variables& variables_;
   std::vector<DeviceMemory> feeds_, fetches_;
-  DeviceMemory fault_, positions_;
+  DeviceMemory fault_, positions_, low_step_;
   const Binding* unfinished_ = nullptr;  // of runs that nobody waited for; their fault stays until it is told
 };
 

@@ -274,16 +274,9 @@ std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& 
   give_variables(binding, values);
   give_feeds(binding.root, feeds);
   std::vector<Tensor> fetched = give_fetches(binding.root, values, options.on_device);
-  RunContext context{options.seed, options.step, options.profiler, binding.scan_steps.data(), options.watch, nullptr};
+  const RunContext context{options.seed, options.step, options.profiler, binding.scan_steps.data(), options.watch, nullptr};
   if (device_side) {
-    const OnDevice device = device_side->begin(binding);
-    context.device = &device;
-    try {
-      run_region(binding.root, context);
-    } catch (...) {
-      device_side->give_up();
-      throw;
-    }
+    device_side->run(binding, context);
     if (!options.on_device) device_side->finish(fetched);
     if (options.profiler != nullptr) device_side->backend.wait();
   } else {

@@ -38,6 +38,7 @@ KernelContext kernel_context(const BoundInstruction& bound, std::size_t depth, c
     made.stream = context.device->backend->stream();
     made.fault = context.device->fault;
     made.node = bound.number;
+    made.random.low_step = context.device->low_step;
   }
   return made;
 }

@@ -12,8 +12,9 @@ class Watch;
 // What a run on a device other than the CPU needs beside the addresses of its operands.
 struct OnDevice {
   Backend* backend = nullptr;
-  IndexFault* fault = nullptr;        // in the device's memory
-  std::int32_t* positions = nullptr;  // there too: 0, 1, 2, …, as many as the longest scan has steps
+  IndexFault* fault = nullptr;              // in the device's memory
+  std::int32_t* positions = nullptr;        // there too: 0, 1, 2, …, as many as the longest scan has steps
+  const std::uint32_t* low_step = nullptr;  // see RandomState
 };
 
 struct RunContext {

@@ -20,6 +20,8 @@ struct RandomState {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;                    // of training
   std::span<const std::int64_t> scan_steps;  // the positions of the scans around the node, outermost first
+  // On a device: the step's lower half in the device's memory, so that a launch which is done again draws anew.
+  const std::uint32_t* low_step = nullptr;
 };
 
 // The operands at bind time: sizes and dtypes, no data.

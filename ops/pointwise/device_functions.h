@@ -87,7 +87,8 @@ GRAPHRUN_DEVICE std::uint8_t to_bool(From x) {
 // Whether element i of a tensor stays in a dropout: the draw that ops/pointwise/draw.h defines.
 struct DrawnTensor {
   std::uint64_t key, row;
-  std::uint32_t step, threshold;
+  const std::uint32_t* step;  // the low word of training's, where it lies
+  std::uint32_t threshold;
   static constexpr int kMostAxes = 12;
   int axes;  // of the tensor, at least 1
   std::int64_t sizes[kMostAxes];
@@ -104,7 +105,7 @@ GRAPHRUN_DEVICE Philox draws(const DrawnTensor& draw, std::int64_t i) {
     row %= below;
   }
   return philox(draw.key, static_cast<std::uint32_t>(hash), static_cast<std::uint32_t>(hash >> 32),
-                static_cast<std::uint32_t>(feature / 4), draw.step);
+                static_cast<std::uint32_t>(feature / 4), *draw.step);
 }
 GRAPHRUN_DEVICE std::uint8_t stays(const DrawnTensor& draw, std::int64_t i) {
   const Philox four = draws(draw, i);

@@ -2,7 +2,9 @@
 // leaves for the next one costs no call that waits. Where a device has no pool, the driver is asked each time.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "runtime/cuda/launch.h"
@@ -45,9 +47,17 @@ class CudaBackend : public Backend {
       cudaFree(memory);
     }
   }
+  // Through memory that the device reads by itself: nobody waits for it, unless all of that is on its way already.
   void to_device(void* to, const void* from, std::size_t bytes) override {
-    move(to, from, bytes, cudaMemcpyHostToDevice);
-    wait();
+    for (std::size_t done = 0; done < bytes;) {
+      Stage& stage = stages_[next_stage_++ % kStages];
+      stage.open();
+      const std::size_t piece = std::min(bytes - done, kStageBytes);
+      std::memcpy(stage.memory, static_cast<const char*>(from) + done, piece);
+      move(static_cast<char*>(to) + done, stage.memory, piece, cudaMemcpyHostToDevice);
+      check(cudaEventRecord(stage.read, stream_), "an event");
+      done += piece;
+    }
   }
   void to_host(void* to, const void* from, std::size_t bytes) override {
     move(to, from, bytes, cudaMemcpyDeviceToHost);
@@ -61,7 +71,44 @@ class CudaBackend : public Backend {
   DeviceLimits limits() const override { return limits_; }
   void wait() override { check(cudaStreamSynchronize(stream_), "a run on the device"); }
 
+  void record() override { check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording a run"); }
+  std::shared_ptr<const Recording> recorded() override {
+    cudaGraph_t graph = nullptr;
+    auto made = std::make_shared<RecordedGraph>();
+    cudaError_t status = cudaStreamEndCapture(stream_, &graph);
+    if (status == cudaSuccess && graph != nullptr) status = cudaGraphInstantiate(&made->graph, graph, 0);
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    if (status == cudaSuccess && made->graph != nullptr) return made;
+    cudaGetLastError();  // is no longer the last
+    return nullptr;
+  }
+  void play(const Recording& recording) override {
+    check(cudaGraphLaunch(static_cast<const RecordedGraph&>(recording).graph, stream_), "the launch of a recorded run");
+  }
+
  private:
+  static constexpr std::size_t kStages = 4, kStageBytes = std::size_t{1} << 20;
+  // Memory of the host that cannot be moved, and when the device has last read it.
+  struct Stage {
+    void* memory = nullptr;
+    cudaEvent_t read = nullptr;
+
+    void open() {
+      if (memory == nullptr) {
+        check(cudaMallocHost(&memory, kStageBytes), "memory for copies to the device");
+        check(cudaEventCreateWithFlags(&read, cudaEventDisableTiming), "an event");
+      } else {
+        check(cudaEventSynchronize(read), "a run on the device");
+      }
+    }
+  };
+  struct RecordedGraph : Recording {
+    ~RecordedGraph() override {
+      if (graph != nullptr) cudaGraphExecDestroy(graph);
+    }
+    cudaGraphExec_t graph = nullptr;
+  };
+
   void use() const { check(cudaSetDevice(ordinal_), "choosing the device"); }
   cudaError_t take(void** memory, std::size_t bytes) {
     return has_pool_ ? cudaMallocAsync(memory, bytes, stream_) : cudaMalloc(memory, bytes);
@@ -85,6 +132,8 @@ class CudaBackend : public Backend {
   cudaStream_t stream_ = nullptr;
   cudaMemPool_t pool_ = nullptr;
   bool has_pool_ = false;
+  Stage stages_[kStages];
+  std::size_t next_stage_ = 0;
 };
 
 Backend* open(int ordinal, std::string& why) {

@@ -4,6 +4,7 @@
 
 #include "runtime/cuda/emulation.h"
 #include "runtime/cuda_library.h"
+#include "runtime/status.h"
 #include "runtime/tensor.h"
 
 namespace graphrun::cuda {
@@ -13,25 +14,62 @@ class EmulatedBackend : public Backend {
  public:
   std::string name() const override { return "an emulated device"; }
   void* allocate(std::size_t bytes) override {
+    check_nothing_is_noted();
     void* const memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
     if (memory != nullptr) std::memset(memory, 0xA5, bytes);  // what nobody wrote is no number that passes
     return memory;
   }
-  void release(void* memory) override { std::free(memory); }
-  void to_device(void* to, const void* from, std::size_t bytes) override { move(to, from, bytes); }
-  void to_host(void* to, const void* from, std::size_t bytes) override { move(to, from, bytes); }
-  void copy(void* to, const void* from, std::size_t bytes) override { move(to, from, bytes); }
+  void release(void* memory) override {
+    check_nothing_is_noted();
+    std::free(memory);
+  }
+  void to_device(void* to, const void* from, std::size_t bytes) override {
+    check_nothing_is_noted();
+    move(to, from, bytes);
+  }
+  void to_host(void* to, const void* from, std::size_t bytes) override {
+    check_nothing_is_noted();
+    move(to, from, bytes);
+  }
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    do_or_note([=] { move(to, from, bytes); });
+  }
   void clear(void* memory, std::size_t bytes) override {
-    if (bytes > 0) std::memset(memory, 0, bytes);
+    do_or_note([=] {
+      if (bytes > 0) std::memset(memory, 0, bytes);
+    });
   }
   void* stream() override { return nullptr; }
   DeviceLimits limits() const override { return limits_; }
   DeviceLimits& changed_limits() { return limits_; }
-  void wait() override {}
+  void wait() override { check_nothing_is_noted(); }
+
+  void record() override {
+    check_nothing_is_noted();
+    noted_ = std::make_shared<Noted>();
+    note_work(&noted_->work);
+  }
+  std::shared_ptr<const Recording> recorded() override {
+    note_work(nullptr);
+    return std::move(noted_);
+  }
+  void play(const Recording& recording) override {
+    check_nothing_is_noted();
+    ++played_;
+    for (const auto& work : static_cast<const Noted&>(recording).work) work();
+  }
+  int played() const { return played_; }
 
  private:
   // Few threads, since each is one of the host's; little memory, so that not every loop's weights fit.
   DeviceLimits limits_ = {3, 24, 24 << 10, true};
+
+  struct Noted : Recording {
+    NotedWork work;
+  };
+  static void check_nothing_is_noted() { GRAPHRUN_CHECK(!is_noted(), "no part of a run that is recorded"); }
+  std::shared_ptr<Noted> noted_;
+  int played_ = 0;
 
   static void move(void* to, const void* from, std::size_t bytes) {
     if (bytes > 0) std::memmove(to, from, bytes);
@@ -56,3 +94,6 @@ extern "C" void graphrun_emulate_backwards(bool backwards) { graphrun::cuda::set
 
 // What kernels are made for from here on.
 extern "C" graphrun::DeviceLimits* graphrun_emulated_limits() { return &the_device().changed_limits(); }
+
+// How many recorded runs were done so far.
+extern "C" int graphrun_emulated_plays() { return the_device().played(); }

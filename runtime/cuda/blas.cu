@@ -19,13 +19,23 @@ void check_blas(cublasStatus_t status) {
   throw UserError(ExitCode::kRunFailed, "E0690 cuda", std::string("cuBLAS: ") + cublasGetStatusString(status));
 }
 
+// One handle on one stream, with scratch space of its own: what the library took by itself it would take anew for each run that
+// is recorded.
 cublasHandle_t handle_for(void* stream) {
-  static cublasHandle_t handle = [] {
-    cublasHandle_t made = nullptr;
-    check_blas(cublasCreate(&made));
-    return made;
+  constexpr std::size_t kScratchBytes = std::size_t{32} << 20;  // what cuBLAS asks for on the largest devices
+  static cublasHandle_t handle = nullptr;
+  static void* of = nullptr;
+  if (handle == nullptr) check_blas(cublasCreate(&handle));
+  if (of == stream) return handle;
+  static void* const scratch = [] {
+    void* memory = nullptr;
+    if (cudaMalloc(&memory, kScratchBytes) == cudaErrorMemoryAllocation) check_blas(CUBLAS_STATUS_ALLOC_FAILED);
+    check(cudaGetLastError(), "scratch space for matrix products");
+    return memory;
   }();
   check_blas(cublasSetStream(handle, static_cast<cudaStream_t>(stream)));
+  check_blas(cublasSetWorkspace(handle, scratch, kScratchBytes));
+  of = stream;
   return handle;
 }
 

@@ -43,11 +43,11 @@ void multiply(const ColumnMajorCall& p, ProductPrecision precision, const T* fir
 
 void multiply_column_major(void*, const ColumnMajorCall& call, ProductPrecision precision, const float* first,
                            const float* second, float* result) {
-  multiply(call, precision, first, second, result);
+  do_or_note([=] { multiply(call, precision, first, second, result); });
 }
 void multiply_column_major(void*, const ColumnMajorCall& call, ProductPrecision precision, const double* first,
                            const double* second, double* result) {
-  multiply(call, precision, first, second, result);
+  do_or_note([=] { multiply(call, precision, first, second, result); });
 }
 
 }  // namespace graphrun::cuda

@@ -205,6 +205,12 @@ void run_block(const EmulatedGrid& grid, const std::function<void()>& thread) {
 
 void set_emulation_backwards(bool so) { backwards = so; }
 
+static NotedWork* noted_work = nullptr;
+
+void do_or_note(std::function<void()> work) { noted_work != nullptr ? noted_work->push_back(std::move(work)) : work(); }
+void note_work(NotedWork* to) { noted_work = to; }
+bool is_noted() { return noted_work != nullptr; }
+
 // Blocks that run at the same time, `count` of the grid's from `first` on.
 class EmulatedBlocks {
  public:

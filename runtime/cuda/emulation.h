@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace graphrun::cuda {
 
@@ -50,6 +51,12 @@ struct EmulatedGrid {
 // Runs `thread` once for every thread of the grid. Throws InternalError where some threads of a block wait at a barrier that
 // others never reach, or where a grid without barriers has one.
 void emulate(const EmulatedGrid& grid, const std::function<void()>& thread);
+
+// Does `work`, or notes it while a run is recorded; it holds all that it needs.
+void do_or_note(std::function<void()> work);
+using NotedWork = std::vector<std::function<void()>>;
+void note_work(NotedWork* to);  // from here on; null: it is done again
+bool is_noted();
 
 // Whether the threads of a block run from the last to the first between barriers.
 void set_emulation_backwards(bool backwards);

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -41,7 +42,13 @@ class EmulatedKernel : public GeneratedKernel {
   EmulatedKernel(std::string entry, std::string text) : entry_(std::move(entry)), text_(std::move(text)) {}
   void launch(void*, const Grid& grid, const void* arguments) override {
     if (function_ == nullptr) compile_waiting();
-    emulate({grid.blocks, grid.threads, grid.shared, grid.barriers, grid.together}, [&] { function_(arguments); });
+    // All bytes that there may be: how many the kernel reads is its own affair.
+    using Bytes = std::array<std::uint64_t, ArgumentBytes::kMostBytes / sizeof(std::uint64_t)>;
+    const auto own = std::make_shared<Bytes>();
+    std::memcpy(own->data(), arguments, sizeof(Bytes));
+    do_or_note([grid, own, function = function_] {
+      emulate({grid.blocks, grid.threads, grid.shared, grid.barriers, grid.together}, [&] { function(own->data()); });
+    });
   }
   const std::string& text() const { return text_; }
   void find(void* library) {

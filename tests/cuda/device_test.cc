@@ -190,6 +190,96 @@ TEST_F(CudaDevice, ReservesAndFinishesWithoutARun) {
   model.reader.finish();
 }
 
+// A network that draws anew at every step, in its loop and before it.
+constexpr const char* kDrawing = R"(
+graph "network" {
+  input %x: FLOAT[time, batch, 8]
+  parameter %U: FLOAT[8, 8] = uniform(0.5)
+  %d = dropout(%x; rate=0.5, key="x#0")
+  %h0: FLOAT[batch, 8] = zeros(; shape=[batch, 8])
+  %end: FLOAT[batch, 8] = scan(%h0, %d, %U; states=1, each=1, steps=<time>) body "b" {
+    input %h: FLOAT[batch, 8]
+    input %x: FLOAT[batch, 8]
+    input %U: FLOAT[8, 8]
+    input %step: INT32[]
+    %g = dropout(%h; rate=0.5, key="h#0")
+    %u = matmul(%g, %U)
+    %v = add(%u, %x)
+    %t = tanh(%v)
+    output "h" = %t
+  }
+  output "end" = %end
+}
+)";
+
+// Runs with everything in the same places are recorded, and go on seeing what changes from run to run: feeds, the step, what
+// they wrote themselves, another seed.
+TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
+  const int before = testing::is_emulated() ? testing::emulated_plays() : 0;
+  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  for (std::int32_t i = 0; i < 8; ++i) {
+    const std::vector<std::int32_t> words = {i % 5, 1, 2, (i + 3) % 5, 4, i % 2};
+    cpu.step(words), cuda.step(words);
+    if (i == 5) {  // another shape in between
+      cpu.step({1, 2}), cuda.step({1, 2});
+    }
+    expect_near(cuda.read(), cpu.read());
+  }
+  if (testing::is_emulated()) {
+    EXPECT_EQ(testing::emulated_plays() - before, 6 + 6);
+  }
+
+  for (const std::vector<std::string>& disabled : std::vector<std::vector<std::string>>{{}, {"fuse"}}) {
+    const auto make = [&](Device device) {
+      CompileOptions options;
+      options.disabled_passes = disabled;
+      auto variables = std::make_shared<Variables>();
+      auto made = std::make_unique<Executable>(compile(ir::parse(kDrawing, "network"), options), variables, device);
+      initialize(made->program(), *variables, 1);
+      return made;
+    };
+    const auto on_cpu = make(Device::kCpu), on_cuda = make(Device::kCuda);
+    for (std::int64_t i = 0; i < 10; ++i) {
+      RunOptions options;
+      options.seed = i < 6 ? 5 : 6, options.step = i < 8 ? static_cast<std::uint64_t>(i) : (std::uint64_t{1} << 32) + 7;
+      Tensor x(DType::kFloat32, {3, 2, 8});
+      for (std::int64_t k = 0; k < x.count(); ++k) x.data<float>()[k] = static_cast<float>((k * 7 + i) % 5) - 2;
+      expect_near(on_cuda->run({{"x", x}}, options)[0], on_cpu->run({{"x", x}}, options)[0]);
+    }
+  }
+}
+
+TEST_F(CudaDevice, TellsOfABadIndexInARecordedRun) {
+  Model model(Device::kCuda);
+  const auto words = [&](const std::vector<std::int32_t>& all) -> Feeds {
+    return {{"words", Tensor::of<std::int32_t>({2, 2}, all)}};
+  };
+  const Tensor expected = model.reader.run(words({1, 1, 4, 2}))[0].clone();
+  for (int i = 0; i < 4; ++i) model.reader.run(words({0, 3, 4, 2}));
+  EXPECT_THROW(model.reader.run(words({1, 9, 4, 2})), UserError);
+  expect_near(model.reader.run(words({1, 1, 4, 2}))[0], expected);
+}
+
+// Where the host writes a variable, or a result is still held, a recorded run finds it all the same.
+TEST_F(CudaDevice, RecordedRunsSeeWhatTheHostWrites) {
+  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  std::vector<Tensor> held;
+  for (int i = 0; i < 10; ++i) {
+    for (Model* model : {&cpu, &cuda}) {
+      model->step();
+      if (i % 3 == 2) {
+        const Tensor& u = model->variables->at("U");
+        u.data<float>()[i] += 0.5f;
+        u.mark_written();
+      }
+      if (i == 7) model->variables->set("E", model->variables->all().at("E").clone());
+    }
+    held.push_back(cuda.read());
+    expect_near(held.back(), cpu.read());
+  }
+  EXPECT_NE(held[0].at(0), held[9].at(0));
+}
+
 TEST_F(CudaDevice, RefusesADeviceThatIsNotThere) {
   try {
     open_cuda(99);

@@ -221,7 +221,7 @@ graph "network" {
   std::size_t loops = 0;
   for (const std::string& text : testing::generated_texts())
     loops += text.find("fold_coordinate(own.draw0") != std::string::npos;
-  EXPECT_EQ(loops, 2u);
+  EXPECT_GE(loops, 2u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cells, Loop, ::testing::Values("atr", "gru", "lstm", "ran", "elman", "lrn", "sru", "adaptive_gru"),

@@ -122,7 +122,8 @@ class Interpreter {
     context.outputs = out;
     context.workspace = places.of(workspace).data;
     context.stream = places.stream();
-    context.random = {7, 11, std::span(&kStep, 1)};
+    const auto low_step = Tensor::of<std::int32_t>({}, {11});
+    context.random = {7, 11, std::span(&kStep, 1), static_cast<const std::uint32_t*>(places.of(low_step).data)};
     kernel.run(context);
     places.bring_back();
   }

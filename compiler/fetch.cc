@@ -1,10 +1,15 @@
 #include "compiler/fetch.h"
 
+#include <algorithm>
+
 namespace graphrun {
 namespace {
 
 using ir::kNone;
 using ir::ValueId;
+
+// What a scan's body gives to a stack or as a state's next value, by the scan's name and its own: "decode.s.h".
+std::string name_of(const ir::Graph& body, const ir::Output& output) { return body.name + "." + output.name; }
 
 // The value of that name in the graph, brought out of the scans that hold it; kNone where there is none.
 ValueId expose(ir::Graph& graph, const std::string& name) {
@@ -14,7 +19,10 @@ ValueId expose(ir::Graph& graph, const std::string& name) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (!ir::is_scan(graph.nodes[n])) continue;
     ir::Graph& body = graph.nodes[n].regions[0];
-    const ValueId inner = expose(body, name);
+    ValueId inner = expose(body, name);
+    for (const ir::Output& output : body.outputs) {
+      if (inner == kNone && name_of(body, output) == name) inner = output.value;
+    }
     if (inner == kNone) continue;
     const std::size_t states = ir::scan_layout(graph.nodes[n]).states;
     for (std::size_t o = states; o < body.outputs.size(); ++o) {
@@ -32,10 +40,25 @@ ValueId expose(ir::Graph& graph, const std::string& name) {
   return kNone;
 }
 
+// Parameters left out: they are the same at every step and for every input.
 void all_names(const ir::Graph& graph, std::vector<std::string>& out) {
-  for (const ir::Value& v : graph.values) out.push_back(v.name);
+  for (std::size_t v = 0; v < graph.values.size(); ++v) {
+    const bool is_variable = std::any_of(graph.variables.begin(), graph.variables.end(), [&](const ir::Variable& variable) {
+      return variable.value == static_cast<ValueId>(v);
+    });
+    if (!is_variable) out.push_back(graph.values[v].name);
+  }
   for (const ir::Node& n : graph.nodes) {
-    for (const ir::Graph& r : n.regions) all_names(r, out);
+    if (!ir::is_scan(n)) continue;
+    // Its inputs are values of the graph around it.
+    const ir::Graph& body = n.regions[0];
+    for (const ir::Output& output : body.outputs) out.push_back(name_of(body, output));
+    for (const ir::Node& inner : body.nodes) {
+      for (ValueId v : inner.outputs) out.push_back(body.value(v).name);
+    }
+    for (const ir::Node& inner : body.nodes) {
+      if (ir::is_scan(inner)) all_names(inner.regions[0], out);
+    }
   }
 }
 

@@ -142,6 +142,10 @@ class Collector : public pb::io::ErrorCollector {
       columns_.place_before(columns_.offset(std::max(line, 0), std::max(column, 0)), field, d.at);
       const std::string type = between(message, "Message type \"", "\"");
       d.text = "'" + field + "' is no field of " + type.substr(type.rfind('.') + 1);
+      // A graph where a job is meant, or the other way round.
+      const std::string says = between(std::string(columns_.text().substr(0, 400)), "# proto-message: graphrun.", "\n");
+      if (!says.empty() && !root_->full_name().ends_with("." + says))
+        d.notes.push_back("help: the file says of itself that it is a " + says + "; expected a " + root_->name());
     }
     if (const std::string word = between(message, "Unknown enumeration value of \"", "\""); !word.empty()) {
       const std::string field = between(message, "for field \"", "\"");

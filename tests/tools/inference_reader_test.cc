@@ -49,6 +49,25 @@ TEST(InferenceReader, EveryLineInOrderEmptyOnesToo) {
   EXPECT_FALSE(reader.next());
 }
 
+TEST(InferenceReader, TellsOfWhichLinesABatchFails) {
+  Scratch scratch;
+  const Prepared p = segmenter(scratch);
+  InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(scratch.file("in", "甲\n乙\n丙\n")),
+                         feeds({"words"}));
+  std::vector<std::string> messages;
+  while (const auto batch = reader.next()) {
+    try {
+      with_lines(*batch, [] { throw UserError(ExitCode::kBadData, "E0611 slice-out-of-range", "too long"); });
+    } catch (const UserError& error) {
+      EXPECT_EQ(error.exit_code(), ExitCode::kBadData);
+      messages.push_back(error.what());
+    }
+  }
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_THAT(messages[0], HasSubstr("too long\n  note: of a batch of lines 1 to 2 of '"));
+  EXPECT_THAT(messages[1], HasSubstr("note: of line 3 of '"));
+}
+
 TEST(InferenceReader, AnswersWhatIsThereWithoutWaiting) {
   Scratch scratch;
   const Prepared p = segmenter(scratch);

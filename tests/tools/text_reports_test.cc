@@ -151,7 +151,7 @@ TEST_F(TextReports, MistakesOfJobs) {
   expect("train.validate.samples=-1", "a negative number of samples");
   expect("data.field.left.vocabulary.size=0", "field 'left' is split into subwords: how many?");
   expect("data.field.left.vocabulary.min_count=2", "subwords are not chosen by their count");
-  expect("data.field.left.vocabulary.model=x", "a given model is as it stands");
+  expect("data.field.left.vocabulary.model=x", "the model that is given has entries of its own");
   expect("data.field.left.vocabulary.file=x", "the entries of a field that is split into subwords are its model's pieces");
   expect("data.field.left.vocabulary.character_coverage=2", "a coverage of 2; expected 0 to 1");
   expect("data.field.left.split=SPACE", "field 'left' is split in another way");

@@ -95,7 +95,11 @@ Batch BatchSource::example_batch(const BatchOrder& order, const BatchPosition& a
 Batch BatchSource::batch_of(std::span<const std::int64_t> examples) const {
   std::vector<std::vector<Nested>> fields;
   fields.reserve(examples.size());
-  for (const std::int64_t example : examples) fields.push_back(set_.example(example));
+  for (const std::int64_t example : examples) {
+    fields.push_back(set_.example(example));
+    for (Nested& field : fields.back())
+      if (options_.longest > 0 && field.depth > 0 && field.steps() > options_.longest) field.cut(options_.longest);
+  }
   Batch batch = make_batch(plan_, chosen_, fields);
   batch.examples.assign(examples.begin(), examples.end());
   return batch;

@@ -23,6 +23,7 @@ struct BatchOptions {
   std::vector<std::string> feeds;  // empty: all
   std::size_t ahead = 4;           // batches
   bool one_by_one = false;         // each example a batch of its own, in the set's order
+  std::int64_t longest = 0;        // units of a field of an example, of those with more the rest is left out; 0: no limit
 };
 
 class BatchSource {

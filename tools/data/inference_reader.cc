@@ -108,4 +108,18 @@ std::optional<InferenceBatch> InferenceReader::next() {
   return batch;
 }
 
+void with_lines(const InferenceBatch& batch, const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const UserError& error) {
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    const Record &first = batch.records.front(), &last = batch.records.back();
+    diagnostics.front().notes.push_back(first.line == last.line
+                                            ? fmt::format("note: of line {} of '{}'", first.line, first.file(0))
+                                            : fmt::format("note: of a batch of lines {} to {} of '{}'; --rows 1 tells which",
+                                                          first.line, last.line, first.file(0)));
+    throw UserError(error.exit_code(), std::move(diagnostics));
+  }
+}
+
 }  // namespace graphrun

@@ -19,6 +19,9 @@ struct InferenceBatch {
   Batch batch;                     // without feeds where all records are empty
 };
 
+// Runs a batch; what it throws says of which lines.
+void with_lines(const InferenceBatch& batch, const std::function<void()>& run);
+
 class InferenceReader {
  public:
   static constexpr std::int64_t kRowsAtOnce = 64;

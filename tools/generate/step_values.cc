@@ -1,5 +1,7 @@
 #include "tools/generate/step_values.h"
 
+#include <algorithm>
+
 namespace graphrun {
 
 GenerationGraphs without_graphs(const GenerationGraphs& cut) {
@@ -27,6 +29,18 @@ Fetched fetched_row(const Tensor& all, const ir::TensorType& type, Symbol rows, 
     }
   }
   return out;
+}
+
+Fetched first_of_axis(const Fetched& fetched, std::size_t axis, std::int64_t count) {
+  Fetched first;
+  first.sizes = fetched.sizes;
+  const std::int64_t all = fetched.sizes[axis], kept = first.sizes[axis] = std::clamp<std::int64_t>(count, 0, all);
+  std::int64_t inner = 1;
+  for (std::size_t a = axis + 1; a < fetched.sizes.size(); ++a) inner *= fetched.sizes[a];
+  if (all * inner == 0) return first;
+  for (auto block = fetched.values.begin(); block != fetched.values.end(); block += all * inner)
+    first.values.insert(first.values.end(), block, block + kept * inner);
+  return first;
 }
 
 }  // namespace graphrun

@@ -20,6 +20,8 @@ struct Fetched {
   Sizes sizes;
   std::vector<float> values;
 };
+// The first `count` positions of one axis, all where there are no more.
+Fetched first_of_axis(const Fetched& fetched, std::size_t axis, std::int64_t count);
 // One row of what a step made for all; `type` says where its rows stand.
 Fetched fetched_row(const Tensor& all, const ir::TensorType& type, Symbol rows, std::int64_t row);
 

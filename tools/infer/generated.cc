@@ -12,6 +12,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kJsonKeys[] = {"text",  "tokens", "score",     "log_probability",
+                                     "ended", "units",  "alignment", "alternatives"};
+
 // Nested as the sizes say.
 Json nested(const Fetched& fetched, std::size_t axis, std::size_t& next) {
   if (axis == fetched.sizes.size()) return fetched.values.at(next++);
@@ -42,16 +45,24 @@ Json object_of(const Made& made, const Vocabulary& vocabulary) {
 
 }  // namespace
 
-std::vector<std::int64_t> Alignment::links() const {
-  std::vector<std::int64_t> links;
+std::vector<std::int64_t> Alignment::nearest() const {
+  std::vector<std::int64_t> units;
   for (const std::vector<float>& w : weights)
-    links.push_back(w.empty() ? -1 : std::max_element(w.begin(), w.end()) - w.begin());
+    units.push_back(w.empty() ? -1 : std::max_element(w.begin(), w.end()) - w.begin());
+  return units;
+}
+
+std::vector<std::int64_t> Alignment::links() const {
+  std::vector<std::int64_t> links = nearest();
+  for (std::size_t k = 0; k < std::min(links.size(), elsewhere.size()); ++k) {
+    if (links[k] >= 0 && elsewhere[k] > weights[k][static_cast<std::size_t>(links[k])]) links[k] = -1;
+  }
   return links;
 }
 
 std::vector<std::string> words_of(const Hypothesis& hypothesis, const Vocabulary& vocabulary, const std::string& replace,
                                   const std::optional<Alignment>& alignment, std::span<const std::string> units) {
-  const std::vector<std::int64_t> links = alignment && !replace.empty() ? alignment->links() : std::vector<std::int64_t>();
+  const std::vector<std::int64_t> links = alignment && !replace.empty() ? alignment->nearest() : std::vector<std::int64_t>();
   std::vector<std::string> words;
   for (std::size_t k = 0; k < hypothesis.words.size(); ++k) {
     const std::string& entry = vocabulary.entry(hypothesis.words[k]);
@@ -82,6 +93,10 @@ std::string n_best_lines(std::int64_t sentence, std::span<const Made> made, cons
     text += links && m.alignment ? " ||| " + alignment_line(*m.alignment) : "\n";
   }
   return text;
+}
+
+bool is_json_key(const std::string& name) {
+  return std::find(std::begin(kJsonKeys), std::end(kJsonKeys), name) != std::end(kJsonKeys);
 }
 
 std::string json_line(std::span<const Made> made, const Vocabulary& vocabulary) {

@@ -17,8 +17,11 @@ namespace graphrun {
 // Of one hypothesis: for each word, the end symbol left out, the weights of the input's units.
 struct Alignment {
   std::vector<std::vector<float>> weights;
+  std::vector<float> elsewhere = {};  // for each word the greatest weight of what follows the units, an end symbol say
 
   // For each word the unit with the greatest weight, the first of equal ones; -1: the input has no units.
+  std::vector<std::int64_t> nearest() const;
+  // The same, but -1 too where what follows the units has more: such a word is linked to nothing.
   std::vector<std::int64_t> links() const;
 };
 
@@ -49,5 +52,7 @@ std::string n_best_lines(std::int64_t sentence, std::span<const Made> made, cons
 // each word their weights) and what was fetched by name, an array over steps; several are in "alternatives", each such an
 // object. Of nothing made: an empty text.
 std::string json_line(std::span<const Made> made, const Vocabulary& vocabulary);
+// Whether such an object has a key of this name of its own.
+bool is_json_key(const std::string& name);
 
 }  // namespace graphrun

@@ -198,7 +198,7 @@ class DataReader {
     if (!f.in_subwords()) {
       for (const char* field : {"model", "character_coverage"})
         if (places.fields.count(field) != 0)
-          problems_.bad(places.location(field), "only subwords have a model: expected split: BPE or UNIGRAM");
+          problems_.bad(places.location(field), fmt::format("{} is of subwords; expected split: BPE or UNIGRAM", field));
       return;
     }
     if (!f.vocabulary_file.empty())
@@ -210,7 +210,10 @@ class DataReader {
                     fmt::format("a coverage of {}; expected 0 to 1, 0 for SentencePiece's own of 0.9995", f.coverage));
     if (!f.subword_model.empty()) {
       if (vocabulary.size() > 0 || f.coverage > 0)
-        problems_.bad(places.location(vocabulary.size() > 0 ? "size" : "character_coverage"), "a given model is as it stands");
+        problems_.bad(
+            places.location(vocabulary.size() > 0 ? "size" : "character_coverage"),
+            "the model that is given has entries of its own; expected either `model`, or size and character_coverage of "
+            "one that is trained");
     } else if (vocabulary.size() == 0 && f.shares.empty() && data_.train_size() > 0) {
       problems_.missing(f.at, fmt::format("field '{}' is split into subwords: how many?", f.name),
                         "vocabulary { size: 8000 }, or { model: \"FILE\" } for one that is there");

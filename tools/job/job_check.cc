@@ -182,7 +182,7 @@ class JobChecker {
     made.at = places.at;
     for (const char* name : {"scan", "feed", "score", "begin", "end", "max_length"})
       if (places.fields.count(name) != 0) made.places[name] = places.location(name);
-    for (const char* name : {"from", "replace"})
+    for (const char* name : {"from", "field", "replace"})
       if (const Places& align = inside(places, "align"); align.fields.count(name) != 0)
         made.places[std::string("align.") + name] = align.location(name);
     const auto required = [&](const char* name, const std::string& value, std::string& to, const char* example) {
@@ -215,6 +215,11 @@ class JobChecker {
                     fmt::format("min_length is {}, above max_length, {}", made.min_length, made.max_length.constant()));
     if (made.n_best > made.beam && !generate.has_sample())
       problems_.bad(places.location("n_best"), fmt::format("n_best is {}, above the beam of {}", made.n_best, made.beam));
+    if (!made.begin.empty() && made.begin == made.end)
+      problems_.bad(places.location("end"),
+                    fmt::format("'{}' is what begins a text; expected another entry, that ends it", made.end));
+    if (generate.has_sample() && generate.beam() > 1)
+      problems_.bad(places.location("beam"), "a beam searches and sample draws; expected one of them");
     made.norm = norm_of(generate, places);
     if (generate.has_align()) made.align = align_of(generate.align(), inside(places, "align"));
     if (generate.has_sample()) made.sample = sample_of(generate.sample(), inside(places, "sample"));
@@ -250,6 +255,8 @@ class JobChecker {
       default: break;
     }
     if (generate.length().has_alpha()) norm.alpha = generate.length().alpha();
+    if (generate.length().has_alpha() && norm.kind != LengthNorm::Kind::kGnmt)
+      problems_.bad(inside(places, "length").location("alpha"), "alpha is a part of GNMT's norm; expected normalize: GNMT");
     if (!(norm.alpha >= 0)) problems_.bad(inside(places, "length").location("alpha"), "alpha is negative");
     return norm;
   }

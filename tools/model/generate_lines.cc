@@ -1,6 +1,7 @@
 #include "tools/model/generate_lines.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -50,6 +51,8 @@ void check_options(const InferSpec& chosen, const InferOptions& options, const s
   if (!g.force.empty() && g.searches())
     refuse("E0429 bad-options", "--force says what the words are: nothing is searched or drawn",
            "help: leave out --beam, --n-best, --temperature, --top-k and --seed, or --force");
+  if (input_file == "stdin" && (g.prefix == "-" || g.force == "-"))
+    refuse("E0429 bad-options", "stdin is both the input and the words that are given", "help: name a file for one of them");
   if (g.alignments == "-") refuse("E0429 bad-options", "--alignments takes a file: stdout has the words", "help: name a file");
   for (const std::string& input : {g.prefix, g.force, input_file}) {
     std::error_code none;  // where one of them is not there, they are not the same
@@ -60,6 +63,11 @@ void check_options(const InferSpec& chosen, const InferOptions& options, const s
   if (!g.alignments.empty() && !chosen.generate->align)
     refuse("E0429 bad-options", fmt::format("infer '{}' does not say what aligns", chosen.name),
            "help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set it at training");
+  for (const std::string& name : options.fetches) {
+    if (is_json_key(name))
+      refuse("E0427 no-fetch", fmt::format("'{}' is what JSON lines call something of their own", name),
+             "help: leave the --fetch out, or give the value another name in the graph");
+  }
   if (!options.fetches.empty() && (chosen.write != WriteAs::kJson || !options.fetch_file.empty()))
     refuse("E0427 no-fetch",
            fmt::format("infer '{}' generates: what is fetched of its steps goes into JSON lines", chosen.name),
@@ -74,8 +82,8 @@ class GivenLines {
         field_(*data_.field(mode.field)),
         vocabulary_(network.vocabularies.at(mode.field)),
         name_(file) {
-    reader_ =
-        std::make_unique<RecordReader>(std::make_unique<LineReader>(file), layout_of_input(data_, {&field_}, Format::kLines));
+    auto lines = file == "-" ? std::make_unique<LineReader>(STDIN_FILENO, "stdin") : std::make_unique<LineReader>(file);
+    reader_ = std::make_unique<RecordReader>(std::move(lines), layout_of_input(data_, {&field_}, Format::kLines));
   }
 
   std::vector<std::int32_t> next(const std::string& input) {
@@ -146,13 +154,13 @@ class LineGenerator {
   std::string text_of(const InferenceBatch& batch, const std::string& input) {
     const RowsGiven given = given_of(batch, input);
     std::vector<std::vector<Hypothesis>> found;
-    if (batch.batch.rows > 0) found = generator_.run(batch.batch, given);
+    if (batch.batch.rows > 0) with_lines(batch, [&] { found = generator_.run(batch.batch, given); });
     std::string text;
     for (std::size_t i = 0; i < batch.records.size(); ++i) {
       std::vector<Made> made;
       if (batch.rows[i] >= 0) {
         for (Hypothesis& h : found[static_cast<std::size_t>(batch.rows[i])])
-          made.push_back(made_of(std::move(h), batch.records[i]));
+          made.push_back(made_of(std::move(h), batch.records[i], batch.rows[i]));
       }
       text += written(made);
       if (links_) add_links(made);
@@ -174,7 +182,7 @@ class LineGenerator {
     return given;
   }
 
-  Made made_of(Hypothesis hypothesis, const Record& record) const {
+  Made made_of(Hypothesis hypothesis, const Record& record, std::int64_t row) const {
     Made made;
     std::vector<std::string> units;
     if (const auto& align = mode_.generate->align) {
@@ -187,7 +195,7 @@ class LineGenerator {
     const bool replaces = mode_.generate->align && options_.generate.force.empty();
     made.words = words_of(hypothesis, vocabulary_, replaces ? mode_.generate->align->replace : "", made.alignment, units);
     made.units = std::move(units);
-    if (!options_.fetches.empty()) made.fetched = generator_.fetched(hypothesis);
+    if (!options_.fetches.empty()) made.fetched = generator_.fetched(hypothesis, row);
     made.hypothesis = std::move(hypothesis);
     return made;
   }

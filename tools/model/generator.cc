@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "runtime/random.h"
 #include "tools/generate/sampler.h"
@@ -63,6 +64,20 @@ void check_align(const Network& network, const InferSpec& mode, const Generation
                                            "source_time, batch], found {} a step",
                                            align.from, type.str())));
   }
+  std::vector<std::string> fed;
+  for (const ir::Input& input : cut.prologue.inputs) {
+    const std::string& name = cut.prologue.value(input.value).name;
+    if (network.job.plan->feed(name) != nullptr) fed.push_back(name);
+  }
+  const std::set<std::string> read =
+      fed.empty() ? std::set<std::string>() : fields_of(*network.job.plan, choose_feeds(*network.job.plan, fed));
+  if (read.count(align.field) == 0) {
+    problems.push_back(
+        problem(mode.generate->place("align.field"),
+                fmt::format("align: generation does not read field '{}': what stands at the input's positions "
+                            "is of {}",
+                            align.field, read.empty() ? "none" : "'" + fmt::format("{}", fmt::join(read, "', '")) + "'")));
+  }
   const auto words = network.vocabularies.find(mode.field);
   if (!align.replace.empty() && words != network.vocabularies.end() && !words->second.has(align.replace)) {
     problems.push_back(problem(mode.generate->place("align.replace"),
@@ -72,11 +87,21 @@ void check_align(const Network& network, const InferSpec& mode, const Generation
   }
 }
 
-// Which setting a mistake of cut_for_generation is in.
-std::string setting_of(const std::string& code) {
+bool can_be_cut(const ir::Graph& graph, const GenerateSpec& spec, const std::vector<std::string>& fetches) {
+  try {
+    cut_for_generation(graph, {spec.scan, spec.feed, spec.score, fetches});
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+// Which setting a mistake of cut_for_generation is in; "": in none, but in what the command line fetches.
+std::string setting_of(const ir::Graph& graph, const GenerateSpec& spec, const std::string& code) {
   if (code.starts_with("E0431")) return "scan";
   if (code.starts_with("E0432")) return "feed";
-  return code.starts_with("E0433") ? "score" : "";
+  if (!can_be_cut(graph, spec, {})) return "score";
+  return spec.align && !can_be_cut(graph, spec, {spec.align->from}) ? "align.from" : "";
 }
 
 // The graph cut as the mode says, where all of it fits.
@@ -98,7 +123,12 @@ std::optional<GenerationGraphs> checked_cut(const ir::Graph& graph, const Networ
     if (problems.size() == before) return cut;
   } catch (const UserError& error) {
     for (Diagnostic d : error.diagnostics()) {
-      if (!d.at.known()) d.at = spec.place(setting_of(d.code));
+      if (const std::string setting = setting_of(graph, spec, d.code); setting.empty()) {
+        d.notes.insert(d.notes.begin(), "note: of what --fetch names");
+      } else if (!d.at.known()) {
+        d.at = spec.place(setting);
+        d.text = setting + ": " + d.text;
+      }
       problems.push_back(std::move(d));
     }
   }
@@ -161,7 +191,28 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
   for (Symbol size : spec().max_length.symbols()) {
     const std::string feed = cut.prologue.value(lengths_of(cut.prologue, size)->value).name;
     lengths_.emplace_back(size, feed);
-    if (std::find(feeds_.begin(), feeds_.end(), feed) == feeds_.end()) feeds_.push_back(feed);
+    read_too(feed);
+  }
+  find_positions(cut);
+}
+
+void Generator::read_too(const std::string& feed) {
+  if (std::find(feeds_.begin(), feeds_.end(), feed) == feeds_.end()) feeds_.push_back(feed);
+}
+
+void Generator::find_positions(const GenerationGraphs& cut) {
+  for (const std::string& name : options_.fetches) {
+    std::size_t axis = 0;
+    for (const Dim& size : cut.step.type(cut.step.output(name)->value).shape) {
+      if (size == Dim(cut.rows)) continue;
+      const std::optional<Symbol> symbol = size.as_symbol();
+      if (const ir::Input* const lengths = symbol ? lengths_of(cut.prologue, *symbol) : nullptr; lengths != nullptr) {
+        const std::string& feed = cut.prologue.value(lengths->value).name;
+        own_positions_[name].emplace_back(axis, feed);
+        read_too(feed);
+      }
+      ++axis;
+    }
   }
 }
 
@@ -189,6 +240,9 @@ std::vector<std::int64_t> Generator::most_words(const Batch& batch) const {
 std::vector<std::vector<Hypothesis>> Generator::run(const Batch& batch, const RowsGiven& given) {
   SearchOptions search = settings_;
   search.max_length = most_words(batch);
+  rows_.clear();
+  for (const auto& [name, axes] : own_positions_)
+    for (const auto& [axis, feed] : axes) rows_[feed] = batch.feeds.at(feed);
   GRAPHRUN_CHECK(!search_ || given.prefix.empty(), "Generator: made without prefixes");
   if (search_) return search_->run(batch.feeds, search.max_length);
   search.prefix = given.prefix;
@@ -206,19 +260,29 @@ std::optional<Alignment> Generator::alignment(const Hypothesis& hypothesis, std:
   if (!spec().align) return std::nullopt;
   Alignment alignment;
   for (std::size_t t = 0; t < hypothesis.words.size(); ++t) {
-    alignment.weights.push_back(fetched(0, static_cast<std::int64_t>(t), hypothesis.rows[t]).values);
-    alignment.weights.back().resize(std::min(units, alignment.weights.back().size()));
+    std::vector<float> weights = fetched(0, static_cast<std::int64_t>(t), hypothesis.rows[t]).values;
+    const std::size_t own = std::min(units, weights.size());
+    const auto rest = weights.begin() + static_cast<std::ptrdiff_t>(own);
+    alignment.elsewhere.push_back(rest == weights.end() ? 0 : *std::max_element(rest, weights.end()));
+    weights.resize(own);
+    alignment.weights.push_back(std::move(weights));
   }
   return alignment;
 }
 
-std::map<std::string, std::vector<Fetched>> Generator::fetched(const Hypothesis& hypothesis) const {
+std::map<std::string, std::vector<Fetched>> Generator::fetched(const Hypothesis& hypothesis, std::int64_t row) const {
   std::map<std::string, std::vector<Fetched>> all;
   const std::vector<std::string> names = fetches_of(spec(), options_.fetches);
   for (const std::string& name : options_.fetches) {
     const auto k = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-    for (std::size_t t = 0; t < hypothesis.rows.size(); ++t)
-      all[name].push_back(fetched(k, static_cast<std::int64_t>(t), hypothesis.rows[t]));
+    for (std::size_t t = 0; t < hypothesis.rows.size(); ++t) {
+      Fetched values = fetched(k, static_cast<std::int64_t>(t), hypothesis.rows[t]);
+      if (const auto own = own_positions_.find(name); own != own_positions_.end()) {
+        for (const auto& [axis, feed] : own->second)
+          values = first_of_axis(values, axis, static_cast<std::int64_t>(rows_.at(feed).at(row)));
+      }
+      all[name].push_back(std::move(values));
+    }
   }
   return all;
 }

@@ -48,13 +48,16 @@ class Generator {
   std::vector<std::vector<Hypothesis>> run(const Batch& batch, const RowsGiven& given = {});
   // Of a hypothesis of the last run, where the mode aligns: the weights of the first `units` positions of its input.
   std::optional<Alignment> alignment(const Hypothesis& hypothesis, std::size_t units) const;
-  // Of the same, what was fetched in each of its steps.
-  std::map<std::string, std::vector<Fetched>> fetched(const Hypothesis& hypothesis) const;
+  // Of the same, one of the batch's `row`, what was fetched in each of its steps. Axes over the input's positions end where the
+  // row does.
+  std::map<std::string, std::vector<Fetched>> fetched(const Hypothesis& hypothesis, std::int64_t row) const;
 
  private:
   const GenerateSpec& spec() const { return *mode_.generate; }
   std::vector<std::int64_t> most_words(const Batch& batch) const;
   std::array<const Program*, 2> programs() const;
+  void read_too(const std::string& feed);
+  void find_positions(const GenerationGraphs& cut);
   Fetched fetched(std::size_t k, std::int64_t t, std::int64_t row) const;
 
   const InferSpec mode_;
@@ -65,7 +68,10 @@ class Generator {
   std::unique_ptr<GraphSearch> search_;
   std::vector<std::string> feeds_;
   std::vector<std::pair<Symbol, std::string>> lengths_;  // of max_length: each size, and the feed that holds each row's
-  SearchOptions settings_;                               // all but what each row has of its own
+  // Of what is fetched, by name: axes over the input's positions, the rows' own left out, and the feed that holds each row's.
+  std::map<std::string, std::vector<std::pair<std::size_t, std::string>>> own_positions_;
+  Feeds rows_;              // of the last run, those feeds
+  SearchOptions settings_;  // all but what each row has of its own
 };
 
 }  // namespace graphrun

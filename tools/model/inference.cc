@@ -164,7 +164,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
       clear_states(executable.program(), *variables);  // lines know nothing of one another
       Feeds feeds;                                     // not those that are for writing alone
       for (const std::string& name : fed) feeds[name] = batch->batch.feeds.at(name);
-      fetched = executable.run(feeds);
+      with_lines(*batch, [&] { fetched = executable.run(feeds); });
       for (std::size_t i = mode != nullptr ? 1 : 0; i < fetched.size(); ++i) {
         fetched_file.add(number, compile_options.fetches[i], fetched[i]);
       }

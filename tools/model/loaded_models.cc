@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "tools/cli/program.h"
 #include "tools/model/network_check.h"
@@ -87,13 +88,64 @@ Parameters loaded_parameters(const LoadedJob& job) {
   return all;
 }
 
+// What a loaded model has and the graph lacks, or the graph has in its place and the model lacks: it is of another graph.
+void check_parameters(const Network& network, const Parameters& loaded) {
+  std::set<std::string> known;
+  for (const bool training : {false, true}) {
+    const ir::Graph graph = network.graph(training);
+    for (const ir::Variable& v : graph.variables)
+      if (v.kind == ir::Variable::Kind::kParameter) known.insert(graph.value(v.value).name);
+  }
+  for (const LoadSpec& load : network.job.load) {
+    const std::string before = load.path.empty() ? "" : load.path + ".";
+    std::vector<std::string> surplus;
+    std::size_t used = 0;
+    for (auto at = loaded.tensors.lower_bound(before); at != loaded.tensors.end() && at->first.starts_with(before); ++at) {
+      known.count(at->first) != 0 ? void(++used) : surplus.push_back("note: the graph has no '" + at->first + "'");
+    }
+    if (surplus.empty()) continue;
+    if (used == 0) surplus = {fmt::format("note: no parameter of the graph begins with '{}'", before)};
+    constexpr std::size_t kMostListed = 8;
+    if (surplus.size() > kMostListed) {
+      const std::size_t more = surplus.size() - kMostListed;
+      surplus.resize(kMostListed);
+      surplus.push_back(fmt::format("note: and {} more", more));
+    }
+    surplus.push_back(fmt::format("help: '{}' says which graph and args are the model's", ModelLayout{load.folder}.job()));
+    refuse("E0668 unlike-models", load, fmt::format("the model in '{}' is of another graph than the job's", load.folder),
+           std::move(surplus));
+  }
+}
+
+// Parts of the graph that hold parameters and that no model was loaded for.
+void check_all_loaded(const Network& network, const ir::Graph& graph, const Parameters& loaded) {
+  for (const ir::Variable& v : graph.variables) {
+    const std::string& name = graph.value(v.value).name;
+    if (v.kind != ir::Variable::Kind::kParameter || loaded.tensors.count(name) != 0) continue;
+    const auto is_of = [&](const LoadSpec& load) { return load.path.empty() || name.starts_with(load.path + "."); };
+    if (std::any_of(network.job.load.begin(), network.job.load.end(), is_of)) continue;  // of a model that lacks it
+    refuse("E0668 unlike-models", network.job.load.back(), fmt::format("no model is loaded for '{}'", name),
+           {"help: load: \"members.0 = DIR, members.1 = DIR\" names a model for each part of the graph that is one"});
+  }
+}
+
+// What may be set of a trained model: how it is used.
+void check_settings_of_model(const ModelLayout& layout, const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) {
+    const std::string name = setting.substr(0, setting.find_first_of(".="));
+    if (name == "infer" || name == "report" || name == "product_precision") continue;
+    throw UsageError(
+        fmt::format("--set {}: of a trained model infer, report and product_precision can be set; its graph and data are "
+                    "those of '{}'",
+                    setting, layout.job()));
+  }
+}
+
 Model open_model(const std::string& path, const std::vector<std::string>& settings) {
   if (!std::filesystem::is_regular_file(path)) {
-    if (!settings.empty())
-      throw UsageError("--set is for a job that loads models; a model's folder has a job of its own, '" +
-                       ModelLayout{path}.job() + "'");
     const ModelLayout layout{path};
-    Network network = read_network(layout);
+    check_settings_of_model(layout, settings);
+    Network network = read_network(layout, settings);
     return {std::move(network), read_parameters(layout)};
   }
   LoadedJob job = load_job(path, settings);
@@ -105,6 +157,8 @@ Model open_model(const std::string& path, const std::vector<std::string>& settin
   std::vector<Diagnostic> of_training;  // whose feeds may be others
   check_network(graph, graph, model.network, of_training);
   model.parameters = loaded_parameters(model.network.job);
+  check_parameters(model.network, model.parameters);
+  check_all_loaded(model.network, graph, model.parameters);
   Variables unused;
   set_parameters(compile(graph, {}), model.parameters, unused);  // what does not fit is told before anything is read
   return model;

@@ -40,7 +40,9 @@ class Writer {
 };
 
 [[noreturn]] void damaged(const ModelLayout& layout, const std::string& what) {
-  throw UserError(ExitCode::kBadData, "E0665 damaged-model", fmt::format("the model '{}' is damaged: {}", layout.root, what));
+  throw UserError(
+      ExitCode::kBadData, "E0665 damaged-model", fmt::format("the model '{}' is damaged: {}", layout.root, what),
+      {"help: copy the folder anew, whole and as it was written; another use of a model is what --set and `load` are for"});
 }
 
 // Holds every file against the manifest.
@@ -63,6 +65,7 @@ void check_manifest(const ModelLayout& layout) {
   }
   for (const auto& [name, entry] : manifest["files"].items()) {
     if (name.find("..") != std::string::npos || name.starts_with('/')) damaged(layout, "manifest.json names '" + name + "'");
+    if (!std::filesystem::exists(layout.path(name))) damaged(layout, name + " is missing");
     const FileDigest digest = digest_file(layout.path(name));
     if (!entry.is_object() || entry.value("sha256", "") != digest.sha256) damaged(layout, name + " is not what was written");
   }
@@ -177,10 +180,10 @@ Network build_network(LoadedJob job) {
   return network;
 }
 
-Network read_network(const ModelLayout& layout) {
+Network read_network(const ModelLayout& layout, const std::vector<std::string>& settings) {
   check_manifest(layout);
   Network network;
-  network.job = load_job(layout.job());
+  network.job = load_job(layout.job(), settings);
   network.graphs_root = layout.graphs();
   network.kept = read_meanings(layout);
   for (const FieldSpec& field : network.job.data.fields) {

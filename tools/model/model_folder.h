@@ -39,8 +39,9 @@ struct Network {
 Network build_network(LoadedJob job);
 // The same of a job that may have mistakes (read_job) but has_graph; what its reports lack is added to `problems`.
 Network build_network(LoadedJob job, std::vector<Diagnostic>& problems);
-// A model's folder without its parameters. Throws UserError (kBadData): E0663 no-model, E0664 newer-model, E0665 damaged-model.
-Network read_network(const ModelLayout& layout);
+// A model's folder without its parameters; `settings`: --set over its job. Throws UserError (kBadData): E0663 no-model, E0664
+// newer-model, E0665 damaged-model.
+Network read_network(const ModelLayout& layout, const std::vector<std::string>& settings = {});
 
 struct Parameters {
   std::string file;  // for messages

@@ -3,11 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tools/data/batch_source.h"
 #include "tools/model/generator.h"
 
 namespace graphrun {
+
+namespace {
+
+// The fields that stand in these feeds, by their places in the job; those that are no sequences left out.
+std::vector<std::size_t> fields_read(const LoadedJob& job, const std::vector<std::string>& feeds) {
+  const std::set<std::string> names = fields_of(*job.plan, choose_feeds(*job.plan, feeds));
+  std::vector<std::size_t> fields;
+  for (std::size_t i = 0; i < job.data.fields.size(); ++i) {
+    const FieldSpec& field = job.data.fields[i];
+    if (names.count(field.name) != 0 && field_depth(job.data, field) > 0) fields.push_back(i);
+  }
+  return fields;
+}
+
+}  // namespace
 
 Writings::Writings(ir::Graph graph, const Network& network, Device device)
     : graph_(std::move(graph)), network_(network), device_(device) {}
@@ -23,13 +39,19 @@ bool Writings::write(const std::string& mode, const Dataset& set, const Variable
   const Vocabulary& vocabulary = network_.vocabularies.at(spec.field);
   BatchOptions options;
   options.feeds = generator->feeds();
+  options.longest = spec.longest;  // as graphrun infer reads
   BatchSource source(network_.job.data, *network_.job.plan, set, options);
   lines.assign(static_cast<std::size_t>(set.size()), "");
+  const std::vector<std::size_t> read = fields_read(network_.job, generator->feeds());
+  const auto refused = [&](std::int64_t example) {
+    return spec.refuse_longer && spec.longest > 0 &&
+           std::any_of(read.begin(), read.end(), [&](std::size_t field) { return set.steps(field, example) > spec.longest; });
+  };
   while (const std::optional<Batch> batch = source.next()) {
     if (stop && stop()) return false;
     const std::vector<std::vector<Hypothesis>> found = generator->run(*batch);
     for (std::size_t row = 0; row < found.size(); ++row)
-      if (!found[row].empty())
+      if (!found[row].empty() && !refused(batch->examples[row]))
         lines[static_cast<std::size_t>(batch->examples[row])] = vocabulary.text_of(found[row].front().words);
   }
   return true;

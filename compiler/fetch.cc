@@ -57,7 +57,9 @@ void all_names(const ir::Graph& graph, std::vector<std::string>& out) {
       for (ValueId v : inner.outputs) out.push_back(body.value(v).name);
     }
     for (const ir::Node& inner : body.nodes) {
-      if (ir::is_scan(inner)) all_names(inner.regions[0], out);
+      if (!ir::is_scan(inner)) continue;
+      for (const ir::Output& output : inner.regions[0].outputs) out.push_back(name_of(inner.regions[0], output));
+      all_names(inner.regions[0], out);
     }
   }
 }

@@ -302,13 +302,6 @@ void number(BoundRegion& region, Binding& binding) {
   }
 }
 
-std::int64_t launches(const BoundRegion& region) {
-  std::int64_t count = 0;
-  for (const BoundInstruction& bound : region.instructions)
-    count += bound.scan && !bound.scan->loop ? bound.scan->steps * launches(bound.scan->body) : 1;
-  return count;
-}
-
 }  // namespace
 
 std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Target target, KeptStore& store) {
@@ -321,7 +314,6 @@ std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbol
   target.device == Device::kCpu ? make_teams(binding->root, binding->layout, binder.shared())
                                 : make_loops(binding->root, binding->layout);
   number(binding->root, *binding);
-  if (target.device != Device::kCpu) binding->recorded = std::make_unique<RecordedRuns>(launches(binding->root));
   binding->scan_steps.assign(std::max(binder.deepest(), kMostBeside), 0);
   return binding;
 }

@@ -6,6 +6,16 @@
 #include "runtime/status.h"
 
 namespace graphrun {
+namespace {
+
+std::int64_t launches(const BoundRegion& region) {
+  std::int64_t count = 0;
+  for (const BoundInstruction& bound : region.instructions)
+    count += bound.scan && !bound.scan->loop ? bound.scan->steps * launches(bound.scan->body) : 1;
+  return count;
+}
+
+}  // namespace
 
 DeviceSide::DeviceSide(Backend& on, Variables& variables)
     : backend(on), variables_(variables), fault_(on, sizeof(IndexFault)), low_step_(on, sizeof(std::uint32_t)) {
@@ -57,7 +67,9 @@ void DeviceSide::run(Binding& binding, const RunContext& context) {
   on_device.device = &device;
   const auto run = [&] { run_region(binding.root, on_device); };
   try {
-    context.profiler != nullptr ? run() : binding.recorded->run(backend, places(binding, context), run);
+    if (context.profiler != nullptr) return run();
+    if (!binding.recorded) binding.recorded = std::make_unique<RecordedRuns>(launches(binding.root), budget_);
+    played_ += binding.recorded->run(backend, places(binding, context), run);
   } catch (...) {
     give_up();
     throw;
@@ -74,8 +86,10 @@ OnDevice DeviceSide::begin(const Binding& binding, std::uint64_t step) {
     positions_ = DeviceMemory(backend, steps * sizeof(std::int32_t));
     backend.to_device(positions_.raw(), numbers.data(), positions_.bytes());
   }
-  const auto low_step = static_cast<std::uint32_t>(step);
-  backend.to_device(low_step_.raw(), &low_step, sizeof low_step);
+  if (const auto low_step = static_cast<std::uint32_t>(step); low_step != low_step_there_) {
+    backend.to_device(low_step_.raw(), &low_step, sizeof low_step);
+    low_step_there_ = low_step;
+  }
   return {&backend, static_cast<IndexFault*>(fault_.raw()), static_cast<std::int32_t*>(positions_.raw()),
           static_cast<const std::uint32_t*>(low_step_.raw())};
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,8 @@ class DeviceSide {
   // Throws UserError for an index that was out of its range, with the node's name and place.
   void finish(const std::vector<Tensor>& fetched);
 
+  std::size_t played() const { return played_; }  // runs, from recordings
+
   Backend& backend;
   DeviceMemory arena;  // as large as the largest batch so far needed
 
@@ -43,7 +47,10 @@ class DeviceSide {
   Variables& variables_;
   std::vector<DeviceMemory> feeds_, fetches_;
   DeviceMemory fault_, positions_, low_step_;
-  const Binding* unfinished_ = nullptr;  // of runs that nobody waited for; their fault stays until it is told
+  const std::shared_ptr<RecordingBudget> budget_ = std::make_shared<RecordingBudget>();
+  std::size_t played_ = 0;
+  std::optional<std::uint32_t> low_step_there_;  // what low_step_ holds
+  const Binding* unfinished_ = nullptr;          // of runs that nobody waited for; their fault stays until it is told
 };
 
 }  // namespace graphrun

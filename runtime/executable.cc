@@ -322,6 +322,7 @@ std::size_t Executable::variable_bytes() const {
 }
 
 std::size_t Executable::kept_bytes() const { return impl_->kept.bytes(); }
+std::size_t Executable::runs_played() const { return impl_->device_side ? impl_->device_side->played() : 0; }
 std::size_t Executable::bindings_made() const { return impl_->bindings_made; }
 
 }  // namespace graphrun

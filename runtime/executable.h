@@ -90,6 +90,8 @@ class Executable {
   std::size_t kept_bytes() const;
   // How many times sizes were bound so far: a batch of a shape that is still remembered binds nothing.
   std::size_t bindings_made() const;
+  // How many runs a device did from recordings of earlier ones (runtime/recorded_runs.h).
+  std::size_t runs_played() const;
 
  private:
   struct Impl;

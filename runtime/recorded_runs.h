@@ -11,14 +11,22 @@
 
 namespace graphrun {
 
+// How many launches the recordings of one executable may still keep: each holds its arguments, in memory that is not the
+// arena's.
+struct RecordingBudget {
+  std::int64_t left = std::int64_t{1} << 18;
+};
+
 class RecordedRuns {
  public:
   // `launches`: about how many a run makes.
-  explicit RecordedRuns(std::int64_t launches) : launches_(launches) {}
+  RecordedRuns(std::int64_t launches, std::shared_ptr<RecordingBudget> budget)
+      : launches_(launches), budget_(std::move(budget)) {}
+  ~RecordedRuns();
 
   // Does what `run` does on the device. Where that is the same whenever `places` are, it is recorded at the third time and
-  // played from then on. Throws what `run` throws.
-  void run(Backend& device, const std::vector<std::uint64_t>& places, const std::function<void()>& run);
+  // played from then on; true: it was played. Throws what `run` throws; what cannot be recorded is run.
+  bool run(Backend& device, const std::vector<std::uint64_t>& places, const std::function<void()>& run);
 
  private:
   struct Run {
@@ -28,8 +36,10 @@ class RecordedRuns {
     std::shared_ptr<const Backend::Recording> recording;
   };
   Run& find(const std::vector<std::uint64_t>& places);
+  void forget(Run& run);
 
   const std::int64_t launches_;
+  const std::shared_ptr<RecordingBudget> budget_;
   std::vector<Run> runs_;  // the last one used first
 };
 

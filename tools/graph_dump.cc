@@ -181,10 +181,8 @@ Request parse_request(const po::variables_map& options) {
     throw UsageError("--stage=memory prints text or svg");
   }
   if (r.stage == "loops" && r.format != DumpFormat::kText) throw UsageError("--stage=loops prints text");
-  if (r.stage == "loops") {
-    r.target.device = parse_device(options["device"].as<std::string>());
-    r.target.products = parse_product_precision(options["product-precision"].as<std::string>());
-  }
+  r.target.products = parse_product_precision(options["product-precision"].as<std::string>());
+  if (r.stage == "loops") r.target.device = parse_device(options["device"].as<std::string>());
   const std::string precision = options["precision"].as<std::string>();
   if (precision != "float32" && precision != "float64") unknown("precision", precision, {"float32", "float64"});
   r.compile.precision = precision == "float64" ? Precision::kFloat64 : Precision::kFloat32;

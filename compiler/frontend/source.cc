@@ -143,7 +143,8 @@ class Collector : public pb::io::ErrorCollector {
       const std::string type = between(message, "Message type \"", "\"");
       d.text = "'" + field + "' is no field of " + type.substr(type.rfind('.') + 1);
       // A graph where a job is meant, or the other way round.
-      const std::string says = between(std::string(columns_.text().substr(0, 400)), "# proto-message: graphrun.", "\n");
+      std::string says = between(std::string(columns_.text().substr(0, 400)), "# proto-message: graphrun.", "\n");
+      while (!says.empty() && (says.back() == '\r' || says.back() == ' ')) says.pop_back();
       if (!says.empty() && !root_->full_name().ends_with("." + says))
         d.notes.push_back("help: the file says of itself that it is a " + says + "; expected a " + root_->name());
     }

@@ -137,12 +137,16 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
       }
       if (terms > 1 && resident != nullptr) resident += inner * own.count();
     }
+    GRAPHRUN_UNROLL
     for (int s = 0; s < kMostTiles; ++s) {
       const int tile = first + s * cuda::thread_count() + cuda::thread_index();
       if (tile >= tiles) break;
       const int row = tile / column_tiles * kTileRows, column = tile % column_tiles * kTileColumns;
-      for (int r = 0; r < kTileRows && row + r < p.rows; ++r) {
-        for (int c = 0; c < kTileColumns && column + c < width; ++c) {
+      GRAPHRUN_UNROLL
+      for (int r = 0; r < kTileRows; ++r) {
+        GRAPHRUN_UNROLL
+        for (int c = 0; c < kTileColumns; ++c) {
+          if (row + r >= p.rows || column + c >= width) continue;
           const int group = (column + c) / own.count(), mine = (column + c) % own.count();
           p.y[group][static_cast<std::int64_t>(row + r) * p.columns + own.begin + mine] = sum[s][r][c];
         }

@@ -121,16 +121,20 @@ GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, un
     if (sharing > 1) {
       float* const parts = reinterpret_cast<float*>(piece);
       cuda::barrier();
+      GRAPHRUN_UNROLL
       for (int i = 0; i < 4; ++i) parts[cuda::thread_index() * 4 + i] = sum[0][i];
       cuda::barrier();
       if (warp % sharing != 0 || warp / sharing >= tiles) continue;
       for (int other = 1; other < sharing; ++other) {
+        GRAPHRUN_UNROLL
         for (int i = 0; i < 4; ++i) sum[0][i] += parts[(cuda::thread_index() + other * cuda::kWarpThreads) * 4 + i];
       }
     }
+    GRAPHRUN_UNROLL
     for (int s = 0; s < kMostRoundedTiles; ++s) {
       const int tile = first + s * together + warp / sharing;
       if (tile >= tiles) break;
+      GRAPHRUN_UNROLL
       for (int i = 0; i < 4; ++i) {
         const int row = tile / column_tiles * cuda::kUnitRows + t / 4 + i / 2 * 8;
         const int column = tile % column_tiles * cuda::kUnitColumns + t % 4 * 2 + i % 2;

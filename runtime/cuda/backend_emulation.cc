@@ -55,10 +55,8 @@ class EmulatedBackend : public Backend {
   }
   void play(const Recording& recording) override {
     check_nothing_is_noted();
-    ++played_;
     for (const auto& work : static_cast<const Noted&>(recording).work) work();
   }
-  int played() const { return played_; }
 
  private:
   // Few threads, since each is one of the host's; little memory, so that not every loop's weights fit.
@@ -69,7 +67,6 @@ class EmulatedBackend : public Backend {
   };
   static void check_nothing_is_noted() { GRAPHRUN_CHECK(!is_noted(), "no part of a run that is recorded"); }
   std::shared_ptr<Noted> noted_;
-  int played_ = 0;
 
   static void move(void* to, const void* from, std::size_t bytes) {
     if (bytes > 0) std::memmove(to, from, bytes);
@@ -94,6 +91,3 @@ extern "C" void graphrun_emulate_backwards(bool backwards) { graphrun::cuda::set
 
 // What kernels are made for from here on.
 extern "C" graphrun::DeviceLimits* graphrun_emulated_limits() { return &the_device().changed_limits(); }
-
-// How many recorded runs were done so far.
-extern "C" int graphrun_emulated_plays() { return the_device().played(); }

@@ -29,8 +29,10 @@ cublasHandle_t handle_for(void* stream) {
   if (of == stream) return handle;
   static void* const scratch = [] {
     void* memory = nullptr;
-    if (cudaMalloc(&memory, kScratchBytes) == cudaErrorMemoryAllocation) check_blas(CUBLAS_STATUS_ALLOC_FAILED);
-    check(cudaGetLastError(), "scratch space for matrix products");
+    const cudaError_t status = cudaMalloc(&memory, kScratchBytes);
+    if (status != cudaSuccess) cudaGetLastError();  // is no longer the last
+    if (status == cudaErrorMemoryAllocation) check_blas(CUBLAS_STATUS_ALLOC_FAILED);
+    check(status, "scratch space for matrix products");
     return memory;
   }();
   check_blas(cublasSetStream(handle, static_cast<cudaStream_t>(stream)));

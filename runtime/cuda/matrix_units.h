@@ -32,7 +32,8 @@ struct Tf32 {
   static constexpr int kInWord = 1;
   GRAPHRUN_DEVICE static unsigned word(const float (&x)[1]) {
     const unsigned bits = bits_of(x[0]);
-    return finite(bits) ? (bits + 0x1000u) & ~0x1FFFu : bits;
+    if (finite(bits)) return (bits + 0x1000u) & ~0x1FFFu;
+    return (bits & ~0x1FFFu) | ((bits & 0x1FFFu) != 0 ? 0x2000u : 0);  // the units do not read the bits that go
   }
   GRAPHRUN_DEVICE static float number(unsigned word, int) { return float_of(word); }
 };

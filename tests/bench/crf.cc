@@ -1,8 +1,8 @@
 // The CRF of graphs/crf.pbtxt, written in the language, beside the usual loops in PyTorch in the same run: log-likelihood
 // forward and backward (by emissions and transitions), and Viterbi.
 //
-//   bench_crf [--pairs N] [--threads N] [--device NAME] [--product-precision tf32|bfloat16] [--peer 'python3 …/torch_peer.py']
-//   [--profile]
+//   bench_crf [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
+//             [--product-precision tf32|bfloat16] [--profile]
 #include <cstdio>
 #include <cstdlib>
 

@@ -2,9 +2,8 @@
 // the share of the search itself (all but the network; a device does both in one), and PyTorch's of the same network in the
 // same run. Weights are random; every sentence has as many words in as out, so that both make equally many.
 //
-//   bench_decode [--pairs N] [--threads N] [--device NAME] [--product-precision tf32|bfloat16] [--peer 'python3
-//   …/torch_peer.py']
-//   [--profile] [NAME …]
+//   bench_decode [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
+//                [--product-precision tf32|bfloat16] [--profile] [NAME …]
 //
 // decode_gru_64_10: batch 64, beam 10; decode_gru_64_10_int8: with weights rounded to int8 (PyTorch's are float32 all the
 // same).

@@ -1,10 +1,9 @@
 // A recurrent layer, forward and backward, by every parameter and the input: its time over that of its matrix products alone,
 // and beside PyTorch's in the same run. With --forward: the layer's inference.
 //
-//   bench_layer [--pairs N] [--threads N] [--device NAME] [--product-precision tf32|bfloat16] [--peer 'python3
-//   …/torch_peer.py']
-//   [--profile] [--forward]
-//               [--disable-pass NAME] [CELL TIME BATCH WIDTH HIDDEN …]
+//   bench_layer [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
+//               [--product-precision tf32|bfloat16] [--profile] [--forward] [--disable-pass NAME] [CELL TIME BATCH WIDTH HIDDEN
+//               …]
 //
 // Each round measures products, layer and peer once; what is printed are the medians over the rounds.
 #include <algorithm>

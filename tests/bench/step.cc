@@ -1,8 +1,8 @@
 // A whole training step of the shipped networks at the recipes' sizes: its time over that of its matrix products alone, the
 // memory of a run beyond parameters, gradients and optimizer state, and PyTorch's of the same network in the same run.
 //
-//   bench_step [--pairs N] [--threads N] [--device NAME] [--product-precision tf32|bfloat16] [--peer 'python3 …/torch_peer.py']
-//   [--profile] [NAME …]
+//   bench_step [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
+//              [--product-precision tf32|bfloat16] [--profile] [NAME …]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -33,8 +33,6 @@ void emulate_backwards(bool backwards) { function_of_device<void (*)(bool)>("gra
 
 DeviceLimits& emulated_limits() { return *function_of_device<DeviceLimits* (*)()>("graphrun_emulated_limits")(); }
 
-int emulated_plays() { return function_of_device<int (*)()>("graphrun_emulated_plays")(); }
-
 std::set<std::string> generated_texts() {
   using Visitor = void (*)(const char*, void*);
   std::set<std::string> all;

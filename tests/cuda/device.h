@@ -17,8 +17,6 @@ bool is_emulated();
 void emulate_backwards(bool backwards);
 // What kernels are made for from here on.
 DeviceLimits& emulated_limits();
-// How many runs were played from recordings so far.
-int emulated_plays();
 // The texts of all generated kernels so far.
 std::set<std::string> generated_texts();
 

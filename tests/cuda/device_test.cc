@@ -215,7 +215,6 @@ graph "network" {
 // Runs with everything in the same places are recorded, and go on seeing what changes from run to run: feeds, the step, what
 // they wrote themselves, another seed.
 TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
-  const int before = testing::is_emulated() ? testing::emulated_plays() : 0;
   Model cpu(Device::kCpu), cuda(Device::kCuda);
   for (std::int32_t i = 0; i < 8; ++i) {
     const std::vector<std::int32_t> words = {i % 5, 1, 2, (i + 3) % 5, 4, i % 2};
@@ -225,9 +224,8 @@ TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
     }
     expect_near(cuda.read(), cpu.read());
   }
-  if (testing::is_emulated()) {
-    EXPECT_EQ(testing::emulated_plays() - before, 6 + 6);
-  }
+  EXPECT_EQ(cuda.trainer.runs_played(), 6u);
+  EXPECT_EQ(cuda.reader.runs_played(), 6u);
 
   for (const std::vector<std::string>& disabled : std::vector<std::vector<std::string>>{{}, {"fuse"}}) {
     const auto make = [&](Device device) {
@@ -239,13 +237,18 @@ TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
       return made;
     };
     const auto on_cpu = make(Device::kCpu), on_cuda = make(Device::kCuda);
-    for (std::int64_t i = 0; i < 10; ++i) {
-      RunOptions options;
-      options.seed = i < 6 ? 5 : 6, options.step = i < 8 ? static_cast<std::uint64_t>(i) : (std::uint64_t{1} << 32) + 7;
-      Tensor x(DType::kFloat32, {3, 2, 8});
-      for (std::int64_t k = 0; k < x.count(); ++k) x.data<float>()[k] = static_cast<float>((k * 7 + i) % 5) - 2;
-      expect_near(on_cuda->run({{"x", x}}, options)[0], on_cpu->run({{"x", x}}, options)[0]);
+    std::int64_t i = 0;
+    for (const auto& [seed, step] :
+         std::vector<std::pair<std::uint64_t, std::uint64_t>>{{5, 0}, {6, 0}, {6, std::uint64_t{1} << 32}}) {
+      for (const std::int64_t last = i + 5; i < last; ++i) {
+        RunOptions options;
+        options.seed = seed, options.step = step + static_cast<std::uint64_t>(i);
+        Tensor x(DType::kFloat32, {3, 2, 8});
+        for (std::int64_t k = 0; k < x.count(); ++k) x.data<float>()[k] = static_cast<float>((k * 7 + i) % 5) - 2;
+        expect_near(on_cuda->run({{"x", x}}, options)[0], on_cpu->run({{"x", x}}, options)[0]);
+      }
     }
+    EXPECT_EQ(on_cuda->runs_played(), 3u * 3);
   }
 }
 
@@ -256,6 +259,7 @@ TEST_F(CudaDevice, TellsOfABadIndexInARecordedRun) {
   };
   const Tensor expected = model.reader.run(words({1, 1, 4, 2}))[0].clone();
   for (int i = 0; i < 4; ++i) model.reader.run(words({0, 3, 4, 2}));
+  EXPECT_EQ(model.reader.runs_played(), 3u);
   EXPECT_THROW(model.reader.run(words({1, 9, 4, 2})), UserError);
   expect_near(model.reader.run(words({1, 1, 4, 2}))[0], expected);
 }
@@ -278,6 +282,32 @@ TEST_F(CudaDevice, RecordedRunsSeeWhatTheHostWrites) {
     expect_near(held.back(), cpu.read());
   }
   EXPECT_NE(held[0].at(0), held[9].at(0));
+  EXPECT_GT(cuda.trainer.runs_played(), 0u);
+}
+
+TEST_F(CudaDevice, NotesWorkAndDoesItLater) {
+  Backend& device = testing::tested_device();
+  const std::vector<std::int32_t> numbers = {1, 2, 3, 4};
+  std::vector<std::int32_t> found(4);
+  const DeviceMemory a(device, 16), b(device, 16);
+  device.to_device(a.raw(), numbers.data(), 16), device.to_device(b.raw(), numbers.data(), 16);
+  device.record();
+  device.copy(b.raw(), a.raw(), 16);
+  device.clear(a.raw(), 8);
+  const auto recording = device.recorded();
+  ASSERT_NE(recording, nullptr);
+  const auto read = [&](const DeviceMemory& memory) {
+    device.to_host(found.data(), memory.raw(), 16);
+    return found;
+  };
+  EXPECT_EQ(read(a), numbers) << "noted, and not done";
+  const std::vector<std::int32_t> others = {5, 6, 7, 8};
+  device.to_device(a.raw(), others.data(), 16);
+  device.play(*recording);
+  EXPECT_EQ(read(b), others);
+  EXPECT_EQ(read(a), (std::vector<std::int32_t>{0, 0, 7, 8}));
+  device.play(*recording);
+  EXPECT_EQ(read(b), (std::vector<std::int32_t>{0, 0, 7, 8}));
 }
 
 TEST_F(CudaDevice, RefusesADeviceThatIsNotThere) {

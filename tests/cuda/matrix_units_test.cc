@@ -50,6 +50,7 @@ TEST(MatrixUnits, KeepWhatIsNoNumber) {
   }
   for (unsigned bits : {0x7FC00000u, 0x7F800001u, 0xFF80F000u}) {  // quiet; told apart from infinity by low bits alone
     EXPECT_TRUE(std::isnan(tf32(float_of(bits))));
+    EXPECT_EQ(bits_of(tf32(float_of(bits))) & 0x1FFFu, 0u) << "which the units do not read";
     EXPECT_TRUE(std::isnan(bfloat16(float_of(bits))));
   }
 }

@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/tools/scratch.h"
+#include "tools/generate/step_values.h"
+#include "tools/infer/generated.h"
 
 namespace graphrun {
 namespace {
@@ -94,6 +98,28 @@ TEST(Writers, WhatDoesNotFit) {
                 write_batch(two_rows(), Tensor::of<int>({1, 2}, {0, 1}), WriteAs::kText, &labels());
               }),
               HasSubstr("E0417"));
+}
+
+// A word is linked to the unit with the greatest weight, unless what follows the units has more.
+TEST(Links, GoToTheGreatestUnitOrNowhere) {
+  const Alignment alignment{{{0.1f, 0.7f}, {0.4f, 0.1f}, {0.5f, 0.1f}, {}, {-3.f, -2.f}},
+                            {0.2f, 0.5f, 0.5f, 0.9f, -std::numeric_limits<float>::infinity()}};
+  EXPECT_EQ(alignment.nearest(), (std::vector<std::int64_t>{1, 0, 0, -1, 1}));
+  EXPECT_EQ(alignment.links(), (std::vector<std::int64_t>{1, -1, 0, -1, 1}));
+  EXPECT_EQ(alignment_line(alignment), "1-0 0-2 1-4\n");
+  EXPECT_EQ((Alignment{alignment.weights}.links()), alignment.nearest()) << "where nothing follows the units";
+}
+
+TEST(FirstOfAxis, KeepsTheFirstPositions) {
+  const Fetched all{{2, 3}, {1, 2, 3, 4, 5, 6}};
+  const auto expect = [](const Fetched& found, const Sizes& sizes, const std::vector<float>& values) {
+    EXPECT_EQ(found.sizes, sizes);
+    EXPECT_EQ(found.values, values);
+  };
+  expect(first_of_axis(all, 1, 2), {2, 2}, {1, 2, 4, 5});
+  expect(first_of_axis(all, 0, 1), {1, 3}, {1, 2, 3});
+  expect(first_of_axis(all, 1, 9), {2, 3}, all.values);
+  expect(first_of_axis(all, 0, 0), {0, 3}, {});
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <map>
 #include <sstream>
@@ -100,9 +102,11 @@ Device parse_device(const std::string& name) {
 }
 
 ProductPrecision parse_product_precision(const std::string& name) {
-  if (name == "float32") return ProductPrecision::kFloat32;
-  if (name == "tf32") return ProductPrecision::kTf32;
-  if (name == "bfloat16") return ProductPrecision::kBFloat16;
+  std::string lower = name;  // jobs write them in capitals
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (lower == "float32") return ProductPrecision::kFloat32;
+  if (lower == "tf32") return ProductPrecision::kTf32;
+  if (lower == "bfloat16") return ProductPrecision::kBFloat16;
   throw UsageError("products are made in float32, tf32 or bfloat16, not '" + name + "'");
 }
 

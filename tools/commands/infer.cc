@@ -87,6 +87,7 @@ ExitCode run_infer(const Arguments& arguments) {
     infer_options.weights = *weights;
   }
   const std::string file = option<std::string>(*options, "FILE", "-");
+  infer_options.from_stdin = file == "-";
   auto lines = file == "-" ? std::make_unique<LineReader>(STDIN_FILENO, "stdin") : std::make_unique<LineReader>(file);
   infer(model.network, model.parameters, std::move(lines), infer_options);
   return ExitCode::kDone;

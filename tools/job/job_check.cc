@@ -215,11 +215,8 @@ class JobChecker {
                     fmt::format("min_length is {}, above max_length, {}", made.min_length, made.max_length.constant()));
     if (made.n_best > made.beam && !generate.has_sample())
       problems_.bad(places.location("n_best"), fmt::format("n_best is {}, above the beam of {}", made.n_best, made.beam));
-    if (!made.begin.empty() && made.begin == made.end)
-      problems_.bad(places.location("end"),
-                    fmt::format("'{}' is what begins a text; expected another entry, that ends it", made.end));
     if (generate.has_sample() && generate.beam() > 1)
-      problems_.bad(places.location("beam"), "a beam searches and sample draws; expected one of them");
+      not_heeded(places.location("beam"), "a beam searches and sample draws: beam is not heeded");
     made.norm = norm_of(generate, places);
     if (generate.has_align()) made.align = align_of(generate.align(), inside(places, "align"));
     if (generate.has_sample()) made.sample = sample_of(generate.sample(), inside(places, "sample"));
@@ -256,7 +253,7 @@ class JobChecker {
     }
     if (generate.length().has_alpha()) norm.alpha = generate.length().alpha();
     if (generate.length().has_alpha() && norm.kind != LengthNorm::Kind::kGnmt)
-      problems_.bad(inside(places, "length").location("alpha"), "alpha is a part of GNMT's norm; expected normalize: GNMT");
+      not_heeded(inside(places, "length").location("alpha"), "alpha is a part of normalize: GNMT, and not heeded here");
     if (!(norm.alpha >= 0)) problems_.bad(inside(places, "length").location("alpha"), "alpha is negative");
     return norm;
   }
@@ -333,6 +330,11 @@ class JobChecker {
       case Job::BFLOAT16: return ProductPrecision::kBFloat16;
       default: return ProductPrecision::kFloat32;
     }
+  }
+
+  // No mistake, but hardly meant.
+  void not_heeded(const Location& at, std::string text) {
+    job_.warnings.push_back({Severity::kWarning, "E0421 unused-setting", at, std::move(text), {}});
   }
 
   // A field that nothing reads is no mistake, but hardly meant.

@@ -36,8 +36,8 @@ InferSpec chosen_mode(const InferSpec& mode, const GenerateOptions& options) {
   return chosen;
 }
 
-// `input_file`: where the lines are from.
-void check_options(const InferSpec& chosen, const InferOptions& options, const std::string& input_file) {
+// `input_file`: where the lines are from, unless that is stdin.
+void check_options(const InferSpec& chosen, const InferOptions& options, const std::string& input_file, bool reads_stdin) {
   const GenerateOptions& g = options.generate;
   const auto refuse = [](const char* code, std::string text, const char* help) {
     throw UserError(ExitCode::kUsage, code, std::move(text), {help});
@@ -51,7 +51,7 @@ void check_options(const InferSpec& chosen, const InferOptions& options, const s
   if (!g.force.empty() && g.searches())
     refuse("E0429 bad-options", "--force says what the words are: nothing is searched or drawn",
            "help: leave out --beam, --n-best, --temperature, --top-k and --seed, or --force");
-  if (input_file == "stdin" && (g.prefix == "-" || g.force == "-"))
+  if (reads_stdin && (g.prefix == "-" || g.force == "-"))
     refuse("E0429 bad-options", "stdin is both the input and the words that are given", "help: name a file for one of them");
   if (g.alignments == "-") refuse("E0429 bad-options", "--alignments takes a file: stdout has the words", "help: name a file");
   for (const std::string& input : {g.prefix, g.force, input_file}) {
@@ -62,7 +62,8 @@ void check_options(const InferSpec& chosen, const InferOptions& options, const s
   }
   if (!g.alignments.empty() && !chosen.generate->align)
     refuse("E0429 bad-options", fmt::format("infer '{}' does not say what aligns", chosen.name),
-           "help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set it at training");
+           "help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set "
+           "infer.NAME.generate.align.from=…");
   for (const std::string& name : options.fetches) {
     if (is_json_key(name))
       refuse("E0427 no-fetch", fmt::format("'{}' is what JSON lines call something of their own", name),
@@ -81,7 +82,7 @@ class GivenLines {
       : data_(network.job.data),
         field_(*data_.field(mode.field)),
         vocabulary_(network.vocabularies.at(mode.field)),
-        name_(file) {
+        name_(file == "-" ? "stdin" : file) {
     auto lines = file == "-" ? std::make_unique<LineReader>(STDIN_FILENO, "stdin") : std::make_unique<LineReader>(file);
     reader_ = std::make_unique<RecordReader>(std::move(lines), layout_of_input(data_, {&field_}, Format::kLines));
   }
@@ -190,7 +191,7 @@ class LineGenerator {
       units = units_as_written(network_.job.data, *network_.job.data.field(align->field), record, subwords);
       // Of a line that was cut, what was read.
       if (mode_.longest > 0) units.resize(std::min(units.size(), static_cast<std::size_t>(mode_.longest)));
-      made.alignment = generator_.alignment(hypothesis, units.size());
+      made.alignment = generator_.alignment(hypothesis, units.size(), row);
     }
     const bool replaces = mode_.generate->align && options_.generate.force.empty();
     made.words = words_of(hypothesis, vocabulary_, replaces ? mode_.generate->align->replace : "", made.alignment, units);
@@ -232,7 +233,7 @@ class LineGenerator {
 void generate_lines(const ir::Graph& graph, const Network& network, const Parameters& parameters, const InferSpec& mode,
                     std::unique_ptr<LineReader> lines, const InferOptions& options) {
   InferSpec chosen = chosen_mode(mode, options.generate);
-  check_options(chosen, options, lines->name());
+  check_options(chosen, options, lines->name(), options.from_stdin);
   LineGenerator(graph, network, parameters, std::move(chosen), options).run(std::move(lines));
 }
 

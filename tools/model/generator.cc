@@ -201,7 +201,7 @@ void Generator::read_too(const std::string& feed) {
 }
 
 void Generator::find_positions(const GenerationGraphs& cut) {
-  for (const std::string& name : options_.fetches) {
+  for (const std::string& name : fetches_of(spec(), options_.fetches)) {
     std::size_t axis = 0;
     for (const Dim& size : cut.step.type(cut.step.output(name)->value).shape) {
       if (size == Dim(cut.rows)) continue;
@@ -256,14 +256,25 @@ std::vector<std::vector<Hypothesis>> Generator::run(const Batch& batch, const Ro
   return sample(*model_, batch.rows, search, sampling);
 }
 
-std::optional<Alignment> Generator::alignment(const Hypothesis& hypothesis, std::size_t units) const {
+// Where axes over the input's positions end with the row's own.
+Fetched Generator::own_part(const std::string& name, Fetched all, std::int64_t row) const {
+  if (const auto own = own_positions_.find(name); own != own_positions_.end()) {
+    for (const auto& [axis, feed] : own->second)
+      all = first_of_axis(all, axis, static_cast<std::int64_t>(rows_.at(feed).at(row)));
+  }
+  return all;
+}
+
+std::optional<Alignment> Generator::alignment(const Hypothesis& hypothesis, std::size_t units, std::int64_t row) const {
   if (!spec().align) return std::nullopt;
   Alignment alignment;
   for (std::size_t t = 0; t < hypothesis.words.size(); ++t) {
-    std::vector<float> weights = fetched(0, static_cast<std::int64_t>(t), hypothesis.rows[t]).values;
+    Fetched made = own_part(spec().align->from, fetched(0, static_cast<std::int64_t>(t), hypothesis.rows[t]), row);
+    std::vector<float>& weights = made.values;
     const std::size_t own = std::min(units, weights.size());
     const auto rest = weights.begin() + static_cast<std::ptrdiff_t>(own);
-    alignment.elsewhere.push_back(rest == weights.end() ? 0 : *std::max_element(rest, weights.end()));
+    alignment.elsewhere.push_back(rest == weights.end() ? -std::numeric_limits<float>::infinity()
+                                                        : *std::max_element(rest, weights.end()));
     weights.resize(own);
     alignment.weights.push_back(std::move(weights));
   }
@@ -275,14 +286,8 @@ std::map<std::string, std::vector<Fetched>> Generator::fetched(const Hypothesis&
   const std::vector<std::string> names = fetches_of(spec(), options_.fetches);
   for (const std::string& name : options_.fetches) {
     const auto k = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-    for (std::size_t t = 0; t < hypothesis.rows.size(); ++t) {
-      Fetched values = fetched(k, static_cast<std::int64_t>(t), hypothesis.rows[t]);
-      if (const auto own = own_positions_.find(name); own != own_positions_.end()) {
-        for (const auto& [axis, feed] : own->second)
-          values = first_of_axis(values, axis, static_cast<std::int64_t>(rows_.at(feed).at(row)));
-      }
-      all[name].push_back(std::move(values));
-    }
+    for (std::size_t t = 0; t < hypothesis.rows.size(); ++t)
+      all[name].push_back(own_part(name, fetched(k, static_cast<std::int64_t>(t), hypothesis.rows[t]), row));
   }
   return all;
 }

@@ -46,9 +46,10 @@ class Generator {
   const std::vector<std::string>& feeds() const { return feeds_; }
   // The best of each row, or its samples. They do not depend on the other rows.
   std::vector<std::vector<Hypothesis>> run(const Batch& batch, const RowsGiven& given = {});
-  // Of a hypothesis of the last run, where the mode aligns: the weights of the first `units` positions of its input.
-  std::optional<Alignment> alignment(const Hypothesis& hypothesis, std::size_t units) const;
-  // Of the same, one of the batch's `row`, what was fetched in each of its steps. Axes over the input's positions end where the
+  // Of a hypothesis of the last run, one of the batch's `row`, where the mode aligns: the weights of the first `units`
+  // positions of its input.
+  std::optional<Alignment> alignment(const Hypothesis& hypothesis, std::size_t units, std::int64_t row) const;
+  // Of the same, what was fetched in each of its steps. Axes over the input's positions end where the
   // row does.
   std::map<std::string, std::vector<Fetched>> fetched(const Hypothesis& hypothesis, std::int64_t row) const;
 
@@ -59,6 +60,7 @@ class Generator {
   void read_too(const std::string& feed);
   void find_positions(const GenerationGraphs& cut);
   Fetched fetched(std::size_t k, std::int64_t t, std::int64_t row) const;
+  Fetched own_part(const std::string& name, Fetched all, std::int64_t row) const;
 
   const InferSpec mode_;
   const Options options_;

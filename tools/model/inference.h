@@ -34,6 +34,7 @@ struct InferOptions {
   GenerateOptions generate;
   std::int64_t rows = 0;             // lines that share a batch, at most; 0: the job's
   std::vector<std::string> fetches;  // tensors anywhere in the graph, by name
+  bool from_stdin = false;           // where the lines come from
   std::string fetch_file;            // where they go, a safetensors file: "0/NAME" of the first batch
   Device device = Device::kCpu;
   WeightForm weights = WeightForm::kFloat32;  // without an infer block, which says so itself

@@ -88,22 +88,30 @@ Parameters loaded_parameters(const LoadedJob& job) {
   return all;
 }
 
-// What a loaded model has and the graph lacks, or the graph has in its place and the model lacks: it is of another graph.
+std::string parent_of(const std::string& name) { return name.substr(0, name.rfind('.') + 1); }
+
+// A loaded model may have parts that the graph lacks, a translator's decoder beside its encoder; but parameters of a part that
+// the graph has, and has others in, are of another graph.
 void check_parameters(const Network& network, const Parameters& loaded) {
-  std::set<std::string> known;
+  std::set<std::string> known, parts;
   for (const bool training : {false, true}) {
     const ir::Graph graph = network.graph(training);
     for (const ir::Variable& v : graph.variables)
       if (v.kind == ir::Variable::Kind::kParameter) known.insert(graph.value(v.value).name);
   }
+  for (const std::string& name : known) parts.insert(parent_of(name));
   for (const LoadSpec& load : network.job.load) {
     const std::string before = load.path.empty() ? "" : load.path + ".";
     std::vector<std::string> surplus;
     std::size_t used = 0;
     for (auto at = loaded.tensors.lower_bound(before); at != loaded.tensors.end() && at->first.starts_with(before); ++at) {
-      known.count(at->first) != 0 ? void(++used) : surplus.push_back("note: the graph has no '" + at->first + "'");
+      const std::string part = parent_of(at->first);
+      if (known.count(at->first) != 0)
+        ++used;
+      else if (part != before && parts.count(part) != 0)
+        surplus.push_back("note: the graph has no '" + at->first + "'");
     }
-    if (surplus.empty()) continue;
+    if (surplus.empty() && used > 0) continue;
     if (used == 0) surplus = {fmt::format("note: no parameter of the graph begins with '{}'", before)};
     constexpr std::size_t kMostListed = 8;
     if (surplus.size() > kMostListed) {

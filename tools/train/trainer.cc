@@ -225,6 +225,10 @@ void Trainer::diverged(const StepResult& result, const Batch& batch) {
   } catch (const UserError& error) {
     problem.notes.push_back("note: where it began could not be found: " + error.diagnostics().front().text);
   }
+  if (network_.job.products != ProductPrecision::kFloat32)
+    problem.notes.push_back("note: a GPU rounds products to " +
+                            Job::ProductPrecision_Name(network_.job.message.product_precision()) +
+                            "; going over the steps again is in float32");
   problem.notes.push_back("note: the last checkpoint is kept: " + checkpoint);
   problem.notes.push_back("help: a lower learning rate, or clip { global_norm: … }");
   throw UserError(ExitCode::kDiverged, {std::move(problem)});

@@ -42,10 +42,10 @@ CELLS = {
 
 
 class Cell:
-    def __init__(self, fixture, prefix, name, width, hidden=HIDDEN):
+    def __init__(self, fixture, prefix, name, width, hidden=None):
         _, kinds, self.states, self.function = CELLS[name]
-        self.hidden = hidden
-        self.p = networks.parameters_of(fixture, prefix, kinds, width, hidden)
+        self.hidden = hidden or HIDDEN
+        self.p = networks.parameters_of(fixture, prefix, kinds, width, self.hidden)
 
     def zero(self):
         return {name: torch.zeros(BATCH, self.hidden) for name in self.states}
@@ -60,7 +60,7 @@ class Cell:
 # ---- encoders: annotations, and the states at the ends
 
 
-def bidirectional(fixture, prefix, name, x, lengths, hidden=HIDDEN):
+def bidirectional(fixture, prefix, name, x, lengths, hidden=None):
     ways = [Cell(fixture, prefix + way, name, x.shape[-1], hidden).over(x, lengths, way == "backward")
             for way in ("forward", "backward")]
     return torch.cat([y for y, _ in ways], -1), {s: torch.cat([end[s] for _, end in ways], -1) for s in ways[0][1]}

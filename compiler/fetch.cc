@@ -1,7 +1,5 @@
 #include "compiler/fetch.h"
 
-#include <algorithm>
-
 namespace graphrun {
 namespace {
 
@@ -40,27 +38,13 @@ ValueId expose(ir::Graph& graph, const std::string& name) {
   return kNone;
 }
 
-// Parameters left out: they are the same at every step and for every input.
-void all_names(const ir::Graph& graph, std::vector<std::string>& out) {
-  for (std::size_t v = 0; v < graph.values.size(); ++v) {
-    const bool is_variable = std::any_of(graph.variables.begin(), graph.variables.end(), [&](const ir::Variable& variable) {
-      return variable.value == static_cast<ValueId>(v);
-    });
-    if (!is_variable) out.push_back(graph.values[v].name);
-  }
+// What nodes make, scans' bodies included. Parameters are the same at every step and for every input.
+void names_made(const ir::Graph& graph, std::vector<std::string>& out) {
   for (const ir::Node& n : graph.nodes) {
+    for (ValueId v : n.outputs) out.push_back(graph.value(v).name);
     if (!ir::is_scan(n)) continue;
-    // Its inputs are values of the graph around it.
-    const ir::Graph& body = n.regions[0];
-    for (const ir::Output& output : body.outputs) out.push_back(name_of(body, output));
-    for (const ir::Node& inner : body.nodes) {
-      for (ValueId v : inner.outputs) out.push_back(body.value(v).name);
-    }
-    for (const ir::Node& inner : body.nodes) {
-      if (!ir::is_scan(inner)) continue;
-      for (const ir::Output& output : inner.regions[0].outputs) out.push_back(name_of(inner.regions[0], output));
-      all_names(inner.regions[0], out);
-    }
+    for (const ir::Output& output : n.regions[0].outputs) out.push_back(name_of(n.regions[0], output));
+    names_made(n.regions[0], out);
   }
 }
 
@@ -74,7 +58,8 @@ ir::Graph with_fetches(ir::Graph graph, const std::vector<std::string>& names) {
     if (v == kNone) {
       std::vector<std::string> known;
       for (const ir::Output& k : graph.outputs) known.push_back(k.name);
-      all_names(graph, known);
+      for (const ir::Input& input : graph.inputs) known.push_back(graph.value(input.value).name);
+      names_made(graph, known);
       const std::string hint = did_you_mean(name, known);
       throw UserError(ExitCode::kUsage, "E0403 unknown-fetch",
                       "graph '" + graph.name + "' has no output or value '" + name + "'",

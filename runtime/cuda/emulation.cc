@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/cuda/matrix_units.h"
 #include "runtime/status.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -26,7 +27,7 @@ constinit thread_local EmulatedThread emulated_thread;
 namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
-constexpr int kWarp = 32;
+constexpr int kWarp = kWarpThreads;
 bool backwards = false;
 // Fibers of one thread never race.
 #if defined(__SANITIZE_THREAD__)

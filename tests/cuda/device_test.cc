@@ -253,15 +253,24 @@ TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
 }
 
 TEST_F(CudaDevice, TellsOfABadIndexInARecordedRun) {
+  // On the device, where nobody looks at them before the run does.
   Model model(Device::kCuda);
-  const auto words = [&](const std::vector<std::int32_t>& all) -> Feeds {
-    return {{"words", Tensor::of<std::int32_t>({2, 2}, all)}};
+  const Tensor words = model.reader.on_device(Tensor::of<std::int32_t>({2, 2}, {1, 1, 4, 2}));
+  const auto run_with = [&](const std::vector<std::int32_t>& all) {
+    testing::tested_device().to_device(words.device_memory(), all.data(), words.bytes());
+    return model.reader.run({{"words", words}})[0].clone();
   };
-  const Tensor expected = model.reader.run(words({1, 1, 4, 2}))[0].clone();
-  for (int i = 0; i < 4; ++i) model.reader.run(words({0, 3, 4, 2}));
+  const Tensor expected = run_with({1, 1, 4, 2});
+  for (int i = 0; i < 4; ++i) run_with({0, 3, 4, 2});
   EXPECT_EQ(model.reader.runs_played(), 3u);
-  EXPECT_THROW(model.reader.run(words({1, 9, 4, 2})), UserError);
-  expect_near(model.reader.run(words({1, 1, 4, 2}))[0], expected);
+  try {
+    run_with({1, 9, 4, 2});
+    FAIL() << "nothing thrown";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("gather: index 9 at [0, 1] is not in 0 … 4"));
+  }
+  expect_near(run_with({1, 1, 4, 2}), expected);
+  EXPECT_EQ(model.reader.runs_played(), 5u);
 }
 
 // Where the host writes a variable, or a result is still held, a recorded run finds it all the same.

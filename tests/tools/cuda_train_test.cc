@@ -73,7 +73,9 @@ TEST_F(TrainOnCuda, RoundsProductsAsTheJobSays) {
   const auto loss = [&](const std::vector<std::string>& rest) {
     std::vector<std::string> words = {"evaluate", "BFLOAT16", "--json"};
     words.insert(words.end(), rest.begin(), rest.end());
-    return graphrun(words).out;
+    const Ran ran = graphrun(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
   };
   EXPECT_NE(loss({"--device", "cuda"}), loss({"--device", "cuda", "--set", "product_precision=FLOAT32"}));
   const Ran mistaken = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "no", "--set", "product_precision=TF23"});

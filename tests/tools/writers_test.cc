@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "tests/tools/scratch.h"
 #include "tools/generate/step_values.h"
@@ -108,6 +109,17 @@ TEST(Links, GoToTheGreatestUnitOrNowhere) {
   EXPECT_EQ(alignment.links(), (std::vector<std::int64_t>{1, -1, 0, -1, 1}));
   EXPECT_EQ(alignment_line(alignment), "1-0 0-2 1-4\n");
   EXPECT_EQ((Alignment{alignment.weights}.links()), alignment.nearest()) << "where nothing follows the units";
+}
+
+// What is fetched must not take the place of anything that a line of JSON says by itself.
+TEST(JsonLines, KnowTheirOwnKeys) {
+  Made made;
+  made.words = {"B"}, made.units = {"b"};
+  made.alignment = Alignment{{{1.f}}};
+  const auto object = nlohmann::json::parse(json_line(std::vector<Made>{made, made}, labels()));
+  EXPECT_EQ(object.size(), 8u);
+  for (const auto& [key, value] : object.items()) EXPECT_TRUE(is_json_key(key)) << key;
+  EXPECT_FALSE(is_json_key("logits"));
 }
 
 TEST(FirstOfAxis, KeepsTheFirstPositions) {

@@ -88,6 +88,8 @@ Parameters loaded_parameters(const LoadedJob& job) {
   return all;
 }
 
+namespace {
+
 std::string parent_of(const std::string& name) { return name.substr(0, name.rfind('.') + 1); }
 
 // A loaded model may have parts that the graph lacks, a translator's decoder beside its encoder; but parameters of a part that
@@ -148,6 +150,8 @@ void check_settings_of_model(const ModelLayout& layout, const std::vector<std::s
                     setting, layout.job()));
   }
 }
+
+}  // namespace
 
 Model open_model(const std::string& path, const std::vector<std::string>& settings) {
   if (!std::filesystem::is_regular_file(path)) {

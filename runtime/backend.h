@@ -2,6 +2,7 @@
 // when it is asked for (runtime/cuda_library.h).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -14,6 +15,9 @@ struct DeviceLimits {
   int threads = 256;              // of a block whose blocks wait for each other
   std::size_t shared = 48 << 10;  // bytes of a block
   bool matrix_units = false;      // for TF32 and bfloat16 (runtime/cuda/matrix_units.h)
+  // How many clusters of 2, 4, 8 and 16 blocks are on the device at once, where a block takes a multiprocessor: blocks that
+  // meet without all others and write to each other's memory.
+  std::array<int, 4> clusters = {};
 };
 
 class Backend {

@@ -124,29 +124,9 @@ class Meetings {
       a.end = a.begin + static_cast<std::int64_t>(operand.bytes());
     } else {
       a.slot = true;
-      a.begin = a.end = slot_name(storage.index, k);
+      a.begin = a.end = slot_memory(scan_, storage.index, k);
     }
     return a;
-  }
-
-  // Slots by the memory behind them: a state's next value is what the next step begins with. Two names a state, by turns,
-  // unless it stays in one place.
-  std::int64_t slot_name(std::int32_t slot, int k) const {
-    const auto states = static_cast<std::int32_t>(scan_.states.size());
-    const auto stacks = static_cast<std::int32_t>(scan_.stacks);
-    const std::int32_t first_result = body_.source->slots - states - stacks;
-    const auto state_name = [&](std::int32_t s, int step) {
-      const bool one = scan_.states[static_cast<std::size_t>(s)].spec.mode == StateSpec::Mode::kInPlace;
-      return std::int64_t{2} * s + (one ? 0 : step % 2);
-    };
-    if (slot < states) return state_name(slot, k);
-    if (slot >= first_result && slot < first_result + states) return state_name(slot - first_result, k + 1);
-    for (std::int32_t s = 0; s < states; ++s) {
-      const StateSpec& spec = scan_.states[static_cast<std::size_t>(s)].spec;
-      const bool is_its = spec.mode == StateSpec::Mode::kStacked && slot == first_result + states + spec.index;
-      if (is_its) return state_name(s, k + 1);
-    }
-    return std::int64_t{2} * slot + (slot >= first_result ? k % 2 : 0);
   }
 
   const BoundScan& scan_;
@@ -157,6 +137,24 @@ class Meetings {
 };
 
 }  // namespace
+
+std::int64_t slot_memory(const BoundScan& scan, std::int32_t slot, int step) {
+  const auto states = static_cast<std::int32_t>(scan.states.size());
+  const auto stacks = static_cast<std::int32_t>(scan.stacks);
+  const std::int32_t first_result = scan.body.source->slots - states - stacks;
+  const auto of_state = [&](std::int32_t s, int at) {
+    const bool one = scan.states[static_cast<std::size_t>(s)].spec.mode == StateSpec::Mode::kInPlace;
+    return std::int64_t{2} * s + (one ? 0 : at % 2);
+  };
+  if (slot < states) return of_state(slot, step);
+  if (slot >= first_result && slot < first_result + states) return of_state(slot - first_result, step + 1);
+  for (std::int32_t s = 0; s < states; ++s) {
+    const StateSpec& spec = scan.states[static_cast<std::size_t>(s)].spec;
+    const bool is_its = spec.mode == StateSpec::Mode::kStacked && slot == first_result + states + spec.index;
+    if (is_its) return of_state(s, step + 1);
+  }
+  return std::int64_t{2} * slot + (slot >= first_result ? step % 2 : 0);
+}
 
 std::vector<char> meetings(const BoundScan& scan, const ProgramLayout& layout) { return Meetings(scan, layout).find(); }
 

@@ -55,6 +55,10 @@ struct Team {
 // A body with instructions of its own, the kernels shared; addresses come with rebase.
 BoundRegion copy_of(const BoundRegion& body);
 
+// Names the memory behind a slot of a bound scan's body at a step, from 0 on: a state's next value is what the next step begins
+// with. A state has two names, by turns, unless it stays in one place.
+std::int64_t slot_memory(const BoundScan& scan, std::int32_t slot, int step);
+
 // Before which instructions of a bound scan's body those that share it by columns must meet.
 std::vector<char> meetings(const BoundScan& scan, const ProgramLayout& layout);
 

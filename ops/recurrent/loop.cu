@@ -44,7 +44,11 @@ class DeviceLoop : public LoopKernel {
       put_number(arguments, m.resident);
       for (std::size_t t = 0; t < m.product->terms(); ++t) put_number(arguments, m.product->group.products[t].k);
     }
-    kernel_->launch(run.context.stream, {code_.blocks(), code_.threads(), code_.shared(), true, code_.meets()},
+    for (const LoopCode::Passed& p : code_.passed()) {
+      put_number(arguments, static_cast<std::int64_t>(p.at)), put_number(arguments, static_cast<std::int64_t>(p.bytes));
+    }
+    const bool together = code_.meets() && code_.cluster() == 1;
+    kernel_->launch(run.context.stream, {code_.blocks(), code_.threads(), code_.shared(), true, together, code_.cluster()},
                     arguments.data());
   }
 
@@ -56,10 +60,14 @@ class DeviceLoop : public LoopKernel {
       if (m.rounded != nullptr) form = m.rounded->name;
       resident += m.product != nullptr && m.resident >= 0;
     }
-    std::string text = "as one launch of " + std::to_string(code_.blocks()) + " blocks of " + std::to_string(code_.threads()) +
-                       " threads, " + std::to_string((code_.shared() + 1023) / 1024) + " KiB each";
+    const std::int64_t clusters = code_.blocks() / code_.cluster();
+    std::string text = "as one launch of ";
+    if (code_.cluster() > 1) text += std::to_string(clusters) + (clusters == 1 ? " cluster of " : " clusters of ");
+    text += std::to_string(code_.cluster() > 1 ? code_.cluster() : code_.blocks()) + " blocks of " +
+            std::to_string(code_.threads()) + " threads, " + std::to_string((code_.shared() + 1023) / 1024) + " KiB each";
     if (products == 0) return text;
     text += ", with the weights of " + std::to_string(resident) + " of " + std::to_string(products) + " products in it";
+    if (!code_.passed().empty()) text += ", " + std::to_string(code_.passed().size()) + " passed from block to block";
     if (form == nullptr) return text;
     return text + ", on matrix units in " + form;
   }

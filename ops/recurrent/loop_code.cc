@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
-#include "ops/recurrent/loop_rounded.h"
+#include "ops/recurrent/loop_passed.h"
+#include "runtime/team.h"
 
 namespace graphrun {
 namespace {
 
 constexpr std::int64_t kColumnsTogether = loop::kColumnsTogether;
+// Fewer columns than these are not worth a block of a cluster: a tile of matrix units.
+constexpr std::int64_t kColumnsOfBlock = cuda::kUnitColumns;
 
 std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
@@ -24,6 +28,31 @@ const LoopCode::RoundedForm* rounded_form(const ProductPart& part, const DeviceL
     case ProductPrecision::kFloat32: break;
   }
   return nullptr;
+}
+
+// Which instruction of a body makes what another reads, and whether at the step before.
+struct Maker {
+  std::size_t instruction, result;
+  bool last_step;
+};
+std::optional<Maker> maker_of(const BoundScan& scan, std::size_t reader, std::size_t input) {
+  const std::vector<BoundInstruction>& body = scan.body.instructions;
+  const auto storage_of = [&](std::int32_t value) { return scan.body.source->values[static_cast<std::size_t>(value)].storage; };
+  const Storage read = storage_of(body[reader].source->inputs[input]);
+  // The last that wrote there, at this step, 2, or the one before.
+  for (std::size_t back = 1; back < body.size() + 1; ++back) {
+    const bool last_step = back > reader;
+    const std::size_t i = last_step ? reader + body.size() - back : reader - back;
+    for (std::size_t r = 0; r < body[i].source->outputs.size(); ++r) {
+      const Storage made = storage_of(body[i].source->outputs[r]);
+      if (made.kind != read.kind) continue;
+      const bool same = made.kind == Storage::Kind::kBlock
+                            ? !last_step && made.index == read.index
+                            : slot_memory(scan, made.index, last_step ? 1 : 2) == slot_memory(scan, read.index, 2);
+      if (same) return Maker{i, r, last_step};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -46,36 +75,126 @@ LoopCode::LoopCode(const BoundScan& scan, const std::vector<char>& meet_before, 
     if (member.product != nullptr) member.rounded = rounded_form(*member.product, limits_);
     members_.push_back(member);
   }
-  choose_blocks();
   const bool rounds = std::any_of(members_.begin(), members_.end(), [](const Member& m) { return m.rounded != nullptr; });
   threads_ = rounds ? static_cast<int>(round_up(limits_.threads, cuda::kWarpThreads)) : limits_.threads;
-  place_weights();
-  if (rounds) deepen_piece();
+  find_passed(scan);
+  if (!take_clusters()) take_grid();
   const std::string body = kTextBegin + parts() + arguments() + product_functions() + steps_text() + kTextEnd;
-  const char* const products =
-      rounds ? "#include \"ops/recurrent/loop_rounded.h\"\n" : "#include \"ops/recurrent/loop_device.h\"\n";
-  text_ = named_text(std::string(kDeviceIncludes) + products, body);
+  const char* const products = in_clusters_ ? "loop_passed.h" : rounds ? "loop_rounded.h" : "loop_device.h";
+  text_ = named_text(kDeviceIncludes + fmt::format("#include \"ops/recurrent/{}\"\n", products), body);
 }
 
-// All of them, as long as each has columns of its own: what is split further is split into less to compute between meetings.
-void LoopCode::choose_blocks() {
+// Left factors that the loop makes itself, as its products read them.
+void LoopCode::find_passed(const BoundScan& scan) {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    Member& m = members_[i];
+    m.passes.assign(m.outputs, -1);
+    if (m.product == nullptr) continue;
+    m.reads_passed.assign(m.product->terms(), -1), m.of_last_step.assign(m.product->terms(), 0);
+  }
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    Member& m = members_[i];
+    if (m.product == nullptr) continue;
+    for (std::size_t t = 0; t < m.product->terms(); ++t) {
+      const std::size_t input = m.product->group.a(t);
+      const std::optional<Maker> maker = maker_of(scan, i, input);
+      if (!maker) continue;
+      Member& from = members_[maker->instruction];
+      const std::int64_t inner = m.product->group.products[t].k;
+      const TensorView& made = scan.body.instructions[maker->instruction].outputs()[maker->result];
+      if (from.rows != m.rows || from.columns != inner || made.dtype != m.product->dtype) continue;
+      int& number = from.passes[maker->result];
+      if (number < 0) {
+        number = static_cast<int>(passed_.size());
+        passed_.push_back({maker->instruction, maker->result, i, inner});
+      }
+      if (maker->last_step) passed_[static_cast<std::size_t>(number)].begins_at = static_cast<std::int64_t>(m.place + input);
+      m.reads_passed[t] = number, m.of_last_step[t] = maker->last_step;
+    }
+  }
+}
+
+// The largest clusters whose blocks have tiles of columns for themselves, where they have room for all weights: what waits for
+// nobody else is always faster. Clusters that are not on the device yet need not be.
+bool LoopCode::take_clusters() {
+  if (!meets()) return false;
+  std::int64_t widest = 1;
+  for (const Member& m : members_) {
+    if (m.rows != members_[0].rows || m.rows == 0) return false;
+    widest = std::max(widest, m.columns);
+  }
+  in_clusters_ = true;
+  for (std::size_t i = limits_.clusters.size(); i-- > 0;) {
+    column_parts_ = std::int64_t{2} << i;
+    row_parts_ = std::min<std::int64_t>(limits_.clusters[i], members_[0].rows);
+    if (row_parts_ == 0 || widest < column_parts_ * kColumnsOfBlock) continue;
+    place();
+    const bool all =
+        std::all_of(members_.begin(), members_.end(), [](const Member& m) { return m.product == nullptr || m.resident >= 0; });
+    if (all && fits()) return true;
+  }
+  in_clusters_ = false;
+  return false;
+}
+
+// All blocks, as long as each has columns of its own: what is split further is split into less to compute between meetings.
+void LoopCode::take_grid() {
+  for (Member& m : members_) {
+    std::fill(m.reads_passed.begin(), m.reads_passed.end(), -1);
+    std::fill(m.passes.begin(), m.passes.end(), -1);
+  }
+  passed_.clear();
   std::int64_t widest = 1;
   for (const Member& m : members_) widest = std::max(widest, m.columns);
-  blocks_ = std::clamp<std::int64_t>((widest + kColumnsTogether - 1) / kColumnsTogether, 1, limits_.multiprocessors);
+  row_parts_ = 1;
+  column_parts_ = std::clamp<std::int64_t>((widest + kColumnsTogether - 1) / kColumnsTogether, 1, limits_.multiprocessors);
+  place();
+}
+
+// What a block has in its memory, from its begin on: weights, what is passed, the piece of left factors.
+void LoopCode::place() {
+  piece_at_ = piece_bytes_ = 0, deep_ = 0;
+  place_passed();
+  place_weights();
+  for (Passed& p : passed_) p.at += piece_at_;
+  for (const Passed& p : passed_) piece_at_ += 2 * p.bytes;
+  deepen_piece();
+}
+
+void LoopCode::place_passed() {
+  std::size_t at = 0;
+  for (Passed& p : passed_) {
+    const Member& reader = members_[p.reader];
+    const auto element = static_cast<std::int64_t>(size_of(reader.product->dtype));
+    const std::int64_t rows = rows_of(reader);
+    const std::int64_t bytes =
+        reader.rounded == nullptr
+            ? p.inner * loop::padded_rows(static_cast<int>(rows)) * element
+            : loop::tiles_of(rows, cuda::kUnitRows) * loop::tiles_deep(p.inner, reader.rounded->in_word) * loop::kLeftTileBytes;
+    p.at = at, p.bytes = static_cast<std::size_t>(round_up(bytes, 16));
+    at += 2 * p.bytes;
+  }
+}
+
+// Whether a left factor is brought piece by piece.
+bool LoopCode::stages(const Member& m) const {
+  return std::any_of(m.reads_passed.begin(), m.reads_passed.end(), [](int p) { return p < 0; });
 }
 
 // Of the left factors, that a product cannot do without.
 std::size_t LoopCode::least_piece(const Member& m) const {
-  if (m.rounded == nullptr)
-    return static_cast<std::size_t>(loop::kDeep * round_up(m.rows, loop::kTileRows)) * size_of(m.product->dtype);
-  const std::int64_t tile = loop::tiles_of(m.rows, cuda::kUnitRows) * loop::kLeftTileBytes;
+  if (m.rounded == nullptr) {
+    if (!stages(m)) return 0;
+    return static_cast<std::size_t>(loop::kDeep * round_up(rows_of(m), loop::kTileRows)) * size_of(m.product->dtype);
+  }
+  const std::int64_t tile = stages(m) ? loop::tiles_of(rows_of(m), cuda::kUnitRows) * loop::kLeftTileBytes : 0;
   return static_cast<std::size_t>(std::max<std::int64_t>(tile, threads_ * std::int64_t{4 * sizeof(float)}));
 }
 
 // Of the block with the most columns.
 std::size_t LoopCode::weight_bytes(const Member& m) const {
   const std::int64_t own =
-      (round_up(m.columns, kColumnsTogether) / kColumnsTogether + blocks_ - 1) / blocks_ * kColumnsTogether;
+      (round_up(m.columns, kColumnsTogether) / kColumnsTogether + column_parts_ - 1) / column_parts_ * kColumnsTogether;
   const std::vector<Product>& products = m.product->group.products;
   std::int64_t bytes = 0;
   if (m.rounded == nullptr) {
@@ -88,32 +207,42 @@ std::size_t LoopCode::weight_bytes(const Member& m) const {
   return static_cast<std::size_t>(round_up(bytes, 16));
 }
 
-// Weights that fit beside the piece of the left factors, in the order of their products.
+// Weights that fit beside what else there is, in the order of their products.
 void LoopCode::place_weights() {
+  std::size_t beside = 0;
+  for (const Passed& p : passed_) beside += 2 * p.bytes;
   for (const Member& m : members_) {
     if (m.product != nullptr) piece_bytes_ = std::max(piece_bytes_, least_piece(m));
   }
   for (Member& m : members_) {
+    m.resident = -1;
     if (m.product == nullptr) continue;
     const std::size_t bytes = weight_bytes(m);
-    if (piece_at_ + bytes + piece_bytes_ > limits_.shared) continue;
+    if (piece_at_ + bytes + beside + piece_bytes_ > limits_.shared) continue;
     m.resident = static_cast<std::int64_t>(piece_at_);
     piece_at_ += bytes;
   }
 }
 
-// The deeper the piece is, the fewer times the block's threads wait for each other.
+// Of products on matrix units: the deeper the piece is, the fewer times the block's threads wait for each other.
 void LoopCode::deepen_piece() {
-  std::int64_t deepest = 1, row_tiles = 1;
+  std::int64_t deepest = 0, row_tiles = 1;
   for (const Member& m : members_) {
-    if (m.rounded == nullptr) continue;
-    row_tiles = std::max(row_tiles, loop::tiles_of(m.rows, cuda::kUnitRows));
+    if (m.rounded == nullptr || !stages(m)) continue;
+    row_tiles = std::max(row_tiles, loop::tiles_of(rows_of(m), cuda::kUnitRows));
     for (const Product& p : m.product->group.products) deepest = std::max(deepest, loop::tiles_deep(p.k, m.rounded->in_word));
   }
+  if (deepest == 0) return;
   const std::int64_t tile = row_tiles * loop::kLeftTileBytes;
   const auto room = static_cast<std::int64_t>(limits_.shared) - static_cast<std::int64_t>(piece_at_);
   deep_ = std::clamp<std::int64_t>(room / tile, 1, deepest);
   piece_bytes_ = std::max(piece_bytes_, static_cast<std::size_t>(deep_ * tile));
+}
+
+std::string LoopCode::order_of(const Passed& p) const {
+  const Member& reader = members_[p.reader];
+  return reader.rounded != nullptr ? fmt::format("loop::TileOrder<{}>", reader.rounded->type)
+                                   : fmt::format("loop::PlainOrder<{}>", device_type(reader.product->dtype));
 }
 
 std::string LoopCode::parts() const {
@@ -122,18 +251,24 @@ std::string LoopCode::parts() const {
     const PointwisePart* const part = members_[i].pointwise;
     if (part == nullptr) continue;
     text += fmt::format("namespace part{} {{\n\n", i) + part->code->begin() + "};\n\n" + part->code->functions();
-    std::string results, stores;
+    std::string results, orders, stores;
     for (std::size_t r = 0; r < part->results; ++r) {
       results += fmt::format(", {}* y{}", part->code->type_of_result(r), r);
       stores += fmt::format("    element::store(y{0} + i, r.r{0});\n", r);
+      if (members_[i].passes[r] < 0) continue;
+      results += fmt::format(", char* passed{}", r);
+      orders += fmt::format("  const {} order{}(part.rows(rows), columns);\n",
+                            order_of(passed_[static_cast<std::size_t>(members_[i].passes[r])]), r);
+      stores += fmt::format("    loop::pass(order{0}, passed{0}, row, column, r.r{0}.v);\n", r);
     }
     text += fmt::format(R"x(
 template <int n>
-GRAPHRUN_DEVICE void run(const Arguments& a{}, int rows, int columns) {{
-  const loop::Columns own(columns);
-  const int pieces = own.count() / n;
-  for (int e = cuda::thread_index(); e < rows * pieces; e += cuda::thread_count()) {{
-    const Index i = static_cast<Index>(e / pieces) * columns + own.begin + e % pieces * n;
+GRAPHRUN_DEVICE void run(const Arguments& a{}, const loop::Part& part, int rows, int columns) {{
+  const loop::Columns own(columns, part);
+{}  const int pieces = own.count() / n, first = part.first_row(rows);
+  for (int e = cuda::thread_index(); e < part.rows(rows) * pieces; e += cuda::thread_count()) {{
+    const int row = e / pieces, column = own.begin + e % pieces * n;
+    const Index i = static_cast<Index>(first + row) * columns + column;
     const Results<n> r = compute<n>(a, i);
 {}  }}
 }}
@@ -141,7 +276,7 @@ GRAPHRUN_DEVICE void run(const Arguments& a{}, int rows, int columns) {{
 }}  // namespace part{}
 
 )x",
-                        results, stores, i);
+                        results, orders, stores, i);
   }
   return text;
 }
@@ -155,7 +290,13 @@ std::string LoopCode::arguments() const {
     if (m.pointwise != nullptr) numbers += fmt::format("  std::int32_t wide{};\n", i);
     if (m.product != nullptr) numbers += fmt::format("  std::int32_t resident{0}, inner{0}[{1}];\n", i, m.product->terms());
   }
+  for (std::size_t p = 0; p < passed_.size(); ++p) numbers += fmt::format("  std::int32_t passed{0}, bytes{0};\n", p);
   return text + "  unsigned* counter;\n  std::int64_t steps;\n  std::int32_t reverse, piece, deep;\n" + numbers + "};\n\n";
+}
+
+// Where a step finds or puts what is passed: that of the step, or of the one before.
+static std::string place_of_passed(int number, bool of_last_step) {
+  return fmt::format("shared + a.passed{0} + (step.number{1}) % 2 * a.bytes{0}", number, of_last_step ? " + 1" : "");
 }
 
 std::string LoopCode::product_functions() const {
@@ -167,18 +308,25 @@ std::string LoopCode::product_functions() const {
     const char* const type = device_type(m.product->dtype);
     const std::string product = fmt::format("loop::Product<{}, {}, {}>", type, m.product->terms(), m.product->groups());
     text += fmt::format(
-        "GRAPHRUN_DEVICE {0} product{1}(const Arguments& a, const loop::Step& step, char* shared) {{\n  {0} p;\n", product, i);
-    text += fmt::format("  p.rows = a.rows{0}, p.columns = a.columns{0}, p.transpose_b = {1};\n", i,
+        "GRAPHRUN_DEVICE {0} product{1}(const Arguments& a, const loop::Step& step, const loop::Part& part, char* shared) {{\n"
+        "  {0} p;\n  const std::int64_t first = part.first_row(a.rows{1});\n",
+        product, i);
+    text += fmt::format("  p.rows = part.rows(a.rows{0}), p.columns = a.columns{0}, p.transpose_b = {1}, p.part = part;\n", i,
                         group.products[0].transpose_b ? "true" : "false");
     for (std::size_t t = 0; t < m.product->terms(); ++t) {
-      text += fmt::format("  p.inner[{0}] = a.inner{1}[{0}], p.a[{0}] = loop::address<const {2}>(a.places[{3}], step);\n", t, i,
-                          type, m.place + group.a(t));
+      text += fmt::format(
+          "  p.inner[{0}] = a.inner{1}[{0}], p.a[{0}] = loop::address<const {2}>(a.places[{3}], step) + first * "
+          "p.inner[{0}];\n",
+          t, i, type, m.place + group.a(t));
+      text += fmt::format("  p.passed[{}] = {};\n", t,
+                          m.reads_passed[t] < 0 ? "nullptr" : place_of_passed(m.reads_passed[t], m.of_last_step[t] != 0));
     }
     for (std::size_t f = 0; f < group.products.size(); ++f) {
       text += fmt::format("  p.b[{}] = loop::address<const {}>(a.places[{}], step);\n", f, type, m.place + group.b(f));
     }
     for (std::size_t g = 0; g < m.product->groups(); ++g) {
-      text += fmt::format("  p.y[{}] = loop::address<{}>(a.places[{}], step);\n", g, type, m.place + m.inputs + g);
+      text += fmt::format("  p.y[{}] = loop::address<{}>(a.places[{}], step) + first * p.columns;\n", g, type,
+                          m.place + m.inputs + g);
     }
     text += fmt::format("  p.resident = a.resident{0} < 0 ? nullptr : shared + a.resident{0};\n", i);
     text += "  return p;\n}\n\n";
@@ -186,67 +334,104 @@ std::string LoopCode::product_functions() const {
   return text;
 }
 
+// What a block does before its first step, and the steps.
 std::string LoopCode::steps_text() const {
-  std::string text = R"x(GRAPHRUN_ENTRY(graphrun_@, Arguments) {
+  std::string text = fmt::format(R"x(GRAPHRUN_ENTRY(graphrun_@, Arguments) {{
   const Arguments& a = arguments;
   char* const shared = static_cast<char*>(cuda::shared_memory());
+  const loop::Part part = loop::part_of_{}();
   unsigned round = 0;
-  loop::Step step{0, a.steps, a.reverse != 0};
-)x";
+  loop::Step step{{0, a.steps, a.reverse != 0}};
+)x",
+                                 in_clusters_ ? "cluster" : "grid");
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (members_[i].product == nullptr) continue;
     const RoundedForm* const form = members_[i].rounded;
     text += fmt::format(
-        "  if (a.resident{0} >= 0) loop::{2}(product{0}(a, step, shared), reinterpret_cast<{1}*>(shared + a.resident{0}));\n",
+        "  if (a.resident{0} >= 0) loop::{2}(product{0}(a, step, part, shared), reinterpret_cast<{1}*>(shared + "
+        "a.resident{0}));\n",
         i, form != nullptr ? "unsigned" : device_type(members_[i].product->dtype),
         form != nullptr ? fmt::format("bring_rounded<{}>", form->type) : "bring");
   }
+  if (in_clusters_) text += passing_text();
   text += "  for (; step.number < a.steps; ++step.number) {\n";
+  const char* const meeting = in_clusters_ ? "    cuda::cluster_barrier();\n" : "    cuda::grid_barrier(a.counter, round);\n";
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Member& m = members_[i];
-    text += m.meets ? "    cuda::grid_barrier(a.counter, round);\n" : "    cuda::barrier();\n";
+    text += m.meets ? meeting : "    cuda::barrier();\n";
+    if (m.pointwise != nullptr) {
+      text += pointwise_text(i);
+      continue;
+    }
     if (m.rounded != nullptr) {
       text += fmt::format(
-          "    loop::multiply_rounded<{1}>(product{0}(a, step, shared), reinterpret_cast<unsigned*>(shared + a.piece), "
+          "    loop::multiply_rounded<{1}>(product{0}(a, step, part, shared), reinterpret_cast<unsigned*>(shared + a.piece), "
           "a.deep);\n",
           i, m.rounded->type);
-      continue;
-    }
-    if (m.product != nullptr) {
-      text += fmt::format("    loop::multiply(product{0}(a, step, shared), reinterpret_cast<{1}*>(shared + a.piece));\n", i,
-                          device_type(m.product->dtype));
-      continue;
-    }
-    if (m.pointwise == nullptr) {
+    } else if (m.product != nullptr) {
+      text += fmt::format("    loop::multiply(product{0}(a, step, part, shared), reinterpret_cast<{1}*>(shared + a.piece));\n",
+                          i, device_type(m.product->dtype));
+    } else {
       text += fmt::format(
-          "    loop::copy(loop::address<const {0}>(a.places[{1}], step), loop::address<{0}>(a.places[{2}], step), a.rows{3}, "
-          "a.columns{3});\n",
+          "    loop::copy(loop::address<const {0}>(a.places[{1}], step), loop::address<{0}>(a.places[{2}], step), part, "
+          "a.rows{3}, a.columns{3});\n",
           device_type(m.copied), m.place, m.place + 1, i);
-      continue;
     }
-    const DeviceCode& code = *m.pointwise->code;
-    text += fmt::format("    {{\n      part{0}::Arguments own = a.part{0};\n", i);
-    std::size_t draw = 0;
-    for (const DeviceCode::Operand& operand : code.operands()) {
-      if (operand.kind == DeviceCode::Operand::Kind::kInput) {
-        text += fmt::format("      own.x{0} = loop::address<const {1}>(a.places[{2}], step);\n", operand.input,
-                            code.type_of_input(operand.input), m.place + operand.input);
-      } else if (operand.kind == DeviceCode::Operand::Kind::kDraw) {
-        text += fmt::format(
-            "      own.draw{0}.row = fold_coordinate(own.draw{0}.row, static_cast<std::uint64_t>(step.position()));\n", draw++);
-      }
+    for (std::size_t r = 0; r < m.outputs; ++r) {
+      if (m.passes[r] < 0) continue;
+      const Passed& p = passed_[static_cast<std::size_t>(m.passes[r])];
+      text += fmt::format(
+          "    cuda::barrier();\n    loop::pass_own<{}>(loop::address<const {}>(a.places[{}], step), part, a.rows{}, "
+          "a.columns{}, {});\n",
+          order_of(p), device_type(members_[p.reader].product->dtype), m.place + m.inputs + r, i, i,
+          place_of_passed(m.passes[r], false));
     }
-    std::string results;
-    for (std::size_t r = 0; r < m.pointwise->results; ++r) {
-      results += fmt::format(", loop::address<{}>(a.places[{}], step)", code.type_of_result(r), m.place + m.inputs + r);
-    }
-    text += fmt::format(
-        "      a.wide{0} ? part{0}::run<4>(own{1}, a.rows{0}, a.columns{0}) : part{0}::run<1>(own{1}, a.rows{0}, "
-        "a.columns{0});\n",
-        i, results);
-    text += "    }\n";
   }
-  return text + "  }\n}\n";
+  text += "  }\n";
+  if (in_clusters_) text += "  cuda::cluster_barrier();  // nobody ends while another writes to its memory\n";
+  return text + "}\n";
+}
+
+// What the first step finds as the last one's.
+std::string LoopCode::passing_text() const {
+  std::string text;
+  for (std::size_t p = 0; p < passed_.size(); ++p) {
+    text += fmt::format("  loop::clear(shared + a.passed{0}, 2 * a.bytes{0});\n", p);
+  }
+  text += "  cuda::barrier();\n";
+  for (std::size_t p = 0; p < passed_.size(); ++p) {
+    if (passed_[p].begins_at < 0) continue;
+    text += fmt::format("  loop::take_all<{}>(loop::address<const {}>(a.places[{}], step), part, a.rows{}, a.columns{}, {});\n",
+                        order_of(passed_[p]), device_type(members_[passed_[p].reader].product->dtype), passed_[p].begins_at,
+                        passed_[p].maker, passed_[p].maker, place_of_passed(static_cast<int>(p), true));
+  }
+  return text + "  cuda::cluster_barrier();  // all have begun\n";
+}
+
+std::string LoopCode::pointwise_text(std::size_t i) const {
+  const Member& m = members_[i];
+  const DeviceCode& code = *m.pointwise->code;
+  std::string text = fmt::format("    {{\n      part{0}::Arguments own = a.part{0};\n", i);
+  std::size_t draw = 0;
+  for (const DeviceCode::Operand& operand : code.operands()) {
+    if (operand.kind == DeviceCode::Operand::Kind::kInput) {
+      text += fmt::format("      own.x{0} = loop::address<const {1}>(a.places[{2}], step);\n", operand.input,
+                          code.type_of_input(operand.input), m.place + operand.input);
+    } else if (operand.kind == DeviceCode::Operand::Kind::kDraw) {
+      text += fmt::format(
+          "      own.draw{0}.row = fold_coordinate(own.draw{0}.row, static_cast<std::uint64_t>(step.position()));\n", draw++);
+    }
+  }
+  std::string results;
+  for (std::size_t r = 0; r < m.pointwise->results; ++r) {
+    results += fmt::format(", loop::address<{}>(a.places[{}], step)", code.type_of_result(r), m.place + m.inputs + r);
+    if (m.passes[r] >= 0) results += ", " + place_of_passed(m.passes[r], false);
+  }
+  text += fmt::format(
+      "      a.wide{0} ? part{0}::run<4>(own{1}, part, a.rows{0}, a.columns{0}) : part{0}::run<1>(own{1}, part, a.rows{0}, "
+      "a.columns{0});\n",
+      i, results);
+  return text + "    }\n";
 }
 
 }  // namespace graphrun

@@ -1,5 +1,10 @@
 // The text of a kernel that runs all steps of a scan as one launch, and what it is launched with. What is part of the text: the
-// instructions, their order and types, where blocks meet; sizes come with the launch.
+// instructions, their order and types, where blocks meet and what they pass; sizes come with the launch.
+//
+// There are two plans. On a grid, all blocks share the columns of every result, each its part of the weights in its own memory,
+// and all meet where one reads what others made. In clusters, where all weights fit those of one cluster: each has rows of its
+// own, its blocks share the columns, pass the products' left factors to each other's memory, and nobody waits for another
+// cluster.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +27,9 @@ class LoopCode {
   // Whether the device has room for what a block needs beside the weights.
   bool fits() const { return piece_at_ + piece_bytes_ <= limits_.shared; }
   const DeviceText& text() const { return text_; }
-  std::int64_t blocks() const { return blocks_; }
+  std::int64_t blocks() const { return column_parts_ * row_parts_; }
+  // Blocks of a cluster; 1: all blocks share the columns.
+  int cluster() const { return in_clusters_ ? static_cast<int>(column_parts_) : 1; }
   int threads() const { return threads_; }
   // Whether blocks meet at all, and so must be on the device at once.
   bool meets() const {
@@ -47,7 +54,20 @@ class LoopCode {
     DType copied = DType::kFloat32;            // a copy
     bool meets = false;
     const RoundedForm* rounded = nullptr;  // of a product on matrix units
+    // In clusters, by left factor: which of passed() it is, or -1, and whether it is the last step's.
+    std::vector<int> reads_passed;
+    std::vector<char> of_last_step;
+    std::vector<int> passes;  // by result: which of passed() it is, or -1
   };
+  // A product's left factor that blocks of a cluster pass to each other.
+  struct Passed {
+    std::size_t maker = 0, result = 0;  // whose result it is
+    std::size_t reader = 0;             // a product that reads it
+    std::int64_t inner = 0;
+    std::int64_t begins_at = -1;    // the place of what the first step reads, where a step reads the last one's; else -1
+    std::size_t at = 0, bytes = 0;  // where the two of them are in a block's memory; of one
+  };
+  const std::vector<Passed>& passed() const { return passed_; }
   const std::vector<Member>& members() const { return members_; }
   std::int64_t steps() const { return steps_; }
   bool reverse() const { return reverse_; }
@@ -57,22 +77,34 @@ class LoopCode {
   std::int64_t deep() const { return deep_; }
 
  private:
-  void choose_blocks();
+  void find_passed(const BoundScan& scan);
+  bool take_clusters();
+  void take_grid();
+  void place();
   void place_weights();
+  void place_passed();
+  // Rows of a member that a block has at most.
+  std::int64_t rows_of(const Member& m) const { return (m.rows + row_parts_ - 1) / row_parts_; }
+  bool stages(const Member& product) const;
   std::size_t least_piece(const Member& product) const;
   std::size_t weight_bytes(const Member& product) const;
   void deepen_piece();
   std::string parts() const;
   std::string arguments() const;
   std::string product_functions() const;
+  std::string order_of(const Passed& passed) const;
   std::string steps_text() const;
+  std::string passing_text() const;
+  std::string pointwise_text(std::size_t i) const;
 
   const DeviceLimits limits_;
   const std::int64_t steps_;
   const bool reverse_;
   std::vector<Member> members_;
   std::size_t places_ = 0;
-  std::int64_t blocks_ = 1;
+  std::vector<Passed> passed_;
+  bool in_clusters_ = false;
+  std::int64_t column_parts_ = 1, row_parts_ = 1;  // blocks that share columns; clusters, that share rows
   int threads_ = 1;
   std::int64_t deep_ = 0;
   std::size_t piece_at_ = 0, piece_bytes_ = 0;

@@ -29,30 +29,53 @@ GRAPHRUN_DEVICE T* address(const Place& place, const Step& step) {
 
 constexpr int kColumnsTogether = 4;
 
+// A block's part of every result: its share of the columns, in the rows that are its cluster's.
+struct Part {
+  int block, blocks;      // that share columns
+  int cluster, clusters;  // that share rows
+  GRAPHRUN_DEVICE int first_row(int rows) const { return cut(rows, cluster); }
+  GRAPHRUN_DEVICE int rows(int rows) const { return cut(rows, cluster + 1) - cut(rows, cluster); }
+
+ private:
+  GRAPHRUN_DEVICE int cut(int rows, int cluster) const {
+    return static_cast<int>(static_cast<long long>(rows) * cluster / clusters);
+  }
+};
+
+// Where all blocks of the grid share columns.
+GRAPHRUN_DEVICE Part part_of_grid() {
+  return {static_cast<int>(cuda::block_index()), static_cast<int>(cuda::block_count()), 0, 1};
+}
+
 // A block's columns: multiples of kColumnsTogether, as equal as they come.
 struct Columns {
   int begin, end;
-  GRAPHRUN_DEVICE explicit Columns(int columns) {
-    const long long steps = (columns + kColumnsTogether - 1) / kColumnsTogether, block = cuda::block_index(),
-                    blocks = cuda::block_count();
-    begin = static_cast<int>(steps * block / blocks * kColumnsTogether);
-    const int cut = static_cast<int>(steps * (block + 1) / blocks * kColumnsTogether);
+  GRAPHRUN_DEVICE Columns(int columns, const Part& part) {
+    const long long steps = (columns + kColumnsTogether - 1) / kColumnsTogether;
+    begin = static_cast<int>(steps * part.block / part.blocks * kColumnsTogether);
+    const int cut = static_cast<int>(steps * (part.block + 1) / part.blocks * kColumnsTogether);
     begin = begin < columns ? begin : columns;
     end = cut < columns ? cut : columns;
   }
   GRAPHRUN_DEVICE int count() const { return end - begin; }
 };
 
-// y_g [rows, columns] = Σ_i a_i [rows, inner_i] · b_{i or g}: several terms, or several results of one term.
+// y_g [rows, columns] = Σ_i a_i [rows, inner_i] · b_{i or g}: several terms, or several results of one term. Rows are those of
+// the block's cluster.
 template <class T, int terms, int groups>
 struct Product {
   static constexpr int kFactors = terms > groups ? terms : groups;
   int rows, columns, inner[terms];
   bool transpose_b;  // factors are stored [columns, inner]
+  Part part;
   const T *a[terms], *b[kFactors];
   T* y[groups];
+  const void* passed[terms];  // all of a left factor's rows in the block's own memory, as loop_passed.h puts them; or null
   const void* resident;  // the block's columns of all factors, in its own memory as bring() puts them; null: where they are
 
+  // Of the block's columns of all results side by side: whose it is, and the how manieth of the block's.
+  GRAPHRUN_DEVICE static int group_of(int column, const Columns& own) { return groups > 1 ? column / own.count() : 0; }
+  GRAPHRUN_DEVICE static int column_of(int column, const Columns& own) { return groups > 1 ? column % own.count() : column; }
   GRAPHRUN_DEVICE int inner_of(int factor) const { return inner[terms > 1 ? factor : 0]; }
   GRAPHRUN_DEVICE T factor_at(int factor, int k, int column) const {
     return transpose_b ? b[factor][static_cast<std::int64_t>(column) * inner_of(factor) + k]
@@ -63,7 +86,7 @@ struct Product {
 // Brings the block's columns of all factors into its own memory: [inner, own columns] each.
 template <class T, int terms, int groups>
 GRAPHRUN_DEVICE void bring(const Product<T, terms, groups>& p, T* to) {
-  const Columns own(p.columns);
+  const Columns own(p.columns, p.part);
   for (int f = 0; f < Product<T, terms, groups>::kFactors; ++f) {
     const int count = p.inner_of(f) * own.count();
     for (int e = cuda::thread_index(); e < count; e += cuda::thread_count()) {
@@ -79,26 +102,33 @@ GRAPHRUN_DEVICE void bring(const Product<T, terms, groups>& p, T* to) {
 // Rows of the left factors that stand in the block's memory at once, for kDeep positions of the summed axis.
 constexpr int kDeep = 32, kTileRows = 4, kTileColumns = 4, kMostTiles = 2;
 
+// Where they stand: [inner, rows], filled up to whole tiles.
+GRAPHRUN_DEVICE constexpr int padded_rows(int rows) { return (rows + kTileRows - 1) / kTileRows * kTileRows; }
+
 // The block's columns of all results. An element's sum goes through the terms and their positions in order.
 template <class T, int terms, int groups>
 GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
-  const Columns own(p.columns);
+  const Columns own(p.columns, p.part);
   const int width = groups * own.count();  // columns of all results side by side
-  const int row_tiles = (p.rows + kTileRows - 1) / kTileRows, column_tiles = (width + kTileColumns - 1) / kTileColumns;
-  const int tiles = row_tiles * column_tiles, padded = row_tiles * kTileRows;
+  const int padded = padded_rows(p.rows), column_tiles = (width + kTileColumns - 1) / kTileColumns;
+  const int tiles = padded / kTileRows * column_tiles;
   for (int first = 0; first < tiles; first += kMostTiles * cuda::thread_count()) {
     T sum[kMostTiles][kTileRows][kTileColumns] = {};
     const T* resident = static_cast<const T*>(p.resident);
     for (int i = 0; i < terms; ++i) {
-      const int inner = p.inner[i];
-      for (int begin = 0; begin < inner; begin += kDeep) {
-        const int deep = inner - begin < kDeep ? inner - begin : kDeep;
-        cuda::barrier();  // what stood there has been read
-        for (int e = cuda::thread_index(); e < p.rows * deep; e += cuda::thread_count()) {
-          const int row = e / deep, k = e % deep;
-          piece[k * padded + row] = p.a[i][static_cast<std::int64_t>(row) * inner + begin + k];
+      const int inner = p.inner[i], most_deep = p.passed[i] != nullptr ? inner : kDeep;
+      for (int begin = 0; begin < inner; begin += most_deep) {
+        const int deep = inner - begin < most_deep ? inner - begin : most_deep;
+        const T* left = static_cast<const T*>(p.passed[i]);
+        if (left == nullptr) {
+          cuda::barrier();  // what stood there has been read
+          for (int e = cuda::thread_index(); e < p.rows * deep; e += cuda::thread_count()) {
+            const int row = e / deep, k = e % deep;
+            piece[k * padded + row] = p.a[i][static_cast<std::int64_t>(row) * inner + begin + k];
+          }
+          cuda::barrier();
+          left = piece;
         }
-        cuda::barrier();
         GRAPHRUN_UNROLL
         for (int s = 0; s < kMostTiles; ++s) {
           const int tile = first + s * cuda::thread_count() + cuda::thread_index();
@@ -108,7 +138,7 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
           std::int64_t stride = 0;
           for (int c = 0; c < kTileColumns; ++c) {
             const int at = column + c < width ? column + c : width - 1;
-            const int group = at / own.count(), mine = at % own.count(), f = terms > 1 ? i : group;
+            const int group = p.group_of(at, own), mine = p.column_of(at, own), f = terms > 1 ? i : group;
             if (resident != nullptr) {
               // Of several results all factors are of one size; of several terms `resident` goes on with them.
               factor[c] = resident + (terms > 1 ? 0 : group * inner * own.count()) + begin * own.count() + mine;
@@ -124,7 +154,7 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
           for (int k = 0; k < deep; ++k) {
             T x[kTileRows], w[kTileColumns];
             GRAPHRUN_UNROLL
-            for (int r = 0; r < kTileRows; ++r) x[r] = piece[k * padded + row + r];
+            for (int r = 0; r < kTileRows; ++r) x[r] = left[k * padded + row + r];
             GRAPHRUN_UNROLL
             for (int c = 0; c < kTileColumns; ++c) w[c] = factor[c][k * stride];
             GRAPHRUN_UNROLL
@@ -147,7 +177,7 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
         GRAPHRUN_UNROLL
         for (int c = 0; c < kTileColumns; ++c) {
           if (row + r >= p.rows || column + c >= width) continue;
-          const int group = (column + c) / own.count(), mine = (column + c) % own.count();
+          const int group = p.group_of(column + c, own), mine = p.column_of(column + c, own);
           p.y[group][static_cast<std::int64_t>(row + r) * p.columns + own.begin + mine] = sum[s][r][c];
         }
       }
@@ -155,14 +185,22 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
   }
 }
 
-// The block's columns of a tensor, as they are.
-template <class T>
-GRAPHRUN_DEVICE void copy(const T* from, T* to, int rows, int columns) {
-  const Columns own(columns);
-  for (int e = cuda::thread_index(); e < rows * own.count(); e += cuda::thread_count()) {
-    const std::int64_t at = static_cast<std::int64_t>(e / own.count()) * columns + own.begin + e % own.count();
-    to[at] = from[at];
+// work(row, column, i): for every element of the block's part of a tensor, i in all of it; rows are counted from the cluster's
+// first.
+template <class Work>
+GRAPHRUN_DEVICE void for_own_elements(const Part& part, int all_rows, int columns, const Work& work) {
+  const Columns own(columns, part);
+  const int first = part.first_row(all_rows), count = part.rows(all_rows) * own.count();
+  for (int e = cuda::thread_index(); e < count; e += cuda::thread_count()) {
+    const int row = e / own.count(), column = own.begin + e % own.count();
+    work(row, column, static_cast<std::int64_t>(first + row) * columns + column);
   }
+}
+
+// As it is.
+template <class T>
+GRAPHRUN_DEVICE void copy(const T* from, T* to, const Part& part, int all_rows, int columns) {
+  for_own_elements(part, all_rows, columns, [=](int, int, std::int64_t i) { to[i] = from[i]; });
 }
 
 }  // namespace graphrun::loop

@@ -37,9 +37,9 @@ GRAPHRUN_DEVICE unsigned right_word(const Product<float, terms, groups>& p, cons
                                     int deep_tile, int t, int which) {
   const int column = column_tile * cuda::kUnitColumns + t / 4;
   if (column >= groups * own.count()) return 0;
-  const int at = own.begin + column % own.count(), inner = p.inner[term];
+  const int at = own.begin + p.column_of(column, own), inner = p.inner[term];
   const int k = (deep_tile * cuda::kUnitWords + t % 4 + which * 4) * Form::kInWord;
-  const float* const b = p.b[terms > 1 ? term : column / own.count()];
+  const float* const b = p.b[terms > 1 ? term : p.group_of(column, own)];
   return p.transpose_b ? word_at<Form>(b + static_cast<std::int64_t>(at) * inner, 1, k, inner)
                        : word_at<Form>(b + at, p.columns, k, inner);
 }
@@ -47,7 +47,7 @@ GRAPHRUN_DEVICE unsigned right_word(const Product<float, terms, groups>& p, cons
 // Brings the block's columns of all factors into its own memory: [term, column tile, tile of the summed axis] tiles.
 template <class Form, int terms, int groups>
 GRAPHRUN_DEVICE void bring_rounded(const Product<float, terms, groups>& p, unsigned* to) {
-  const Columns own(p.columns);
+  const Columns own(p.columns, p.part);
   const int column_tiles = static_cast<int>(tiles_of(groups * own.count(), cuda::kUnitColumns));
   for (int i = 0; i < terms; ++i) {
     const int deep_tiles = static_cast<int>(tiles_deep(p.inner[i], Form::kInWord));
@@ -60,6 +60,13 @@ GRAPHRUN_DEVICE void bring_rounded(const Product<float, terms, groups>& p, unsig
   }
 }
 
+// Where a word of a left factor's row stands, of `deep` tiles of its summed axis.
+GRAPHRUN_DEVICE constexpr int left_word_at(int row, int word, int deep) {
+  const int tile = row / cuda::kUnitRows * deep + word / cuda::kUnitWords, t = row % 8 * 4 + word % 4;
+  const int which = row % cuda::kUnitRows / 8 + word % cuda::kUnitWords / 4 * 2;
+  return (tile * cuda::kWarpThreads + t) * kLeftWords + which;
+}
+
 // Rows of a left factor, `deep` tiles of its summed axis from `first` on, into `piece`: [row tile, deep] tiles.
 template <class Form>
 GRAPHRUN_DEVICE void stage(const float* a, int rows, int inner, int first, int deep, unsigned* piece) {
@@ -67,9 +74,7 @@ GRAPHRUN_DEVICE void stage(const float* a, int rows, int inner, int first, int d
   for (int e = cuda::thread_index(); e < padded * across; e += cuda::thread_count()) {
     const int row = e / across, word = e % across;  // neighbours read neighbours
     const int k = (first * cuda::kUnitWords + word) * Form::kInWord;
-    const int tile = row / cuda::kUnitRows * deep + word / cuda::kUnitWords;
-    const int t = row % 8 * 4 + word % 4, which = row % cuda::kUnitRows / 8 + word % cuda::kUnitWords / 4 * 2;
-    piece[(tile * cuda::kWarpThreads + t) * kLeftWords + which] =
+    piece[left_word_at(row, word, deep)] =
         row < rows ? word_at<Form>(a + static_cast<std::int64_t>(row) * inner, 1, k, inner) : 0;
   }
 }
@@ -79,7 +84,7 @@ GRAPHRUN_DEVICE void stage(const float* a, int rows, int inner, int first, int d
 // The order of an element's sum hangs on sizes alone.
 template <class Form, int terms, int groups>
 GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, unsigned* piece, int most_deep) {
-  const Columns own(p.columns);
+  const Columns own(p.columns, p.part);
   const int width = groups * own.count();
   const int column_tiles = static_cast<int>(tiles_of(width, cuda::kUnitColumns));
   const int tiles = static_cast<int>(tiles_of(p.rows, cuda::kUnitRows)) * column_tiles;
@@ -91,18 +96,23 @@ GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, un
     const unsigned* resident = static_cast<const unsigned*>(p.resident);
     for (int i = 0; i < terms; ++i) {
       const int all_deep = static_cast<int>(tiles_deep(p.inner[i], Form::kInWord));
-      for (int begin = 0; begin < all_deep; begin += most_deep) {
-        const int deep = all_deep - begin < most_deep ? all_deep - begin : most_deep;
-        cuda::barrier();  // what stood there has been read
-        stage<Form>(p.a[i], p.rows, p.inner[i], begin, deep, piece);
-        cuda::barrier();
+      const int at_once = p.passed[i] != nullptr ? all_deep : most_deep;
+      for (int begin = 0; begin < all_deep; begin += at_once) {
+        const int deep = all_deep - begin < at_once ? all_deep - begin : at_once;
+        const unsigned* rows = static_cast<const unsigned*>(p.passed[i]);
+        if (rows == nullptr) {
+          cuda::barrier();  // what stood there has been read
+          stage<Form>(p.a[i], p.rows, p.inner[i], begin, deep, piece);
+          cuda::barrier();
+          rows = piece;
+        }
         GRAPHRUN_UNROLL
         for (int s = 0; s < kMostRoundedTiles; ++s) {
           const int tile = first + s * together + warp / sharing;
           if (tile >= tiles) break;
           const int row_tile = tile / column_tiles, column_tile = tile % column_tiles;
           for (int d = warp % sharing; d < deep; d += sharing) {
-            const auto left = element::load<kLeftWords>(piece + ((row_tile * deep + d) * cuda::kWarpThreads + t) * kLeftWords);
+            const auto left = element::load<kLeftWords>(rows + ((row_tile * deep + d) * cuda::kWarpThreads + t) * kLeftWords);
             unsigned right[kRightWords];
             if (resident != nullptr) {
               const int at = (column_tile * all_deep + begin + d) * cuda::kWarpThreads + t;
@@ -139,7 +149,8 @@ GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, un
         const int row = tile / column_tiles * cuda::kUnitRows + t / 4 + i / 2 * 8;
         const int column = tile % column_tiles * cuda::kUnitColumns + t % 4 * 2 + i % 2;
         if (row >= p.rows || column >= width) continue;
-        p.y[column / own.count()][static_cast<std::int64_t>(row) * p.columns + own.begin + column % own.count()] = sum[s][i];
+        const std::int64_t at = own.begin + p.column_of(column, own);
+        p.y[p.group_of(column, own)][static_cast<std::int64_t>(row) * p.columns + at] = sum[s][i];
       }
     }
   }

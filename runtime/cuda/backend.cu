@@ -3,9 +3,12 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <string_view>
 
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda_library.h"
@@ -13,12 +16,37 @@
 namespace graphrun::cuda {
 namespace {
 
+GRAPHRUN_GLOBAL void nothing() {}
+
+// Of blocks that take a multiprocessor each. $GRAPHRUN_CUDA_CLUSTERS=0: as on a device that has none, to compare with.
+std::array<int, 4> count_clusters(const DeviceLimits& limits) {
+  std::array<int, 4> counts = {};
+  const char* const asked = std::getenv("GRAPHRUN_CUDA_CLUSTERS");
+  if (asked != nullptr && std::string_view(asked) == "0") return counts;
+  cudaFuncSetAttribute(nothing, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(limits.shared));
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    cudaLaunchAttribute size;
+    size.id = cudaLaunchAttributeClusterDimension;
+    size.val.clusterDim.x = 2u << i;
+    size.val.clusterDim.y = size.val.clusterDim.z = 1;
+    cudaLaunchConfig_t launch = {};
+    launch.gridDim = dim3(2u << i), launch.blockDim = dim3(static_cast<unsigned>(limits.threads));
+    launch.dynamicSmemBytes = limits.shared;
+    launch.attrs = &size, launch.numAttrs = 1;
+    if (cudaOccupancyMaxActiveClusters(&counts[i], nothing, &launch) != cudaSuccess) counts[i] = 0;
+  }
+  cudaGetLastError();  // a size that the device has not is no error
+  return counts;
+}
+
 class CudaBackend : public Backend {
  public:
   CudaBackend(int ordinal, const cudaDeviceProp& properties) : ordinal_(ordinal), name_(properties.name) {
     name_ += " (compute capability " + std::to_string(properties.major) + "." + std::to_string(properties.minor) + ")";
     use();
-    limits_ = {properties.multiProcessorCount, 256, properties.sharedMemPerBlockOptin, properties.major >= 8};
+    limits_ = {properties.multiProcessorCount, 256, properties.sharedMemPerBlockOptin, properties.major >= 8, {}};
+    if (properties.major >= 9) limits_.clusters = count_clusters(limits_);
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
     open_pool();
   }

@@ -60,7 +60,7 @@ class EmulatedBackend : public Backend {
 
  private:
   // Few threads, since each is one of the host's; little memory, so that not every loop's weights fit.
-  DeviceLimits limits_ = {3, 24, 24 << 10, true};
+  DeviceLimits limits_ = {3, 24, 24 << 10, true, {}};
 
   struct Noted : Recording {
     NotedWork work;

@@ -241,6 +241,14 @@ class EmulatedBlocks {
   void wait_for_all() {
     if (!kNobodyWaits) all_.arrive_and_wait();
   }
+  int rank() const { return static_cast<int>(emulated_thread.block - first_); }
+  int count() const { return static_cast<int>(blocks_.size()); }
+  void* place_in_memory_of(int rank, void* mine) {
+    GRAPHRUN_CHECK(rank >= 0 && rank < count(), "no such block in the cluster");
+    const auto at = static_cast<char*>(mine) - static_cast<char*>(emulated_thread.shared);
+    GRAPHRUN_CHECK(at >= 0 && static_cast<std::size_t>(at) < grid_.shared, "no place in the block's memory");
+    return reinterpret_cast<char*>(shared_[static_cast<std::size_t>(rank)].data()) + at;
+  }
   const SharedWords* share_in_warp(const SharedWords& mine) {
     WarpOfThreads& warp = warp_of(emulated_thread.block - first_, emulated_thread.thread);
     GRAPHRUN_CHECK(warp.threads == kWarp, "words are shared by " + std::to_string(warp.threads) + " threads of a warp");
@@ -288,6 +296,15 @@ void grid_barrier(unsigned*, unsigned& round) {
   emulated_thread.together->wait_for_all();
 }
 
+static EmulatedBlocks& cluster() {
+  GRAPHRUN_CHECK(emulated_thread.together != nullptr, "a cluster in a grid that was launched without");
+  return *emulated_thread.together;
+}
+int cluster_rank() { return cluster().rank(); }
+int cluster_size() { return cluster().count(); }
+void cluster_barrier() { cluster().wait_for_all(); }
+void* place_in_memory_of(int rank, void* mine) { return cluster().place_in_memory_of(rank, mine); }
+
 void barrier() {
   if (emulated_thread.together != nullptr) return emulated_thread.together->wait_for_block();
   GRAPHRUN_CHECK(in_fibers, "a barrier in a grid that was launched without");
@@ -306,6 +323,11 @@ void check_aligned(const void* address, std::size_t size) {
 
 void emulate(const EmulatedGrid& grid, const std::function<void()>& thread) {
   if (grid.together) return EmulatedBlocks(grid, 0, grid.blocks).run(thread);
+  if (grid.cluster > 1) {
+    GRAPHRUN_CHECK(grid.blocks % grid.cluster == 0, "blocks that make no whole clusters");
+    for (std::int64_t b = 0; b < grid.blocks; b += grid.cluster) EmulatedBlocks(grid, b, grid.cluster).run(thread);
+    return;
+  }
   if (kWatchesRaces && grid.barriers) {
     for (std::int64_t b = 0; b < grid.blocks; ++b) EmulatedBlocks(grid, b, 1).run(thread);
     return;

@@ -33,6 +33,14 @@ inline int thread_count() { return emulated_thread.threads; }
 inline void* shared_memory() { return emulated_thread.shared; }
 void barrier();
 void grid_barrier(unsigned* counter, unsigned& round);
+int cluster_rank();
+int cluster_size();
+void cluster_barrier();
+void* place_in_memory_of(int rank, void* mine);
+template <class T>
+T* memory_of(int rank, T* mine) {
+  return static_cast<T*>(place_in_memory_of(rank, mine));
+}
 // Every thread of a warp, 32 that follow each other, brings words and sees those of all, by its place there; they stay until
 // the next but one call. Throws InternalError where the block's threads are no whole warps.
 using SharedWords = std::array<unsigned, 6>;
@@ -46,6 +54,7 @@ struct EmulatedGrid {
   std::size_t shared = 0;  // bytes, whose contents are arbitrary when a block begins
   bool barriers = true;    // false: no thread waits for another, and plain loops do
   bool together = false;   // blocks wait for each other: every thread of the device is one of the host's
+  int cluster = 1;         // as many of them do, and the next ones after them
 };
 
 // Runs `thread` once for every thread of the grid. Throws InternalError where some threads of a block wait at a barrier that

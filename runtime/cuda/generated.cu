@@ -44,16 +44,30 @@ class DeviceKernel : public GeneratedKernel {
       shared_asked_ = grid.shared;
     }
     void* parameters[] = {const_cast<void*>(arguments)};
-    cudaLaunchAttribute together;
-    together.id = cudaLaunchAttributeCooperative;
-    together.val.cooperative = 1;
+    if (grid.cluster > kClusterUnasked && grid.cluster > cluster_asked_) {
+      check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel_), cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+            "asking for clusters");
+      cluster_asked_ = grid.cluster;
+    }
+    cudaLaunchAttribute how[2];
+    unsigned asked = 0;
+    if (grid.together) {
+      how[asked].id = cudaLaunchAttributeCooperative;
+      how[asked++].val.cooperative = 1;
+    }
+    if (grid.cluster > 1) {
+      how[asked].id = cudaLaunchAttributeClusterDimension;
+      how[asked].val.clusterDim.x = static_cast<unsigned>(grid.cluster);
+      how[asked].val.clusterDim.y = how[asked].val.clusterDim.z = 1;
+      ++asked;
+    }
     cudaLaunchConfig_t launch = {};
     launch.gridDim = dim3(static_cast<unsigned>(grid.blocks));
     launch.blockDim = dim3(static_cast<unsigned>(grid.threads));
     launch.dynamicSmemBytes = grid.shared;
     launch.stream = static_cast<cudaStream_t>(stream);
-    launch.attrs = &together;
-    launch.numAttrs = grid.together ? 1 : 0;
+    launch.attrs = how;
+    launch.numAttrs = asked;
     check(cudaLaunchKernelExC(&launch, reinterpret_cast<const void*>(kernel_), parameters), "the launch of a generated kernel");
   }
 
@@ -80,11 +94,13 @@ class DeviceKernel : public GeneratedKernel {
 
  private:
   static constexpr std::size_t kSharedUnasked = 48 * 1024;
+  static constexpr int kClusterUnasked = 8;
 
   std::string entry_, text_, code_;
   cudaLibrary_t library_ = nullptr;  // for as long as the program runs
   cudaKernel_t kernel_ = nullptr;
   std::size_t shared_asked_ = 0;
+  int cluster_asked_ = 1;
 };
 
 std::string architecture() {

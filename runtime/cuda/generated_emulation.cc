@@ -47,7 +47,8 @@ class EmulatedKernel : public GeneratedKernel {
     const auto own = std::make_shared<Bytes>();
     std::memcpy(own->data(), arguments, sizeof(Bytes));
     do_or_note([grid, own, function = function_] {
-      emulate({grid.blocks, grid.threads, grid.shared, grid.barriers, grid.together}, [&] { function(own->data()); });
+      emulate({grid.blocks, grid.threads, grid.shared, grid.barriers, grid.together, grid.cluster},
+              [&] { function(own->data()); });
     });
   }
   const std::string& text() const { return text_; }

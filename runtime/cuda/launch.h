@@ -25,6 +25,7 @@ struct Grid {
   std::size_t shared = 0;  // bytes of a block
   bool barriers = true;    // whether threads of a block wait for each other
   bool together = false;   // whether blocks do: all of them are on the device at once (generated kernels alone)
+  int cluster = 1;  // blocks that do, and write to each other's memory; they divide all of them (generated kernels alone)
 };
 
 // Threads of a block that has no reason for another number: whole warps, four blocks of them on any multiprocessor.

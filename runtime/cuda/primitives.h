@@ -35,6 +35,28 @@ GRAPHRUN_DEVICE void grid_barrier(unsigned* counter, unsigned& round) {
   }
   __syncthreads();
 }
+// Of a grid that was launched in clusters: the block's place in its cluster, and how many there are.
+GRAPHRUN_DEVICE int cluster_rank() {
+  unsigned rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return static_cast<int>(rank);
+}
+GRAPHRUN_DEVICE int cluster_size() {
+  unsigned size;
+  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
+  return static_cast<int>(size);
+}
+// All threads of the cluster meet here, and see what was written before, in each other's memory too.
+GRAPHRUN_DEVICE void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+}
+// What is at the same place as `mine` in the memory of another block of the cluster, whose threads have begun and not ended.
+template <class T>
+GRAPHRUN_DEVICE T* memory_of(int rank, T* mine) {
+  T* theirs;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"(mine), "r"(rank));
+  return theirs;
+}
 // The block's memory, of the size that the launch asked for, aligned to 16 bytes.
 GRAPHRUN_DEVICE void* shared_memory() {
   extern __shared__ __align__(16) unsigned char graphrun_shared_bytes[];

@@ -33,6 +33,34 @@ TEST(Emulation, ThreadsMeetAtBarriersAndShareABlocksMemory) {
   EXPECT_EQ(sums, (std::vector<int>{2016, 2016}));
 }
 
+TEST(Emulation, BlocksOfAClusterMeetAndWriteToEachOthersMemory) {
+  std::vector<int> sums(6);
+  EmulatedGrid grid = {6, 2, 8 * sizeof(int), true};
+  grid.cluster = 3;
+  emulate(grid, [&] {
+    int* const shared = static_cast<int*>(shared_memory());
+    const int rank = cluster_rank(), t = thread_index();
+    ASSERT_EQ(cluster_size(), 3);
+    ASSERT_EQ(block_index() % 3, rank);
+    cluster_barrier();  // all have begun
+    for (int other = 0; other < 3; ++other) memory_of(other, shared)[rank * 2 + t] = static_cast<int>(block_index()) * 10 + t;
+    cluster_barrier();
+    if (t != 0) return;
+    for (int i = 0; i < 6; ++i) sums[static_cast<std::size_t>(block_index())] += shared[i];
+  });
+  EXPECT_EQ(sums, (std::vector<int>{63, 63, 63, 243, 243, 243}));
+}
+
+TEST(Emulation, RefusesWhatAClusterHasNot) {
+  EmulatedGrid grid = {4, 2, 8, true};
+  grid.cluster = 3;
+  EXPECT_THROW(emulate(grid, [] {}), InternalError) << "4 blocks are no clusters of 3";
+  grid.cluster = 2;
+  EXPECT_THROW(emulate(grid, [] { memory_of(2, static_cast<char*>(shared_memory())); }), InternalError);
+  EXPECT_THROW(emulate(grid, [] { memory_of(1, static_cast<char*>(shared_memory()) + 8); }), InternalError);
+  EXPECT_THROW(emulate({4, 2, 8, false}, [] { cluster_rank(); }), InternalError);
+}
+
 TEST(Emulation, TheOrderOfThreadsShowsAMissingBarrier) {
   const auto last_seen = [](bool backwards) {
     set_emulation_backwards(backwards);

@@ -25,13 +25,17 @@ struct Device75To120 {
   const char* name;
   DeviceLimits limits;
 };
-// Multiprocessors and the most shared memory that a block can ask for.
+// Multiprocessors and the most shared memory that a block can ask for; clusters of 2, 4, 8 and 16 at once, fewer than there are
+// multiprocessors for, as those that can be one cluster lie together.
 constexpr std::size_t kKiB = 1024;
-const std::vector<Device75To120> kDevices = {
-    {"7.5, T4", {40, 256, 64 * kKiB, false}},        {"8.0, A100", {108, 256, 163 * kKiB, true}},
-    {"8.6, RTX 3090", {82, 256, 99 * kKiB, true}},   {"8.9, RTX 4090", {128, 256, 99 * kKiB, true}},
-    {"9.0, H200", {132, 256, 227 * kKiB, true}},     {"10.0, B200", {148, 256, 227 * kKiB, true}},
-    {"12.0, RTX 5090", {170, 256, 99 * kKiB, true}}, {"none there is", {1, 256, 48 * kKiB, false}}};
+const std::vector<Device75To120> kDevices = {{"7.5, T4", {40, 256, 64 * kKiB, false, {}}},
+                                             {"8.0, A100", {108, 256, 163 * kKiB, true, {}}},
+                                             {"8.6, RTX 3090", {82, 256, 99 * kKiB, true, {}}},
+                                             {"8.9, RTX 4090", {128, 256, 99 * kKiB, true, {}}},
+                                             {"9.0, H200", {132, 256, 227 * kKiB, true, {66, 32, 16, 7}}},
+                                             {"10.0, B200", {148, 256, 227 * kKiB, true, {74, 36, 18, 8}}},
+                                             {"12.0, RTX 5090", {170, 256, 99 * kKiB, true, {85, 42, 20, 0}}},
+                                             {"none there is", {1, 256, 48 * kKiB, false, {}}}};
 
 constexpr std::int64_t kWidestThreadRegisters = 255, kRegisters = 65536;
 
@@ -73,25 +77,52 @@ bool keeps_all_weights(const LoopCode& code) {
                      [](const LoopCode::Member& m) { return m.product == nullptr || m.resident >= 0; });
 }
 
+// Columns of a result that some block has.
+std::int64_t widest_share(const LoopCode& code, const LoopCode::Member& m) {
+  const std::int64_t sharing = code.cluster() > 1 ? code.cluster() : code.blocks();
+  const std::int64_t together = loop::kColumnsTogether, pieces = (m.columns + together - 1) / together;
+  return (pieces + sharing - 1) / sharing * together;
+}
+
 // Elements of a product's weights that some block has.
-std::int64_t widest_share(const LoopCode::Member& m, std::int64_t blocks) {
+std::int64_t widest_weights(const LoopCode& code, const LoopCode::Member& m) {
   std::int64_t inner = 0;
   for (const Product& p : m.product->group.products) inner += p.k;
-  const std::int64_t together = loop::kColumnsTogether, pieces = (m.columns + together - 1) / together;
-  return inner * ((pieces + blocks - 1) / blocks) * together;
+  return inner * widest_share(code, m);
+}
+
+// Rows that some block has.
+std::int64_t most_rows(const LoopCode& code, std::int64_t rows) {
+  if (code.cluster() == 1) return rows;
+  const std::int64_t clusters = code.blocks() / code.cluster();
+  return (rows + clusters - 1) / clusters;
+}
+
+// What blocks pass stands behind the weights, which end at `end`: two of each, of `tile` rows, words of `in_word` elements.
+std::int64_t expect_room_for_passed(const LoopCode& code, std::int64_t end, std::int64_t batch, std::int64_t tile,
+                                    std::int64_t deep, std::int64_t size) {
+  for (const LoopCode::Passed& p : code.passed()) {
+    EXPECT_GE(static_cast<std::int64_t>(p.at), end);
+    EXPECT_EQ(p.at % 16, 0u);
+    EXPECT_GE(static_cast<std::int64_t>(p.bytes),
+              (most_rows(code, batch) + tile - 1) / tile * tile * ((p.inner + deep - 1) / deep * deep) * size);
+    end = static_cast<std::int64_t>(p.at + 2 * p.bytes);
+  }
+  return end;
 }
 
 class LoopLimits : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(LoopLimits, AreKeptOnEveryDevice) {
-  std::set<std::string> forward, backward;
+  std::set<std::string> forward, backward, in_clusters;
   for (const auto& [batch, hidden] :
        std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 64}, {20, 650}, {64, 1024}, {80, 1000}, {256, 2048}, {3, 7}}) {
     const BoundLayer layer(GetParam(), batch, hidden);
     for (const auto& [name, limits] : kDevices) {
       const std::vector<LoopCode> loops = layer.loops(limits);
       ASSERT_EQ(loops.size(), 2u);
-      forward.insert(loops[0].text().text), backward.insert(loops[1].text().text);
+      (loops[0].cluster() > 1 ? in_clusters : forward).insert(loops[0].text().text);
+      (loops[1].cluster() > 1 ? in_clusters : backward).insert(loops[1].text().text);
       for (const LoopCode& code : loops) {
         ASSERT_TRUE(code.fits()) << name << ", batch " << batch << ", hidden " << hidden;
         EXPECT_LE(code.shared(), limits.shared);
@@ -104,8 +135,9 @@ TEST_P(LoopLimits, AreKeptOnEveryDevice) {
           if (m.resident < 0) continue;
           EXPECT_GE(m.resident, end) << "weights of two products in one place";
           EXPECT_EQ(m.resident % 16, 0);
-          end = m.resident + widest_share(m, code.blocks()) * static_cast<std::int64_t>(size_of(m.product->dtype));
+          end = m.resident + widest_weights(code, m) * static_cast<std::int64_t>(size_of(m.product->dtype));
         }
+        end = expect_room_for_passed(code, end, batch, loop::kTileRows, 1, sizeof(float));
         EXPECT_GE(static_cast<std::int64_t>(code.piece_at()), end);
       }
     }
@@ -113,6 +145,7 @@ TEST_P(LoopLimits, AreKeptOnEveryDevice) {
   // Sizes and devices come with the launch; whether batches are merged into one axis or rows are repeated is of the text.
   EXPECT_LE(forward.size(), 2u);
   EXPECT_LE(backward.size(), 2u);
+  EXPECT_LE(in_clusters.size(), 4u);
 }
 
 // A tile of rounded weights is 8 columns of 16 numbers, one of rows 16 of them.
@@ -124,7 +157,7 @@ TEST_P(LoopLimits, AreKeptOnMatrixUnits) {
       for (const LoopCode& code : layer.loops(limits)) {
         ASSERT_TRUE(code.fits()) << name << ", batch " << batch << ", hidden " << hidden;
         EXPECT_LE(code.shared(), limits.shared);
-        EXPECT_EQ(code.deep() > 0, limits.matrix_units);
+        EXPECT_EQ(code.deep() > 0, limits.matrix_units && code.cluster() == 1) << "in clusters, all of it is there";
         std::int64_t end = 0;
         for (const LoopCode::Member& m : code.members()) {
           if (m.product == nullptr) continue;
@@ -132,13 +165,13 @@ TEST_P(LoopLimits, AreKeptOnMatrixUnits) {
           if (m.rounded == nullptr || m.resident < 0) continue;
           EXPECT_GE(m.resident, end) << "weights of two products in one place";
           EXPECT_EQ(m.resident % 16, 0);
-          const std::int64_t pieces = (m.columns + loop::kColumnsTogether - 1) / loop::kColumnsTogether,
-                             own = (pieces + code.blocks() - 1) / code.blocks() * loop::kColumnsTogether;
+          const std::int64_t own = widest_share(code, m);
           std::int64_t deep = 0;
           for (std::size_t t = 0; t < m.product->terms(); ++t) deep += (m.product->group.products[t].k + 15) / 16;
           end = m.resident + (static_cast<std::int64_t>(m.product->groups()) * own + 7) / 8 * deep * 16 * 8 * 2;
         }
         if (limits.matrix_units) {
+          end = expect_room_for_passed(code, end, batch, 16, 16, 2);
           EXPECT_GE(static_cast<std::int64_t>(code.piece_at()), end);
           EXPECT_GE(code.shared() - code.piece_at(), static_cast<std::size_t>((batch + 15) / 16 * code.deep() * 16 * 16 * 2));
         }
@@ -162,6 +195,34 @@ TEST(LoopWeights, StayInABlocksMemoryWhereTheyFit) {
   EXPECT_TRUE(keeps_all_weights(rounded.loops(kDevices[1].limits)[0]));
 }
 
+// Half of 227 KiB a block for the weights of 64 columns, 1024 deep, in bfloat16: they fit clusters of 16, and those of four
+// matrices do not. Where there are clusters of 8 at most, those of 650 fit them.
+TEST(LoopClusters, AreTakenWhereOneHasRoomForAllWeights) {
+  const auto clusters = [](const BoundLayer& layer, const DeviceLimits& limits) {
+    std::vector<std::pair<std::int64_t, int>> of_loops;
+    for (const LoopCode& code : layer.loops(limits)) {
+      of_loops.emplace_back(code.blocks() / code.cluster(), code.cluster());
+      EXPECT_TRUE(code.cluster() == 1 || keeps_all_weights(code));
+    }
+    return of_loops;
+  };
+  using Clusters = std::vector<std::pair<std::int64_t, int>>;
+  const DeviceLimits &a100 = kDevices[1].limits, &h200 = kDevices[4].limits, &rtx5090 = kDevices[6].limits;
+  const BoundLayer atr("atr", 64, 1024, ProductPrecision::kBFloat16), exact("atr", 64, 1024);
+  EXPECT_EQ(clusters(atr, h200), (Clusters{{7, 16}, {7, 16}}));
+  EXPECT_EQ(clusters(atr, a100), (Clusters{{108, 1}, {108, 1}}));
+  EXPECT_EQ(clusters(exact, h200), (Clusters{{132, 1}, {132, 1}})) << "of float32 a block would have 256 KiB";
+  EXPECT_EQ(clusters(BoundLayer("lstm", 64, 1024, ProductPrecision::kBFloat16), h200), (Clusters{{132, 1}, {132, 1}}));
+  EXPECT_EQ(clusters(BoundLayer("lstm", 64, 384, ProductPrecision::kBFloat16), h200), (Clusters{{7, 16}, {7, 16}}));
+  EXPECT_EQ(clusters(BoundLayer("lstm", 64, 512, ProductPrecision::kBFloat16), h200), (Clusters{{7, 16}, {128, 1}}))
+      << "backward, four gates' gradients are passed beside the weights";
+  EXPECT_EQ(clusters(BoundLayer("atr", 20, 650), h200), (Clusters{{7, 16}, {7, 16}}));
+  EXPECT_EQ(clusters(BoundLayer("atr", 20, 400, ProductPrecision::kBFloat16), rtx5090), (Clusters{{20, 8}, {20, 8}}));
+  // Every sentence a cluster; few columns, which fewer blocks share.
+  EXPECT_EQ(clusters(BoundLayer("atr", 3, 650), h200), (Clusters{{3, 16}, {3, 16}}));
+  EXPECT_EQ(clusters(BoundLayer("atr", 64, 40), h200), (Clusters{{32, 4}, {32, 4}}));
+}
+
 // A block's columns, as a block finds them, are what its memory was measured for.
 TEST(LoopColumns, BelongToOneBlockEach) {
   for (int blocks : {1, 3, 40, 132}) {
@@ -169,7 +230,7 @@ TEST(LoopColumns, BelongToOneBlockEach) {
       std::vector<int> owners(static_cast<std::size_t>(columns));
       int most = 0;
       cuda::emulate({blocks, 1, 0, false}, [&] {
-        const loop::Columns own(columns);
+        const loop::Columns own(columns, loop::part_of_grid());
         for (int c = own.begin; c < own.end; ++c) ++owners[static_cast<std::size_t>(c)];
         most = std::max(most, own.count());
       });

@@ -7,11 +7,14 @@
 #include <set>
 
 #include "compiler/compile.h"
+#include "runtime/binding.h"
 #include "runtime/executable.h"
+#include "runtime/kept.h"
 #include "runtime/safetensors.h"
 #include "runtime/status.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/cuda/device.h"
+#include "tests/folders.h"
 
 namespace graphrun::cuda {
 namespace {
@@ -70,6 +73,40 @@ TEST(Nvrtc, CompilesLoopsOfRoundedProducts) {
     EXPECT_GE(rounded, 10u);
     EXPECT_THAT(nvrtc->compile(all, "compute_80", false), HasSubstr(instruction));
   }
+}
+
+// Clusters are of 9.0 and up.
+TEST(Nvrtc, CompilesLoopsInClusters) {
+  const Nvrtc* const nvrtc = nvrtc_or_null();
+  if (nvrtc == nullptr) GTEST_SKIP() << "no NVRTC on this machine";
+  if (!graphrun::testing::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
+  const DeviceLimits before = graphrun::testing::emulated_limits();
+  graphrun::testing::emulated_limits().clusters = {3, 2, 0, 0};
+  graphrun::testing::emulated_limits().shared = 64 << 10;
+  for (const char* cell : {"atr", "gru", "lstm", "adaptive_gru"}) {
+    for (ProductPrecision products : {ProductPrecision::kFloat32, ProductPrecision::kTf32, ProductPrecision::kBFloat16}) {
+      GraphRequest request;
+      request.path = graphrun::testing::source_folder() + "/tests/bench/layer.pbtxt";
+      request.graphs_root = graphrun::testing::source_folder() + "/graphs";
+      request.bindings = {{"cell", std::string("cells/") + cell + ".pbtxt", {}}, {"width", "20", {}}, {"hidden", "20", {}}};
+      const Program program = compile(graphrun::testing::with_gradients(load_graph(request)).graph, {});
+      KeptStore store(program);
+      graphrun::bind(program, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 4}},
+                     Target(Device::kCuda, WeightForm::kFloat32, products), store);
+    }
+  }
+  graphrun::testing::emulated_limits() = before;
+  std::string all;
+  std::size_t clusters = 0;
+  for (const std::string& text : graphrun::testing::generated_texts()) {
+    if (text.find("part_of_cluster") == std::string::npos) continue;
+    ++clusters;
+    all += text;
+  }
+  EXPECT_GE(clusters, 10u);
+  const std::string code = nvrtc->compile(all, "compute_90", false);
+  for (const char* instruction : {"barrier.cluster.arrive.release", "mapa.u64", "%cluster_ctarank"})
+    EXPECT_THAT(code, HasSubstr(instruction));
 }
 
 TEST(Nvrtc, MakesMachineCodeForEveryArchitecture) {

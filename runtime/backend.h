@@ -1,7 +1,8 @@
-// A device that is not the CPU: its memory, and one stream of work in order. CUDA's is a library of its own, which is loaded
-// when it is asked for (runtime/cuda_library.h).
+// A device that is not the CPU: its memory, and one stream of work in order, but for what runs side by side. CUDA's is a
+// library of its own, which is loaded when it is asked for (runtime/cuda_library.h).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -9,7 +10,7 @@
 
 namespace graphrun {
 
-// What a launch may count on.
+// What a launch may count on: the device, or its share of it.
 struct DeviceLimits {
   int multiprocessors = 1;        // blocks that are on the device at once, at least
   int threads = 256;              // of a block whose blocks wait for each other
@@ -45,6 +46,12 @@ class Backend {
   virtual DeviceLimits limits() const = 0;
   virtual void wait() = 0;  // for everything that was begun
 
+  // Launches, copies and clears from side(k) to the next call of side or to join come after what was begun before the first of
+  // these calls, and in no order to those of other sides, k from 0 to kMostBeside - 1; what comes after join comes after all of
+  // them. Meanwhile nothing is taken or given back, or brought from or to the host.
+  virtual void side(std::size_t k) = 0;
+  virtual void join() = 0;
+
   // From record() to recorded() work is noted instead of done: launches, copies and clears, with the addresses they have now.
   // Meanwhile nothing is taken or given back, waited for, or brought from or to the host. recorded() is null where the device
   // could not note all of it. play() does it, in the stream's order.
@@ -52,6 +59,13 @@ class Backend {
   virtual std::shared_ptr<const Recording> recorded() = 0;
   virtual void play(const Recording& recording) = 0;
 };
+
+// What each of several that run at the same time has of a device.
+inline DeviceLimits share_of(DeviceLimits limits, int sharing) {
+  limits.multiprocessors = std::max(1, limits.multiprocessors / sharing);
+  for (int& clusters : limits.clusters) clusters /= sharing;
+  return limits;
+}
 
 // Memory that is given back when nobody holds it any more, which may be before the device is done with it: what the device does
 // then comes after. Throws UserError (E0503) where there is no room.

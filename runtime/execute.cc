@@ -381,6 +381,27 @@ void run_instruction(BoundInstruction& bound, std::size_t depth, const RunContex
   }
 }
 
+// Loops of a device, at the same time; one after the other where somebody looks.
+void run_sides(BoundInstruction* loops, std::size_t count, const RunContext& context) {
+  Backend& device = *context.device->backend;
+  const bool looks = context.watch != nullptr || context.profiler != nullptr;
+  try {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t start = context.profiler == nullptr ? 0 : Profiler::now();
+      if (!looks) device.side(i);
+      ScanRun(loops[i], context).run();
+      show(loops[i], 0, context.scan_steps, context);
+      if (context.profiler != nullptr) {
+        context.profiler->record(loops[i].source->name, loops[i].source->op, start, Profiler::now());
+      }
+    }
+  } catch (...) {
+    if (!looks) device.join();
+    throw;
+  }
+  if (!looks) device.join();
+}
+
 }  // namespace
 
 void run_region(BoundRegion& region, const RunContext& context) {
@@ -389,6 +410,11 @@ void run_region(BoundRegion& region, const RunContext& context) {
     for (std::size_t i = 0; i < region.instructions.size(); ++i) {
       BoundInstruction& bound = region.instructions[i];
       current = &bound;
+      if (bound.beside > 0 && context.device != nullptr) {
+        run_sides(&bound, bound.beside + 1, context);
+        i += bound.beside;
+        continue;
+      }
       if (bound.beside > 0) {
         Teams(&bound, bound.beside + 1, context).run();
         i += bound.beside;

@@ -77,14 +77,48 @@ bool is_part_of_loop(const BoundInstruction& bound) {
 
 void set_loop_factory(LoopFactory made) { factory() = std::move(made); }
 
-void make_loops(BoundRegion& region, const ProgramLayout& layout) {
+namespace {
+
+std::shared_ptr<const LoopKernel> loop_of(const BoundScan& scan, const ProgramLayout& layout, int sharing) {
+  const std::vector<BoundInstruction>& body = scan.body.instructions;
+  if (factory() == nullptr || scan.steps == 0 || body.empty()) return nullptr;
+  if (!std::all_of(body.begin(), body.end(), is_part_of_loop)) return nullptr;
+  return factory()(scan, meetings(scan, layout), sharing);
+}
+
+void make_loops_alone(BoundRegion& region, const ProgramLayout& layout) {
   for (BoundInstruction& bound : region.instructions) {
     if (!bound.scan) continue;
-    make_loops(bound.scan->body, layout);
-    const std::vector<BoundInstruction>& body = bound.scan->body.instructions;
-    if (factory() == nullptr || bound.scan->steps == 0 || body.empty()) continue;
-    if (!std::all_of(body.begin(), body.end(), is_part_of_loop)) continue;
-    bound.scan->loop = factory()(*bound.scan, meetings(*bound.scan, layout));
+    make_loops_alone(bound.scan->body, layout);
+    bound.scan->loop = loop_of(*bound.scan, layout, 1);
+  }
+}
+
+// Loops [first, last) on a share of the device each; none where one of them is worse off.
+std::vector<std::shared_ptr<const LoopKernel>> loops_beside(std::span<BoundInstruction> loops, const ProgramLayout& layout) {
+  std::vector<std::shared_ptr<const LoopKernel>> shared;
+  for (const BoundInstruction& bound : loops) {
+    if (bound.scan->loop == nullptr) return {};
+    shared.push_back(loop_of(*bound.scan, layout, static_cast<int>(loops.size())));
+    if (shared.back() == nullptr || (bound.scan->loop->keeps_weights() && !shared.back()->keeps_weights())) return {};
+  }
+  return shared;
+}
+
+}  // namespace
+
+void make_loops(BoundRegion& root, const ProgramLayout& layout) {
+  make_loops_alone(root, layout);
+  for (std::size_t first = 0; first < root.instructions.size();) {
+    std::size_t last = first + 1;
+    while (last < root.instructions.size() && root.instructions[last].source->beside) ++last;
+    const std::span<BoundInstruction> group(root.instructions.data() + first, last - first);
+    if (group.size() > 1) {
+      std::vector<std::shared_ptr<const LoopKernel>> loops = loops_beside(group, layout);
+      for (std::size_t i = 0; i < loops.size(); ++i) group[i].scan->loop = std::move(loops[i]);
+      if (!loops.empty()) group[0].beside = group.size() - 1;
+    }
+    first = last;
   }
 }
 

@@ -39,19 +39,24 @@ class LoopKernel {
 
   virtual ~LoopKernel() = default;
   virtual void run(const LoopRun& run) const = 0;
+  // Whether all its weights stay in the blocks' memory.
+  virtual bool keeps_weights() const = 0;
   virtual std::string describe() const = 0;  // "as one launch of 128 blocks of 256 threads, 48 KiB each"
 };
 
 // Whether an instruction of a body is one that a device can run as part of a loop's launch.
 bool is_part_of_loop(const BoundInstruction& bound);
 
-// Makes one where it can; null where the body has what cannot be part of it. `meet_before`: see Team.
+// Makes one where it can; null where the body has what cannot be part of it. `meet_before`: see Team. `sharing`: among how many
+// that run at the same time the device is shared.
 using LoopFactory =
-    std::function<std::shared_ptr<const LoopKernel>(const BoundScan& scan, const std::vector<char>& meet_before)>;
+    std::function<std::shared_ptr<const LoopKernel>(const BoundScan& scan, const std::vector<char>& meet_before, int sharing)>;
 void set_loop_factory(LoopFactory factory);  // once, when the device's library is loaded
 
-// Gives every scan of a bound region, and of the bodies in it, its loop where there is one.
-void make_loops(BoundRegion& region, const ProgramLayout& layout);
+// Gives every scan of a bound root, and of the bodies in it, its loop where there is one. Loops that may run at the same time
+// (both directions of a bi-directional layer) do, each on its share of the device: a step's meeting takes as long whatever the
+// blocks compute between two. Not where only the whole device has room for their weights.
+void make_loops(BoundRegion& root, const ProgramLayout& layout);
 
 // The addresses of a run, from the scan's operands.
 LoopRun loop_run(const BoundScan& scan, std::span<const TensorView> inputs, std::span<const TensorView> outputs,

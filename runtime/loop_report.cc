@@ -38,8 +38,9 @@ std::string obstacle(const BoundScan& scan) {
 std::string plan(const BoundInstruction& bound, const ProgramLayout& layout, Device device) {
   const BoundScan& scan = *bound.scan;
   if (scan.steps == 0) return "nothing to do";
-  if (scan.loop) return scan.loop->describe() + ", " + meeting(meetings(scan, layout));
-  if (scan.team) return of_team(*scan.team) + (bound.beside > 0 ? ", at the same time as the next" : "");
+  const char* const beside = bound.beside > 0 ? ", at the same time as the next" : "";
+  if (scan.loop) return scan.loop->describe() + ", " + meeting(meetings(scan, layout)) + beside;
+  if (scan.team) return of_team(*scan.team) + beside;
   return "kernel by kernel" + (device == Device::kCuda ? ": " + obstacle(scan) : "");
 }
 

@@ -52,6 +52,7 @@ class DeviceLoop : public LoopKernel {
                     arguments.data());
   }
 
+  bool keeps_weights() const override { return code_.keeps_weights(); }
   std::string describe() const override {
     std::int64_t products = 0, resident = 0;
     const char* form = nullptr;
@@ -116,11 +117,12 @@ std::size_t most_argument_bytes(const BoundScan& scan) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  set_loop_factory([](const BoundScan& scan, const std::vector<char>& meet_before) -> std::shared_ptr<const LoopKernel> {
-    if (most_argument_bytes(scan) > cuda::ArgumentBytes::kMostBytes) return nullptr;
-    LoopCode code(scan, meet_before, cuda_device().limits());
-    return code.fits() ? std::make_shared<DeviceLoop>(std::move(code)) : nullptr;
-  });
+  set_loop_factory(
+      [](const BoundScan& scan, const std::vector<char>& meet_before, int sharing) -> std::shared_ptr<const LoopKernel> {
+        if (most_argument_bytes(scan) > cuda::ArgumentBytes::kMostBytes) return nullptr;
+        LoopCode code(scan, meet_before, share_of(cuda_device().limits(), sharing));
+        return code.fits() ? std::make_shared<DeviceLoop>(std::move(code)) : nullptr;
+      });
   return true;
 }();
 

@@ -129,9 +129,7 @@ bool LoopCode::take_clusters() {
     row_parts_ = std::min<std::int64_t>(limits_.clusters[i], members_[0].rows);
     if (row_parts_ == 0 || widest < column_parts_ * kColumnsOfBlock) continue;
     place();
-    const bool all =
-        std::all_of(members_.begin(), members_.end(), [](const Member& m) { return m.product == nullptr || m.resident >= 0; });
-    if (all && fits()) return true;
+    if (keeps_weights() && fits()) return true;
   }
   in_clusters_ = false;
   return false;

@@ -35,6 +35,11 @@ class LoopCode {
   bool meets() const {
     return std::any_of(members_.begin(), members_.end(), [](const Member& m) { return m.meets; });
   }
+  // Whether all weights stay in the blocks' memory.
+  bool keeps_weights() const {
+    return std::all_of(members_.begin(), members_.end(),
+                       [](const Member& m) { return m.product == nullptr || m.resident >= 0; });
+  }
   std::size_t shared() const { return piece_at_ + piece_bytes_; }
 
   // What a product's factors are rounded to.

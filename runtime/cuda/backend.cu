@@ -9,9 +9,11 @@
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda_library.h"
+#include "runtime/program.h"
 
 namespace graphrun::cuda {
 namespace {
@@ -48,6 +50,7 @@ class CudaBackend : public Backend {
     limits_ = {properties.multiProcessorCount, 256, properties.sharedMemPerBlockOptin, properties.major >= 8, {}};
     if (properties.major >= 9) limits_.clusters = count_clusters(limits_);
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
+    now_ = stream_;
     open_pool();
   }
   std::string name() const override { return name_; }
@@ -93,11 +96,28 @@ class CudaBackend : public Backend {
   }
   void copy(void* to, const void* from, std::size_t bytes) override { move(to, from, bytes, cudaMemcpyDeviceToDevice); }
   void clear(void* memory, std::size_t bytes) override {
-    if (bytes > 0) check(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing memory");
+    if (bytes > 0) check(cudaMemsetAsync(memory, 0, bytes, now_), "clearing memory");
   }
-  void* stream() override { return stream_; }
+  void* stream() override { return now_; }
   DeviceLimits limits() const override { return limits_; }
   void wait() override { check(cudaStreamSynchronize(stream_), "a run on the device"); }
+
+  // The first side is the stream itself.
+  void side(std::size_t k) override {
+    if (!forked_) {
+      forked_.open();
+      check(cudaEventRecord(forked_.event, stream_), "an event");
+    }
+    now_ = k == 0 ? stream_ : begin(sides_[k - 1]);
+  }
+  void join() override {
+    now_ = stream_, forked_.used = false;
+    for (Side& side : sides_) {
+      if (!std::exchange(side.end.used, false)) continue;
+      check(cudaEventRecord(side.end.event, side.stream), "an event");
+      check(cudaStreamWaitEvent(stream_, side.end.event, 0), "waiting for another stream");
+    }
+  }
 
   void record() override { check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording a run"); }
   std::shared_ptr<const Recording> recorded() override {
@@ -137,6 +157,28 @@ class CudaBackend : public Backend {
     cudaGraphExec_t graph = nullptr;
   };
 
+  // An event of the order alone, and whether it stands for something now.
+  struct Mark {
+    cudaEvent_t event = nullptr;
+    bool used = false;
+
+    void open() {
+      if (event == nullptr) check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event");
+      used = true;
+    }
+    explicit operator bool() const { return used; }
+  };
+  struct Side {
+    cudaStream_t stream = nullptr;
+    Mark end;
+  };
+  cudaStream_t begin(Side& side) {
+    if (side.stream == nullptr) check(cudaStreamCreateWithFlags(&side.stream, cudaStreamNonBlocking), "a stream");
+    if (!side.end) check(cudaStreamWaitEvent(side.stream, forked_.event, 0), "waiting for another stream");
+    side.end.open();
+    return side.stream;
+  }
+
   void use() const { check(cudaSetDevice(ordinal_), "choosing the device"); }
   cudaError_t take(void** memory, std::size_t bytes) {
     return has_pool_ ? cudaMallocAsync(memory, bytes, stream_) : cudaMalloc(memory, bytes);
@@ -151,13 +193,15 @@ class CudaBackend : public Backend {
     if (!has_pool_) cudaGetLastError();  // is no longer the last
   }
   void move(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-    if (bytes > 0) check(cudaMemcpyAsync(to, from, bytes, kind, stream_), "copying memory");
+    if (bytes > 0) check(cudaMemcpyAsync(to, from, bytes, kind, now_), "copying memory");
   }
 
   int ordinal_;
   std::string name_;
   DeviceLimits limits_;
-  cudaStream_t stream_ = nullptr;
+  cudaStream_t stream_ = nullptr, now_ = nullptr;  // now_: what is begun goes there
+  Mark forked_;
+  std::array<Side, kMostBeside - 1> sides_;
   cudaMemPool_t pool_ = nullptr;
   bool has_pool_ = false;
   Stage stages_[kStages];

@@ -1,9 +1,12 @@
 // The library that the host emulates a device with: the host's memory, and kernels that are done when they return.
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "runtime/cuda/emulation.h"
 #include "runtime/cuda_library.h"
+#include "runtime/program.h"
 #include "runtime/status.h"
 #include "runtime/tensor.h"
 
@@ -44,6 +47,20 @@ class EmulatedBackend : public Backend {
   DeviceLimits& changed_limits() { return limits_; }
   void wait() override { check_nothing_is_noted(); }
 
+  // What runs side by side is done the last side first: whoever hangs on an earlier one finds nothing.
+  void side(std::size_t k) override {
+    if (!in_sides_) around_ = noted_work_now();
+    in_sides_ = true;
+    note_work(&sides_[k]);
+  }
+  void join() override {
+    note_work(around_);
+    in_sides_ = false;
+    for (std::size_t k = sides_.size(); k-- > 0;) {
+      for (auto& work : std::exchange(sides_[k], {})) do_or_note(std::move(work));
+    }
+  }
+
   void record() override {
     check_nothing_is_noted();
     noted_ = std::make_shared<Noted>();
@@ -67,6 +84,9 @@ class EmulatedBackend : public Backend {
   };
   static void check_nothing_is_noted() { GRAPHRUN_CHECK(!is_noted(), "no part of a run that is recorded"); }
   std::shared_ptr<Noted> noted_;
+  std::array<NotedWork, kMostBeside> sides_;
+  NotedWork* around_ = nullptr;  // where work was noted before the first side
+  bool in_sides_ = false;
 
   static void move(void* to, const void* from, std::size_t bytes) {
     if (bytes > 0) std::memmove(to, from, bytes);

@@ -211,6 +211,7 @@ static NotedWork* noted_work = nullptr;
 void do_or_note(std::function<void()> work) { noted_work != nullptr ? noted_work->push_back(std::move(work)) : work(); }
 void note_work(NotedWork* to) { noted_work = to; }
 bool is_noted() { return noted_work != nullptr; }
+NotedWork* noted_work_now() { return noted_work; }
 
 // Blocks that run at the same time, `count` of the grid's from `first` on.
 class EmulatedBlocks {

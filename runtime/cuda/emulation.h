@@ -66,6 +66,7 @@ void do_or_note(std::function<void()> work);
 using NotedWork = std::vector<std::function<void()>>;
 void note_work(NotedWork* to);  // from here on; null: it is done again
 bool is_noted();
+NotedWork* noted_work_now();  // where it is noted; null: it is done
 
 // Whether the threads of a block run from the last to the first between barriers.
 void set_emulation_backwards(bool backwards);

@@ -72,11 +72,6 @@ class BoundLayer {
   std::unique_ptr<Binding> binding_;
 };
 
-bool keeps_all_weights(const LoopCode& code) {
-  return std::all_of(code.members().begin(), code.members().end(),
-                     [](const LoopCode::Member& m) { return m.product == nullptr || m.resident >= 0; });
-}
-
 // Columns of a result that some block has.
 std::int64_t widest_share(const LoopCode& code, const LoopCode::Member& m) {
   const std::int64_t sharing = code.cluster() > 1 ? code.cluster() : code.blocks();
@@ -186,13 +181,13 @@ INSTANTIATE_TEST_SUITE_P(Cells, LoopLimits, ::testing::Values("atr", "gru", "lst
 // 1024 x 1024 floats are 4 MiB: 32 KiB for each of 128 blocks, 104 for each of 40.
 TEST(LoopWeights, StayInABlocksMemoryWhereTheyFit) {
   const BoundLayer atr("atr", 64, 1024);
-  EXPECT_TRUE(keeps_all_weights(atr.loops(kDevices[4].limits)[0]));
-  EXPECT_TRUE(keeps_all_weights(atr.loops(kDevices[3].limits)[0]));
-  EXPECT_FALSE(keeps_all_weights(atr.loops(kDevices[0].limits)[0]));
+  EXPECT_TRUE(atr.loops(kDevices[4].limits)[0].keeps_weights());
+  EXPECT_TRUE(atr.loops(kDevices[3].limits)[0].keeps_weights());
+  EXPECT_FALSE(atr.loops(kDevices[0].limits)[0].keeps_weights());
   // Four matrices of an LSTM that wide do not, in float32; half as large, they do, with all rows of the state beside them.
   const BoundLayer lstm("lstm", 64, 1024), rounded("lstm", 64, 1024, ProductPrecision::kBFloat16);
-  EXPECT_FALSE(keeps_all_weights(lstm.loops(kDevices[1].limits)[0]));
-  EXPECT_TRUE(keeps_all_weights(rounded.loops(kDevices[1].limits)[0]));
+  EXPECT_FALSE(lstm.loops(kDevices[1].limits)[0].keeps_weights());
+  EXPECT_TRUE(rounded.loops(kDevices[1].limits)[0].keeps_weights());
 }
 
 // Half of 227 KiB a block for the weights of 64 columns, 1024 deep, in bfloat16: they fit clusters of 16, and those of four
@@ -202,7 +197,7 @@ TEST(LoopClusters, AreTakenWhereOneHasRoomForAllWeights) {
     std::vector<std::pair<std::int64_t, int>> of_loops;
     for (const LoopCode& code : layer.loops(limits)) {
       of_loops.emplace_back(code.blocks() / code.cluster(), code.cluster());
-      EXPECT_TRUE(code.cluster() == 1 || keeps_all_weights(code));
+      EXPECT_TRUE(code.cluster() == 1 || code.keeps_weights());
     }
     return of_loops;
   };

@@ -10,10 +10,13 @@
 
 #include "compiler/compile.h"
 #include "compiler/ir/parser.h"
+#include "runtime/binding.h"
 #include "runtime/executable.h"
+#include "runtime/kept.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/cuda/device.h"
 #include "tests/folders.h"
+#include "tests/runtime/two_directions.h"
 
 namespace graphrun {
 namespace {
@@ -282,6 +285,51 @@ graph "network" {
   for (const std::string& text : testing::generated_texts())
     loops += text.find("fold_coordinate(own.draw0") != std::string::npos;
   EXPECT_GE(loops, 2u);
+}
+
+// Both directions of a layer, each on half of the device, which does the last one first; in turn where half of it has no room
+// for the weights, two matrices of 90 KB.
+TEST(LoopsBeside, ComputeWhatTheCpuComputes) {
+  testing::tested_device();
+  const Program program = compile(ir::parse(two_directions("%h0"), "two directions"), {});
+  const auto run = [&](Device device) {
+    auto variables = std::make_shared<Variables>();
+    Executable executable(program, variables, device);
+    initialize(executable.program(), *variables, 1);
+    std::mt19937 random(5);
+    Feeds feeds;
+    for (const FeedSpec& f : executable.program().feeds) {
+      const Sizes sizes = evaluate(f.shape, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 5}});
+      feeds[f.name] = random_tensor(sizes, Precision::kFloat32, random);
+      for (std::int64_t i = 0; i < feeds[f.name].count(); ++i) feeds[f.name].data<float>()[i] *= 0.1f;
+    }
+    std::vector<Tensor> results;
+    for (int i = 0; i < 5; ++i) results = executable.run(feeds);  // recorded and played in the end
+    return results;
+  };
+  const std::vector<Tensor> expected = run(Device::kCpu), results = run(Device::kCuda);
+  ASSERT_EQ(results.size(), expected.size());
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    for (std::int64_t i = 0; i < results[k].count(); ++i)
+      ASSERT_NEAR(results[k].at(i), expected[k].at(i), 1e-4 * (1 + std::abs(expected[k].at(i)))) << k << " " << i;
+  }
+  if (!testing::is_emulated()) return;
+  const DeviceLimits before = testing::emulated_limits();
+  const auto beside = [&](std::size_t shared) {
+    testing::emulated_limits().multiprocessors = 8;
+    testing::emulated_limits().shared = shared;
+    KeptStore store(program);
+    const auto binding =
+        graphrun::bind(program, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 5}}, Device::kCuda, store);
+    testing::emulated_limits() = before;
+    for (const BoundInstruction& bound : binding->root.instructions) {
+      if (bound.scan) return bound.beside;
+    }
+    return std::size_t{99};
+  };
+  EXPECT_EQ(beside(64 << 10), 1u);
+  EXPECT_EQ(beside(40 << 10), 0u);
+  EXPECT_EQ(beside(20 << 10), 1u) << "where not even the whole device has room";
 }
 
 INSTANTIATE_TEST_SUITE_P(Cells, Loop, ::testing::Values("atr", "gru", "lstm", "ran", "elman", "lrn", "sru", "adaptive_gru"),

@@ -20,6 +20,8 @@ class Counting : public Backend {
   void* stream() override { return nullptr; }
   DeviceLimits limits() const override { return {}; }
   void wait() override {}
+  void side(std::size_t) override {}
+  void join() override {}
 
   void record() override {
     if (!begins) throw std::runtime_error("no recording begins");

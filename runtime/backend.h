@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace graphrun {
@@ -39,7 +40,16 @@ class Backend {
   // Each in the stream's order. What comes from the host has been read when to_device returns; what goes there is there when
   // to_host does.
   virtual void to_device(void* to, const void* from, std::size_t bytes) = 0;
-  virtual void to_host(void* to, const void* from, std::size_t bytes) = 0;
+  struct ToHost {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+  };
+  virtual void to_host(std::span<const ToHost> pieces) = 0;  // all of them at the price of one wait
+  void to_host(void* to, const void* from, std::size_t bytes) {
+    const ToHost piece{to, from, bytes};
+    to_host({&piece, 1});
+  }
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void clear(void* memory, std::size_t bytes) = 0;
   virtual void* stream() = 0;  // KernelContext::stream

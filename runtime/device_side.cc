@@ -103,7 +103,9 @@ void DeviceSide::finish(const std::vector<Tensor>& fetched) {
   if (unfinished_ == nullptr) return;
   const Binding& binding = *std::exchange(unfinished_, nullptr);
   IndexFault fault;
-  backend.to_host(&fault, fault_.raw(), sizeof fault);
+  std::vector<Backend::ToHost> pieces = {{&fault, fault_.raw(), sizeof fault}};
+  for (std::size_t i = 0; i < fetched.size(); ++i) pieces.push_back({fetched[i].raw(), fetches_[i].raw(), fetched[i].bytes()});
+  backend.to_host(pieces);
   if (fault.node != 0) {
     backend.clear(fault_.raw(), fault_.bytes());
     const BoundInstruction& bound = *binding.numbered.at(static_cast<std::size_t>(fault.node) - 1);
@@ -114,7 +116,6 @@ void DeviceSide::finish(const std::vector<Tensor>& fetched) {
       rethrow_from(*bound.source);
     }
   }
-  for (std::size_t i = 0; i < fetched.size(); ++i) backend.to_host(fetched[i].raw(), fetches_[i].raw(), fetched[i].bytes());
 }
 
 }  // namespace graphrun

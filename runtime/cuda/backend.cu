@@ -90,9 +90,28 @@ class CudaBackend : public Backend {
       done += piece;
     }
   }
-  void to_host(void* to, const void* from, std::size_t bytes) override {
-    move(to, from, bytes, cudaMemcpyDeviceToHost);
+  // Small pieces together, through memory that the device writes by itself: what goes to any other is waited for one by one.
+  using Backend::to_host;
+  void to_host(std::span<const ToHost> pieces) override {
+    Stage& stage = stages_[next_stage_ % kStages];
+    stage.open();
+    std::size_t staged = 0;
+    const auto fits = [&](const ToHost& piece) { return staged + piece.bytes <= kStageBytes; };
+    for (const ToHost& piece : pieces) {
+      if (fits(piece)) {
+        move(stage.memory + staged, piece.from, piece.bytes, cudaMemcpyDeviceToHost);
+        staged += piece.bytes;
+      } else {
+        move(piece.to, piece.from, piece.bytes, cudaMemcpyDeviceToHost);
+      }
+    }
     wait();
+    staged = 0;
+    for (const ToHost& piece : pieces) {
+      if (!fits(piece)) continue;
+      std::memcpy(piece.to, stage.memory + staged, piece.bytes);
+      staged += piece.bytes;
+    }
   }
   void copy(void* to, const void* from, std::size_t bytes) override { move(to, from, bytes, cudaMemcpyDeviceToDevice); }
   void clear(void* memory, std::size_t bytes) override {
@@ -138,7 +157,7 @@ class CudaBackend : public Backend {
   static constexpr std::size_t kStages = 4, kStageBytes = std::size_t{1} << 20;
   // Memory of the host that cannot be moved, and when the device has last read it.
   struct Stage {
-    void* memory = nullptr;
+    char* memory = nullptr;
     cudaEvent_t read = nullptr;
 
     void open() {

@@ -30,9 +30,10 @@ class EmulatedBackend : public Backend {
     check_nothing_is_noted();
     move(to, from, bytes);
   }
-  void to_host(void* to, const void* from, std::size_t bytes) override {
+  using Backend::to_host;
+  void to_host(std::span<const ToHost> pieces) override {
     check_nothing_is_noted();
-    move(to, from, bytes);
+    for (const ToHost& piece : pieces) move(piece.to, piece.from, piece.bytes);
   }
   void copy(void* to, const void* from, std::size_t bytes) override {
     do_or_note([=] { move(to, from, bytes); });

@@ -14,7 +14,7 @@ class Counting : public Backend {
   void* allocate(std::size_t) override { return nullptr; }
   void release(void*) override {}
   void to_device(void*, const void*, std::size_t) override {}
-  void to_host(void*, const void*, std::size_t) override {}
+  void to_host(std::span<const ToHost>) override {}
   void copy(void*, const void*, std::size_t) override {}
   void clear(void*, std::size_t) override {}
   void* stream() override { return nullptr; }

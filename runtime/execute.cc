@@ -331,8 +331,11 @@ class Teams {
       runs_[i]->begin_team();
       threads += runs_[i]->members();
     }
+    Cores& cores = Cores::of_this_thread();
+    if (threads > 1) cores.begin();
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
+      if (omp_get_thread_num() != 0) cores.enter();
       if (omp_get_num_threads() == threads) {
         run_on(omp_get_thread_num());
       } else if (omp_get_thread_num() == 0) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <exception>
 
+#include "runtime/cores.h"
+
 namespace graphrun {
 
 // The cores that this process may use: its affinity mask, and its control group's share of processor time.
@@ -37,8 +39,11 @@ void parallel_ranges(std::int64_t n, std::int64_t grain, Fn&& fn) {
   }
   std::exception_ptr failure;
   std::int64_t failed = parts;
+  Cores& cores = Cores::of_this_thread();
+  cores.begin();
 #pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1)
   for (std::int64_t part = 0; part < parts; ++part) {
+    if (omp_get_thread_num() != 0) cores.enter();
     const std::int64_t begin = blocks / parts * part + std::min(part, blocks % parts);
     const std::int64_t end = blocks / parts * (part + 1) + std::min(part + 1, blocks % parts);
     try {

@@ -9,32 +9,30 @@
 #include <optional>
 #include <string>
 
+#include "ops/pointwise/fold_code.h"
+
 #if defined(GRAPHRUN_ASMJIT)
-#include "ops/pointwise/machine_lines.h"
+#include "ops/pointwise/machine_folds.h"
+#include "ops/pointwise/machine_lanes.h"
 
 namespace graphrun {
 namespace {
 
 namespace x86 = asmjit::x86;
-using machine::Bool;
-using machine::F32;
-using machine::I32;
-using machine::Mask;
+using machine::Arguments;
+using machine::kLanes;
 using machine::NoCode;
 using machine::Value;
 using machine::Writer;
 
-constexpr std::size_t kLanes = 16, kMostNumbers = 256;
+constexpr std::size_t kMostNumbers = 256;
 
 // The function around the steps: rows, and in each of them 16 elements at a time, the rest under a mask.
 class Body {
  public:
-  Body(Writer& writer, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs)
-      : cc_(writer.cc), steps_(steps), inputs_(inputs) {}
+  Body(x86::Compiler& cc, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs)
+      : cc_(cc), steps_(steps), inputs_(inputs.size()), lanes_(cc, steps, inputs) {}
 
-  struct Arguments {
-    x86::Gp inputs, results, n, rows, strides;
-  };
   void write(const Arguments& a) {
     load_addresses(a);
     const x86::Gp whole = cc_.newUInt64(), rest = cc_.newUInt64(), first = cc_.newUInt64();
@@ -48,17 +46,17 @@ class Body {
     cc_.mov(first.r32(), asmjit::imm(-1));
     cc_.bzhi(first.r32(), first.r32(), rest.r32());
     cc_.kmovw(mask, first.r32());
-    at_ = cc_.newUInt64();
+    const x86::Gp at = lanes_.at = cc_.newUInt64();
 
     cc_.bind(row);
-    load_scalars();
-    cc_.xor_(at_.r32(), at_.r32());
+    lanes_.load_scalars();
+    cc_.xor_(at.r32(), at.r32());
     cc_.test(whole, whole);
     cc_.jz(tail);
     cc_.bind(again);
     write_lanes(nullptr);
-    cc_.add(at_, asmjit::imm(kLanes));
-    cc_.cmp(at_, whole);
+    cc_.add(at, asmjit::imm(kLanes));
+    cc_.cmp(at, whole);
     cc_.jb(again);
     cc_.bind(tail);
     cc_.test(rest, rest);
@@ -68,122 +66,38 @@ class Body {
     cc_.dec(a.rows);
     cc_.jz(end);
     std::int32_t k = 0;
-    for (const std::vector<x86::Gp>* addresses : {&from_, &to_}) {
+    for (const std::vector<x86::Gp>* addresses : {&lanes_.from, &to_}) {
       for (const x86::Gp& address : *addresses) cc_.add(address, x86::qword_ptr(a.strides, 8 * k++));
     }
     cc_.jmp(row);
     cc_.bind(end);
+    const x86::Gp done = cc_.newUInt32();
+    cc_.xor_(done, done);
+    cc_.ret(done);
   }
 
  private:
   void load_addresses(const Arguments& a) {
     std::size_t results = 0;
     for (const TileStep& s : steps_) results = std::max(results, static_cast<std::size_t>(s.result + 1));
-    for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      from_.push_back(cc_.newUIntPtr());
-      cc_.mov(from_.back(), x86::qword_ptr(a.inputs, static_cast<std::int32_t>(8 * k)));
-    }
-    for (std::size_t r = 0; r < results; ++r) {
-      to_.push_back(cc_.newUIntPtr());
-      cc_.mov(to_.back(), x86::qword_ptr(a.results, static_cast<std::int32_t>(8 * r)));
-    }
-  }
-
-  void load_scalars() {
-    for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      scalars_.push_back(inputs_[k].scalar ? std::optional<Value>(load_scalar(k)) : std::nullopt);
-    }
-  }
-
-  Value load_scalar(std::size_t k) {
-    const x86::Zmm all = cc_.newZmm();
-    switch (inputs_[k].dtype) {
-      case DType::kFloat32: cc_.vbroadcastss(all, x86::dword_ptr(from_[k])); return F32(all);
-      case DType::kInt32: cc_.vpbroadcastd(all, x86::dword_ptr(from_[k])); return I32(all);
-      case DType::kBool: {
-        const x86::Gp byte = cc_.newUInt32();
-        cc_.movzx(byte, x86::byte_ptr(from_[k]));
-        cc_.vpbroadcastd(all, byte);
-        return truth_of(all);
-      }
-      case DType::kFloat64: break;
-    }
-    throw NoCode();
-  }
-
-  Bool truth_of(x86::Zmm x) {
-    const x86::KReg k = cc_.newKw();
-    cc_.vptestmd(k, x, x);
-    return Mask{k};
+    lanes_.from = lanes_.load_addresses(a.inputs, inputs_);
+    to_ = lanes_.load_addresses(a.results, results);
   }
 
   // Elements [at, at + kLanes), or those under the mask.
   void write_lanes(const x86::KReg* mask) {
-    std::vector<std::optional<Value>> inputs = scalars_;
-    std::vector<Value> made;
-    const auto value = [&](const TileOperand& o) -> Value {
-      switch (o.kind) {
-        case TileOperand::Kind::kStep: return made[o.index];
-        case TileOperand::Kind::kInput:
-          if (!inputs[o.index]) inputs[o.index] = load(o.index, mask);
-          return *inputs[o.index];
-        case TileOperand::Kind::kNumber: break;
-      }
-      switch (o.dtype) {
-        case DType::kFloat32: return F32(static_cast<float>(o.number));
-        case DType::kInt32: return I32(static_cast<std::int32_t>(o.number));
-        default: throw NoCode();
-      }
-    };
-    for (const TileStep& s : steps_) {
-      std::vector<Value> in;
-      for (int k = 0; k < s.arity; ++k) in.push_back(value(s.operands[static_cast<std::size_t>(k)]));
-      made.push_back(s.line == kCastLine ? machine::write_cast(in[0], s.dtype) : machine::kLines[s.line](s.read, in));
-    }
+    const std::vector<Value> made = lanes_.evaluate(mask);
     // Last: a result may lie where an input does.
     for (std::size_t s = 0; s < steps_.size(); ++s) {
-      if (steps_[s].result >= 0) store(made[s], steps_[s].result, mask);
+      if (steps_[s].result >= 0) lanes_.store(made[s], to_[static_cast<std::size_t>(steps_[s].result)], mask);
     }
-  }
-
-  x86::Mem elements(x86::Gp base, std::uint32_t shift, std::uint32_t bytes) const {
-    return x86::Mem(base, at_, shift, 0, bytes);
-  }
-
-  Value load(std::size_t k, const x86::KReg* mask) {
-    const x86::Zmm v = cc_.newZmm();
-    const bool is_bool = inputs_[k].dtype == DType::kBool;
-    if (mask != nullptr) cc_.k(*mask).z();
-    if (is_bool) {
-      cc_.vpmovzxbd(v, elements(from_[k], 0, 16));
-      return truth_of(v);
-    }
-    if (inputs_[k].dtype == DType::kFloat64) throw NoCode();
-    cc_.vmovups(v, elements(from_[k], 2, 64));
-    return inputs_[k].dtype == DType::kFloat32 ? Value(F32(v)) : Value(I32(v));
-  }
-
-  void store(const Value& value, int result, const x86::KReg* mask) {
-    const x86::Gp to = to_[static_cast<std::size_t>(result)];
-    if (const Bool* b = std::get_if<Bool>(&value)) {
-      const x86::Xmm bytes = cc_.newXmm();
-      const x86::Zmm ones = select(static_cast<Mask>(*b), I32(1), I32(0)).reg();
-      cc_.vpmovdb(bytes, ones);
-      if (mask != nullptr) cc_.k(*mask);
-      cc_.vmovdqu8(elements(to, 0, 16), bytes);
-      return;
-    }
-    const x86::Zmm v = std::holds_alternative<F32>(value) ? std::get<F32>(value).reg() : std::get<I32>(value).reg();
-    if (mask != nullptr) cc_.k(*mask);
-    cc_.vmovups(elements(to, 2, 64), v);
   }
 
   x86::Compiler& cc_;
   std::span<const TileStep> steps_;
-  const std::vector<MachineCode::Input>& inputs_;
-  std::vector<x86::Gp> from_, to_;
-  std::vector<std::optional<Value>> scalars_;
-  x86::Gp at_;
+  const std::size_t inputs_;
+  machine::Lanes lanes_;
+  std::vector<x86::Gp> to_;
 };
 
 bool processor_has_it() {
@@ -203,19 +117,26 @@ class Library {
     return *library;
   }
 
-  std::shared_ptr<const MachineCode> find_or_make(std::span<const TileStep> steps,
-                                                  const std::vector<MachineCode::Input>& inputs) {
-    const std::string key = key_of(steps, inputs);
+  // A MachineCode, or a FoldCode where there are folds; null where there is none.
+  template <class T>
+  std::shared_ptr<const T> find_or_make(std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
+                                        std::span<const FoldCode::Fold> folds) {
+    const std::string key = key_of(steps, inputs, folds);
     const std::lock_guard lock(mutex_);
     const auto [it, fresh] = made_.emplace(key, nullptr);
-    if (fresh) it->second = make(steps, inputs);
-    return it->second;
+    if (fresh) {
+      if (const auto code = make(steps, inputs, folds)) it->second = std::make_shared<const T>(code);
+    }
+    return std::static_pointer_cast<const T>(it->second);
   }
 
  private:
-  static std::string key_of(std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs) {
+  static std::string key_of(std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
+                            std::span<const FoldCode::Fold> folds) {
     std::string key;
     const auto add = [&](std::uint64_t x) { key.append(reinterpret_cast<const char*>(&x), sizeof x); };
+    add(folds.size());
+    for (const FoldCode::Fold& f : folds) add(static_cast<std::uint64_t>(f.kind)), add(f.result);
     for (const MachineCode::Input& i : inputs) add(static_cast<std::uint64_t>(i.dtype) * 2 + i.scalar);
     for (const TileStep& s : steps) {
       add(s.line), add(static_cast<std::uint64_t>(s.dtype)), add(static_cast<std::uint64_t>(s.read));
@@ -229,16 +150,17 @@ class Library {
     return key;
   }
 
-  std::shared_ptr<const MachineCode> make(std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs) {
+  FoldCode::Code make(std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
+                      std::span<const FoldCode::Fold> folds) {
     asmjit::CodeHolder code;
     if (code.init(runtime_.environment()) != asmjit::kErrorOk) return nullptr;
     x86::Compiler cc(&code);
-    using Signature = asmjit::FuncSignatureT<void, const void*, void*, std::size_t, std::size_t, const void*>;
+    using Signature = asmjit::FuncSignatureT<std::uint32_t, const void*, void*, std::size_t, std::size_t, const void*>;
     asmjit::FuncNode* function = cc.addFunc(Signature(asmjit::CallConvId::kHost));
     function->frame().setAvxEnabled();
     function->frame().setAvx512Enabled();
     function->frame().setAvxCleanup();
-    const Body::Arguments arguments = {cc.newUIntPtr(), cc.newUIntPtr(), cc.newUInt64(), cc.newUInt64(), cc.newUIntPtr()};
+    const Arguments arguments = {cc.newUIntPtr(), cc.newUIntPtr(), cc.newUInt64(), cc.newUInt64(), cc.newUIntPtr()};
     const x86::Gp numbers_at = cc.newUIntPtr();
     function->setArg(0, arguments.inputs), function->setArg(1, arguments.results), function->setArg(2, arguments.n);
     function->setArg(3, arguments.rows), function->setArg(4, arguments.strides);
@@ -249,31 +171,41 @@ class Library {
     machine::writer = &writer;
     bool written = true;
     try {
-      Body(writer, steps, inputs).write(arguments);
+      if (folds.empty()) {
+        Body(cc, steps, inputs).write(arguments);
+      } else {
+        machine::Folds(cc, steps, inputs, folds).write(arguments);
+      }
     } catch (const NoCode&) {
       written = false;
     }
     machine::writer = nullptr;
-    MachineCode::Code entry = nullptr;
+    FoldCode::Code entry = nullptr;
     // Where the system admits no code made at run time, tiles do the work.
     if (!written || cc.endFunc() != asmjit::kErrorOk || cc.finalize() != asmjit::kErrorOk ||
         runtime_.add(&entry, &code) != asmjit::kErrorOk) {
       return nullptr;
     }
     numbers_.push_back(std::move(numbers));
-    return std::make_shared<const MachineCode>(entry);
+    return entry;
   }
 
   std::mutex mutex_;
   asmjit::JitRuntime runtime_;
-  std::map<std::string, std::shared_ptr<const MachineCode>> made_;
+  std::map<std::string, std::shared_ptr<const void>> made_;
   std::vector<std::unique_ptr<std::vector<std::uint32_t>>> numbers_;
 };
 
 }  // namespace
 
 std::shared_ptr<const MachineCode> MachineCode::of(std::span<const TileStep> steps, const std::vector<Input>& inputs) {
-  return processor_has_it() ? Library::instance().find_or_make(steps, inputs) : nullptr;
+  return processor_has_it() ? Library::instance().find_or_make<MachineCode>(steps, inputs, {}) : nullptr;
+}
+
+std::shared_ptr<const FoldCode> FoldCode::of(std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
+                                             std::span<const Fold> folds) {
+  if (folds.empty() || !processor_has_it()) return nullptr;
+  return Library::instance().find_or_make<FoldCode>(steps, inputs, folds);
 }
 
 }  // namespace graphrun
@@ -293,6 +225,11 @@ ASMJIT_END_NAMESPACE
 namespace graphrun {
 
 std::shared_ptr<const MachineCode> MachineCode::of(std::span<const TileStep>, const std::vector<Input>&) { return nullptr; }
+
+std::shared_ptr<const FoldCode> FoldCode::of(std::span<const TileStep>, const std::vector<MachineCode::Input>&,
+                                             std::span<const Fold>) {
+  return nullptr;
+}
 
 }  // namespace graphrun
 

@@ -36,7 +36,7 @@ class MachineCode {
     code_(inputs, results, n, rows, strides);
   }
 
-  using Code = void (*)(const void* const*, void* const*, std::size_t, std::size_t, const std::int64_t*);
+  using Code = std::uint32_t (*)(const void* const*, void* const*, std::size_t, std::size_t, const std::int64_t*);  // gives 0
   explicit MachineCode(Code code) : code_(code) {}
 
  private:

@@ -44,9 +44,11 @@ std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / t
 
 }  // namespace
 
-TileAxes::TileAxes(const Sizes& result, std::span<const TensorView> inputs, bool keep_last) {
+TileAxes::TileAxes(const Sizes& result, std::span<const TensorView> inputs, bool keep_last, std::span<const std::size_t> cuts) {
   std::vector<std::int64_t> running(inputs.size(), 1), own_strides(inputs.size());
+  bool cut = false;
   for (std::size_t from_end = 0; from_end < result.size(); ++from_end) {
+    cut |= std::find(cuts.begin(), cuts.end(), result.size() - from_end) != cuts.end();
     const std::int64_t size = result[result.size() - 1 - from_end];
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const Sizes& s = inputs[k].sizes;
@@ -57,7 +59,8 @@ TileAxes::TileAxes(const Sizes& result, std::span<const TensorView> inputs, bool
     }
     const bool first = sizes.empty(), apart = keep_last && sizes.size() == 1;
     if (size == 1 && !(keep_last && first)) continue;
-    bool merges = !first && !apart;
+    bool merges = !first && !apart && !cut;
+    cut = false;
     for (std::size_t k = 0; k < inputs.size() && merges; ++k) merges = own_strides[k] == strides.back()[k] * sizes.back();
     if (merges) {
       sizes.back() *= size;
@@ -189,6 +192,14 @@ void TileProgram::choose_tile() {
           64 * 64;
   tile_ = std::clamp(tile_, kLeastTile, in_pieces_ ? kMostPiece : kMostTile);
   GRAPHRUN_CHECK(own * laid_out_bytes() <= kMostBufferBytes, "TileProgram: too many temporaries");
+}
+
+TileAxes TileProgram::axes_of(const AxisView& view) const {
+  std::size_t inner = result_.size();
+  for (std::int64_t size = 1; inner > 0 && size < view.inner;) size *= result_[--inner];
+  std::size_t along = inner;
+  for (std::int64_t size = 1; along > 0 && size < view.n;) size *= result_[--along];
+  return TileAxes(result_, inputs_, false, std::array{along, inner});
 }
 
 std::int64_t TileProgram::period() const {

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "ops/axis_view.h"
 #include "ops/pointwise/broadcast.h"
 #include "ops/pointwise/machine_code.h"
 #include "ops/pointwise/runs.h"
@@ -22,8 +23,9 @@ struct TileAxes {
   Sizes sizes;
   std::vector<std::vector<std::int64_t>> strides;  // by axis, then operand; in elements
 
-  // `keep_last`: the last axis stays one of its own, for ranges of columns.
-  TileAxes(const Sizes& result, std::span<const TensorView> inputs, bool keep_last);
+  // `keep_last`: the last axis stays one of its own, for ranges of columns. None merges over a cut,
+  // the number of an axis, with those before it.
+  TileAxes(const Sizes& result, std::span<const TensorView> inputs, bool keep_last, std::span<const std::size_t> cuts = {});
   std::int64_t rows() const;
   std::int64_t inner() const { return sizes.back(); }
 };
@@ -60,6 +62,12 @@ class TileProgram {
   // find it in one place. 1: nothing is.
   std::int64_t period() const;
   int cost() const { return cost_; }  // of an element, in additions
+
+  const std::vector<TensorView>& inputs() const { return inputs_; }
+  std::span<const TileStep> steps() const { return steps_; }
+  bool draws() const { return !draws_.empty(); }
+  // The axes of the program's shape where it is [outer, n, inner]: none goes over from one of the three to the next.
+  TileAxes axes_of(const AxisView& view) const;
 
   // The program shared by columns; null where its results are scalars.
   static std::shared_ptr<const ColumnKernel> by_columns(std::shared_ptr<const TileProgram> program);

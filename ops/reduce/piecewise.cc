@@ -8,6 +8,7 @@
 #include "ops/dispatch.h"
 #include "ops/reduce/fold_simd.h"
 #include "ops/reduce/position_simd.h"
+#include "ops/reduce/slab_folds.h"
 #include "runtime/threads.h"
 
 namespace graphrun {
@@ -19,10 +20,29 @@ constexpr std::int64_t kLeastShare = 65536, kLeastShared = 4 * kLeastShare;
 // A sum into few results over many rows is made in parts, so that threads can share it. How many depends on sizes alone: the
 // same bits for any number of threads.
 constexpr std::int64_t kMostParts = 16, kFewResults = 4096;
+constexpr std::int64_t kMostSlab = 65536;  // elements whose operands, read by narrow strips, a core's caches hold
 
 bool is_sum(FoldKind kind) { return kind == FoldKind::kSum || kind == FoldKind::kMean; }
 bool is_position(FoldKind kind) { return kind == FoldKind::kArgMax || kind == FoldKind::kArgMin; }
 int cost_of(FoldKind kind) { return kind == FoldKind::kLogSumExp ? 12 : is_position(kind) ? 4 : 1; }
+
+// The folds as machine code knows them; none where one of them has none there.
+std::vector<FoldCode::Fold> code_folds(const std::vector<PieceFold>& folds) {
+  using Kind = FoldCode::Fold::Kind;
+  std::vector<FoldCode::Fold> out;
+  for (const PieceFold& f : folds) {
+    switch (f.kind) {
+      case FoldKind::kSum:
+      case FoldKind::kMean: out.push_back({Kind::kSum, f.result}); break;
+      case FoldKind::kMax: out.push_back({Kind::kMax, f.result}); break;
+      case FoldKind::kMin: out.push_back({Kind::kMin, f.result}); break;
+      case FoldKind::kArgMax: out.push_back({Kind::kArgMax, f.result}); break;
+      case FoldKind::kArgMin: out.push_back({Kind::kArgMin, f.result}); break;
+      case FoldKind::kLogSumExp: return {};
+    }
+  }
+  return out;
+}
 
 template <class T>
 void reduce(FoldKind kind, const ReduceTask<T>& task) {
@@ -114,6 +134,11 @@ class Piecewise {
       });
       value_at_.push_back(value == folds_.end() ? kNone : static_cast<std::size_t>(value - folds_.begin()));
     }
+    // Where a slab does not fit a piece, sums are made of pieces' sums.
+    const bool any_sum = std::any_of(folds_.begin(), folds_.end(), [](const PieceFold& f) { return is_sum(f.kind); });
+    if (cut_.slabs > 0 || (!any_sum && view.n * view.inner <= kMostSlab)) {
+      by_code_ = SlabFolds::of(*program_, view, code_folds(folds_));
+    }
     cost_ = program_->cost();
     for (const PieceFold& f : folds_) cost_ += cost_of(f.kind);
     const std::int64_t unit = std::max<std::int64_t>(1, cut_.unit_count() * cost_);
@@ -155,6 +180,16 @@ class Piecewise {
 
   template <class T>
   void run_units(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
+    if (!by_code_) return lay_down_units<T>(c, begin, end);
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      const std::int64_t strip = unit % cut_.strips, column = strip * cut_.width;
+      const bool done = by_code_->run(c, unit / cut_.strips, column, std::min(cut_.width, cut_.view.inner - column));
+      if (!done) lay_down_units<T>(c, unit, unit + 1);
+    }
+  }
+
+  template <class T>
+  void lay_down_units(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
     const std::int64_t slab = cut_.view.n * cut_.view.inner;
     if (cut_.slabs > 0) {
       Slabs<T> reader(*this, c);
@@ -215,8 +250,9 @@ class Piecewise {
   std::vector<PieceFold> folds_;
   std::vector<std::size_t> value_at_;  // by fold: of a position, which fold is the value there; kNone: none is
   Cut cut_;
-  std::int64_t grain_ = 1;  // units
-  std::int64_t cost_ = 0;   // of an element, in additions
+  std::unique_ptr<const SlabFolds> by_code_;  // null: what is folded is laid down first
+  std::int64_t grain_ = 1;                    // units
+  std::int64_t cost_ = 0;                     // of an element, in additions
 };
 
 // Pieces of whole slabs: a piece's results are done with it.

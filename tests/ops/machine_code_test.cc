@@ -1,14 +1,17 @@
-// Machine code made for pointwise steps: the bits of the same steps as tiles, for any length, any operands.
+// Machine code made for pointwise steps: the bits of the same steps as tiles, for any length, any operands; and of what is
+// folded down their rows.
 #include "ops/pointwise/machine_code.h"
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
 
 #include "ops/pointwise/cast.h"
+#include "ops/pointwise/fold_code.h"
 #include "ops/pointwise/table.h"
 #include "ops/pointwise/tiles.h"
 
@@ -308,6 +311,97 @@ TEST_F(MachineCodeTest, LeavesDoublesToTiles) {
   EXPECT_EQ(
       MachineCode::of(std::vector<TileStep>{make("add", {input(0), input(0)}, DType::kFloat64, 0)}, {{DType::kFloat64, false}}),
       nullptr);
+}
+
+// ---- folds down the rows
+
+using Fold = FoldCode::Fold;
+const std::vector<Fold> kEveryFold = {{Fold::Kind::kSum, 0}, {Fold::Kind::kMax, 0},    {Fold::Kind::kArgMin, 0},
+                                      {Fold::Kind::kMin, 1}, {Fold::Kind::kArgMax, 1}, {Fold::Kind::kMax, 1},
+                                      {Fold::Kind::kSum, 1}};
+
+// A sum of a number for each row and a matrix, and twice that: rows of `kStep` elements, of which `n` are columns.
+struct Folded {
+  static constexpr std::size_t kStep = 150;
+  std::size_t n, rows;
+  std::vector<float> scale, matrix;
+  std::vector<std::vector<std::int32_t>> found;  // by fold: bits
+  bool numbers = false;
+
+  Folded(std::size_t columns, std::size_t count) : n(columns), rows(count), scale(count), matrix(count * kStep) {
+    std::mt19937 random(static_cast<std::uint32_t>(7 * n + rows));
+    // Few values, so that many are equal.
+    for (float& x : scale) x = static_cast<float>(random() % 5) - 2;
+    for (float& x : matrix) x = static_cast<float>(random() % 9) / 4 - 1;
+  }
+  float at(std::size_t row, std::size_t column, std::size_t result) const {
+    return (scale[row] + matrix[row * kStep + column]) * (result == 0 ? 1.f : 2.f);
+  }
+  void run(const std::vector<Fold>& folds) {
+    const std::vector<TileStep> steps = {make("add", {input(0), input(1)}, DType::kFloat32, 0),
+                                         make("mul", {step(0), number(2)}, DType::kFloat32, 1)};
+    const auto code = FoldCode::of(steps, {{DType::kFloat32, true}, {DType::kFloat32, false}}, folds);
+    ASSERT_NE(code, nullptr);
+    found.assign(folds.size(), std::vector<std::int32_t>(kStep, 77));
+    std::vector<void*> out;
+    for (auto& f : found) out.push_back(f.data());
+    const void* in[] = {scale.data(), matrix.data()};
+    const std::int64_t strides[] = {4, 4 * kStep};
+    numbers = code->run(in, out.data(), n, rows, strides);
+  }
+  std::int32_t expected(const Fold& fold, std::size_t column) const {
+    float best = at(0, column, fold.result), sum = 0;
+    std::int32_t position = 0;
+    const bool greatest = fold.kind == Fold::Kind::kMax || fold.kind == Fold::Kind::kArgMax;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const float x = at(row, column, fold.result);
+      sum += x;
+      if (greatest ? x > best : x < best) best = x, position = static_cast<std::int32_t>(row);
+    }
+    if (fold.kind == Fold::Kind::kArgMax || fold.kind == Fold::Kind::kArgMin) return position;
+    return std::bit_cast<std::int32_t>(fold.kind == Fold::Kind::kSum ? sum : best + 0.f);
+  }
+};
+
+TEST_F(MachineCodeTest, FoldsDownTheRows) {
+  for (const std::size_t n : {1, 2, 9, 15, 16, 17, 31, 32, 33, 45, 48, 63, 64, 65, 80, 128, 133}) {
+    for (const std::size_t rows : {1, 2, 3, 45}) {
+      Folded f(n, rows);
+      f.run(kEveryFold);
+      ASSERT_TRUE(f.numbers);
+      for (std::size_t k = 0; k < kEveryFold.size(); ++k) {
+        for (std::size_t i = 0; i < Folded::kStep; ++i) {
+          std::int32_t found = f.found[k][i];
+          // Which of two zeros it is follows the kernels that reduce what is laid down; equal they are.
+          if (i < n && found == std::numeric_limits<std::int32_t>::min()) found = 0;
+          ASSERT_EQ(found, i < n ? f.expected(kEveryFold[k], i) : 77) << n << " x " << rows << ", fold " << k << " at " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(MachineCodeTest, RefusesToFoldWhatIsNotANumber) {
+  for (const std::size_t n : {9, 45, 133}) {
+    for (const std::size_t column : {std::size_t{0}, n / 2, n - 1, n}) {
+      Folded f(n, 5);
+      f.matrix[3 * Folded::kStep + column] = std::numeric_limits<float>::quiet_NaN();
+      for (const Fold::Kind kind : {Fold::Kind::kMax, Fold::Kind::kMin, Fold::Kind::kArgMax, Fold::Kind::kArgMin}) {
+        f.run({{kind, 1}});
+        EXPECT_EQ(f.numbers, column == n) << n << " columns, at " << column;  // what lies behind the columns is none of them
+      }
+      f.run({{Fold::Kind::kSum, 1}});
+      EXPECT_TRUE(f.numbers);
+      EXPECT_EQ(std::isnan(std::bit_cast<float>(f.found[0][column])), column < n);
+    }
+  }
+}
+
+TEST_F(MachineCodeTest, FoldsFloatsAlone) {
+  const std::vector<Fold> sum = {{Fold::Kind::kSum, 0}};
+  for (const DType dtype : {DType::kFloat64, DType::kInt32}) {
+    EXPECT_EQ(FoldCode::of(std::vector<TileStep>{make("add", {input(0), input(0)}, dtype, 0)}, {{dtype, false}}, sum), nullptr);
+  }
 }
 
 }  // namespace

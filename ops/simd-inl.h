@@ -13,6 +13,7 @@
 
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "ops/pointwise/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace graphrun {
@@ -94,20 +95,43 @@ HWY_INLINE T sum_row(std::int64_t n, const Term& term) {
   return static_cast<T>(total);
 }
 
+// The greatest or the least of a row, to the last register without a look at single elements; NaN where one is none.
+template <bool kMax, class T>
+HWY_INLINE T extreme_row(const T* x, std::int64_t n) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto start = hn::Set(d, kMax ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity());
+  const auto join = [](auto so_far, auto v) HWY_ATTR {
+    if constexpr (kMax) return larger(so_far, v);
+    return smaller(so_far, v);
+  };
+  auto a = start, b = start, c = start, e = start;
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    a = join(a, hn::LoadU(d, x + i));
+    b = join(b, hn::LoadU(d, x + i + lanes));
+    c = join(c, hn::LoadU(d, x + i + 2 * lanes));
+    e = join(e, hn::LoadU(d, x + i + 3 * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) a = join(a, hn::LoadU(d, x + i));
+  if (i < n) {
+    const auto count = static_cast<std::size_t>(n - i);
+    b = join(b, hn::IfThenElse(hn::FirstN(d, count), load_first(x + i, count).v, start));
+  }
+  const auto all = join(join(a, b), join(c, e));
+  if (!hn::AllFalse(d, hn::IsNaN(all))) return std::numeric_limits<T>::quiet_NaN();
+  if constexpr (kMax) return hn::GetLane(hn::MaxOfLanes(d, all));
+  return hn::GetLane(hn::MinOfLanes(d, all));
+}
+
 template <class T>
 HWY_INLINE T max_row(const T* x, std::int64_t n) {
-  return fold_row<T>(
-      n, -std::numeric_limits<T>::infinity(),
-      [&](auto d, auto most, std::int64_t i) HWY_ATTR { return larger(most, hn::LoadU(d, x + i)); },
-      [](auto a, auto b) HWY_ATTR { return larger(a, b); });
+  return extreme_row<true>(x, n);
 }
 
 template <class T>
 HWY_INLINE T min_row(const T* x, std::int64_t n) {
-  return fold_row<T>(
-      n, std::numeric_limits<T>::infinity(),
-      [&](auto d, auto least, std::int64_t i) HWY_ATTR { return smaller(least, hn::LoadU(d, x + i)); },
-      [](auto a, auto b) HWY_ATTR { return smaller(a, b); });
+  return extreme_row<false>(x, n);
 }
 
 // What is subtracted before exponents are taken: the maximum, or 0 where that is not finite.

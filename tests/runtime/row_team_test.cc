@@ -51,12 +51,12 @@ class RowMembers : public Loops {};
 TEST_F(RowMembers, GiveTheSameBitsHoweverManyThereAre) { check(kRows); }
 
 // Threads that would share the first loop of a graph by rows.
-int members_of(const char* text, std::int64_t batch, int threads) {
+int members_of(const char* text, std::int64_t batch, int threads, std::int64_t time = 7) {
   set_threads(threads);
   const Program program = compile(ir::parse(text, "team_test"));
   KeptStore store(program);
   const auto binding =
-      graphrun::bind(program, {{Symbol::named("time"), 7}, {Symbol::named("batch"), batch}}, Device::kCpu, store);
+      graphrun::bind(program, {{Symbol::named("time"), time}, {Symbol::named("batch"), batch}}, Device::kCpu, store);
   for (const BoundInstruction& bound : binding->root.instructions) {
     if (bound.scan) return bound.scan->row_members;
   }
@@ -90,7 +90,7 @@ TEST_F(RowMembers, AreAsManyAsThereIsWorkAndRowsFor) {
   if (core_count() > 1) {
     EXPECT_EQ(members_of(kRows, 64, 2), 2);
     EXPECT_EQ(members_of(two_states("%b1 = tanh(%b)\n %a1 = add(%a, %x)").c_str(), 5, 2), 1) << "little work";
-    EXPECT_EQ(members_of(kRows, 1, 2), 0) << "more to share out than there are rows";
+    EXPECT_EQ(members_of(kRows, 1, 2, 70), 0) << "more to share out than there are rows";
   }
 }
 

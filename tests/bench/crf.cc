@@ -2,7 +2,7 @@
 // forward and backward (by emissions and transitions), and Viterbi.
 //
 //   bench_crf [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
-//             [--product-precision tf32|bfloat16] [--profile]
+//             [--product-precision tf32|bfloat16] [--profile] [likelihood|viterbi TIME BATCH LABELS …]
 #include <cstdio>
 #include <cstdlib>
 
@@ -101,9 +101,17 @@ int run(int count, char** words) {
   const PairOptions options(count, words);
   Peer peer(options);
   set_threads(options.threads);
-  for (const char* what : {"likelihood", "viterbi"}) {
-    for (const std::int64_t labels : {9, 45}) measure({what, 25, 32, labels}, peer, options);
+  std::vector<Case> cases;
+  const auto number = [&options](std::size_t i) { return std::stoll(options.rest[i]); };
+  for (std::size_t i = 0; i + 4 <= options.rest.size(); i += 4) {
+    cases.push_back({options.rest[i], number(i + 1), number(i + 2), number(i + 3)});
   }
+  if (cases.empty()) {
+    for (const char* what : {"likelihood", "viterbi"}) {
+      for (const std::int64_t labels : {9, 45}) cases.push_back({what, 25, 32, labels});
+    }
+  }
+  for (const Case& c : cases) measure(c, peer, options);
   return 0;
 }
 

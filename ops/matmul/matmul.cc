@@ -1,8 +1,10 @@
 // Matrix products as ops: matmul, and matmul_reduce, the product that a shared factor's gradient is.
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "compiler/ir/sequence.h"
+#include "ops/matmul/group.h"
 #include "ops/matmul/packed.h"
 #include "ops/matmul/plan.h"
 #include "ops/matmul/product.h"
@@ -50,47 +52,15 @@ Kernel kernel_of(DType dtype, Product product, std::vector<ProductOffsets> batch
           0};
 }
 
-// A product of rows with a matrix that stays the same over the steps of a loop. Made for float64 too, which only tests run: a
-// loop's body shares all of its kernels or none.
-std::shared_ptr<const ColumnKernel> columns_of(DType dtype, const Product& p, WeightForm form) {
-  auto kernel = std::make_shared<ColumnKernel>();
-  kernel->columns = p.n;
-  kernel->operations = p.operations();
-  kernel->reads_other_columns = {true, false};
-  const auto packed = std::make_shared<const PackedProduct>(p, form);
-  if (dtype == DType::kFloat32 && packed->available()) {
-    kernel->step = packed->panel();
-    kernel->kept = packed->bytes();
-    kernel->layout = packed->layout();
-    kernel->alone = packed->serves_alone();
-    kernel->prepares_from = {false, true};
-    kernel->prepare = [packed](const KernelContext& c, std::int64_t begin, std::int64_t end) {
-      packed->pack(c.inputs[1].as<const float>(), c.workspace, begin, end);
-    };
-    kernel->run = [packed](const KernelContext& c, std::int64_t begin, std::int64_t end) {
-      packed->multiply(c.inputs[0].as<const float>(), c.workspace, c.outputs[0].as<float>(), begin, end);
-    };
-    return kernel;
-  }
-  kernel->prepare = [](const KernelContext&, std::int64_t, std::int64_t) {};
-  kernel->run = [p, dtype](const KernelContext& c, std::int64_t begin, std::int64_t end) {
-    const ProductBlock block{0, p.m, begin, end - begin};
-    if (dtype == DType::kFloat32) {
-      multiply_plainly(p, block, c.inputs[0].as<const float>(), c.inputs[1].as<const float>(), c.outputs[0].as<float>());
-    } else {
-      multiply_plainly(p, block, c.inputs[0].as<const double>(), c.inputs[1].as<const double>(), c.outputs[0].as<double>());
-    }
-  };
-  return kernel;
-}
-
 Kernel bind_matmul(const KernelRequest& request) {
   ProductPlan plan = plan_matmul(request);
   const Product p = plan.product;
   Kernel kernel = kernel_of(request.outputs[0].dtype, p, std::move(plan.batch));
   if (plan.one_factor && (request.is_constant(1) || is_packed_alone(request, 1, p)) && request.inputs[1].sizes.size() > 1 &&
       p.m > 0 && p.n > 0 && p.k > 0) {
-    kernel.by_columns = columns_of(request.outputs[0].dtype, p, request.form_of(1));
+    // As a group of one.
+    ProductGroup group{ProductGroup::Kind::kMany, {p}};
+    kernel.by_columns = group_kernel(std::move(group), request.outputs[0].dtype, {true, request.form_of(1)}).by_columns;
   }
   return kernel;
 }

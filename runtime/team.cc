@@ -12,14 +12,16 @@
 namespace graphrun {
 namespace {
 
-constexpr std::chrono::microseconds kPatience{4};  // before the core is given away
-constexpr int kPauses = 16;                        // between two looks at the clock
-constexpr std::int64_t kFewestSteps = 3;           // below, packing weights costs more than it brings
-constexpr std::size_t kMostInstructions = 256;     // each is held against all others
-constexpr std::size_t kSmall = 256;                // bytes of results that one thread may as well make alone
-constexpr double kWorkOfMember = 150e3;            // operations of a step that are worth a thread of their own
-constexpr double kWorkOfLoop = 3e6;                // operations of a loop that are worth one
-constexpr double kUneven = 1.25;                   // how much more one of several loops may have to do than another
+// Before the core is given away: at the first meeting, where the one waited for may have been woken on this core and not run
+// yet, and at those after it. Another program that takes the core then keeps it for milliseconds.
+constexpr std::chrono::microseconds kFirstPatience{4}, kPatience{100};
+constexpr int kPauses = 16;                     // between two looks at the clock
+constexpr std::int64_t kFewestSteps = 3;        // below, packing weights costs more than it brings
+constexpr std::size_t kMostInstructions = 256;  // each is held against all others
+constexpr std::size_t kSmall = 256;             // bytes of results that one thread may as well make alone
+constexpr double kWorkOfMember = 150e3;         // operations of a step that are worth a thread of their own
+constexpr double kWorkOfLoop = 3e6;             // operations of a loop that are worth one
+constexpr double kUneven = 1.25;                // how much more one of several loops may have to do than another
 
 void pause() {
 #if defined(__x86_64__)
@@ -167,12 +169,13 @@ void Barrier::wait() {
   }
   // By the clock: how long a pause takes differs between processors by a factor of ten, and where there are fewer cores than
   // threads the one waited for may need this one.
+  const std::chrono::microseconds patience = round == 0 ? kFirstPatience : kPatience;
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   const auto waits = [&] { return round_.load(std::memory_order_acquire) == round && !open_.load(std::memory_order_acquire); };
   while (waits()) {
     for (int i = 0; i < kPauses && waits(); ++i) pause();
-    if (Clock::now() - begin > kPatience) std::this_thread::yield();
+    if (Clock::now() - begin > patience) std::this_thread::yield();
   }
 }
 

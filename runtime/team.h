@@ -15,7 +15,7 @@
 
 namespace graphrun {
 
-// Where threads wait until all have come. Spins for a short while, then gives the core away: the team may have fewer cores than
+// Where threads wait until all have come. Spins for a while, then gives the core away: the team may have fewer cores than
 // threads.
 class Barrier {
  public:

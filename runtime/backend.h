@@ -17,9 +17,10 @@ struct DeviceLimits {
   int threads = 256;              // of a block whose blocks wait for each other
   std::size_t shared = 48 << 10;  // bytes of a block
   bool matrix_units = false;      // for TF32 and bfloat16 (runtime/cuda/matrix_units.h)
-  // How many clusters of 2, 4, 8 and 16 blocks are on the device at once, where a block takes a multiprocessor: blocks that
-  // meet without all others and write to each other's memory.
+  // How many clusters of cluster_size(i) blocks, 2, 4, 8 and 16, are on the device at once, where a block takes a
+  // multiprocessor: blocks that meet without all others and write to each other's memory.
   std::array<int, 4> clusters = {};
+  static constexpr int cluster_size(std::size_t i) { return 2 << i; }
 };
 
 class Backend {
@@ -45,7 +46,7 @@ class Backend {
     const void* from;
     std::size_t bytes;
   };
-  virtual void to_host(std::span<const ToHost> pieces) = 0;  // all of them at the price of one wait
+  virtual void to_host(std::span<const ToHost> pieces) = 0;  // at the price of one wait, where they are not large
   void to_host(void* to, const void* from, std::size_t bytes) {
     const ToHost piece{to, from, bytes};
     to_host({&piece, 1});

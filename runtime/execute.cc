@@ -384,7 +384,7 @@ void run_instruction(BoundInstruction& bound, std::size_t depth, const RunContex
   }
 }
 
-// Loops of a device, at the same time; one after the other where somebody looks.
+// Loops of a device, at the same time; one after the other, each on its share all the same, where somebody looks.
 void run_sides(BoundInstruction* loops, std::size_t count, const RunContext& context) {
   Backend& device = *context.device->backend;
   const bool looks = context.watch != nullptr || context.profiler != nullptr;
@@ -399,8 +399,12 @@ void run_sides(BoundInstruction* loops, std::size_t count, const RunContext& con
       }
     }
   } catch (...) {
-    if (!looks) device.join();
-    throw;
+    const std::exception_ptr failure = std::current_exception();
+    try {
+      if (!looks) device.join();
+    } catch (...) {  // what came first is what is told
+    }
+    std::rethrow_exception(failure);
   }
   if (!looks) device.join();
 }

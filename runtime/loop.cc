@@ -1,6 +1,7 @@
 #include "runtime/loop.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "runtime/team.h"
 
@@ -83,7 +84,7 @@ std::shared_ptr<const LoopKernel> loop_of(const BoundScan& scan, const ProgramLa
   const std::vector<BoundInstruction>& body = scan.body.instructions;
   if (factory() == nullptr || scan.steps == 0 || body.empty()) return nullptr;
   if (!std::all_of(body.begin(), body.end(), is_part_of_loop)) return nullptr;
-  return factory()(scan, meetings(scan, layout), sharing);
+  return factory()(scan, layout, sharing);
 }
 
 void make_loops_alone(BoundRegion& region, const ProgramLayout& layout) {
@@ -94,15 +95,43 @@ void make_loops_alone(BoundRegion& region, const ProgramLayout& layout) {
   }
 }
 
-// Loops [first, last) on a share of the device each; none where one of them is worse off.
-std::vector<std::shared_ptr<const LoopKernel>> loops_beside(std::span<BoundInstruction> loops, const ProgramLayout& layout) {
-  std::vector<std::shared_ptr<const LoopKernel>> shared;
-  for (const BoundInstruction& bound : loops) {
-    if (bound.scan->loop == nullptr) return {};
-    shared.push_back(loop_of(*bound.scan, layout, static_cast<int>(loops.size())));
-    if (shared.back() == nullptr || (bound.scan->loop->keeps_weights() && !shared.back()->keeps_weights())) return {};
+std::int64_t elements_of(const BoundScan& scan) {
+  std::int64_t elements = 0;
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    for (const TensorView& result : bound.outputs()) elements += result.count();
   }
-  return shared;
+  return elements;
+}
+
+// What each of these loops is beside the others; empty where they are better off in turn.
+std::vector<std::shared_ptr<const LoopKernel>> loops_beside(std::span<BoundInstruction> loops, const ProgramLayout& layout) {
+  constexpr std::int64_t kUneven = 2;  // how many times as much one may have to do as another
+  std::vector<std::shared_ptr<const LoopKernel>> beside;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
+  for (const BoundInstruction& bound : loops) {
+    const BoundScan& scan = *bound.scan;
+    if (scan.loop == nullptr) return {};
+    least = std::min(least, elements_of(scan)), most = std::max(most, elements_of(scan));
+    const LoopKernel::Traits alone = scan.loop->traits();
+    if (!alone.meets) {  // nobody waits for a block that has no room yet
+      beside.push_back(scan.loop);
+      continue;
+    }
+    beside.push_back(loop_of(scan, layout, static_cast<int>(loops.size())));
+    if (beside.back() == nullptr) return {};
+    const LoopKernel::Traits shared = beside.back()->traits();
+    if ((alone.keeps_weights && !shared.keeps_weights) || (alone.in_clusters && !shared.in_clusters)) return {};
+  }
+  if (most > kUneven * least) return {};
+  return beside;
+}
+
+void prepare(const BoundRegion& region) {
+  for (const BoundInstruction& bound : region.instructions) {
+    if (!bound.scan) continue;
+    prepare(bound.scan->body);
+    if (bound.scan->loop) bound.scan->loop->prepare();
+  }
 }
 
 }  // namespace
@@ -120,6 +149,7 @@ void make_loops(BoundRegion& root, const ProgramLayout& layout) {
     }
     first = last;
   }
+  prepare(root);
 }
 
 LoopRun loop_run(const BoundScan& scan, std::span<const TensorView> inputs, std::span<const TensorView> outputs,

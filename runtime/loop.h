@@ -39,23 +39,29 @@ class LoopKernel {
 
   virtual ~LoopKernel() = default;
   virtual void run(const LoopRun& run) const = 0;
-  // Whether all its weights stay in the blocks' memory.
-  virtual bool keeps_weights() const = 0;
+  // Has its code made: of those that were made to choose among, the one that is going to run.
+  virtual void prepare() const = 0;
+  // What it is like: whether its blocks wait for each other, in clusters alone, and whether all weights stay in their memory.
+  struct Traits {
+    bool meets = false, in_clusters = false, keeps_weights = false;
+  };
+  virtual Traits traits() const = 0;
   virtual std::string describe() const = 0;  // "as one launch of 128 blocks of 256 threads, 48 KiB each"
 };
 
 // Whether an instruction of a body is one that a device can run as part of a loop's launch.
 bool is_part_of_loop(const BoundInstruction& bound);
 
-// Makes one where it can; null where the body has what cannot be part of it. `meet_before`: see Team. `sharing`: among how many
-// that run at the same time the device is shared.
+// Makes one where it can; null where the body has what cannot be part of it. `sharing`: among how many that run at the same
+// time the device is shared.
 using LoopFactory =
-    std::function<std::shared_ptr<const LoopKernel>(const BoundScan& scan, const std::vector<char>& meet_before, int sharing)>;
+    std::function<std::shared_ptr<const LoopKernel>(const BoundScan& scan, const ProgramLayout& layout, int sharing)>;
 void set_loop_factory(LoopFactory factory);  // once, when the device's library is loaded
 
 // Gives every scan of a bound root, and of the bodies in it, its loop where there is one. Loops that may run at the same time
 // (both directions of a bi-directional layer) do, each on its share of the device: a step's meeting takes as long whatever the
-// blocks compute between two. Not where only the whole device has room for their weights.
+// blocks compute between two. Not where only the whole device has room for their weights, or for clusters, or where one has
+// much more to do.
 void make_loops(BoundRegion& root, const ProgramLayout& layout);
 
 // The addresses of a run, from the scan's operands.

@@ -145,8 +145,14 @@ std::int64_t slot_memory(const BoundScan& scan, std::int32_t slot, int step) {
   const auto stacks = static_cast<std::int32_t>(scan.stacks);
   const std::int32_t first_result = scan.body.source->slots - states - stacks;
   const auto of_state = [&](std::int32_t s, int at) {
-    const bool one = scan.states[static_cast<std::size_t>(s)].spec.mode == StateSpec::Mode::kInPlace;
-    return std::int64_t{2} * s + (one ? 0 : at % 2);
+    const StateSpec& spec = scan.states[static_cast<std::size_t>(s)].spec;
+    if (spec.mode == StateSpec::Mode::kInPlace) return std::int64_t{2} * s;
+    // States that are read off one stack are one.
+    for (std::int32_t before = 0; before < s && spec.mode == StateSpec::Mode::kStacked; ++before) {
+      const StateSpec& other = scan.states[static_cast<std::size_t>(before)].spec;
+      if (other.mode == StateSpec::Mode::kStacked && other.index == spec.index) s = before;
+    }
+    return std::int64_t{2} * s + at % 2;
   };
   if (slot < states) return of_state(slot, step);
   if (slot >= first_result && slot < first_result + states) return of_state(slot - first_result, step + 1);
@@ -156,6 +162,45 @@ std::int64_t slot_memory(const BoundScan& scan, std::int32_t slot, int step) {
     if (is_its) return of_state(s, step + 1);
   }
   return std::int64_t{2} * slot + (slot >= first_result ? step % 2 : 0);
+}
+
+bool rows_keep_apart(const BoundScan& scan, const ProgramLayout& layout, std::int64_t rows) {
+  const ProgramLayout::Region& place = layout.regions[scan.body.index];
+  struct Range {
+    std::int64_t begin, bytes;
+  };
+  std::vector<Range> ranges;
+  const auto add = [&](std::int32_t block, std::size_t bytes) {
+    ranges.push_back({place.blocks[static_cast<std::size_t>(block)], static_cast<std::int64_t>(bytes)});
+  };
+  for (const BoundScan::State& state : scan.states) {
+    if (state.spec.mode == StateSpec::Mode::kAlternate) add(state.spec.index, state.bytes);
+  }
+  const auto states = static_cast<std::int32_t>(scan.states.size());
+  const std::int32_t first_result = scan.body.source->slots - states - static_cast<std::int32_t>(scan.stacks);
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    const Instruction& source = *bound.source;
+    for (std::size_t o = 0; o < bound.operands.size(); ++o) {
+      const std::int32_t v = o < source.inputs.size() ? source.inputs[o] : source.outputs[o - source.inputs.size()];
+      if (v < 0) continue;
+      const Storage& storage = scan.body.source->values[static_cast<std::size_t>(v)].storage;
+      const TensorView& operand = bound.operands[o];
+      if (storage.kind == Storage::Kind::kBlock) {
+        add(storage.index, operand.bytes());
+      } else if (storage.index >= states && storage.index < first_result) {
+        continue;  // given
+      }
+      if (operand.sizes.empty() || operand.count() != rows * operand.sizes.back()) return false;
+    }
+  }
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const Range &a = ranges[i], &b = ranges[j];
+      const bool overlap = a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
+      if (overlap && (a.begin != b.begin || a.bytes != b.bytes)) return false;
+    }
+  }
+  return true;
 }
 
 std::vector<char> meetings(const BoundScan& scan, const ProgramLayout& layout) { return Meetings(scan, layout).find(); }

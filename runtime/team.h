@@ -59,6 +59,11 @@ BoundRegion copy_of(const BoundRegion& body);
 // with. A state has two names, by turns, unless it stays in one place.
 std::int64_t slot_memory(const BoundScan& scan, std::int32_t slot, int step);
 
+// Whether rows of a bound scan's body keep apart in memory, `rows` of every result by its last axis: whoever is at another step
+// with other rows touches nothing of theirs. Blocks of the body that take turns in the same bytes are not cut at the same
+// places unless they are of one size; and what a step makes must be read as the same rows.
+bool rows_keep_apart(const BoundScan& scan, const ProgramLayout& layout, std::int64_t rows);
+
 // Before which instructions of a bound scan's body those that share it by columns must meet.
 std::vector<char> meetings(const BoundScan& scan, const ProgramLayout& layout);
 

@@ -23,8 +23,9 @@ bool aligned(const LoopPlace& place, std::size_t bytes) {
 
 class DeviceLoop : public LoopKernel {
  public:
-  explicit DeviceLoop(LoopCode code)
-      : code_(std::move(code)), kernel_(cuda::generated_kernel(code_.text().entry, code_.text().text)) {}
+  explicit DeviceLoop(LoopCode code) : code_(std::move(code)) {}
+
+  void prepare() const override { kernel_ = cuda::generated_kernel(code_.text().entry, code_.text().text); }
 
   void run(const LoopRun& run) const override {
     cuda::ArgumentBytes arguments;
@@ -52,7 +53,7 @@ class DeviceLoop : public LoopKernel {
                     arguments.data());
   }
 
-  bool keeps_weights() const override { return code_.keeps_weights(); }
+  Traits traits() const override { return {code_.meets(), code_.cluster() > 1, code_.keeps_weights()}; }
   std::string describe() const override {
     std::int64_t products = 0, resident = 0;
     const char* form = nullptr;
@@ -99,14 +100,14 @@ class DeviceLoop : public LoopKernel {
   }
 
   const LoopCode code_;
-  const std::shared_ptr<cuda::GeneratedKernel> kernel_;
+  mutable std::shared_ptr<cuda::GeneratedKernel> kernel_;
 };
 
 // Bytes of a launch's arguments beside those of places and parts' sizes.
 std::size_t most_argument_bytes(const BoundScan& scan) {
   std::size_t bytes = 64;
   for (const BoundInstruction& bound : scan.body.instructions) {
-    bytes += bound.operands.size() * sizeof(LoopPlace) + 64;
+    bytes += bound.operands.size() * sizeof(LoopPlace) + bound.outputs().size() * 8 + 64;
     const auto* part = dynamic_cast<const PointwisePart*>(bound.kernel.part.get());
     if (part == nullptr) continue;
     for (const DeviceCode::Operand& operand : part->code->operands()) {
@@ -117,12 +118,11 @@ std::size_t most_argument_bytes(const BoundScan& scan) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  set_loop_factory(
-      [](const BoundScan& scan, const std::vector<char>& meet_before, int sharing) -> std::shared_ptr<const LoopKernel> {
-        if (most_argument_bytes(scan) > cuda::ArgumentBytes::kMostBytes) return nullptr;
-        LoopCode code(scan, meet_before, share_of(cuda_device().limits(), sharing));
-        return code.fits() ? std::make_shared<DeviceLoop>(std::move(code)) : nullptr;
-      });
+  set_loop_factory([](const BoundScan& scan, const ProgramLayout& layout, int sharing) -> std::shared_ptr<const LoopKernel> {
+    if (most_argument_bytes(scan) > cuda::ArgumentBytes::kMostBytes) return nullptr;
+    LoopCode code(scan, layout, share_of(cuda_device().limits(), sharing));
+    return code.fits() ? std::make_shared<DeviceLoop>(std::move(code)) : nullptr;
+  });
   return true;
 }();
 

@@ -55,10 +55,16 @@ std::optional<Maker> maker_of(const BoundScan& scan, std::size_t reader, std::si
   return std::nullopt;
 }
 
+// Where a step finds or puts what is passed: that of the step, or of the one before.
+std::string place_of_passed(int number, bool of_last_step) {
+  return fmt::format("shared + a.passed{0} + (step.number{1}) % 2 * a.bytes{0}", number, of_last_step ? " + 1" : "");
+}
+
 }  // namespace
 
-LoopCode::LoopCode(const BoundScan& scan, const std::vector<char>& meet_before, const DeviceLimits& limits)
+LoopCode::LoopCode(const BoundScan& scan, const ProgramLayout& layout, const DeviceLimits& limits)
     : limits_(limits), steps_(scan.steps), reverse_(scan.reverse) {
+  const std::vector<char> meet_before = meetings(scan, layout);
   for (std::size_t i = 0; i < scan.body.instructions.size(); ++i) {
     const BoundInstruction& bound = scan.body.instructions[i];
     Member member;
@@ -77,8 +83,7 @@ LoopCode::LoopCode(const BoundScan& scan, const std::vector<char>& meet_before, 
   }
   const bool rounds = std::any_of(members_.begin(), members_.end(), [](const Member& m) { return m.rounded != nullptr; });
   threads_ = rounds ? static_cast<int>(round_up(limits_.threads, cuda::kWarpThreads)) : limits_.threads;
-  find_passed(scan);
-  if (!take_clusters()) take_grid();
+  if (!take_clusters(scan, layout)) take_grid();
   const std::string body = kTextBegin + parts() + arguments() + product_functions() + steps_text() + kTextEnd;
   const char* const products = in_clusters_ ? "loop_passed.h" : rounds ? "loop_rounded.h" : "loop_device.h";
   text_ = named_text(kDeviceIncludes + fmt::format("#include \"ops/recurrent/{}\"\n", products), body);
@@ -104,6 +109,8 @@ void LoopCode::find_passed(const BoundScan& scan) {
       const TensorView& made = scan.body.instructions[maker->instruction].outputs()[maker->result];
       if (from.rows != m.rows || from.columns != inner || made.dtype != m.product->dtype) continue;
       int& number = from.passes[maker->result];
+      GRAPHRUN_CHECK(number < 0 || members_[passed_[static_cast<std::size_t>(number)].reader].rounded == m.rounded,
+                     "a left factor that two products round in different ways");
       if (number < 0) {
         number = static_cast<int>(passed_.size());
         passed_.push_back({maker->instruction, maker->result, i, inner});
@@ -114,18 +121,20 @@ void LoopCode::find_passed(const BoundScan& scan) {
   }
 }
 
-// The largest clusters whose blocks have tiles of columns for themselves, where they have room for all weights: what waits for
-// nobody else is always faster. Clusters that are not on the device yet need not be.
-bool LoopCode::take_clusters() {
-  if (!meets()) return false;
+// The largest clusters whose blocks have tiles of columns for themselves, where they have room for all weights: a step's
+// meeting is then the cluster's alone. Unlike a grid's blocks, they need not all be on the device at once.
+bool LoopCode::take_clusters(const BoundScan& scan, const ProgramLayout& layout) {
+  if (!meets() || members_[0].rows == 0) return false;
   std::int64_t widest = 1;
   for (const Member& m : members_) {
-    if (m.rows != members_[0].rows || m.rows == 0) return false;
+    if (m.rows != members_[0].rows) return false;
     widest = std::max(widest, m.columns);
   }
+  if (!rows_keep_apart(scan, layout, members_[0].rows)) return false;
+  find_passed(scan);
   in_clusters_ = true;
   for (std::size_t i = limits_.clusters.size(); i-- > 0;) {
-    column_parts_ = std::int64_t{2} << i;
+    column_parts_ = DeviceLimits::cluster_size(i);
     row_parts_ = std::min<std::int64_t>(limits_.clusters[i], members_[0].rows);
     if (row_parts_ == 0 || widest < column_parts_ * kColumnsOfBlock) continue;
     place();
@@ -138,8 +147,8 @@ bool LoopCode::take_clusters() {
 // All blocks, as long as each has columns of its own: what is split further is split into less to compute between meetings.
 void LoopCode::take_grid() {
   for (Member& m : members_) {
-    std::fill(m.reads_passed.begin(), m.reads_passed.end(), -1);
-    std::fill(m.passes.begin(), m.passes.end(), -1);
+    m.passes.assign(m.outputs, -1);
+    if (m.product != nullptr) m.reads_passed.assign(m.product->terms(), -1), m.of_last_step.assign(m.product->terms(), 0);
   }
   passed_.clear();
   std::int64_t widest = 1;
@@ -290,11 +299,6 @@ std::string LoopCode::arguments() const {
   }
   for (std::size_t p = 0; p < passed_.size(); ++p) numbers += fmt::format("  std::int32_t passed{0}, bytes{0};\n", p);
   return text + "  unsigned* counter;\n  std::int64_t steps;\n  std::int32_t reverse, piece, deep;\n" + numbers + "};\n\n";
-}
-
-// Where a step finds or puts what is passed: that of the step, or of the one before.
-static std::string place_of_passed(int number, bool of_last_step) {
-  return fmt::format("shared + a.passed{0} + (step.number{1}) % 2 * a.bytes{0}", number, of_last_step ? " + 1" : "");
 }
 
 std::string LoopCode::product_functions() const {

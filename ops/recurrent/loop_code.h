@@ -22,7 +22,7 @@ namespace graphrun {
 class LoopCode {
  public:
   // Every instruction of the body has a part or is a copy.
-  LoopCode(const BoundScan& scan, const std::vector<char>& meet_before, const DeviceLimits& limits);
+  LoopCode(const BoundScan& scan, const ProgramLayout& layout, const DeviceLimits& limits);
 
   // Whether the device has room for what a block needs beside the weights.
   bool fits() const { return piece_at_ + piece_bytes_ <= limits_.shared; }
@@ -83,7 +83,7 @@ class LoopCode {
 
  private:
   void find_passed(const BoundScan& scan);
-  bool take_clusters();
+  bool take_clusters(const BoundScan& scan, const ProgramLayout& layout);
   void take_grid();
   void place();
   void place_weights();

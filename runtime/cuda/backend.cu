@@ -28,12 +28,13 @@ std::array<int, 4> count_clusters(const DeviceLimits& limits) {
   cudaFuncSetAttribute(nothing, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(limits.shared));
   for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto blocks = static_cast<unsigned>(DeviceLimits::cluster_size(i));
     cudaLaunchAttribute size;
     size.id = cudaLaunchAttributeClusterDimension;
-    size.val.clusterDim.x = 2u << i;
+    size.val.clusterDim.x = blocks;
     size.val.clusterDim.y = size.val.clusterDim.z = 1;
     cudaLaunchConfig_t launch = {};
-    launch.gridDim = dim3(2u << i), launch.blockDim = dim3(static_cast<unsigned>(limits.threads));
+    launch.gridDim = dim3(blocks), launch.blockDim = dim3(static_cast<unsigned>(limits.threads));
     launch.dynamicSmemBytes = limits.shared;
     launch.attrs = &size, launch.numAttrs = 1;
     if (cudaOccupancyMaxActiveClusters(&counts[i], nothing, &launch) != cudaSuccess) counts[i] = 0;
@@ -50,7 +51,7 @@ class CudaBackend : public Backend {
     limits_ = {properties.multiProcessorCount, 256, properties.sharedMemPerBlockOptin, properties.major >= 8, {}};
     if (properties.major >= 9) limits_.clusters = count_clusters(limits_);
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
-    now_ = stream_;
+    current_ = stream_;
     open_pool();
   }
   std::string name() const override { return name_; }
@@ -115,27 +116,32 @@ class CudaBackend : public Backend {
   }
   void copy(void* to, const void* from, std::size_t bytes) override { move(to, from, bytes, cudaMemcpyDeviceToDevice); }
   void clear(void* memory, std::size_t bytes) override {
-    if (bytes > 0) check(cudaMemsetAsync(memory, 0, bytes, now_), "clearing memory");
+    if (bytes > 0) check(cudaMemsetAsync(memory, 0, bytes, current_), "clearing memory");
   }
-  void* stream() override { return now_; }
+  void* stream() override { return current_; }
   DeviceLimits limits() const override { return limits_; }
   void wait() override { check(cudaStreamSynchronize(stream_), "a run on the device"); }
 
   // The first side is the stream itself.
   void side(std::size_t k) override {
     if (!forked_) {
-      forked_.open();
-      check(cudaEventRecord(forked_.event, stream_), "an event");
+      make(fork_);
+      check(cudaEventRecord(fork_, stream_), "an event");
+      forked_ = true;
     }
-    now_ = k == 0 ? stream_ : begin(sides_[k - 1]);
+    current_ = k == 0 ? stream_ : begin(sides_[k - 1]);
   }
+  // Nothing of what was begun stays so, whatever fails.
   void join() override {
-    now_ = stream_, forked_.used = false;
+    current_ = stream_, forked_ = false;
+    cudaError_t failure = cudaSuccess;
     for (Side& side : sides_) {
-      if (!std::exchange(side.end.used, false)) continue;
-      check(cudaEventRecord(side.end.event, side.stream), "an event");
-      check(cudaStreamWaitEvent(stream_, side.end.event, 0), "waiting for another stream");
+      if (!std::exchange(side.begun, false)) continue;
+      for (cudaError_t status : {cudaEventRecord(side.end, side.stream), cudaStreamWaitEvent(stream_, side.end, 0)}) {
+        if (failure == cudaSuccess) failure = status;
+      }
     }
+    check(failure, "waiting for another stream");
   }
 
   void record() override { check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording a run"); }
@@ -176,26 +182,22 @@ class CudaBackend : public Backend {
     cudaGraphExec_t graph = nullptr;
   };
 
-  // An event of the order alone, and whether it stands for something now.
-  struct Mark {
-    cudaEvent_t event = nullptr;
-    bool used = false;
-
-    void open() {
-      if (event == nullptr) check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event");
-      used = true;
-    }
-    explicit operator bool() const { return used; }
-  };
   struct Side {
     cudaStream_t stream = nullptr;
-    Mark end;
+    cudaEvent_t end = nullptr;
+    bool begun = false;
   };
   cudaStream_t begin(Side& side) {
+    if (side.begun) return side.stream;
     if (side.stream == nullptr) check(cudaStreamCreateWithFlags(&side.stream, cudaStreamNonBlocking), "a stream");
-    if (!side.end) check(cudaStreamWaitEvent(side.stream, forked_.event, 0), "waiting for another stream");
-    side.end.open();
+    make(side.end);
+    check(cudaStreamWaitEvent(side.stream, fork_, 0), "waiting for another stream");
+    side.begun = true;
     return side.stream;
+  }
+  // An event of the order alone.
+  static void make(cudaEvent_t& event) {
+    if (event == nullptr) check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event");
   }
 
   void use() const { check(cudaSetDevice(ordinal_), "choosing the device"); }
@@ -212,14 +214,15 @@ class CudaBackend : public Backend {
     if (!has_pool_) cudaGetLastError();  // is no longer the last
   }
   void move(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-    if (bytes > 0) check(cudaMemcpyAsync(to, from, bytes, kind, now_), "copying memory");
+    if (bytes > 0) check(cudaMemcpyAsync(to, from, bytes, kind, current_), "copying memory");
   }
 
   int ordinal_;
   std::string name_;
   DeviceLimits limits_;
-  cudaStream_t stream_ = nullptr, now_ = nullptr;  // now_: what is begun goes there
-  Mark forked_;
+  cudaStream_t stream_ = nullptr, current_ = nullptr;  // what is begun goes to the current one
+  cudaEvent_t fork_ = nullptr;                         // where the sides began, if they have
+  bool forked_ = false;
   std::array<Side, kMostBeside - 1> sides_;
   cudaMemPool_t pool_ = nullptr;
   bool has_pool_ = false;

@@ -216,8 +216,11 @@ NotedWork* noted_work_now() { return noted_work; }
 // Blocks that run at the same time, `count` of the grid's from `first` on.
 class EmulatedBlocks {
  public:
-  EmulatedBlocks(const EmulatedGrid& grid, std::int64_t first, std::int64_t count)
-      : grid_(grid), first_(first), all_(count * grid.threads) {
+  // `together`: as many of them meet, and the next ones after them.
+  EmulatedBlocks(const EmulatedGrid& grid, std::int64_t first, std::int64_t count, std::int64_t together)
+      : grid_(grid), first_(first), together_(together) {
+    for (std::int64_t b = 0; b < count; b += together)
+      groups_.push_back(std::make_unique<std::barrier<>>(together * grid.threads));
     for (std::int64_t b = 0; b < count; ++b) {
       blocks_.push_back(std::make_unique<std::barrier<>>(grid.threads));
       for (int t = 0; t < grid.threads; t += kWarp)
@@ -240,15 +243,16 @@ class EmulatedBlocks {
     blocks_[static_cast<std::size_t>(emulated_thread.block - first_)]->arrive_and_wait();
   }
   void wait_for_all() {
-    if (!kNobodyWaits) all_.arrive_and_wait();
+    if (!kNobodyWaits) group_of(emulated_thread.block - first_).arrive_and_wait();
   }
-  int rank() const { return static_cast<int>(emulated_thread.block - first_); }
-  int count() const { return static_cast<int>(blocks_.size()); }
+  int rank() const { return static_cast<int>((emulated_thread.block - first_) % together_); }
+  int count() const { return static_cast<int>(together_); }
   void* place_in_memory_of(int rank, void* mine) {
     GRAPHRUN_CHECK(rank >= 0 && rank < count(), "no such block in the cluster");
     const auto at = static_cast<char*>(mine) - static_cast<char*>(emulated_thread.shared);
     GRAPHRUN_CHECK(at >= 0 && static_cast<std::size_t>(at) < grid_.shared, "no place in the block's memory");
-    return reinterpret_cast<char*>(shared_[static_cast<std::size_t>(rank)].data()) + at;
+    const std::int64_t block = (emulated_thread.block - first_) / together_ * together_ + rank;
+    return reinterpret_cast<char*>(shared_[static_cast<std::size_t>(block)].data()) + at;
   }
   const SharedWords* share_in_warp(const SharedWords& mine) {
     WarpOfThreads& warp = warp_of(emulated_thread.block - first_, emulated_thread.thread);
@@ -278,14 +282,16 @@ class EmulatedBlocks {
     }
     blocks_[b]->arrive_and_drop();
     warp_of(static_cast<std::int64_t>(b), t).barrier.arrive_and_drop();
-    all_.arrive_and_drop();
+    group_of(static_cast<std::int64_t>(b)).arrive_and_drop();
   }
 
+  std::barrier<>& group_of(std::int64_t block) { return *groups_[static_cast<std::size_t>(block / together_)]; }
+
   const EmulatedGrid grid_;
-  const std::int64_t first_;
+  const std::int64_t first_, together_;
   std::vector<std::unique_ptr<std::barrier<>>> blocks_;
   std::vector<std::unique_ptr<WarpOfThreads>> warps_;  // block by block
-  std::barrier<> all_;
+  std::vector<std::unique_ptr<std::barrier<>>> groups_;
   std::vector<std::vector<std::max_align_t>> shared_;
   std::mutex failing_;
   std::exception_ptr failure_;
@@ -323,14 +329,13 @@ void check_aligned(const void* address, std::size_t size) {
 }
 
 void emulate(const EmulatedGrid& grid, const std::function<void()>& thread) {
-  if (grid.together) return EmulatedBlocks(grid, 0, grid.blocks).run(thread);
+  if (grid.together) return EmulatedBlocks(grid, 0, grid.blocks, grid.blocks).run(thread);
   if (grid.cluster > 1) {
     GRAPHRUN_CHECK(grid.blocks % grid.cluster == 0, "blocks that make no whole clusters");
-    for (std::int64_t b = 0; b < grid.blocks; b += grid.cluster) EmulatedBlocks(grid, b, grid.cluster).run(thread);
-    return;
+    return EmulatedBlocks(grid, 0, grid.blocks, grid.cluster).run(thread);
   }
   if (kWatchesRaces && grid.barriers) {
-    for (std::int64_t b = 0; b < grid.blocks; ++b) EmulatedBlocks(grid, b, 1).run(thread);
+    for (std::int64_t b = 0; b < grid.blocks; ++b) EmulatedBlocks(grid, b, 1, 1).run(thread);
     return;
   }
   std::vector<std::max_align_t> shared(grid.shared / sizeof(std::max_align_t) + 1);

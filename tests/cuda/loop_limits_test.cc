@@ -61,7 +61,7 @@ class BoundLayer {
   std::vector<LoopCode> loops(const DeviceLimits& limits) const {
     std::vector<LoopCode> all;
     for (const BoundInstruction& bound : binding_->root.instructions) {
-      if (bound.scan) all.emplace_back(*bound.scan, meetings(*bound.scan, binding_->layout), limits);
+      if (bound.scan) all.emplace_back(*bound.scan, binding_->layout, limits);
     }
     return all;
   }

@@ -13,6 +13,7 @@
 #include "runtime/binding.h"
 #include "runtime/executable.h"
 #include "runtime/kept.h"
+#include "runtime/loop.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/cuda/device.h"
 #include "tests/folders.h"
@@ -227,6 +228,62 @@ TEST_P(RoundedLoop, ComputesItInClusters) {
     expect_rounding({{3, 2, 5, 16}, {3, 19, 7, 37}, {2, 40, 4, 24}});
   }
   EXPECT_GE(loops_in_clusters(), 2u);
+}
+
+// A step whose results are of several widths, and take turns in the same memory: cut by rows, they would meet.
+TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
+  testing::tested_device();
+  if (!testing::is_emulated()) GTEST_SKIP() << "asks the emulated device for clusters";
+  const auto graph = [](const std::string& first, const std::string& second) {
+    const std::string parameters = "input %U: FLOAT[64, 64]\n input %V: FLOAT[64, " + first + "]\n input %W: FLOAT[" + first +
+                                   ", " + second + "]\n input %X: FLOAT[" + second + ", 64]\n";
+    return "graph \"network\" {\n input %x: FLOAT[time, batch, 64]\n" + parameters + R"(
+  %h0: FLOAT[batch, 64] = zeros(; shape=[batch, 64])
+  %end: FLOAT[batch, 64] = scan(%h0, %x, %U, %V, %W, %X; states=1, each=1, steps=<time>) body "b" {
+    input %h: FLOAT[batch, 64]
+    input %x: FLOAT[batch, 64]
+    )" + parameters +
+           R"(
+    input %step: INT32[]
+    %a = matmul(%h, %U)
+    %b = tanh(%a)
+    %c = matmul(%b, %V)
+    %d = sigmoid(%c)
+    %e = matmul(%d, %W)
+    %f = sigmoid(%e)
+    %g = matmul(%f, %X)
+    %h1 = add(%g, %x)
+    output "h" = %h1
+  }
+  output "end" = %end
+})";
+  };
+  for (const bool apart : {false, true}) {
+    const Program program = compile(ir::parse(apart ? graph("64", "64") : graph("16", "32"), "network"), {});
+    const auto run = [&](Device device) {
+      Executable executable(program, std::make_shared<Variables>(), device);
+      std::mt19937 random(5);
+      Feeds feeds;
+      for (const FeedSpec& f : executable.program().feeds) {
+        const Sizes sizes = evaluate(f.shape, {{Symbol::named("time"), 6}, {Symbol::named("batch"), 6}});
+        feeds[f.name] = random_tensor(sizes, Precision::kFloat32, random);
+        for (std::int64_t i = 0; i < feeds[f.name].count(); ++i) feeds[f.name].data<float>()[i] *= 0.3f;
+      }
+      return executable.run(feeds)[0];
+    };
+    const Tensor expected = run(Device::kCpu);
+    const WithClusters clusters;
+    const Tensor found = run(Device::kCuda);
+    for (std::int64_t i = 0; i < found.count(); ++i) ASSERT_NEAR(found.at(i), expected.at(i), 1e-4) << apart << " " << i;
+    KeptStore store(program);
+    const auto binding =
+        graphrun::bind(program, {{Symbol::named("time"), 6}, {Symbol::named("batch"), 6}}, Device::kCuda, store);
+    for (const BoundInstruction& bound : binding->root.instructions) {
+      if (!bound.scan) continue;
+      ASSERT_NE(bound.scan->loop, nullptr);
+      EXPECT_EQ(bound.scan->loop->traits().in_clusters, apart) << bound.scan->loop->describe();
+    }
+  }
 }
 
 TEST_P(RoundedLoop, ComputesItAtSizesOfAGpu) {

@@ -13,6 +13,11 @@ LoopFactory& factory() {
   return factory;
 }
 
+RowLoopFactory& row_factory() {
+  static RowLoopFactory factory;
+  return factory;
+}
+
 char* bytes_at(void* data) { return static_cast<char*>(data); }
 
 // The places behind a body's slots: see Region.
@@ -72,11 +77,11 @@ class SlotPlaces {
 }  // namespace
 
 bool is_part_of_loop(const BoundInstruction& bound) {
-  if (bound.source->kind == Instruction::Kind::kCopy) return true;
-  return !bound.scan && bound.kernel.part != nullptr && bound.kernel.by_columns != nullptr;
+  return bound.source->kind == Instruction::Kind::kCopy || (!bound.scan && bound.kernel.part != nullptr);
 }
 
 void set_loop_factory(LoopFactory made) { factory() = std::move(made); }
+void set_row_loop_factory(RowLoopFactory made) { row_factory() = std::move(made); }
 
 namespace {
 
@@ -84,7 +89,14 @@ std::shared_ptr<const LoopKernel> loop_of(const BoundScan& scan, const ProgramLa
   const std::vector<BoundInstruction>& body = scan.body.instructions;
   if (factory() == nullptr || scan.steps == 0 || body.empty()) return nullptr;
   if (!std::all_of(body.begin(), body.end(), is_part_of_loop)) return nullptr;
-  return factory()(scan, layout, sharing);
+  const bool by_columns = std::all_of(body.begin(), body.end(), [](const BoundInstruction& bound) {
+    return bound.source->kind == Instruction::Kind::kCopy || bound.kernel.by_columns != nullptr;
+  });
+  if (by_columns) {
+    if (auto loop = factory()(scan, layout, sharing)) return loop;
+  }
+  const std::optional<RowPlan> plan = row_plan(scan);
+  return plan ? row_factory()(scan, *plan) : nullptr;
 }
 
 void make_loops_alone(BoundRegion& region, const ProgramLayout& layout) {
@@ -155,9 +167,10 @@ void make_loops(BoundRegion& root, const ProgramLayout& layout) {
 LoopRun loop_run(const BoundScan& scan, std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                  const std::int32_t* positions, const KernelContext& context) {
   const SlotPlaces slots(scan, inputs, outputs, positions);
-  LoopRun run{{}, context};
+  LoopRun run{{}, {}, context};
   for (const BoundInstruction& bound : scan.body.instructions) {
     const Instruction& source = *bound.source;
+    run.nodes.push_back(bound.number);
     for (std::size_t o = 0; o < bound.operands.size(); ++o) {
       const std::int32_t v = o < source.inputs.size() ? source.inputs[o] : source.outputs[o - source.inputs.size()];
       const Storage storage = v < 0 ? Storage{} : scan.body.source->values[static_cast<std::size_t>(v)].storage;

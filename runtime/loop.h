@@ -1,6 +1,6 @@
 // A scan whose whole loop a device runs as one launch: blocks have their own columns of every result from step to step, as the
-// threads of a team have (runtime/team.h), and meet only where one reads what others made. What such a launch is made of is the
-// device library's business, which registers how to make one.
+// threads of a team have (runtime/team.h), and meet only where one reads what others made; or rows of their own, and never
+// meet. What such a launch is made of is the device library's business, which registers how to make one.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/binding.h"
+#include "runtime/team.h"
 
 namespace graphrun {
 
@@ -29,6 +30,7 @@ struct LoopPlace {
 // outside of the loop.
 struct LoopRun {
   std::vector<LoopPlace> places;
+  std::vector<std::int32_t> nodes;  // what a fault names each instruction by
   KernelContext context;
 };
 
@@ -56,7 +58,11 @@ bool is_part_of_loop(const BoundInstruction& bound);
 // time the device is shared.
 using LoopFactory =
     std::function<std::shared_ptr<const LoopKernel>(const BoundScan& scan, const ProgramLayout& layout, int sharing)>;
-void set_loop_factory(LoopFactory factory);  // once, when the device's library is loaded
+// Of loops that are shared by rows of the batch.
+using RowLoopFactory = std::function<std::shared_ptr<const LoopKernel>(const BoundScan& scan, const RowPlan& plan)>;
+// Once, when the device's library is loaded.
+void set_loop_factory(LoopFactory factory);
+void set_row_loop_factory(RowLoopFactory factory);
 
 // Gives every scan of a bound root, and of the bodies in it, its loop where there is one. Loops that may run at the same time
 // (both directions of a bi-directional layer) do, each on its share of the device: a step's meeting takes as long whatever the

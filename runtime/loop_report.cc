@@ -32,6 +32,14 @@ std::string obstacle(const BoundScan& scan) {
     if (is_part_of_loop(bound)) continue;
     return "'" + bound.source->name + "' (" + (bound.scan ? "a loop" : bound.source->op) + ") is no part of a single launch";
   }
+  const auto by_rows_alone = std::find_if(scan.body.instructions.begin(), scan.body.instructions.end(), [](const auto& bound) {
+    return bound.source->kind != Instruction::Kind::kCopy && bound.kernel.by_columns == nullptr;
+  });
+  if (by_rows_alone != scan.body.instructions.end()) {
+    const std::string name = "'" + by_rows_alone->source->name + "' (" + by_rows_alone->source->op + ")";
+    if (!row_plan(scan)) return name + " is no part of a single launch where rows of the batch read each other";
+    return "rows of the batch, which " + name + " asks for, are more than a block has room or time for";
+  }
   return "a single launch asks for more memory of a block, or more arguments, than there are";
 }
 
@@ -39,7 +47,10 @@ std::string plan(const BoundInstruction& bound, const ProgramLayout& layout, Dev
   const BoundScan& scan = *bound.scan;
   if (scan.steps == 0) return "nothing to do";
   const char* const beside = bound.beside > 0 ? ", at the same time as the next" : "";
-  if (scan.loop) return scan.loop->describe() + ", " + meeting(meetings(scan, layout)) + beside;
+  if (scan.loop) {
+    const bool meets = scan.loop->traits().meets;
+    return scan.loop->describe() + ", " + meeting(meets ? meetings(scan, layout) : std::vector<char>()) + beside;
+  }
   if (scan.team) return of_team(*scan.team) + beside;
   return "kernel by kernel" + (device == Device::kCuda ? ": " + obstacle(scan) : "");
 }

@@ -25,8 +25,11 @@ class RowSharing {
     return rows_ > 0 ? std::optional(rows_) : std::nullopt;
   }
 
-  double operations() const { return operations_; }
-
+  RowPlan plan() && {
+    RowPlan plan{rows_, operations_, {}, std::move(of_all_)};
+    for (const BoundInstruction& bound : body_.instructions) plan.shared.push_back(shared_rows(bound));
+    return plan;
+  }
   // By which the threads share the instruction: 0 where each makes its results for itself, -1 where they can't.
   static std::int64_t shared_rows(const BoundInstruction& bound) {
     std::size_t bytes = 0;
@@ -92,14 +95,19 @@ class RowSharing {
 
 }  // namespace
 
-int row_members(const BoundScan& scan, int threads) {
+std::optional<RowPlan> row_plan(const BoundScan& scan) {
   RowSharing sharing(scan);
-  const std::optional<std::int64_t> rows = sharing.rows();
-  if (!rows || scan.steps == 0) return 0;
-  const double all = sharing.operations() * static_cast<double>(scan.steps);
+  if (!sharing.rows()) return std::nullopt;
+  return std::move(sharing).plan();
+}
+
+int row_members(const BoundScan& scan, int threads) {
+  const std::optional<RowPlan> plan = row_plan(scan);
+  if (!plan || scan.steps == 0) return 0;
+  const double all = plan->operations * static_cast<double>(scan.steps);
   const auto worth = static_cast<std::int64_t>(std::min(all / kWorkOfMember, 1e6));
   const std::int64_t wanted = std::clamp<std::int64_t>(worth, 1, threads);
-  return wanted > *rows ? 0 : static_cast<int>(wanted);
+  return wanted > plan->rows ? 0 : static_cast<int>(wanted);
 }
 
 std::unique_ptr<Team> make_row_team(const BoundScan& scan, const ProgramLayout& layout) {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/arena.h"
@@ -77,6 +78,16 @@ std::unique_ptr<Team> make_team(const BoundScan& scan, const ProgramLayout& layo
 // Of a root: loops that may run at the same time and have about the same to do share the threads, each with a smaller team
 // (both directions of a bi-directional layer): a team meets less often the fewer it is.
 void pair_teams(BoundRegion& root, const ProgramLayout& layout, int threads);
+
+// What a bound scan's body is to those who share it by rows of the batch.
+struct RowPlan {
+  std::int64_t rows = 0;
+  double operations = 0;             // of a step, about
+  std::vector<std::int64_t> shared;  // by instruction: its rows; 0: a few numbers that each makes for itself
+  std::vector<char> of_each;         // by block of the body: it holds such numbers
+};
+// None where some row reads another, or an instruction can't be shared.
+std::optional<RowPlan> row_plan(const BoundScan& scan);
 
 // How many threads share a bound scan's body by rows: 0 where an instruction can't, or where its kernels have more to share out
 // than there are rows.

@@ -1,6 +1,7 @@
 // constant, zeros, full, dim and range on CUDA.
 #include "ops/axis.h"
 #include "ops/dispatch.h"
+#include "ops/recurrent/loop_part.h"
 #include "ops/schema.h"
 #include "runtime/cuda/launch.h"
 
@@ -22,7 +23,9 @@ Kernel filled(std::int64_t count, double value) {
 Kernel bind_filled(const KernelRequest& request) {
   const double value = request.attributes->has("value") ? request.attributes->number("value") : 0;
   const TensorView& out = request.outputs[0];
-  return with_any(out.dtype, [&](auto zero) { return filled<decltype(zero)>(out.count(), value); });
+  Kernel kernel = with_any(out.dtype, [&](auto zero) { return filled<decltype(zero)>(out.count(), value); });
+  take_part(kernel, request, {}, "", "  a.y0[e] = " + device_literal(value, out.dtype) + ";\n", {});
+  return kernel;
 }
 REGISTER_KERNEL("constant", kCuda, bind_filled);
 REGISTER_KERNEL("zeros", kCuda, bind_filled);

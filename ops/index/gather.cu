@@ -1,6 +1,7 @@
 // gather and scatter_add on CUDA.
 #include "ops/device_indices.h"
 #include "ops/dispatch.h"
+#include "ops/recurrent/loop_part.h"
 #include "ops/schema.h"
 
 namespace graphrun {
@@ -23,6 +24,11 @@ Kernel gather_kernel(const KernelRequest& request) {
         c, all, GRAPHRUN_LAMBDA(std::int64_t i) { out[i] = table[clamped(indices[i / width], rows) * width + i % width]; });
   }};
   kernel.refuse = cuda::refusal(request.inputs[1], rows, "gather: index");
+  if (rows == 0) return kernel;
+  take_part(kernel, request, {true, false}, "  std::int64_t rows, width;\n",
+            "  const std::int64_t at = e / a.width;\n"
+            "  a.y0[e] = a.x0[fault.checked(a.x1[at], a.rows, at) * a.width + e % a.width];\n",
+            {rows, width});
   return kernel;
 }
 REGISTER_KERNEL("gather", kCuda, [](const KernelRequest& request) {

@@ -1,6 +1,7 @@
 // pick, scatter_last and one_hot on CUDA.
 #include "ops/device_indices.h"
 #include "ops/dispatch.h"
+#include "ops/recurrent/loop_part.h"
 #include "ops/schema.h"
 
 namespace graphrun {
@@ -22,6 +23,9 @@ Kernel pick_kernel(const KernelRequest& request) {
         c, rows, GRAPHRUN_LAMBDA(std::int64_t r) { out[r] = x[r * n + clamped(index[r], n)]; });
   }};
   kernel.refuse = cuda::refusal(request.inputs[1], n, "pick: index");
+  if (n == 0) return kernel;
+  take_part(kernel, request, {false, false}, "  std::int64_t n;\n",
+            "  a.y0[e] = a.x0[e * a.n + fault.checked(a.x1[e], a.n, e)];\n", {n});
   return kernel;
 }
 REGISTER_KERNEL("pick", kCuda, [](const KernelRequest& request) {

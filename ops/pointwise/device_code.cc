@@ -11,9 +11,8 @@
 #include "runtime/file.h"
 
 namespace graphrun {
-namespace {
 
-std::string literal(double number, DType dtype) {
+std::string device_literal(double number, DType dtype) {
   const std::string type = device_type(dtype);
   if (dtype == DType::kInt32) return fmt::format("({}({}))", type, static_cast<std::int64_t>(number));
   if (dtype == DType::kBool) return number != 0 ? "(std::uint8_t(1))" : "(std::uint8_t(0))";
@@ -21,13 +20,11 @@ std::string literal(double number, DType dtype) {
   if (std::isinf(number)) return fmt::format("({}element::infinity({}(0)))", number < 0 ? "-" : "", type);
   // Every float32 is a float64 whose shortest digits give it back.
   const double exact = dtype == DType::kFloat32 ? static_cast<double>(static_cast<float>(number)) : number;
-  if (std::isinf(exact)) return literal(exact, dtype);
+  if (std::isinf(exact)) return device_literal(exact, dtype);
   std::string digits = fmt::format("{}", exact);
   if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
   return fmt::format("({}({}))", type, digits);
 }
-
-}  // namespace
 
 const char* device_type(DType dtype) {
   switch (dtype) {
@@ -94,7 +91,7 @@ std::string DeviceCode::name_of(const TileOperand& operand) const {
     case TileOperand::Kind::kStep: return fmt::format("t{}", operand.index);
     case TileOperand::Kind::kNumber: break;
   }
-  return literal(operand.number, operand.dtype);
+  return device_literal(operand.number, operand.dtype);
 }
 
 std::string DeviceCode::instruction(std::size_t i) const {

@@ -30,6 +30,8 @@ inline constexpr const char* kTextEnd = "\n}  // namespace graphrun::generated_@
 
 // C's name of an element's type.
 const char* device_type(DType dtype);
+// A number of that type, as C writes it.
+std::string device_literal(double number, DType dtype);
 
 // Gives a text its names: every "@" in `body` becomes a digest of it, which tells it from all others.
 DeviceText named_text(const std::string& includes, const std::string& body);
@@ -50,6 +52,7 @@ class DeviceCode {
   std::string type_of_input(std::size_t k) const;
   DType dtype_of_result(std::size_t r) const;
   DType dtype_of_input(std::size_t k) const { return types_[k]; }
+  std::size_t inputs() const { return types_.size(); }
 
   // What the members of Arguments are, in their order.
   struct Operand {

@@ -46,15 +46,21 @@ inline void put_size(cuda::ArgumentBytes& to, const DeviceCode& code, std::int64
   code.small() ? to.put(static_cast<std::uint32_t>(size)) : to.put(static_cast<std::uint64_t>(size));
 }
 
-// The members that a generated kernel's arguments begin with.
-inline void put_operands(cuda::ArgumentBytes& to, const DeviceCode& code, const KernelContext& c) {
+// The members that a generated kernel's arguments begin with; without inputs, addresses are to come.
+inline void put_operands(cuda::ArgumentBytes& to, const DeviceCode& code, std::span<const TensorView> inputs,
+                         const RandomState& random) {
   for (const DeviceCode::Operand& operand : code.operands()) {
     switch (operand.kind) {
-      case DeviceCode::Operand::Kind::kInput: to.put(c.inputs[operand.input].data); break;
+      case DeviceCode::Operand::Kind::kInput:
+        to.put(inputs.empty() ? static_cast<const void*>(nullptr) : inputs[operand.input].data);
+        break;
       case DeviceCode::Operand::Kind::kSize: put_size(to, code, operand.size); break;
-      case DeviceCode::Operand::Kind::kDraw: to.put(drawn_tensor(operand.draw, c.random, code.sizes())); break;
+      case DeviceCode::Operand::Kind::kDraw: to.put(drawn_tensor(operand.draw, random, code.sizes())); break;
     }
   }
+}
+inline void put_operands(cuda::ArgumentBytes& to, const DeviceCode& code, const KernelContext& c) {
+  put_operands(to, code, c.inputs, c.random);
 }
 
 }  // namespace graphrun

@@ -31,7 +31,9 @@ class DeviceLoop : public LoopKernel {
     cuda::ArgumentBytes arguments;
     for (const LoopPlace& place : run.places) arguments.put(place);
     for (const LoopCode::Member& m : code_.members()) {
-      if (m.pointwise != nullptr) put_part(arguments, *m.pointwise->code, run);
+      if (m.pointwise == nullptr) continue;
+      put_operands(arguments, *m.pointwise->code, {}, run.context.random);
+      arguments.align();
     }
     arguments.put(run.context.workspace);
     arguments.put(code_.steps());
@@ -75,18 +77,6 @@ class DeviceLoop : public LoopKernel {
   }
 
  private:
-  // Addresses come with the step.
-  static void put_part(cuda::ArgumentBytes& to, const DeviceCode& code, const LoopRun& run) {
-    for (const DeviceCode::Operand& operand : code.operands()) {
-      switch (operand.kind) {
-        case DeviceCode::Operand::Kind::kInput: to.put(static_cast<const void*>(nullptr)); break;
-        case DeviceCode::Operand::Kind::kSize: put_size(to, code, operand.size); break;
-        case DeviceCode::Operand::Kind::kDraw: to.put(drawn_tensor(operand.draw, run.context.random, code.sizes())); break;
-      }
-    }
-    to.align();
-  }
-
   static bool wide(const LoopCode::Member& m, const LoopRun& run) {
     if (m.columns % 4 != 0) return false;
     const DeviceCode& code = *m.pointwise->code;

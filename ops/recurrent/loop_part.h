@@ -3,8 +3,13 @@
 
 #include <memory>
 
+#include "compiler/ir/pointwise_program.h"
+#include "compiler/ir/reduction_program.h"
+#include "ops/axis_view.h"
 #include "ops/matmul/group.h"
 #include "ops/pointwise/device_code.h"
+#include "ops/pointwise/tile_steps.h"
+#include "ops/reduce/reduction_text.h"
 #include "runtime/kernel.h"
 
 namespace graphrun {
@@ -28,10 +33,45 @@ struct PointwisePart : LoopPart {
   std::size_t results;
 };
 
-// Makes pointwise work a part of loops: its last axis is shared out.
+// Pointwise work whose results are reduced along an axis as they are made.
+struct ReductionPart : LoopPart {
+  ReductionPart(std::shared_ptr<const DeviceCode> c, std::vector<DeviceFold> f, const AxisView& v)
+      : code(std::move(c)), folds(std::move(f)), view(v) {}
+  std::shared_ptr<const DeviceCode> code;
+  std::vector<DeviceFold> folds;
+  AxisView view;
+};
+
+// What makes each element of its one result by itself, given as text: see ElementText (ops/recurrent/row_loop_code.h).
+struct ElementPart : LoopPart {
+  std::string members;  // of struct Arguments behind the operands: 64-bit numbers
+  std::string element;  // statements that make element `e` of `a`
+  std::vector<std::int64_t> numbers;
+  std::vector<DType> inputs;
+  DType output = DType::kFloat32;
+};
+
+// Says that rows of the results, their first axis, are made of the same rows of operands, those that have them.
+inline void share_by_rows(Kernel& kernel, const KernelRequest& request, const Sizes& work) {
+  const Sizes& result = request.outputs.at(0).sizes;
+  if (result.empty() || work.empty() || result[0] == 0 || work[0] != result[0]) return;
+  auto rows = std::make_shared<RowKernel>();
+  rows->rows = result[0];
+  rows->operations = static_cast<double>(element_count(work));
+  for (const TensorView& v : request.inputs)
+    rows->reads_other_rows.push_back(v.sizes.size() != work.size() || v.sizes[0] != work[0]);
+  kernel.by_rows = std::move(rows);
+}
+
+// Makes pointwise work a part of loops: its last axis is shared out, or its first one.
 inline void take_part(Kernel& kernel, const KernelRequest& request, std::shared_ptr<const DeviceCode> code) {
   const Sizes& result = code->sizes();
-  if (result.empty() || code->operands().empty()) return;
+  if (code->operands().empty()) return;
+  share_by_rows(kernel, request, result);
+  if (result.empty()) {
+    kernel.part = std::make_shared<PointwisePart>(std::move(code), request.outputs.size());
+    return;
+  }
   auto columns = std::make_shared<ColumnKernel>();
   columns->columns = result.back();
   for (const TensorView& v : request.inputs)
@@ -54,6 +94,62 @@ inline void take_part(Kernel& kernel, const KernelRequest& request, const Produc
   }
   kernel.by_columns = std::move(columns);
   kernel.part = std::make_shared<ProductPart>(group, request.outputs[0].dtype, request.products);
+  const Sizes& result = request.outputs[0].sizes;
+  if (result.size() < 2 || result[0] == 0) return;
+  auto rows = std::make_shared<RowKernel>();
+  rows->rows = result[0];
+  for (const Product& p : group.products) rows->operations += static_cast<double>(p.m * p.n * p.k);
+  rows->reads_other_rows.assign(request.inputs.size(), true);
+  for (std::size_t i = 0; i < group.products.size(); ++i) {
+    const Sizes& left = request.inputs[group.a(i)].sizes;
+    rows->reads_other_rows[group.a(i)] = left.size() != result.size() || left[0] != result[0];
+  }
+  kernel.by_rows = std::move(rows);
+}
+
+// Makes a reduction a part of loops by rows, where the first axis stays.
+inline void take_part(Kernel& kernel, const KernelRequest& request, const Sizes& work, const AxisView& view,
+                      std::shared_ptr<const DeviceCode> code, std::vector<DeviceFold> folds) {
+  if (work.empty() || view.outer % work[0] != 0 || folds.size() > kMostFolds) return;
+  share_by_rows(kernel, request, work);
+  if (kernel.by_rows != nullptr) kernel.part = std::make_shared<ReductionPart>(std::move(code), std::move(folds), view);
+}
+
+// Makes an op of which each element of the result is made by itself a part of loops by rows.
+inline void take_part(Kernel& kernel, const KernelRequest& request, std::vector<bool> reads_other_rows, std::string members,
+                      std::string element, std::vector<std::int64_t> numbers) {
+  auto part = std::make_shared<ElementPart>();
+  part->members = std::move(members), part->element = std::move(element), part->numbers = std::move(numbers);
+  for (const TensorView& v : request.inputs) part->inputs.push_back(v.dtype);
+  const TensorView& result = request.outputs.at(0);
+  part->output = result.dtype;
+  kernel.part = std::move(part);
+  if (result.sizes.empty() || result.sizes[0] == 0) return;
+  auto rows = std::make_shared<RowKernel>();
+  rows->rows = result.sizes[0];
+  rows->reads_other_rows = std::move(reads_other_rows);
+  kernel.by_rows = std::move(rows);
+}
+
+// Makes a plain reduction, without lengths, such a part.
+inline void take_part_of_reduction(Kernel& kernel, const KernelRequest& request, const AxisView& view,
+                                   const std::string& fold) {
+  if (request.inputs.size() > 1 && !request.absent_inputs.at(1)) return;
+  const TensorView& x = request.inputs[0];
+  if (x.dtype == DType::kBool || (x.dtype == DType::kInt32 && !ir::gives_position(fold) && fold != "max" && fold != "min"))
+    return;
+  KernelRequest work;
+  work.inputs = {x};
+  work.outputs = {{nullptr, x.dtype, x.sizes}};
+  ir::PointwiseProgram::Instruction same;
+  same.op = ir::OpRegistry::instance().find("cast");
+  same.to = x.dtype == DType::kInt32 ? Type::kInt32 : Type::kFloat;
+  same.operands = {ir::PointwiseProgram::Operand::input(0)};
+  const ir::PointwiseProgram program{{std::move(same)}, {0}};
+  KernelRequest shared = request;
+  shared.inputs.resize(1);
+  take_part(kernel, shared, x.sizes, view, std::make_shared<const DeviceCode>(x.sizes, work.inputs, tile_steps(program, work)),
+            {{fold, 0}});
 }
 
 }  // namespace graphrun

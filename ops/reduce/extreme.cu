@@ -1,6 +1,7 @@
 // max, min, their gradients, argmax and argmin on CUDA.
 #include "compiler/ir/op.h"
 #include "ops/dispatch.h"
+#include "ops/recurrent/loop_part.h"
 #include "ops/reduce/columns_device.h"
 #include "ops/reduce/reduction.h"
 
@@ -53,26 +54,30 @@ struct GradientBody {
 template <bool kMax>
 Kernel bind_extreme(const KernelRequest& request) {
   const AxisView view = reduced_view(*request.attributes, request.inputs[0].sizes);
-  return with_number(request.inputs[0].dtype, [&](auto zero) {
+  Kernel kernel = with_number(request.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     return Kernel{[view](const KernelContext& c) {
       cuda::for_columns(c, view, lengths_of(c, 1, view), sizeof(Best<T>),
                         ExtremeBody<kMax, T>{c.inputs[0].as<T>(), c.outputs[0].as<T>()});
     }};
   });
+  take_part_of_reduction(kernel, request, view, kMax ? "max" : "min");
+  return kernel;
 }
 
 template <bool kMax>
 Kernel bind_position(const KernelRequest& request) {
   const Sizes& sizes = request.inputs[0].sizes;
   const AxisView view = view_axis(sizes, ir::resolve_axis(request.attributes->integer("axis"), sizes.size(), "argmax"));
-  return with_number(request.inputs[0].dtype, [&](auto zero) {
+  Kernel kernel = with_number(request.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     return Kernel{[view](const KernelContext& c) {
       cuda::for_columns(c, view, lengths_of(c, 1, view), sizeof(Best<T>),
                         PositionBody<kMax, T>{c.inputs[0].as<T>(), c.outputs[0].as<std::int32_t>()});
     }};
   });
+  take_part_of_reduction(kernel, request, view, kMax ? "argmax" : "argmin");
+  return kernel;
 }
 
 // Inputs x, lengths, g.

@@ -2,6 +2,7 @@
 #include "compiler/ir/reduction_program.h"
 #include "ops/pointwise/device_launch.h"
 #include "ops/pointwise/tile_steps.h"
+#include "ops/recurrent/loop_part.h"
 #include "ops/reduce/column_grid.h"
 #include "ops/reduce/reduction.h"
 #include "ops/reduce/reduction_text.h"
@@ -28,7 +29,7 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
     parts.push_back({cuda::generated_kernel(text.entry, text.text), first, some});
   }
   const AxisView view = reduced_view(*request.attributes, work);
-  return Kernel{[code, view, parts](const KernelContext& c) {
+  Kernel kernel{[code, view, parts](const KernelContext& c) {
     const ColumnGrid grid = column_grid(view);
     for (const Part& part : parts) {
       if (grid.blocks == 0) continue;
@@ -41,6 +42,8 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
                           arguments.data());
     }
   }};
+  take_part(kernel, request, work, view, code, folds);
+  return kernel;
 });
 
 }  // namespace

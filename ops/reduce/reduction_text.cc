@@ -26,49 +26,81 @@ FoldText fold_text(const std::string& op, const std::string& type) {
           ir::gives_position(op) ? "std::int32_t(v.position < 0 ? 0 : v.position)" : "v.value"};
 }
 
-}  // namespace
-
-DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds) {
-  GRAPHRUN_CHECK(folds.size() <= kMostFolds, "too many folds for one kernel");
-  std::string body = kTextBegin + code.begin();
-  std::string value, start, take, join, write;
+// What a text of folds is put together from.
+struct FoldTexts {
+  std::string results;  // members y0, y1, … of struct Arguments
+  std::string values;   // struct Value, and put_together(left, right)
+  std::string start;    // a Value's members before the first element
+  std::string take;     // sets `one` to what the element whose results are `r`, at `position`, is by itself
+  std::string write;    // writes `total`, of column `c`
+};
+FoldTexts fold_texts(const DeviceCode& code, std::span<const DeviceFold> folds, const std::string& arguments) {
+  FoldTexts texts;
+  std::string value, join;
   for (std::size_t i = 0; i < folds.size(); ++i) {
     const std::string type = code.type_of_result(folds[i].result);
     const FoldText fold = fold_text(folds[i].op, type);
     const bool position = ir::gives_position(folds[i].op);
-    body += fmt::format("  {}* y{};\n", position ? "std::int32_t" : type, i);
+    texts.results += fmt::format("  {}* y{};\n", position ? "std::int32_t" : type, i);
     value += fmt::format("  alignas({}) {} v{};\n", kFoldBytes, fold.type, i);
-    start += fmt::format("{}{}", i == 0 ? "" : ", ", fold.start);
+    texts.start += fmt::format("{}{}", i == 0 ? "" : ", ", fold.start);
     join += fmt::format("  {{\n    const {} a = left.v{}, b = right.v{};\n    out.v{} = {};\n  }}\n", fold.type, i, i, i,
                         fold.join);
-    take += fmt::format("        {{\n          const {0} x = r.r{1}.v[0];\n          one.v{2} = {3};\n        }}\n", type,
-                        folds[i].result, i, fold.one);
-    write +=
-        fmt::format("  {{\n    const {} v = total.v{};\n    arguments.y{}[c.result] = {};\n  }}\n", fold.type, i, i, fold.end);
+    texts.take += fmt::format("        {{\n          const {0} x = r.r{1}.v[0];\n          one.v{2} = {3};\n        }}\n", type,
+                              folds[i].result, i, fold.one);
+    texts.write += fmt::format("  {{\n    const {} v = total.v{};\n    {}.y{}[c.result] = {};\n  }}\n", fold.type, i, arguments,
+                               i, fold.end);
   }
-  body += "  AxisView view;\n  ColumnGrid grid;\n};\n\n" + code.functions();
-  body += "\nstruct Value {\n" + value + "};\n\nGRAPHRUN_DEVICE Value put_together(const Value& left, const Value& right) {\n";
-  body += "  Value out;\n" + join + "  return out;\n}\n";
+  texts.values = "\nstruct Value {\n" + value +
+                 "};\n\nGRAPHRUN_DEVICE Value put_together(const Value& left, const Value& right) {\n  Value out;\n" + join +
+                 "  return out;\n}\n";
+  return texts;
+}
+
+}  // namespace
+
+DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds) {
+  GRAPHRUN_CHECK(folds.size() <= kMostFolds, "too many folds for one kernel");
+  const FoldTexts texts = fold_texts(code, folds, "arguments");
+  std::string body = kTextBegin + code.begin() + texts.results;
+  body += "  AxisView view;\n  ColumnGrid grid;\n};\n\n" + code.functions() + texts.values;
   body += R"x(
 GRAPHRUN_ENTRY(graphrun_@, Arguments) {
   const cuda::Column c(arguments.grid, arguments.view, Lengths{nullptr, 1, arguments.view.n});
   const Value total = c.fold(
       Value{)x" +
-          start + R"x(},
+          texts.start + R"x(},
       [&](const Value& so_far, std::int64_t at, std::int64_t position) {
         const Results<1> r = compute<1>(arguments, static_cast<Index>(at));
         Value one;
-)x" + take +
+)x" + texts.take +
           R"x(        return put_together(so_far, one);
       },
       [](const Value& left, const Value& right) { return put_together(left, right); });
   if (!c.leads()) return;
-)x" + write +
+)x" + texts.write +
           R"x(}
 
 }  // namespace graphrun::generated_@
 )x";
   return named_text(std::string(kDeviceIncludes) + "#include \"ops/reduce/column_folds.h\"\n", body);
+}
+
+std::string reduced_element_text(const DeviceCode& code, std::span<const DeviceFold> folds) {
+  const FoldTexts texts = fold_texts(code, folds, "a");
+  return code.begin() + "  AxisView view;\n" + texts.results + "};\n\n" + code.functions() + texts.values + R"x(
+GRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault&) {
+  const loop::ReducedColumn c(a.view, e);
+  Value total{)x" +
+         texts.start + R"x(};
+  for (std::int64_t position = 0; position < c.n; ++position) {
+        const Results<1> r = compute<1>(a, static_cast<Index>(c.at(position)));
+        Value one;
+)x" + texts.take +
+         R"x(    total = put_together(total, one);
+  }
+)x" + texts.write +
+         "}\n";
 }
 
 }  // namespace graphrun

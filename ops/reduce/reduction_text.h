@@ -18,5 +18,8 @@ struct DeviceFold {
 inline constexpr std::size_t kFoldBytes = 16, kMostFolds = 8;
 // The kernel that reduces results along an axis.
 DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds);
+// What reduces one column after the other in a loop: an ElementText (ops/recurrent/row_loop_code.h), its Arguments with the
+// AxisView `view` before the results.
+std::string reduced_element_text(const DeviceCode& code, std::span<const DeviceFold> folds);
 
 }  // namespace graphrun

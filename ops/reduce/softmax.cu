@@ -2,6 +2,7 @@
 #include "compiler/ir/op.h"
 #include "ops/dispatch.h"
 #include "ops/pointwise/device_functions.h"
+#include "ops/recurrent/loop_part.h"
 #include "ops/reduce/columns_device.h"
 #include "ops/reduce/reduction.h"
 
@@ -102,13 +103,15 @@ REGISTER_KERNEL("log_softmax_gradient", kCuda, bind_along<LogSoftmaxGradientBody
 
 REGISTER_KERNEL("logsumexp", kCuda, [](const KernelRequest& request) {
   const AxisView view = reduced_view(*request.attributes, request.inputs[0].sizes);
-  return with_float(request.inputs[0].dtype, [&](auto zero) {
+  Kernel kernel = with_float(request.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     return Kernel{[view](const KernelContext& c) {
       cuda::for_columns(c, view, lengths_of(c, 1, view), sizeof(T),
                         LogSumExpBody<T>{c.inputs[0].as<T>(), c.outputs[0].as<T>()});
     }};
   });
+  take_part_of_reduction(kernel, request, view, "logsumexp");
+  return kernel;
 });
 
 }  // namespace

@@ -1,5 +1,6 @@
 // sum, mean and sum_to on CUDA.
 #include "ops/dispatch.h"
+#include "ops/recurrent/loop_part.h"
 #include "ops/reduce/columns_device.h"
 #include "ops/reduce/reduction.h"
 #include "ops/reduce/sum_steps.h"
@@ -41,10 +42,12 @@ Kernel bind_sum(const KernelRequest& request) {
   const AxisView view = reduced_view(*request.attributes, request.inputs[0].sizes);
   const DType from = request.inputs[0].dtype, to = request.outputs[0].dtype;
   if (from == to && from != DType::kInt32) {
-    return with_float(from, [&](auto zero) {
+    Kernel kernel = with_float(from, [&](auto zero) {
       using T = decltype(zero);
       return sum_kernel<T, T, T, mean>(view);
     });
+    take_part_of_reduction(kernel, request, view, mean ? "mean" : "sum");
+    return kernel;
   }
   return with_any(from, [&](auto in) {
     return with_number(to, [&](auto out) { return sum_kernel<decltype(in), std::int64_t, decltype(out), mean>(view); });

@@ -33,6 +33,9 @@ inline int thread_count() { return emulated_thread.threads; }
 inline void* shared_memory() { return emulated_thread.shared; }
 void barrier();
 void grid_barrier(unsigned* counter, unsigned& round);
+inline bool exchange_if(int* at, int expected, int value) {
+  return __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
 int cluster_rank();
 int cluster_size();
 void cluster_barrier();

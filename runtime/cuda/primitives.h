@@ -35,6 +35,8 @@ GRAPHRUN_DEVICE void grid_barrier(unsigned* counter, unsigned& round) {
   }
   __syncthreads();
 }
+// Puts `value` where `expected` stands, if it does; one thread of all that try.
+GRAPHRUN_DEVICE bool exchange_if(int* at, int expected, int value) { return atomicCAS(at, expected, value) == expected; }
 // Of a grid that was launched in clusters: the block's place in its cluster, and how many there are.
 GRAPHRUN_DEVICE int cluster_rank() {
   unsigned rank;

@@ -69,19 +69,22 @@ TEST_F(GraphDump, TellsHowLoopsRun) {
   EXPECT_THAT(cpu.out, ContainsRegex("  d.read.forward.d.h: 9 steps backwards of [0-9]+ kernels, by "));
   setenv("GRAPHRUN_CUDA_LIBRARY", GRAPHRUN_BINARY_DIR "/libgraphrun_cuda_emulated.so", 1);
   const Ran cuda = dump(with({"--device", "cuda"}));
-  const Ran large = dump({"--stage", "loops", "--size", "time=9", "--size", "batch=400", "--device", "cuda"});
+  const Ran large = dump({"--stage", "loops", "--size", "time=9", "--size", "batch=40000", "--device", "cuda"});
   const Ran rounded = dump(with({"--device", "cuda", "--product-precision", "bfloat16"}));
   unsetenv("GRAPHRUN_CUDA_LIBRARY");
   EXPECT_THAT(rounded.out, HasSubstr(" products in it, on matrix units in bfloat16, "));
   EXPECT_EQ(cuda.out.find("matrix units"), std::string::npos);
   refuses({"--stage", "loops", "--size", "time=4", "--size", "batch=2", "--product-precision", "bf17"}, "not 'bf17'");
-  EXPECT_THAT(large.out, HasSubstr("kernel by kernel: a single launch asks for more memory of a block"));
+  EXPECT_THAT(
+      large.out,
+      HasSubstr("kernel by kernel: rows of the batch, which 'crf.best.from' (fused_reduction) asks for, are more than"));
   EXPECT_EQ(cuda.code, 0) << cuda.err;
   for (const char* loop : {"  read.forward.end.h: 9 steps", "  d.read.forward.d.h: 9 steps backwards"}) {
     EXPECT_THAT(cuda.out,
                 ContainsRegex(std::string(loop) + " of [0-9]+ kernels, as one launch of [0-9]+ blocks of 24 threads"));
   }
-  EXPECT_THAT(cuda.out, ContainsRegex("  crf.best.end.a: .* kernel by kernel: '.*' .* is no part of a single launch\n"));
+  EXPECT_THAT(cuda.out,
+              ContainsRegex("  crf.best.end.a: .* as one launch of 3 blocks of .*, rows of the batch each, which never meet"));
   refuses({"--stage", "loops", "--size", "time=4"}, "add --size batch=N");
   refuses({"--stage", "loops", "--format", "svg"}, "--stage=loops prints text");
 }

@@ -1,0 +1,236 @@
+#include "ops/recurrent/row_loop_code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/reduce/reduction_text.h"
+#include "runtime/cuda/matrix_units.h"
+
+namespace graphrun {
+namespace {
+
+constexpr int kMostThreads = 256;
+
+std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+
+template <class Types>
+std::string pointers(const Types& types, const char* what, const char* name) {
+  std::string text;
+  for (std::size_t k = 0; k < types.size(); ++k) text += fmt::format("  {}{}* {}{};\n", what, device_type(types[k]), name, k);
+  return text;
+}
+
+std::size_t draws_of(const DeviceCode& code) {
+  return static_cast<std::size_t>(std::count_if(code.operands().begin(), code.operands().end(), [](const auto& operand) {
+    return operand.kind == DeviceCode::Operand::Kind::kDraw;
+  }));
+}
+
+ElementText element_of(const PointwisePart& part, const BoundInstruction& bound) {
+  ElementText made;
+  for (std::size_t k = 0; k < bound.inputs().size(); ++k) made.inputs.push_back(part.code->dtype_of_input(k));
+  std::string stores;
+  for (std::size_t r = 0; r < part.results; ++r) {
+    made.outputs.push_back(part.code->dtype_of_result(r));
+    stores += fmt::format("  a.y{0}[e] = r.r{0}.v[0];\n", r);
+  }
+  made.draws = draws_of(*part.code);
+  made.text = part.code->begin() + pointers(made.outputs, "", "y") + "};\n\n" + part.code->functions() +
+              "\nGRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault&) {\n"
+              "  const Results<1> r = compute<1>(a, static_cast<Index>(e));\n" +
+              stores + "}\n";
+  return made;
+}
+
+ElementText element_of(const ReductionPart& part, const BoundInstruction& bound) {
+  ElementText made;
+  for (std::size_t k = 0; k < part.code->inputs(); ++k) made.inputs.push_back(part.code->dtype_of_input(k));
+  for (const TensorView& y : bound.outputs()) made.outputs.push_back(y.dtype);
+  made.draws = draws_of(*part.code);
+  made.text = reduced_element_text(*part.code, part.folds);
+  return made;
+}
+
+// An element's sum goes through the terms and their positions in order.
+ElementText element_of(const ProductPart& part, const BoundInstruction& bound) {
+  ElementText made;
+  made.inputs.assign(bound.inputs().size(), part.dtype);
+  made.outputs.assign(bound.outputs().size(), part.dtype);
+  const char* const type = device_type(part.dtype);
+  made.text = "struct Arguments {\n" + pointers(made.inputs, "const ", "x") + pointers(made.outputs, "", "y") +
+              fmt::format("  std::int64_t columns, inner[{}];\n}};\n\n", part.group.products.size());
+  made.text +=
+      "GRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault&) {\n"
+      "  const std::int64_t row = e / a.columns, column = e % a.columns;\n";
+  for (std::size_t g = 0; g < part.groups(); ++g) made.text += fmt::format("  {} sum{} = 0;\n", type, g);
+  for (std::size_t i = 0; i < part.group.products.size(); ++i) {
+    const std::string at =
+        part.group.products[i].transpose_b ? fmt::format("column * a.inner[{}] + k", i) : "k * a.columns + column";
+    made.text += fmt::format(
+        "  for (std::int64_t k = 0; k < a.inner[{0}]; ++k) sum{1} += a.x{2}[row * a.inner[{0}] + k] * a.x{3}[{4}];\n", i,
+        part.group.y(i), part.group.a(i), part.group.b(i), at);
+  }
+  for (std::size_t g = 0; g < part.groups(); ++g) made.text += fmt::format("  a.y{0}[e] = sum{0};\n", g);
+  made.text += "}\n";
+  return made;
+}
+
+ElementText element_of(const ElementPart& part) {
+  return {"struct Arguments {\n" + pointers(part.inputs, "const ", "x") + pointers(std::vector{part.output}, "", "y") +
+              part.members +
+              "};\n\nGRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault& fault) {\n" +
+              part.element + "}\n",
+          part.inputs,
+          {part.output}};
+}
+
+ElementText copy_of(DType dtype) {
+  ElementPart copy;
+  copy.inputs = {dtype}, copy.output = dtype;
+  copy.element = "  a.y0[e] = a.x0[e];\n";
+  return element_of(copy);
+}
+
+ElementText element_text(const BoundInstruction& bound) {
+  const LoopPart* const part = bound.kernel.part.get();
+  if (const auto* pointwise = dynamic_cast<const PointwisePart*>(part)) return element_of(*pointwise, bound);
+  if (const auto* reduction = dynamic_cast<const ReductionPart*>(part)) return element_of(*reduction, bound);
+  if (const auto* product = dynamic_cast<const ProductPart*>(part)) return element_of(*product, bound);
+  if (const auto* element = dynamic_cast<const ElementPart*>(part)) return element_of(*element);
+  return copy_of(bound.outputs()[0].dtype);
+}
+
+Storage storage_of(const BoundScan& scan, const BoundInstruction& bound, std::size_t operand) {
+  const Instruction& source = *bound.source;
+  const std::int32_t v =
+      operand < source.inputs.size() ? source.inputs[operand] : source.outputs[operand - source.inputs.size()];
+  return v < 0 ? Storage{} : scan.body.source->values[static_cast<std::size_t>(v)].storage;
+}
+
+}  // namespace
+
+bool RowLoopCode::can_run(const BoundScan& scan, const RowPlan& plan) {
+  // More work for a row than that is worth more than one block.
+  constexpr double kMostOfRow = 1 << 16;
+  if (plan.operations > kMostOfRow * static_cast<double>(plan.rows)) return false;
+  return std::all_of(scan.body.instructions.begin(), scan.body.instructions.end(), [](const BoundInstruction& bound) {
+    const bool absent =
+        std::any_of(bound.source->outputs.begin(), bound.source->outputs.end(), [](std::int32_t v) { return v < 0; });
+    return bound.source->kind == Instruction::Kind::kCopy || (!bound.scan && bound.kernel.part != nullptr && !absent);
+  });
+}
+
+RowLoopCode::RowLoopCode(const BoundScan& scan, const RowPlan& plan, const DeviceLimits& limits)
+    : limits_(limits), rows_(plan.rows), steps_(scan.steps), reverse_(scan.reverse) {
+  std::vector<ElementText> elements;
+  std::int64_t widest = 1;
+  std::size_t operands = 0;  // of all instructions so far
+  for (std::size_t i = 0; i < scan.body.instructions.size(); ++i) {
+    const BoundInstruction& bound = scan.body.instructions[i];
+    Member member;
+    member.inputs = bound.inputs().size(), member.outputs = bound.outputs().size();
+    find_places(scan, bound, operands);
+    operands += bound.operands.size();
+    member.of_each = plan.shared[i] == 0;
+    const std::int64_t all = bound.outputs()[0].count();
+    member.each = member.of_each ? all : all / rows_;
+    member.part = bound.kernel.part.get();
+    member.copied = bound.outputs()[0].dtype;
+    widest = std::max(widest, member.each);
+    members_.push_back(member);
+    elements.push_back(element_text(bound));
+  }
+  blocks_ = std::min<std::int64_t>(rows_, limits.multiprocessors);
+  const std::int64_t together = widest * ((rows_ + blocks_ - 1) / blocks_);
+  threads_ = static_cast<int>(std::clamp<std::int64_t>(round_up(together, cuda::kWarpThreads), cuda::kWarpThreads,
+                                                       std::min(kMostThreads, limits.threads)));
+  place_own(scan, plan);
+  text_ = named_text(std::string(kDeviceIncludes) + "#include \"ops/recurrent/row_loop_device.h\"\n",
+                     kTextBegin + steps_text(scan, elements) + kTextEnd);
+}
+
+// One for each slot that is used, whoever uses it: a launch brings only so many bytes.
+void RowLoopCode::find_places(const BoundScan& scan, const BoundInstruction& bound, std::size_t first) {
+  for (std::size_t o = 0; o < bound.operands.size(); ++o) {
+    const Storage at = storage_of(scan, bound, o);
+    if (at.kind == Storage::Kind::kSlot && place_of_slot_.emplace(at.index, places_.size()).second)
+      places_.push_back(first + o);
+  }
+}
+
+// All that a step makes: blocks never meet, and what takes turns in the same bytes of the arena is not cut at the same places.
+void RowLoopCode::place_own(const BoundScan& scan, const RowPlan& plan) {
+  std::vector<std::int64_t> bytes(plan.of_each.size());
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    for (std::size_t o = bound.source->inputs.size(); o < bound.operands.size(); ++o) {
+      const Storage at = storage_of(scan, bound, o);
+      if (at.kind != Storage::Kind::kBlock) continue;
+      auto& most = bytes[static_cast<std::size_t>(at.index)];
+      most = std::max(most, static_cast<std::int64_t>(bound.operands[o].bytes()));
+    }
+  }
+  own_.assign(bytes.size(), {});
+  const std::int64_t rows = (rows_ + blocks_ - 1) / blocks_;
+  std::int64_t end = 0;
+  for (std::size_t b = 0; b < bytes.size(); ++b) {
+    const bool of_each = plan.of_each[b] != 0;
+    if (bytes[b] == 0) continue;
+    GRAPHRUN_CHECK(of_each || bytes[b] % rows_ == 0, "a result by rows that is no whole rows");
+    const std::int64_t row = of_each ? 0 : bytes[b] / rows_;
+    own_[b] = {end, row};
+    end += round_up(of_each ? bytes[b] : row * rows, 16);
+  }
+  shared_ = static_cast<std::size_t>(end);
+}
+
+// Where an operand is at a step, such that its elements are found by their numbers in all rows.
+std::string RowLoopCode::address(const BoundScan& scan, std::size_t instruction, std::size_t operand) const {
+  const BoundInstruction& bound = scan.body.instructions[instruction];
+  const char* const type = device_type(bound.operands[operand].dtype);
+  const char* const constant = operand < bound.source->inputs.size() ? "const " : "";
+  const Storage at = storage_of(scan, bound, operand);
+  if (at.kind == Storage::Kind::kBlock) {
+    const Own& own = own_[static_cast<std::size_t>(at.index)];
+    return fmt::format("reinterpret_cast<{}{}*>(shared + {} - first * {})", constant, type, own.at, own.row);
+  }
+  return fmt::format("loop::address<{}{}>(a.places[{}], step)", constant, type, place_of_slot_.at(at.index));
+}
+
+std::string RowLoopCode::steps_text(const BoundScan& scan, const std::vector<ElementText>& elements) const {
+  std::string text, arguments = fmt::format("struct Arguments {{\n  loop::Place places[{}];\n", places_.size()), numbers;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    text += fmt::format("namespace part{0} {{\n\n{1}\n}}  // namespace part{0}\n\n", i, elements[i].text);
+    arguments += fmt::format("  part{0}::Arguments part{0};\n", i);
+    numbers += fmt::format("  std::int64_t each{0};\n  std::int32_t node{0};\n", i);
+  }
+  text += arguments + "  loop::FaultPlace* fault;\n  std::int64_t steps, rows;\n  std::int32_t reverse;\n" + numbers + "};\n\n";
+  text += R"x(GRAPHRUN_ENTRY(graphrun_@, Arguments) {
+  const Arguments& a = arguments;
+  char* const shared = static_cast<char*>(cuda::shared_memory());
+  const std::int64_t first = a.rows * cuda::block_index() / cuda::block_count();
+  const std::int64_t rows = a.rows * (cuda::block_index() + 1) / cuda::block_count() - first;
+  for (loop::Step step{0, a.steps, a.reverse != 0}; step.number < a.steps; ++step.number) {
+)x";
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const Member& m = members_[i];
+    text += fmt::format("    {{\n      part{0}::Arguments own = a.part{0};\n", i);
+    for (std::size_t k = 0; k < elements[i].inputs.size(); ++k)
+      text += fmt::format("      own.x{} = {};\n", k, address(scan, i, k));
+    for (std::size_t r = 0; r < m.outputs; ++r) text += fmt::format("      own.y{} = {};\n", r, address(scan, i, m.inputs + r));
+    for (std::size_t d = 0; d < elements[i].draws; ++d) {
+      text += fmt::format(
+          "      own.draw{0}.row = fold_coordinate(own.draw{0}.row, static_cast<std::uint64_t>(step.position()));\n", d);
+    }
+    const char* const begin = m.of_each ? "0" : "first";
+    const char* const count = m.of_each ? "1" : "rows";
+    text += fmt::format(
+        "      for (std::int64_t e = {1} * a.each{0} + cuda::thread_index(); e < ({1} + {2}) * a.each{0}; e += "
+        "cuda::thread_count()) {{\n        part{0}::one(own, e, loop::Fault{{a.fault, a.node{0}}});\n      }}\n    }}\n"
+        "    cuda::barrier();\n",
+        i, begin, count);
+  }
+  return text + "  }\n}\n";
+}
+
+}  // namespace graphrun

@@ -1,0 +1,187 @@
+// Loops that a device runs as one launch, rows of the batch by blocks that never meet, against the CPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "compiler/compile.h"
+#include "compiler/ir/parser.h"
+#include "runtime/binding.h"
+#include "runtime/executable.h"
+#include "runtime/kept.h"
+#include "runtime/loop.h"
+#include "tests/cuda/device.h"
+
+namespace graphrun {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A step of everything that can be part of such a loop. `mixed`: what is added at its end, of shape [batch, 6].
+std::string steps(const std::string& mixed, const std::string& reverse = "false") {
+  return R"(graph "network" {
+  input %x: FLOAT[time, batch, 6]
+  input %words: INT32[time, batch]
+  input %places: INT32[time, batch]
+  input %T: FLOAT[6, 6]
+  input %E: FLOAT[5, 6]
+  %h0: FLOAT[batch, 6] = full(; shape=[batch, 6], value=0.25, type="FLOAT")
+  %end: FLOAT[batch, 6], %all: FLOAT[time, batch, 6], %best: INT32[time, batch, 6] = scan(%h0, %x, %words, %places, %T, %E; states=1, each=3, steps=<time>, reverse=)" +
+         reverse + R"() body "b" {
+    input %h: FLOAT[batch, 6]
+    input %x: FLOAT[batch, 6]
+    input %word: INT32[batch]
+    input %place: INT32[batch]
+    input %T: FLOAT[6, 6]
+    input %E: FLOAT[5, 6]
+    input %step: INT32[]
+    %zero: INT32[] = constant(; type="INT32", value=0.0)
+    %first: BOOL[] = eq(%step, %zero)
+    %half: FLOAT[] = constant(; value=0.5)
+    %e: FLOAT[batch, 6] = gather(%E, %word)
+    %s: FLOAT[batch] = pick(%e, %place)
+    %s1: FLOAT[batch, 1] = expand(%s; axis=-1)
+    %m: FLOAT[batch, 1] = max(%h; axis=(-1), keep=true)
+    %n: FLOAT[batch, 1] = min(%h; axis=(-1), keep=true)
+    %a: FLOAT[batch, 1] = sum(%x; axis=(-1), keep=true)
+    %b: FLOAT[batch, 1] = mean(%e; axis=(-1), keep=true)
+    %l: FLOAT[batch, 1] = logsumexp(%h; axis=(-1), keep=true)
+    %to: FLOAT[batch, 6, 1] = expand(%h; axis=-1)
+    %pairs: FLOAT[batch, 6, 6] = add(%to, %T)
+    %from: INT32[batch, 6] = argmax(%pairs; axis=1)
+    %arrive: FLOAT[batch, 6] = max(%pairs; axis=(1))
+    %u: FLOAT[batch, 6] = matmul(%h, %T)
+    %d: FLOAT[batch, 6] = dropout(%u; rate=0.5, key="u#0")
+    %p: FLOAT[batch, 6] = add(%d, %arrive)
+    %q: FLOAT[batch, 6] = where(%first, %x, %p)
+    %r1: FLOAT[batch, 1] = add(%m, %n)
+    %r2: FLOAT[batch, 1] = add(%a, %b)
+    %r3: FLOAT[batch, 1] = add(%l, %s1)
+    %r4: FLOAT[batch, 1] = add(%r1, %r2)
+    %r5: FLOAT[batch, 1] = add(%r4, %r3)
+    %v: FLOAT[batch, 6] = add(%q, %r5)
+    %w: FLOAT[batch, 6] = mul(%v, %half)
+    %z: FLOAT[batch, 6] = add(%w, )" +
+         mixed + R"()
+    %h1: FLOAT[batch, 6] = tanh(%z)
+    output "h" = %h1
+    output "all" = %w
+    output "best" = %from
+  }
+  output "end" = %end
+  output "all" = %all
+  output "best" = %best
+})";
+}
+
+SymbolValues sizes(std::int64_t batch) { return {{Symbol::named("time"), 5}, {Symbol::named("batch"), batch}}; }
+
+Feeds feeds_for(const Program& program, std::int64_t batch) {
+  std::mt19937 random(11);
+  Feeds feeds;
+  for (const FeedSpec& f : program.feeds) {
+    Tensor t(f.dtype, evaluate(f.shape, sizes(batch)));
+    for (std::int64_t i = 0; i < t.count(); ++i) {
+      if (f.dtype == DType::kInt32) {
+        t.data<std::int32_t>()[i] = static_cast<std::int32_t>(random() % 5);
+      } else {
+        t.data<float>()[i] = static_cast<float>(random()) / 4294967296.f - 0.5f;
+      }
+    }
+    feeds[f.name] = t;
+  }
+  return feeds;
+}
+
+std::vector<Tensor> run(const Program& program, Device device, std::int64_t batch) {
+  Executable executable(program, std::make_shared<Variables>(), device);
+  RunOptions options;
+  options.seed = 3, options.step = 4;
+  std::vector<Tensor> results;
+  for (int i = 0; i < 4; ++i) results = executable.run(feeds_for(program, batch), options);  // played in the end
+  return results;
+}
+
+std::shared_ptr<const LoopKernel> loop_of(const Program& program, std::int64_t batch) {
+  KeptStore store(program);
+  const auto binding = graphrun::bind(program, sizes(batch), Device::kCuda, store);
+  for (const BoundInstruction& bound : binding->root.instructions) {
+    if (bound.scan) return bound.scan->loop;
+  }
+  return nullptr;
+}
+
+void expect_what_the_cpu_computes(const Program& program, std::int64_t batch) {
+  const std::vector<Tensor> expected = run(program, Device::kCpu, batch), found = run(program, Device::kCuda, batch);
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    ASSERT_EQ(found[k].sizes(), expected[k].sizes());
+    for (std::int64_t i = 0; i < expected[k].count(); ++i)
+      ASSERT_NEAR(found[k].at(i), expected[k].at(i), 1e-5) << "result " << k << " at " << i << ", batch " << batch;
+  }
+}
+
+class RowLoops : public ::testing::Test {
+ protected:
+  void SetUp() override { testing::tested_device(); }
+};
+
+// Fused, and each op by itself: every kind of part.
+TEST_F(RowLoops, ComputeWhatTheCpuComputes) {
+  for (const char* reverse : {"false", "true"}) {
+    for (const std::vector<std::string>& disabled :
+         {std::vector<std::string>{}, std::vector<std::string>{"fuse", "hoist", "factor", "fuse_reductions"}}) {
+      CompileOptions options;
+      options.disabled_passes = disabled;
+      const Program program = compile(ir::parse(steps("%d", reverse), "network"), options);
+      // Fewer rows than multiprocessors, more, and more than divide by them.
+      for (std::int64_t batch : {1, 2, 7, 40}) {
+        expect_what_the_cpu_computes(program, batch);
+        const auto loop = loop_of(program, batch);
+        ASSERT_NE(loop, nullptr);
+        EXPECT_FALSE(loop->traits().meets);
+        EXPECT_THAT(loop->describe(), HasSubstr("rows of the batch each"));
+      }
+    }
+  }
+}
+
+TEST_F(RowLoops, AreNoneWhereARowReadsAnother) {
+  std::string text = steps("%mixed");
+  const std::string before = "    %z: FLOAT[batch, 6]";
+  text.insert(text.find(before), "    %mixed: FLOAT[1, 6] = max(%w; axis=(0), keep=true)\n");
+  const Program program = compile(ir::parse(text, "network"), {});
+  expect_what_the_cpu_computes(program, 7);
+  EXPECT_EQ(loop_of(program, 7), nullptr);
+}
+
+TEST_F(RowLoops, AreNoneWhereABlockHasNoRoomForItsRows) {
+  if (!testing::is_emulated()) GTEST_SKIP() << "a GPU has room";
+  const Program program = compile(ir::parse(steps("%d"), "network"), {});
+  EXPECT_EQ(loop_of(program, 20000), nullptr);
+}
+
+// As the kernel by itself does: of the node, with the index and where it stands.
+TEST_F(RowLoops, RefuseABadIndex) {
+  const Program program = compile(ir::parse(steps("%d"), "network"), {});
+  ASSERT_NE(loop_of(program, 7), nullptr);
+  for (const auto& [name, bad, said] : {std::tuple("words", 5, "gather: index 5"), std::tuple("words", -1, "gather: index -1"),
+                                        std::tuple("places", 6, "pick: index 6")}) {
+    Executable executable(program, std::make_shared<Variables>(), Device::kCuda);
+    Feeds feeds = feeds_for(program, 7);
+    feeds[name].data<std::int32_t>()[2 * 7 + 3] = bad;
+    feeds[name] = executable.on_device(feeds[name]);
+    try {
+      executable.run(feeds);
+      FAIL() << "nothing thrown";
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(said));
+      EXPECT_THAT(error.what(), HasSubstr("3"));
+    }
+    // The next run is none the worse.
+    EXPECT_NO_THROW(executable.run(feeds_for(program, 7)));
+  }
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -92,9 +92,8 @@ std::shared_ptr<const LoopKernel> loop_of(const BoundScan& scan, const ProgramLa
   const bool by_columns = std::all_of(body.begin(), body.end(), [](const BoundInstruction& bound) {
     return bound.source->kind == Instruction::Kind::kCopy || bound.kernel.by_columns != nullptr;
   });
-  if (by_columns) {
-    if (auto loop = factory()(scan, layout, sharing)) return loop;
-  }
+  // Products that do not fit are better made one by one than element by element.
+  if (by_columns) return factory()(scan, layout, sharing);
   const std::optional<RowPlan> plan = row_plan(scan);
   return plan ? row_factory()(scan, *plan) : nullptr;
 }

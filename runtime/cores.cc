@@ -1,5 +1,9 @@
 #include "runtime/cores.h"
 
+#include <omp.h>
+
+#include <algorithm>
+
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -10,17 +14,36 @@ namespace {
 #if defined(__linux__)
 int this_core() { return sched_getcpu(); }
 
-// The first core that this thread may run on and `wanted` admits, with this thread on it: -1 where there is none.
+// Whether threads may be moved: not where the system refuses it, nor where OpenMP has bound them (OMP_PROC_BIND, OMP_PLACES).
+std::atomic<bool> may_move{omp_get_proc_bind() == omp_proc_bind_false};
+
+// Gives back what the thread may run on. Cores that were taken from the process meanwhile leave none of a set valid: then all
+// that it still has.
+void let_run_on(const cpu_set_t& allowed) {
+  if (sched_setaffinity(0, sizeof allowed, &allowed) == 0) return;
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (int core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &all);
+  sched_setaffinity(0, sizeof all, &all);
+}
+
+// The next core that this thread may run on and `wanted` admits, with this thread on it: -1 where there is none.
 template <class Wanted>
 int move_to(const Wanted& wanted) {
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
+  const int from = std::max(0, this_core());
+  if (!may_move.load(std::memory_order_relaxed) || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
+  for (int step = 1; step < CPU_SETSIZE; ++step) {
+    const int core = (from + step) % CPU_SETSIZE;
     if (!CPU_ISSET(core, &allowed) || !wanted(core)) continue;
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(core, &one);
-    if (sched_setaffinity(0, sizeof one, &one) == 0) sched_setaffinity(0, sizeof allowed, &allowed);
+    if (sched_setaffinity(0, sizeof one, &one) != 0) {
+      may_move.store(false, std::memory_order_relaxed);
+      return -1;
+    }
+    let_run_on(allowed);
     return core;
   }
   return -1;

@@ -109,8 +109,8 @@ struct Kernel {
   std::shared_ptr<const RowKernel> by_rows = nullptr;
   // On a device: throws what the kernel would have thrown for that index.
   std::function<void(const IndexFault&)> refuse = nullptr;
-  // On a device: what it is in a loop run as one launch, with `by_columns`, of which only columns and what is read count; null:
-  // nothing there.
+  // On a device: what it is in a loop run as one launch, with `by_columns` or `by_rows`, of which only sizes and what is read
+  // count, or neither where it makes a few numbers; null: nothing there.
   std::shared_ptr<const LoopPart> part = nullptr;
 };
 

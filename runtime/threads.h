@@ -41,16 +41,19 @@ void parallel_ranges(std::int64_t n, std::int64_t grain, Fn&& fn) {
   std::int64_t failed = parts;
   Cores& cores = Cores::of_this_thread();
   cores.begin();
-#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1)
-  for (std::int64_t part = 0; part < parts; ++part) {
+#pragma omp parallel num_threads(static_cast <int>(parts))
+  {
     if (omp_get_thread_num() != 0) cores.enter();
-    const std::int64_t begin = blocks / parts * part + std::min(part, blocks % parts);
-    const std::int64_t end = blocks / parts * (part + 1) + std::min(part + 1, blocks % parts);
-    try {
-      fn(begin * grain, end == blocks ? n : end * grain);
-    } catch (...) {
+#pragma omp for schedule(static, 1)
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t begin = blocks / parts * part + std::min(part, blocks % parts);
+      const std::int64_t end = blocks / parts * (part + 1) + std::min(part + 1, blocks % parts);
+      try {
+        fn(begin * grain, end == blocks ? n : end * grain);
+      } catch (...) {
 #pragma omp critical(graphrun_parallel_ranges)
-      if (part < failed) failed = part, failure = std::current_exception();
+        if (part < failed) failed = part, failure = std::current_exception();
+      }
     }
   }
   if (failure) std::rethrow_exception(failure);

@@ -111,13 +111,22 @@ Storage storage_of(const BoundScan& scan, const BoundInstruction& bound, std::si
 }  // namespace
 
 bool RowLoopCode::can_run(const BoundScan& scan, const RowPlan& plan) {
-  // More work for a row than that is worth more than one block.
+  // More work for a row than that is worth more than one block; and of one element, more than one thread.
   constexpr double kMostOfRow = 1 << 16;
+  constexpr std::int64_t kDeepest = 1024;
   if (plan.operations > kMostOfRow * static_cast<double>(plan.rows)) return false;
   return std::all_of(scan.body.instructions.begin(), scan.body.instructions.end(), [](const BoundInstruction& bound) {
-    const bool absent =
-        std::any_of(bound.source->outputs.begin(), bound.source->outputs.end(), [](std::int32_t v) { return v < 0; });
-    return bound.source->kind == Instruction::Kind::kCopy || (!bound.scan && bound.kernel.part != nullptr && !absent);
+    if (bound.source->kind == Instruction::Kind::kCopy) return true;
+    const auto absent = [](std::int32_t v) { return v < 0; };
+    const LoopPart* const part = bound.kernel.part.get();
+    const auto* const reduction = dynamic_cast<const ReductionPart*>(part);
+    if (bound.scan || part == nullptr || std::any_of(bound.source->outputs.begin(), bound.source->outputs.end(), absent))
+      return false;
+    if (reduction != nullptr) return reduction->view.n <= kDeepest;  // its lengths may be absent
+    if (std::any_of(bound.source->inputs.begin(), bound.source->inputs.end(), absent)) return false;
+    const auto* const product = dynamic_cast<const ProductPart*>(part);
+    return product == nullptr || std::all_of(product->group.products.begin(), product->group.products.end(),
+                                             [](const Product& p) { return p.k <= kDeepest; });
   });
 }
 
@@ -136,7 +145,6 @@ RowLoopCode::RowLoopCode(const BoundScan& scan, const RowPlan& plan, const Devic
     const std::int64_t all = bound.outputs()[0].count();
     member.each = member.of_each ? all : all / rows_;
     member.part = bound.kernel.part.get();
-    member.copied = bound.outputs()[0].dtype;
     widest = std::max(widest, member.each);
     members_.push_back(member);
     elements.push_back(element_text(bound));

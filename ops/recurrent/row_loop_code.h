@@ -37,7 +37,6 @@ class RowLoopCode {
     std::int64_t each = 0;  // elements of a result in a row; of all of it, where every block makes it for itself
     bool of_each = false;
     const LoopPart* part = nullptr;  // null: a copy
-    DType copied = DType::kFloat32;
   };
   // Whether a block has room for what a step makes of its rows.
   bool fits() const { return shared_ <= limits_.shared; }

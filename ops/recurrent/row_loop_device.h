@@ -18,7 +18,8 @@ struct Fault {
   FaultPlace* place;  // null: nobody asks
   std::int32_t node;
 
-  // `index`, brought back into [0, bound) where it is not: of those that are found, one is written down.
+  // `index`, brought back into [0, bound) where it is not: of those that are found, one is written down, of several blocks'
+  // whichever comes first.
   GRAPHRUN_DEVICE std::int64_t checked(std::int32_t index, std::int64_t bound, std::int64_t position) const {
     if (index >= 0 && index < bound) return index;
     if (place != nullptr && cuda::exchange_if(&place->node, 0, node)) {

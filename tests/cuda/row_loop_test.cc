@@ -83,10 +83,14 @@ Feeds feeds_for(const Program& program, std::int64_t batch) {
   for (const FeedSpec& f : program.feeds) {
     Tensor t(f.dtype, evaluate(f.shape, sizes(batch)));
     for (std::int64_t i = 0; i < t.count(); ++i) {
+      const std::uint32_t drawn = random();
+      const double number = drawn / 4294967296. - 0.5;
       if (f.dtype == DType::kInt32) {
-        t.data<std::int32_t>()[i] = static_cast<std::int32_t>(random() % 5);
+        t.data<std::int32_t>()[i] = static_cast<std::int32_t>(drawn % 5);
+      } else if (f.dtype == DType::kFloat64) {
+        t.data<double>()[i] = number;
       } else {
-        t.data<float>()[i] = static_cast<float>(random()) / 4294967296.f - 0.5f;
+        t.data<float>()[i] = static_cast<float>(number);
       }
     }
     feeds[f.name] = t;
@@ -112,12 +116,12 @@ std::shared_ptr<const LoopKernel> loop_of(const Program& program, std::int64_t b
   return nullptr;
 }
 
-void expect_what_the_cpu_computes(const Program& program, std::int64_t batch) {
+void expect_what_the_cpu_computes(const Program& program, std::int64_t batch, double tolerance = 1e-5) {
   const std::vector<Tensor> expected = run(program, Device::kCpu, batch), found = run(program, Device::kCuda, batch);
   for (std::size_t k = 0; k < expected.size(); ++k) {
     ASSERT_EQ(found[k].sizes(), expected[k].sizes());
     for (std::int64_t i = 0; i < expected[k].count(); ++i)
-      ASSERT_NEAR(found[k].at(i), expected[k].at(i), 1e-5) << "result " << k << " at " << i << ", batch " << batch;
+      ASSERT_NEAR(found[k].at(i), expected[k].at(i), tolerance) << "result " << k << " at " << i << ", batch " << batch;
   }
 }
 
@@ -144,6 +148,87 @@ TEST_F(RowLoops, ComputeWhatTheCpuComputes) {
       }
     }
   }
+}
+
+TEST_F(RowLoops, ComputeInDoublePrecision) {
+  CompileOptions options;
+  options.precision = Precision::kFloat64;
+  const Program program = compile(ir::parse(steps("%d"), "network"), options);
+  expect_what_the_cpu_computes(program, 7, 1e-12);
+  EXPECT_NE(loop_of(program, 7), nullptr);
+}
+
+// States by turns, in place, and read off a stack that two of them share; a whole number and a truth among them.
+TEST_F(RowLoops, HandOnStatesOfEveryKind) {
+  constexpr const char* kGraph = R"(graph "network" {
+  input %x: FLOAT[time, batch, 5]
+  %a0: FLOAT[batch, 5] = full(; shape=[batch, 5], value=0.5, type="FLOAT")
+  %b0: FLOAT[batch, 5] = full(; shape=[batch, 5], value=-0.25, type="FLOAT")
+  %n0: INT32[batch] = full(; shape=[batch], value=0.0, type="INT32")
+  %a: FLOAT[batch, 5], %b: FLOAT[batch, 5], %c: FLOAT[batch, 5], %n: INT32[batch], %all: FLOAT[time, batch, 5], %where: INT32[time, batch] = scan(%a0, %b0, %b0, %n0, %x; states=4, each=1, steps=<time>, reverse=true) body "b" {
+    input %a: FLOAT[batch, 5]
+    input %b: FLOAT[batch, 5]
+    input %c: FLOAT[batch, 5]
+    input %n: INT32[batch]
+    input %x: FLOAT[batch, 5]
+    input %step: INT32[]
+    %m: FLOAT[batch, 1] = max(%a; axis=(-1), keep=true)
+    %s: FLOAT[batch, 5] = sub(%x, %m)
+    %b1: FLOAT[batch, 5] = tanh(%s)
+    %p: FLOAT[batch, 5] = mul(%b, %c)
+    %a1: FLOAT[batch, 5] = add(%p, %b1)
+    %best: INT32[batch] = argmax(%a1; axis=-1)
+    %n1: INT32[batch] = add(%n, %best)
+    %c1: FLOAT[batch, 5] = add(%c, %x)
+    output "a" = %a1
+    output "b" = %a1
+    output "c" = %c1
+    output "n" = %n1
+    output "all" = %a1
+    output "where" = %n1
+  }
+  output "a" = %a
+  output "b" = %b
+  output "c" = %c
+  output "n" = %n
+  output "all" = %all
+  output "where" = %where
+})";
+  const Program program = compile(ir::parse(kGraph, "network"), {});
+  for (std::int64_t batch : {1, 4, 9}) expect_what_the_cpu_computes(program, batch);
+  const auto loop = loop_of(program, 4);
+  ASSERT_NE(loop, nullptr);
+  EXPECT_THAT(loop->describe(), HasSubstr("rows of the batch each"));
+}
+
+// A batch of nothing, and no step.
+TEST_F(RowLoops, MayHaveNothingToDo) {
+  const Program program = compile(ir::parse(steps("%d"), "network"), {});
+  expect_what_the_cpu_computes(program, 0);
+}
+
+TEST_F(RowLoops, AreNoneWhereOneThreadWouldGoThroughTooMuch) {
+  const auto graph = [](const std::string& width) {
+    return R"(graph "network" {
+  input %x: FLOAT[time, batch, )" +
+           width + R"(]
+  %m0: FLOAT[batch] = full(; shape=[batch], value=0.5, type="FLOAT")
+  %m: FLOAT[batch] = scan(%m0, %x; states=1, each=1, steps=<time>) body "b" {
+    input %m: FLOAT[batch]
+    input %x: FLOAT[batch, )" +
+           width + R"(]
+    input %step: INT32[]
+    %one: FLOAT[batch, 1] = expand(%m; axis=-1)
+    %s: FLOAT[batch, )" +
+           width + R"(] = mul(%x, %one)
+    %l: FLOAT[batch] = logsumexp(%s; axis=(-1))
+    output "m" = %l
+  }
+  output "m" = %m
+})";
+  };
+  EXPECT_NE(loop_of(compile(ir::parse(graph("1000"), "network"), {}), 4), nullptr);
+  EXPECT_EQ(loop_of(compile(ir::parse(graph("1100"), "network"), {}), 4), nullptr);
 }
 
 TEST_F(RowLoops, AreNoneWhereARowReadsAnother) {

@@ -51,16 +51,24 @@ struct ElementPart : LoopPart {
   DType output = DType::kFloat32;
 };
 
-// Says that rows of the results, their first axis, are made of the same rows of operands, those that have them.
-inline void share_by_rows(Kernel& kernel, const KernelRequest& request, const Sizes& work) {
+// Says that rows of the results, their first axis, can be made by themselves; `operations`: of all.
+inline void share_by_rows(Kernel& kernel, const KernelRequest& request, double operations, std::vector<bool> reads_other_rows) {
   const Sizes& result = request.outputs.at(0).sizes;
-  if (result.empty() || work.empty() || result[0] == 0 || work[0] != result[0]) return;
+  if (result.empty() || result[0] == 0) return;
   auto rows = std::make_shared<RowKernel>();
   rows->rows = result[0];
-  rows->operations = static_cast<double>(element_count(work));
-  for (const TensorView& v : request.inputs)
-    rows->reads_other_rows.push_back(v.sizes.size() != work.size() || v.sizes[0] != work[0]);
+  rows->operations = operations;
+  rows->reads_other_rows = std::move(reads_other_rows);
   kernel.by_rows = std::move(rows);
+}
+
+// Of pointwise work: made of the same rows of operands, of those that have them.
+inline void share_by_rows(Kernel& kernel, const KernelRequest& request, const Sizes& work) {
+  const Sizes& result = request.outputs.at(0).sizes;
+  if (result.empty() || work.empty() || work[0] != result[0]) return;
+  std::vector<bool> reads_other_rows;
+  for (const TensorView& v : request.inputs) reads_other_rows.push_back(v.sizes.size() != work.size() || v.sizes[0] != work[0]);
+  share_by_rows(kernel, request, static_cast<double>(element_count(work)), std::move(reads_other_rows));
 }
 
 // Makes pointwise work a part of loops: its last axis is shared out, or its first one.
@@ -95,16 +103,16 @@ inline void take_part(Kernel& kernel, const KernelRequest& request, const Produc
   kernel.by_columns = std::move(columns);
   kernel.part = std::make_shared<ProductPart>(group, request.outputs[0].dtype, request.products);
   const Sizes& result = request.outputs[0].sizes;
-  if (result.size() < 2 || result[0] == 0) return;
-  auto rows = std::make_shared<RowKernel>();
-  rows->rows = result[0];
-  for (const Product& p : group.products) rows->operations += static_cast<double>(p.m * p.n * p.k);
-  rows->reads_other_rows.assign(request.inputs.size(), true);
+  if (result.size() < 2) return;
+  double operations = 0;
+  std::vector<bool> reads_other_rows(request.inputs.size(), true);
   for (std::size_t i = 0; i < group.products.size(); ++i) {
+    const Product& p = group.products[i];
     const Sizes& left = request.inputs[group.a(i)].sizes;
-    rows->reads_other_rows[group.a(i)] = left.size() != result.size() || left[0] != result[0];
+    operations += static_cast<double>(p.m * p.n * p.k);
+    reads_other_rows[group.a(i)] = left.size() != result.size() || left[0] != result[0];
   }
-  kernel.by_rows = std::move(rows);
+  share_by_rows(kernel, request, operations, std::move(reads_other_rows));
 }
 
 // Makes a reduction a part of loops by rows, where the first axis stays.
@@ -116,19 +124,15 @@ inline void take_part(Kernel& kernel, const KernelRequest& request, const Sizes&
 }
 
 // Makes an op of which each element of the result is made by itself a part of loops by rows.
-inline void take_part(Kernel& kernel, const KernelRequest& request, std::vector<bool> reads_other_rows, std::string members,
-                      std::string element, std::vector<std::int64_t> numbers) {
+inline void take_part_of_elements(Kernel& kernel, const KernelRequest& request, std::vector<bool> reads_other_rows,
+                                  std::string members, std::string element, std::vector<std::int64_t> numbers) {
   auto part = std::make_shared<ElementPart>();
   part->members = std::move(members), part->element = std::move(element), part->numbers = std::move(numbers);
   for (const TensorView& v : request.inputs) part->inputs.push_back(v.dtype);
   const TensorView& result = request.outputs.at(0);
   part->output = result.dtype;
   kernel.part = std::move(part);
-  if (result.sizes.empty() || result.sizes[0] == 0) return;
-  auto rows = std::make_shared<RowKernel>();
-  rows->rows = result.sizes[0];
-  rows->reads_other_rows = std::move(reads_other_rows);
-  kernel.by_rows = std::move(rows);
+  share_by_rows(kernel, request, 0, std::move(reads_other_rows));
 }
 
 // Makes a plain reduction, without lengths, such a part.

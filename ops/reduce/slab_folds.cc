@@ -9,13 +9,15 @@ namespace graphrun {
 namespace {
 
 constexpr std::size_t kMostOperands = 24, kMostFolds = 32;
+// Of fewer columns most of a register stays empty: whole pieces of pointwise work fill it.
+constexpr std::int64_t kFewestColumns = 8;
 
 }  // namespace
 
 std::unique_ptr<const SlabFolds> SlabFolds::of(const TileProgram& program, const AxisView& view,
                                                const std::vector<FoldCode::Fold>& folds) {
   const std::vector<TensorView>& operands = program.inputs();
-  if (view.n < 2 || view.inner < 2 || operands.size() > kMostOperands || folds.size() > kMostFolds) return nullptr;
+  if (view.n < 2 || view.inner < kFewestColumns || operands.size() > kMostOperands || folds.size() > kMostFolds) return nullptr;
   if (program.draws()) return nullptr;
   TileAxes axes = program.axes_of(view);
   const std::size_t last = axes.sizes.size() - 1;

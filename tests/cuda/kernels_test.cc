@@ -60,7 +60,7 @@ TEST_P(CudaKernels, GiveWhatTheCpuGives) {
 
 // What one thread writes and another reads has a barrier between: else the order of threads shows.
 TEST_P(CudaKernels, HangOnNoOrderOfThreads) {
-  if (!is_emulated()) GTEST_SKIP() << "a GPU runs threads in its own order";
+  if (!is_emulated()) GTEST_SKIP() << "only the emulated device can be told in which order its threads run";
   for (const Case& c : all_cases()) {
     if (c.large) continue;
     emulate_backwards(false);

@@ -35,8 +35,25 @@ Tensor random_tensor(const Sizes& sizes, Precision precision, std::mt19937& rand
   return t;
 }
 
+SymbolValues symbols_of(std::int64_t time, std::int64_t batch) {
+  return {{Symbol::named("time"), time}, {Symbol::named("batch"), batch}};
+}
+
+Feeds random_feeds(const Program& program, const SymbolValues& symbols, Precision precision, unsigned seed) {
+  std::mt19937 random(seed);
+  Feeds feeds;
+  for (const FeedSpec& f : program.feeds) feeds[f.name] = random_tensor(evaluate(f.shape, symbols), precision, random);
+  return feeds;
+}
+
+void scale(Feeds& feeds, float by) {
+  for (auto& [name, tensor] : feeds) {
+    for (std::int64_t i = 0; i < tensor.count(); ++i) tensor.data<float>()[i] *= by;
+  }
+}
+
 // A layer's outputs and every gradient.
-std::vector<Tensor> run_layer(const std::string& cell, const Shape4& shape, Precision precision, Target target) {
+Program layer_program(const std::string& cell, const Shape4& shape, Precision precision) {
   GraphRequest request;
   request.path = testing::source_folder() + "/tests/bench/layer.pbtxt";
   request.graphs_root = testing::source_folder() + "/graphs";
@@ -44,19 +61,29 @@ std::vector<Tensor> run_layer(const std::string& cell, const Shape4& shape, Prec
       {"cell", "cells/" + cell + ".pbtxt", {}},
       {"width", std::to_string(cell == "sru" ? shape.hidden : shape.width), {}},  // its input is of its own width
       {"hidden", std::to_string(shape.hidden), {}}};
-  const auto [graph, names] = testing::with_gradients(load_graph(request));
   CompileOptions options;
   options.precision = precision;
+  return compile(testing::with_gradients(load_graph(request)).graph, options);
+}
+
+std::vector<Tensor> run_layer(const std::string& cell, const Shape4& shape, Precision precision, Target target) {
   auto variables = std::make_shared<Variables>();
-  Executable executable(compile(graph, options), variables, target);
+  Executable executable(layer_program(cell, shape, precision), variables, target);
   initialize(executable.program(), *variables, 1);
-  const SymbolValues symbols = {{Symbol::named("time"), shape.time}, {Symbol::named("batch"), shape.batch}};
-  std::mt19937 random(7);
-  Feeds feeds;
-  for (const FeedSpec& f : executable.program().feeds)
-    feeds[f.name] = random_tensor(evaluate(f.shape, symbols), precision, random);
+  const Feeds feeds = random_feeds(executable.program(), symbols_of(shape.time, shape.batch), precision, 7);
   executable.run(feeds);
   return executable.run(feeds);  // again: what a run leaves behind harms none
+}
+
+// The loops of a program's root, bound at these sizes.
+std::vector<LoopKernel::Traits> loops_of(const Program& program, const SymbolValues& symbols, Target target = Device::kCuda) {
+  KeptStore store(program);
+  const auto binding = graphrun::bind(program, symbols, target, store);
+  std::vector<LoopKernel::Traits> loops;
+  for (const BoundInstruction& bound : binding->root.instructions) {
+    if (bound.scan && bound.scan->loop) loops.push_back(bound.scan->loop->traits());
+  }
+  return loops;
 }
 
 class Loop : public ::testing::TestWithParam<std::string> {
@@ -108,39 +135,41 @@ TEST_P(Loop, ComputesWhatTheCpuComputes) {
   EXPECT_GE(loops, 2u);
 }
 
-std::size_t loops_in_clusters() {
-  std::size_t count = 0;
-  for (const std::string& text : testing::generated_texts()) count += text.find("loop::pass") != std::string::npos;
-  return count;
-}
-
-// The emulated device has no clusters unless it is asked for them; here one of 2 blocks, or of 4 where columns are many.
+// The emulated device has no clusters unless it is asked for them; here one of 2 blocks, or of 4 where columns are many. A GPU
+// has its own, or none.
 class WithClusters {
  public:
-  WithClusters() : before_(testing::emulated_limits()) {
+  WithClusters() {
+    if (!testing::is_emulated()) return;
     testing::emulated_limits().clusters = {3, 2, 0, 0};
     testing::emulated_limits().shared = 64 << 10;
   }
-  ~WithClusters() { testing::emulated_limits() = before_; }
+  ~WithClusters() {
+    if (testing::is_emulated()) testing::emulated_limits() = before_;
+  }
+
+  // Forward and backward, where the device has any.
+  void expect_both_in_clusters(const Program& program, const Shape4& shape, Target target) const {
+    if (testing::tested_device().limits().clusters[0] == 0) return;
+    const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols_of(shape.time, shape.batch), target);
+    ASSERT_EQ(loops.size(), 2u);
+    for (const LoopKernel::Traits& loop : loops) EXPECT_TRUE(loop.in_clusters && loop.keeps_weights);
+  }
 
  private:
-  const DeviceLimits before_;
+  const DeviceLimits before_ = testing::tested_device().limits();
 };
 
 TEST_P(Loop, ComputesItInClusters) {
-  if (!testing::is_emulated()) GTEST_SKIP() << "a GPU that has clusters runs all loops in them that fit";
-  {
-    const WithClusters clusters;
-    // Fewer rows than clusters, as many, more by one; columns that no block's share divides; weights beyond the cluster's
-    // memory.
-    const std::vector<Shape4> shapes = {{3, 1, 5, 16}, {4, 3, 4, 37},  {5, 7, 6, 18},
-                                        {1, 4, 4, 32}, {2, 33, 8, 40}, {2, 5, 4, 96}};
-    for (const Shape4& shape : shapes) expect_what_the_cpu_computes(GetParam(), shape);
-  }
+  const WithClusters clusters;
+  // Fewer rows than clusters, as many, more by one; columns that no block's share divides; weights beyond the cluster's memory.
+  const std::vector<Shape4> shapes = {{3, 1, 5, 16}, {4, 3, 4, 37},  {5, 7, 6, 18},
+                                      {1, 4, 4, 32}, {2, 33, 8, 40}, {2, 5, 4, 96}};
+  for (const Shape4& shape : shapes) expect_what_the_cpu_computes(GetParam(), shape);
   const bool multiplies = GetParam() != "lrn" && GetParam() != "sru";
-  if (multiplies) {
-    EXPECT_GE(loops_in_clusters(), 2u);  // forward and backward
-  }
+  if (!multiplies) return;
+  const Program program = layer_program(GetParam(), shapes[1], Precision::kFloat32);
+  clusters.expect_both_in_clusters(program, shapes[1], Device::kCuda);
 }
 
 // A GPU has room for more, and threads of its own.
@@ -222,18 +251,16 @@ TEST_P(RoundedLoop, ComputesWhatSingleProductsOfRoundedFactorsDo) {
 }
 
 TEST_P(RoundedLoop, ComputesItInClusters) {
-  if (!testing::is_emulated()) GTEST_SKIP() << "a GPU that has clusters runs all loops in them that fit";
-  {
-    const WithClusters clusters;
-    expect_rounding({{3, 2, 5, 16}, {3, 19, 7, 37}, {2, 40, 4, 24}});
-  }
-  EXPECT_GE(loops_in_clusters(), 2u);
+  const WithClusters clusters;
+  const Shape4 shape = {3, 19, 7, 37};
+  expect_rounding({{3, 2, 5, 16}, shape, {2, 40, 4, 24}});
+  const auto& [cell, products] = GetParam();
+  clusters.expect_both_in_clusters(layer_program(cell, shape, Precision::kFloat32), shape,
+                                   Target(Device::kCuda, WeightForm::kFloat32, products));
 }
 
 // A step whose results are of several widths, and take turns in the same memory: cut by rows, they would meet.
 TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
-  testing::tested_device();
-  if (!testing::is_emulated()) GTEST_SKIP() << "asks the emulated device for clusters";
   const auto graph = [](const std::string& first, const std::string& second) {
     const std::string parameters = "input %U: FLOAT[64, 64]\n input %V: FLOAT[64, " + first + "]\n input %W: FLOAT[" + first +
                                    ", " + second + "]\n input %X: FLOAT[" + second + ", 64]\n";
@@ -260,29 +287,16 @@ TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
   };
   for (const bool apart : {false, true}) {
     const Program program = compile(ir::parse(apart ? graph("64", "64") : graph("16", "32"), "network"), {});
-    const auto run = [&](Device device) {
-      Executable executable(program, std::make_shared<Variables>(), device);
-      std::mt19937 random(5);
-      Feeds feeds;
-      for (const FeedSpec& f : executable.program().feeds) {
-        const Sizes sizes = evaluate(f.shape, {{Symbol::named("time"), 6}, {Symbol::named("batch"), 6}});
-        feeds[f.name] = random_tensor(sizes, Precision::kFloat32, random);
-        for (std::int64_t i = 0; i < feeds[f.name].count(); ++i) feeds[f.name].data<float>()[i] *= 0.3f;
-      }
-      return executable.run(feeds)[0];
-    };
-    const Tensor expected = run(Device::kCpu);
+    const SymbolValues symbols = symbols_of(6, 6);
+    Feeds feeds = random_feeds(program, symbols, Precision::kFloat32, 5);
+    scale(feeds, 0.3f);
     const WithClusters clusters;
-    const Tensor found = run(Device::kCuda);
+    const auto end = [&](Device device) { return Executable(program, std::make_shared<Variables>(), device).run(feeds)[0]; };
+    const Tensor expected = end(Device::kCpu), found = end(Device::kCuda);
     for (std::int64_t i = 0; i < found.count(); ++i) ASSERT_NEAR(found.at(i), expected.at(i), 1e-4) << apart << " " << i;
-    KeptStore store(program);
-    const auto binding =
-        graphrun::bind(program, {{Symbol::named("time"), 6}, {Symbol::named("batch"), 6}}, Device::kCuda, store);
-    for (const BoundInstruction& bound : binding->root.instructions) {
-      if (!bound.scan) continue;
-      ASSERT_NE(bound.scan->loop, nullptr);
-      EXPECT_EQ(bound.scan->loop->traits().in_clusters, apart) << bound.scan->loop->describe();
-    }
+    const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols);
+    ASSERT_EQ(loops.size(), 1u);
+    EXPECT_EQ(loops[0].in_clusters, apart && testing::tested_device().limits().clusters[0] > 0);
   }
 }
 
@@ -349,19 +363,14 @@ graph "network" {
 TEST(LoopsBeside, ComputeWhatTheCpuComputes) {
   testing::tested_device();
   const Program program = compile(ir::parse(two_directions("%h0"), "two directions"), {});
+  const SymbolValues symbols = symbols_of(3, 5);
+  Feeds feeds = random_feeds(program, symbols, Precision::kFloat32, 5);
+  scale(feeds, 0.1f);
   const auto run = [&](Device device) {
-    auto variables = std::make_shared<Variables>();
-    Executable executable(program, variables, device);
-    initialize(executable.program(), *variables, 1);
-    std::mt19937 random(5);
-    Feeds feeds;
-    for (const FeedSpec& f : executable.program().feeds) {
-      const Sizes sizes = evaluate(f.shape, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 5}});
-      feeds[f.name] = random_tensor(sizes, Precision::kFloat32, random);
-      for (std::int64_t i = 0; i < feeds[f.name].count(); ++i) feeds[f.name].data<float>()[i] *= 0.1f;
-    }
+    Executable executable(program, std::make_shared<Variables>(), device);
     std::vector<Tensor> results;
-    for (int i = 0; i < 5; ++i) results = executable.run(feeds);  // recorded and played in the end
+    for (int i = 0; i < 5; ++i) results = executable.run(feeds);
+    EXPECT_EQ(executable.runs_played() > 0, device == Device::kCuda) << "sides are recorded, too";
     return results;
   };
   const std::vector<Tensor> expected = run(Device::kCpu), results = run(Device::kCuda);
@@ -376,8 +385,7 @@ TEST(LoopsBeside, ComputeWhatTheCpuComputes) {
     testing::emulated_limits().multiprocessors = 8;
     testing::emulated_limits().shared = shared;
     KeptStore store(program);
-    const auto binding =
-        graphrun::bind(program, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 5}}, Device::kCuda, store);
+    const auto binding = graphrun::bind(program, symbols, Device::kCuda, store);
     testing::emulated_limits() = before;
     for (const BoundInstruction& bound : binding->root.instructions) {
       if (bound.scan) return bound.beside;

@@ -44,7 +44,7 @@ std::set<std::string> texts_of_networks(ProductPrecision products) {
 // One program of all of them: each is in a namespace of its own, and the headers are read once.
 TEST(Nvrtc, CompilesEveryGeneratedKernelOfTheNetworks) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
-  if (nvrtc == nullptr) GTEST_SKIP() << "no NVRTC on this machine";
+  if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC comes with the CUDA toolkit, which the build does without where there is none";
   std::string all;
   if (!graphrun::testing::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
   const std::set<std::string> texts = texts_of_networks(ProductPrecision::kFloat32);
@@ -60,7 +60,7 @@ TEST(Nvrtc, CompilesEveryGeneratedKernelOfTheNetworks) {
 // Matrix units are of 8.0 and up.
 TEST(Nvrtc, CompilesLoopsOfRoundedProducts) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
-  if (nvrtc == nullptr) GTEST_SKIP() << "no NVRTC on this machine";
+  if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC comes with the CUDA toolkit, which the build does without where there is none";
   if (!graphrun::testing::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
   for (const auto& [products, instruction] :
        {std::pair(ProductPrecision::kTf32, "f32.tf32.tf32.f32"), std::pair(ProductPrecision::kBFloat16, "f32.bf16.bf16.f32")}) {
@@ -78,7 +78,7 @@ TEST(Nvrtc, CompilesLoopsOfRoundedProducts) {
 // Clusters are of 9.0 and up.
 TEST(Nvrtc, CompilesLoopsInClusters) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
-  if (nvrtc == nullptr) GTEST_SKIP() << "no NVRTC on this machine";
+  if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC comes with the CUDA toolkit, which the build does without where there is none";
   if (!graphrun::testing::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
   const DeviceLimits before = graphrun::testing::emulated_limits();
   graphrun::testing::emulated_limits().clusters = {3, 2, 0, 0};
@@ -111,7 +111,7 @@ TEST(Nvrtc, CompilesLoopsInClusters) {
 
 TEST(Nvrtc, MakesMachineCodeForEveryArchitecture) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
-  if (nvrtc == nullptr) GTEST_SKIP() << "no NVRTC on this machine";
+  if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC comes with the CUDA toolkit, which the build does without where there is none";
   const std::string text =
       "#include \"ops/pointwise/device_lines.h\"\nnamespace graphrun { struct Arguments { float* y; };\n"
       "GRAPHRUN_ENTRY(kernel, Arguments) { *arguments.y = lines::Op_tanh::of<float>(1.f); } }\n";

@@ -1,0 +1,100 @@
+// Loops of a device that run side by side, on a backend that only counts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+#include "compiler/ir/parser.h"
+#include "runtime/execute.h"
+#include "runtime/kept.h"
+#include "runtime/loop.h"
+#include "runtime/profiler.h"
+#include "tests/runtime/counting_backend.h"
+#include "tests/runtime/two_directions.h"
+
+namespace graphrun {
+namespace {
+
+using ::testing::ElementsAre;
+
+class CountedLoop : public LoopKernel {
+ public:
+  explicit CountedLoop(std::function<void()> run) : run_(std::move(run)) {}
+  void run(const LoopRun&) const override { run_(); }
+  std::string describe() const override { return "one that counts"; }
+  void prepare() const override {}
+  Traits traits() const override { return {}; }
+
+ private:
+  std::function<void()> run_;
+};
+
+// The two loops of a graph, and nothing else of it.
+class Sides : public ::testing::Test {
+ protected:
+  Sides() : program_(compile(ir::parse(two_directions("%h0"), "sides"), {})), store_(program_) {
+    binding_ = graphrun::bind(program_, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 2}}, Device::kCpu, store_);
+    loops_.source = binding_->root.source;
+    for (BoundInstruction& bound : binding_->root.instructions) {
+      if (!bound.scan) continue;
+      const int number = static_cast<int>(loops_.instructions.size());
+      bound.scan->loop = std::make_shared<CountedLoop>([this, number] {
+        ran_.push_back(number);
+        if (number == fails_) throw std::runtime_error("the loop fails");
+      });
+      loops_.instructions.push_back(std::move(bound));
+    }
+    loops_.instructions.at(0).beside = 1;
+  }
+  void run(Profiler* profiler = nullptr) {
+    RunContext context{0, 0, profiler, binding_->scan_steps.data(), nullptr, &on_device_};
+    run_region(loops_, context);
+  }
+  std::string failure_of_run() {
+    try {
+      run();
+    } catch (const std::exception& failure) {
+      return failure.what();
+    }
+    return "none";
+  }
+
+  const Program program_;
+  KeptStore store_;
+  std::unique_ptr<Binding> binding_;
+  BoundRegion loops_;
+  Counting device_;
+  const OnDevice on_device_{&device_, nullptr, nullptr, nullptr};
+  std::vector<int> ran_;
+  int fails_ = -1;
+};
+
+TEST_F(Sides, RunEachLoopOnItsOwnAndJoin) {
+  run();
+  EXPECT_THAT(ran_, ElementsAre(0, 1));
+  EXPECT_THAT(device_.sides, ElementsAre(0, 1));
+  EXPECT_EQ(device_.joins, 1);
+}
+
+TEST_F(Sides, AreInTurnWhereSomebodyLooks) {
+  Profiler profiler;
+  run(&profiler);
+  EXPECT_THAT(ran_, ElementsAre(0, 1));
+  EXPECT_TRUE(device_.sides.empty());
+  EXPECT_EQ(device_.joins, 0);
+}
+
+// What goes wrong is told, and no side stays begun.
+TEST_F(Sides, AreJoinedWhereALoopFails) {
+  for (int which : {0, 1}) {
+    fails_ = which, device_.joins = 0;
+    EXPECT_EQ(failure_of_run(), "the loop fails");
+    EXPECT_EQ(device_.joins, 1);
+  }
+  device_.joining = false;
+  EXPECT_EQ(failure_of_run(), "the loop fails") << "not what came of it";
+  fails_ = -1;
+  EXPECT_EQ(failure_of_run(), "no side is joined");
+}
+
+}  // namespace
+}  // namespace graphrun

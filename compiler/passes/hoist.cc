@@ -110,9 +110,29 @@ class Decision {
 
   void decide_before() {
     can_ = can_leave();
+    const std::vector<bool> masks = find_masks();
     std::vector<bool> wanted(body_.nodes.size());
-    for (std::size_t n = 0; n < body_.nodes.size(); ++n) wanted[n] = can_[n] && (is_heavy(body_.nodes[n]) || !has_states());
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
+      wanted[n] = can_[n] && (is_heavy(body_.nodes[n]) || masks[n] || !has_states());
+    }
     take_before(std::move(wanted));
+  }
+
+  // What is asked of the step's number alone (is the row's sequence over, is this the first step), by node: a byte a row.
+  std::vector<bool> find_masks() const {
+    std::vector<bool> of_step(body_.values.size()), masks(body_.nodes.size());
+    for (std::size_t i = l_.invariant_begin(); i <= l_.step(); ++i) of_step[index(body_.inputs[i].value)] = true;
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
+      const Node& node = body_.nodes[n];
+      if (node.op->random ||
+          !std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return v == kNone || of_step[index(v)]; })) {
+        continue;
+      }
+      for (ValueId v : node.outputs) of_step[index(v)] = true;
+      masks[n] = varies(node) && std::all_of(node.outputs.begin(), node.outputs.end(),
+                                             [&](ValueId v) { return body_.type(v).type == Type::kBool; });
+    }
+    return masks;
   }
 
   // A state that stays as it began is none; dead_code will see to it.

@@ -11,6 +11,7 @@
 #include "compiler/passes/hoist.h"
 #include "compiler/passes/merge.h"
 #include "compiler/passes/pass.h"
+#include "compiler/passes/shift.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/passes/sink.h"
 #include "compiler/passes/spread.h"
@@ -22,6 +23,7 @@ const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
       {"spread", "computes loops that only gather what they made for all steps at once", spread, true},
       {"factor", "makes logsumexps of sums over pairs matrix products", factor, true},
+      {"shift", "puts shifted sequences in the place of states that only delay them", shift, true},
       {"hoist_invariants", "computes what is the same at every step of a loop before it", hoist_invariants, true},
       {"fold_constants", "computes what depends on constants alone", fold_constants},
       {"simplify", "drops identities, joins chains of shape changes, folds transposes into products", simplify},

@@ -88,9 +88,9 @@ std::string two_states(const std::string& equations) {
 TEST_F(RowMembers, AreAsManyAsThereIsWorkAndRowsFor) {
   EXPECT_EQ(members_of(kRows, 12, 1), 1);
   if (core_count() > 1) {
-    EXPECT_EQ(members_of(kRows, 64, 2), 2);
+    EXPECT_EQ(members_of(kRows, 64, 2, 70), 2);
     EXPECT_EQ(members_of(two_states("%b1 = tanh(%b)\n %a1 = add(%a, %x)").c_str(), 5, 2), 1) << "little work";
-    EXPECT_EQ(members_of(kRows, 1, 2, 70), 0) << "more to share out than there are rows";
+    EXPECT_EQ(members_of(kRows, 1, 2, 700), 0) << "more to share out than there are rows";
   }
 }
 

@@ -1,0 +1,262 @@
+#include "compiler/passes/shift.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "compiler/ir/op.h"
+#include "compiler/ir/transplant.h"
+#include "compiler/passes/around_scan.h"
+#include "compiler/passes/rewrite.h"
+
+namespace graphrun {
+namespace {
+
+using ir::Graph;
+using ir::kNone;
+using ir::Node;
+using ir::ScanLayout;
+using ir::ValueId;
+
+// A state that is `value` of the step before. With a mask, it stays as it is where mask, which is step < lengths, is false.
+struct Delay {
+  std::size_t state = 0;
+  ValueId value = kNone, mask = kNone, lengths = kNone;
+};
+
+// In an order in which a delay of another's state stands behind that other.
+class Delays {
+ public:
+  explicit Delays(const Node& scan)
+      : body_(scan.regions[0]),
+        l_(scan_layout(scan)),
+        steps_(scan.attributes.dim("steps")),
+        d_(dependence_in_body(scan)),
+        known_(body_.values.size()) {
+    for (std::size_t i = l_.each_begin(); i <= l_.step(); ++i) known_[index(body_.inputs[i].value)] = true;
+    // Each round knows the states that the last one found.
+    for (bool again = true; again;) {
+      again = false;
+      decide_nodes();
+      for (std::size_t s = 0; s < l_.states; ++s) {
+        if (known_[index(body_.inputs[s].value)]) continue;
+        const std::optional<Delay> delay = look_at(s);
+        if (!delay) continue;
+        found.push_back(*delay);
+        known_[index(body_.inputs[s].value)] = again = true;
+      }
+    }
+  }
+
+  std::vector<Delay> found;
+
+ private:
+  static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
+  const Node* producer(ValueId v) const {
+    const std::int32_t n = v == kNone ? -1 : body_.value(v).node;
+    return n < 0 ? nullptr : &body_.nodes[static_cast<std::size_t>(n)];
+  }
+
+  // What can be had for all steps at once. Draws stay where they are made: they would be made twice.
+  void decide_nodes() {
+    for (const Node& node : body_.nodes) {
+      const bool can =
+          !node.op->random && can_lift(body_, node, d_, steps_) &&
+          std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return v == kNone || known_[index(v)]; }) &&
+          std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return may_be_stacked(body_.type(v).shape); });
+      for (ValueId v : node.outputs) known_[index(v)] = can;
+    }
+  }
+
+  std::optional<Delay> look_at(std::size_t s) const {
+    const ValueId before = body_.inputs[s].value, next = body_.outputs[s].value;
+    Delay delay{s, next, kNone, kNone};
+    const Node* node = producer(next);
+    if (node && node->op->name == "where" && node->inputs[2] == before) {
+      delay.value = node->inputs[1], delay.mask = node->inputs[0];
+      delay.lengths = lengths_of(delay.mask, body_.type(before).shape);
+      if (delay.lengths == kNone) return std::nullopt;
+    }
+    if (!known_[index(delay.value)] || body_.type(delay.value) != body_.type(before)) return std::nullopt;
+    return delay;
+  }
+
+  // The lengths, where the mask says that the step is below them, for rows of such a shape: theirs, and axes of size 1.
+  ValueId lengths_of(ValueId mask, const Shape& shape) const {
+    const Node* node = producer(mask);
+    while (node && (node->op->name == "expand" || node->op->name == "reshape")) node = producer(node->inputs[0]);
+    if (!node || node->op->name != "lt" || node->inputs[0] != body_.inputs[l_.step()].value) return kNone;
+    const ValueId lengths = node->inputs[1];
+    const auto same = [&](const ir::Input& input) { return input.value == lengths; };
+    const auto first = body_.inputs.begin() + static_cast<std::ptrdiff_t>(l_.invariant_begin());
+    const auto end = body_.inputs.begin() + static_cast<std::ptrdiff_t>(l_.step());
+    if (std::find_if(first, end, same) == end) return kNone;
+    const Shape& rows = body_.type(lengths).shape;
+    if (rows.size() > shape.size() || !std::equal(rows.begin(), rows.end(), shape.begin())) return kNone;
+    Shape expected = rows;
+    expected.resize(shape.size(), 1);
+    return body_.type(mask).shape == expected ? lengths : kNone;
+  }
+
+  const Graph& body_;
+  const ScanLayout l_;
+  const Dim steps_;
+  const BodyDependence d_;
+  std::vector<bool> known_;  // by value: can be had outside
+};
+
+// One scan rewritten.
+class Shifting {
+ public:
+  Shifting(Rebuild& rebuild, Node scan)
+      : r_(rebuild), scan_(std::move(scan)), body_(scan_.regions[0]), l_(scan_layout(scan_)), delays_(Delays(scan_).found) {}
+
+  void run() {
+    if (delays_.empty()) return r_.keep(std::move(scan_));
+    r_.rewire(scan_);
+    around_.emplace(r_.builder(), scan_);
+    sequences_.assign(l_.states, kNone);
+    for (const Delay& d : delays_) shift(d);
+    emit_loop();
+  }
+
+ private:
+  static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
+  ir::Builder& b() { return r_.builder(); }
+  ValueId part(ValueId x, Dim begin, Dim end) {
+    return b().op("slice", {x}, {{"axis", std::int64_t{0}}, {"begin", std::move(begin)}, {"end", std::move(end)}});
+  }
+
+  // A value of the body as a sequence, made with all that it reads.
+  ValueId sequence(ValueId v) {
+    lift(v);
+    return around_->sequence(v);
+  }
+  void lift(ValueId v) {
+    const std::int32_t n = v == kNone ? -1 : body_.value(v).node;
+    if (n < 0 || around_->has(v)) return;
+    const auto node = static_cast<std::size_t>(n);
+    for (ValueId x : body_.nodes[node].inputs) lift(x);
+    around_->lift(node);
+  }
+
+  // What the state is behind each step, and from that before each and in the end.
+  void shift(const Delay& d) {
+    const Dim steps = scan_.attributes.dim("steps");
+    const bool reverse = scan_.attributes.boolean("reverse");
+    const ValueId before = body_.inputs[d.state].value, begin = scan_.inputs[d.state];
+    ValueId after = sequence(d.value);
+    b().set_location(scan_.at);
+    b().set_name(body_.value(before).name);
+    if (d.mask != kNone) {
+      const ValueId mask = sequence(d.mask);
+      b().set_location(scan_.at);
+      b().set_name(body_.value(before).name);
+      after = b().op("where", {mask, after, reverse ? begin : last(after, around_->at(d.lengths).value, begin)});
+    }
+    const ValueId first = b().op("expand", {begin}, {{"axis", std::int64_t{0}}});
+    const ValueId all =
+        b().op("concat", reverse ? std::vector{after, first} : std::vector{first, after}, {{"axis", std::int64_t{0}}});
+    const ValueId shifted = reverse ? part(all, 1, steps + 1) : part(all, 0, steps);
+    around_->set(before, {shifted, true});
+    sequences_[d.state] = shifted;
+    b().set_name(b().graph().value(scan_.outputs[d.state]).name);
+    r_.replace(scan_.outputs[d.state], b().op("index", {all}, {{"axis", std::int64_t{0}}, {"at", reverse ? Dim(0) : steps}}));
+  }
+
+  // Of each row its last step's, or what it began with where there is no step.
+  ValueId last(ValueId sequence, ValueId lengths, ValueId begin) {
+    const ValueId last = b().op("last", {sequence, lengths}, {{"axis", std::int64_t{0}}});
+    ValueId any = b().op("gt", {lengths, b().constant(0, Type::kInt32)});
+    while (b().graph().type(any).shape.size() < b().graph().type(last).shape.size()) {
+      any = b().op("expand", {any}, {{"axis", std::int64_t{-1}}});
+    }
+    return b().op("where", {any, last, begin});
+  }
+
+  bool stays(std::size_t result) const { return result >= l_.states || sequences_[result] == kNone; }
+  // A value that was made outside, which the loop then need not make.
+  bool is_made_outside(ValueId v) const {
+    return body_.value(v).node >= 0 &&
+           std::any_of(delays_.begin(), delays_.end(), [&](const Delay& d) { return d.value == v; });
+  }
+
+  // The nodes that what stays needs, and the values made outside that they read.
+  std::vector<bool> nodes_needed(std::vector<bool>& read) const {
+    std::vector<bool> needed(body_.nodes.size());
+    for (std::size_t k = 0; k < body_.outputs.size(); ++k) {
+      if (stays(k)) read[index(body_.outputs[k].value)] = true;
+    }
+    for (std::size_t n = body_.nodes.size(); n-- > 0;) {
+      const Node& node = body_.nodes[n];
+      needed[n] = node.op->update || std::any_of(node.outputs.begin(), node.outputs.end(),
+                                                 [&](ValueId v) { return read[index(v)] && !is_made_outside(v); });
+      if (!needed[n]) continue;
+      for (ValueId v : node.inputs) {
+        if (v != kNone) read[index(v)] = true;
+      }
+    }
+    return needed;
+  }
+
+  // The loop without these states: slices in their place.
+  void emit_loop() {
+    std::vector<bool> read(body_.values.size());
+    const std::vector<bool> needed = nodes_needed(read);
+    Graph loop;
+    loop.name = body_.name;
+    ir::Transplant in(body_, loop);
+    std::vector<ValueId> operands;
+    const auto add = [&](ValueId v, ValueId operand) {
+      in.map(v, in.builder().input(body_.value(v).name, body_.type(v)));
+      if (operand != kNone) operands.push_back(operand);
+    };
+    std::size_t states = 0;
+    for (std::size_t s = 0; s < l_.states; ++s) {
+      if (stays(s)) add(body_.inputs[s].value, scan_.inputs[s]), ++states;
+    }
+    for (std::size_t i = l_.each_begin(); i < l_.invariant_begin(); ++i) add(body_.inputs[i].value, scan_.inputs[i]);
+    for (const Delay& d : delays_) {
+      const ValueId before = body_.inputs[d.state].value;
+      if (read[index(before)]) add(before, sequences_[d.state]);
+      if (is_made_outside(d.value) && read[index(d.value)] && !in.has(d.value)) add(d.value, around_->sequence(d.value));
+    }
+    const std::size_t each = operands.size() - states;
+    for (std::size_t i = l_.invariant_begin(); i < l_.step(); ++i) add(body_.inputs[i].value, scan_.inputs[i]);
+    add(body_.inputs[l_.step()].value, kNone);
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
+      if (needed[n]) in.copy(n);
+    }
+    std::vector<std::size_t> kept;
+    for (std::size_t k = 0; k < body_.outputs.size(); ++k) {
+      if (!stays(k)) continue;
+      loop.outputs.push_back({body_.outputs[k].name, in(body_.outputs[k].value)});
+      kept.push_back(k);
+    }
+    if (kept.empty()) return;
+    b().set_location(scan_.at);
+    b().set_name(body_.name);
+    const std::vector<ValueId> results = b().scan(std::move(operands), std::move(loop), states, each,
+                                                  scan_.attributes.dim("steps"), scan_.attributes.boolean("reverse"));
+    for (std::size_t k = 0; k < kept.size(); ++k) r_.replace(scan_.outputs[kept[k]], results[k]);
+  }
+
+  Rebuild& r_;
+  Node scan_;
+  const Graph& body_;
+  const ScanLayout l_;
+  const std::vector<Delay> delays_;
+  std::optional<AroundScan> around_;
+  std::vector<ValueId> sequences_;  // by state: what stands for it; kNone: it stays
+};
+
+}  // namespace
+
+PassResult shift(Graph graph) {
+  const bool changed = rewrite_scans(
+      graph, [](const Node& scan) { return !Delays(scan).found.empty(); },
+      [](Rebuild& rebuild, Node scan) { Shifting(rebuild, std::move(scan)).run(); });
+  return {std::move(graph), changed};
+}
+
+}  // namespace graphrun

@@ -104,6 +104,7 @@ struct Definition {
   std::set<std::string, std::less<>> symbols;          // names of sizes that are no members
   // For each equation those that it reads whatever the args are: evaluated first, so that a long chain needs no deep stack.
   std::vector<std::vector<std::size_t>> dependencies;
+  bool readable = true;  // every line of the file: else what is declared, and which names mean what, is not known
 
   const Member* member(std::string_view name) const;
   const Member* static_member(std::string_view name) const;  // an arg or an import

@@ -139,7 +139,8 @@ std::shared_ptr<const GraphValue> Instance::graph_value(const Expression& e, std
   if (e.kind == Expression::Kind::kGraph) {
     auto g = std::make_shared<GraphValue>();
     g->definition = expansion_.library.load(e.text, at(e.at));
-    if (!g->definition) fail("E0248 unread-graph", at(e.at), "graph '" + e.text + "' could not be read");
+    if (!g->definition || !g->definition->readable)
+      fail("E0248 unread-graph", at(e.at), "graph '" + e.text + "' could not be read");
     g->at = at(e.at);
     base = g;
   } else if ((e.kind == Expression::Kind::kName && e.path.size() == 1) ||
@@ -479,9 +480,26 @@ Sub& Instance::sub(const std::string& name) {
   return *it->second;
 }
 
+// Gives an equation's result the equation's name, which the first of the values in between took: who fetches "read.f" means
+// all of f. Those made since `from` are looked at first.
+static void name_result(ir::Graph& graph, ir::ValueId result, const std::string& name, std::size_t from) {
+  std::string& found = graph.value(result).name;
+  if (graph.value(result).node < 0 || found.size() <= name.size() || found.compare(0, name.size() + 1, name + ".") != 0) return;
+  if (found.find_first_not_of("0123456789", name.size() + 1) != std::string::npos) return;  // another's, deeper
+  const auto is_holder = [&](const ir::Value& v) { return v.name == name; };
+  const auto middle = graph.values.begin() + static_cast<std::ptrdiff_t>(std::min(from, graph.values.size()));
+  auto holder = std::find_if(middle, graph.values.end(), is_holder);
+  if (holder == graph.values.end()) holder = std::find_if(graph.values.begin(), middle, is_holder);
+  if (holder != graph.values.end() && holder->node >= 0) std::swap(holder->name, found);
+}
+
 Meaning Instance::evaluate(const Expression& e, const std::string& stem, std::optional<int> index) {
   Scope scope{this, index, stem, 0};
-  return evaluate(e, scope);
+  Region& here = region();
+  const std::size_t from = here.graph.values.size();
+  Meaning result = evaluate(e, scope);
+  if (const TensorRef* t = result.tensor(); t && t->region == &here) name_result(here.graph, t->id, stem, from);
+  return result;
 }
 
 }  // namespace graphrun::frontend

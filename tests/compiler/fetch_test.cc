@@ -1,0 +1,118 @@
+// Fetching: any value of a graph by its path.
+#include "compiler/fetch.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/compile.h"
+#include "compiler/passes/pass.h"
+#include "runtime/executable.h"
+#include "tests/tools/scratch.h"
+
+namespace graphrun {
+namespace {
+
+// A cell whose equations have several ops each.
+constexpr const char* kCell = R"end(# proto-file: graphs/graph.proto
+# proto-message: graphrun.Graph
+name: "cell"
+input { name: "x" shape: "[batch, 2]" }
+parameter { name: ["W", "U"] shape: "[2, 2]" }
+let: "a = tanh(x @ W + 1) * 2"
+let: "b = sigmoid(a + h @ U)"
+state { name: "h" shape: "[batch, 2]" next: "b * a + (1 - b) * h" }
+output: "h = next(h) * 3"
+)end";
+constexpr const char* kNetwork = R"end(# proto-file: graphs/graph.proto
+# proto-message: graphrun.Graph
+name: "network"
+input { name: "x" shape: "[time, batch, 2]" }
+parameter { name: "V" shape: "[2, 5]" }
+scan { name: "read" graph: "cell.pbtxt" each: "x" }
+let: "y = softmax(read.h @ V + 1)"
+output: "sum = sum(y * y)"
+)end";
+
+class Fetches : public ::testing::Test {
+ protected:
+  Fetches() {
+    folder_.file("cell.pbtxt", kCell);
+    GraphRequest request;
+    request.path = folder_.file("network.pbtxt", kNetwork);
+    graph_ = load_graph(request);
+  }
+
+  // What comes out for a fetch, with the passes that are not in `disabled`.
+  Tensor run(const std::string& fetch, const std::vector<std::string>& disabled = {}) {
+    CompileOptions options;
+    options.precision = Precision::kFloat64;
+    options.disabled_passes = disabled;
+    options.fetches = {fetch};
+    auto variables = std::make_shared<Variables>();
+    Executable executable(compile(graph_, options), variables);
+    for (const char* name : {"read.W", "read.U", "V"}) {
+      Tensor t(DType::kFloat64, name[0] == 'V' ? Sizes{2, 5} : Sizes{2, 2});
+      double x = name[5] == 'U' ? 0.5 : -0.25;
+      for (double& element : t.span<double>()) element = x += 0.3;
+      variables->set(name, std::move(t));
+    }
+    Feeds feeds;
+    for (const FeedSpec& feed : executable.program().feeds) {
+      Tensor t(DType::kFloat64, {4, 1, 2});
+      double x = -1;
+      for (double& element : t.span<double>()) element = x += 0.25;
+      feeds[feed.name] = std::move(t);
+    }
+    return executable.run(feeds)[0].clone();
+  }
+
+  const Scratch folder_;
+  ir::Graph graph_;
+};
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+// Whichever of its values an equation made first: a name is what the whole equation gives.
+TEST_F(Fetches, GiveWhatTheEquationOfThatNameGives) {
+  const Tensor x = run("x"), xw = run("read.a"), b = run("read.b"), h = run("read.h"), y = run("y");
+  ASSERT_EQ(xw.sizes(), (Sizes{4, 1, 2}));
+  const double w[2][2] = {{0.05, 0.35}, {0.65, 0.95}}, u[2][2] = {{0.8, 1.1}, {1.4, 1.7}};
+  double state[2] = {0, 0};
+  for (std::int64_t t = 0; t < 4; ++t) {
+    double next[2];
+    for (std::int64_t k = 0; k < 2; ++k) {
+      double product = 0, of_state = 0;
+      for (std::int64_t i = 0; i < 2; ++i) {
+        product += x.at(2 * t + i) * w[i][k];
+        of_state += state[i] * u[i][k];
+      }
+      const double a = std::tanh(product + 1) * 2, gate = sigmoid(a + of_state);
+      EXPECT_NEAR(xw.at(2 * t + k), a, 1e-12);
+      EXPECT_NEAR(b.at(2 * t + k), gate, 1e-12);
+      next[k] = gate * a + (1 - gate) * state[k];
+      EXPECT_NEAR(h.at(2 * t + k), next[k] * 3, 1e-12) << "the output of that name, not the state";
+    }
+    std::copy_n(next, 2, state);
+  }
+  for (std::int64_t t = 0; t < 4; ++t) {
+    double all = 0;
+    for (std::int64_t k = 0; k < 5; ++k) all += y.at(5 * t + k);
+    EXPECT_NEAR(all, 1, 1e-12);
+  }
+}
+
+// What left its loop, before it (a) or behind it (y), and what stays there.
+TEST_F(Fetches, GiveTheSameWithAndWithoutPasses) {
+  std::vector<std::string> all;
+  for (const Pass& pass : all_passes()) all.push_back(pass.name);
+  for (const std::string name : {"read.a", "read.b", "read.h", "y", "sum"}) {
+    const Tensor with = run(name), without = run(name, all);
+    ASSERT_EQ(with.sizes(), without.sizes()) << name;
+    for (std::int64_t i = 0; i < with.count(); ++i) EXPECT_NEAR(with.at(i), without.at(i), 1e-12) << name;
+  }
+}
+
+}  // namespace
+}  // namespace graphrun

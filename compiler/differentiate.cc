@@ -231,7 +231,7 @@ class ScanGradient {
       for (ValueId v : joint_.nodes[n].inputs) want(v);
     }
     for (ValueId v : d_inputs_) want(v);
-    for (ValueId v : Sources(joint_, forward_nodes_, layout_, again).instead_of(wanted, remade_)) {
+    for (ValueId v : Sources(joint_, forward_nodes_, layout_, again).instead_of(wanted, remade_, instead_)) {
       if (v == step) continue;
       const std::size_t i = input_index(v);
       if (i < layout_.invariant_begin() && i >= layout_.states) {
@@ -276,9 +276,10 @@ class ScanGradient {
 
   // What gradient nodes read of the forward part is either taped, a sequence that is there anyway, or made again.
   void note_decision() const {
-    TapeDecision decision{joint_.name, g_.nodes[index_].attributes.dim("steps"), {}, {}};
+    TapeDecision decision{joint_.name, g_.nodes[index_].attributes.dim("steps"), {}, {}, {}};
     const auto named = [&](ValueId v) { return TapeDecision::Value{joint_.value(v).name, joint_.type(v)}; };
     for (ValueId v : taped_) decision.kept.push_back(named(v));
+    for (ValueId v : instead_) decision.instead.push_back(named(v));
     std::set<ValueId> read;
     for (std::size_t n = forward_nodes_; n < joint_.nodes.size(); ++n) {
       for (ValueId v : joint_.nodes[n].inputs) {
@@ -374,6 +375,7 @@ class ScanGradient {
   std::vector<State> states_;
   std::vector<Sum> sums_;
   std::set<std::size_t> remade_;
+  std::set<ValueId> instead_;  // kept so that others can be made again
   std::vector<ValueId> taped_, each_operands_, invariant_operands_;
   std::size_t each_count_ = 0;
   std::vector<std::size_t> d_each_;

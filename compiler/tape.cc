@@ -9,13 +9,13 @@
 namespace graphrun {
 namespace {
 
-std::string bytes_of(const std::vector<TapeDecision::Value>& values, const Dim& steps, Precision precision) {
+Dim bytes_of(const std::vector<TapeDecision::Value>& values, Precision precision) {
   Dim sum(0);
   for (const TapeDecision::Value& v : values) {
     const auto size = static_cast<std::int64_t>(size_of(concrete(v.type.type, precision)));
     sum = sum + element_count(v.type.shape) * Dim(size);
   }
-  return (sum * steps).str() + " bytes";
+  return sum;
 }
 
 std::string names_of(const std::vector<TapeDecision::Value>& values) {
@@ -28,8 +28,12 @@ std::string names_of(const std::vector<TapeDecision::Value>& values) {
 
 std::string describe(const TapeDecision& d, Precision precision) {
   std::string out = d.scan + (d.kept.empty() ? " keeps nothing" : " keeps " + names_of(d.kept) + ": ");
-  if (!d.kept.empty()) out += bytes_of(d.kept, d.steps, precision);
-  if (!d.remade.empty()) out += "; makes again " + names_of(d.remade) + ": saves " + bytes_of(d.remade, d.steps, precision);
+  const auto in_all = [&](const Dim& bytes) { return (bytes * d.steps).str() + " bytes"; };
+  if (!d.kept.empty()) out += in_all(bytes_of(d.kept, precision));
+  if (!d.remade.empty()) {
+    const Dim saved = bytes_of(d.remade, precision) - bytes_of(d.instead, precision);
+    out += "; makes again " + names_of(d.remade) + ": saves " + in_all(saved);
+  }
   return out;
 }
 
@@ -62,7 +66,8 @@ Sources::Sources(const Graph& body, std::size_t nodes, const ScanLayout& layout,
   }
 }
 
-std::set<ValueId> Sources::instead_of(const std::set<ValueId>& wanted, std::set<std::size_t>& remade) const {
+std::set<ValueId> Sources::instead_of(const std::set<ValueId>& wanted, std::set<std::size_t>& remade,
+                                      std::set<ValueId>& instead) const {
   std::set<ValueId> kept;
   for (ValueId v : wanted) {
     if (!is_work(v)) kept.insert(v);
@@ -80,9 +85,13 @@ std::set<ValueId> Sources::instead_of(const std::set<ValueId>& wanted, std::set<
   }
   for (const Group& group : groups) {
     const bool again = is_worth_it(group);
-    const std::set<ValueId>& instead = again ? group.sources : group.results;
-    kept.insert(instead.begin(), instead.end());
-    if (again) remade.insert(group.work.begin(), group.work.end());
+    const std::set<ValueId>& values = again ? group.sources : group.results;
+    kept.insert(values.begin(), values.end());
+    if (!again) continue;
+    remade.insert(group.work.begin(), group.work.end());
+    for (ValueId v : group.sources) {
+      if (takes_memory(v)) instead.insert(v);
+    }
   }
   return kept;
 }
@@ -99,6 +108,9 @@ void Sources::Group::join(const Group& other) {
   sources.insert(other.sources.begin(), other.sources.end());
   work.insert(other.work.begin(), other.work.end());
 }
+
+// Products that no state reaches are made before the loop, but would not outlive it.
+bool Sources::takes_memory(ValueId v) const { return is_on_state(v) || body_.value(v).node >= 0; }
 
 bool Sources::is_work(ValueId v) const {
   const std::int32_t n = body_.value(v).node;
@@ -135,7 +147,7 @@ bool Sources::is_worth_it(const Group& group) const {
   std::vector<ir::TensorType> smaller;
   int equal = 0;
   for (ValueId v : group.sources) {
-    if (!is_on_state(v)) continue;
+    if (!takes_memory(v)) continue;
     const auto same = std::find(freed.begin(), freed.end(), body_.type(v));
     if (same == freed.end()) {
       smaller.push_back(body_.type(v));

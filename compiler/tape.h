@@ -28,11 +28,15 @@ class Sources {
  public:
   Sources(const ir::Graph& body, std::size_t nodes, const ir::ScanLayout& layout, const Recomputable& again);
 
-  // `wanted` with pointwise results replaced by their sources, where that keeps less; what has to be made again joins `remade`.
-  std::set<ir::ValueId> instead_of(const std::set<ir::ValueId>& wanted, std::set<std::size_t>& remade) const;
+  // `wanted` with pointwise results replaced by their sources, where that keeps less; what has to be made again joins `remade`,
+  // and what is kept only for that `instead`.
+  std::set<ir::ValueId> instead_of(const std::set<ir::ValueId>& wanted, std::set<std::size_t>& remade,
+                                   std::set<ir::ValueId>& instead) const;
 
  private:
   bool is_on_state(ir::ValueId v) const { return on_state_[static_cast<std::size_t>(v)] != 0; }
+  // Whether keeping v for every step takes memory: slices of sequences lie there anyway.
+  bool takes_memory(ir::ValueId v) const;
   // Pointwise work on a state; what no state reaches can be made for all steps at once, before the loop.
   bool is_work(ir::ValueId v) const;
 

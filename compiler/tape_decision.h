@@ -8,8 +8,8 @@
 
 namespace graphrun {
 
-// What was decided for one loop, for people to read: what its backward body reads of each step, and what it makes again
-// instead.
+// What was decided for one loop, for people to read: what its backward body reads of each step, what it makes again, and which
+// of what it reads is there for that alone.
 struct TapeDecision {
   struct Value {
     std::string name;
@@ -17,9 +17,9 @@ struct TapeDecision {
   };
   std::string scan;
   Dim steps;
-  std::vector<Value> kept, remade;
+  std::vector<Value> kept, remade, instead;
 };
-// "layers.0.read keeps uh, wx, h.before: 7800*batch*time bytes; makes again f, i: saves 5200*batch*time bytes"
+// "layers.0.read keeps uh, wx, h.before: 7800*batch*time bytes; makes again f, i: saves 2600*batch*time bytes"
 std::string describe(const TapeDecision& decision, Precision precision = Precision::kFloat32);
 
 }  // namespace graphrun

@@ -9,6 +9,7 @@
 #include "compiler/ir/builder.h"
 #include "compiler/ir/printer.h"
 #include "compiler/passes/pass.h"
+#include "tests/tools/scratch.h"
 
 namespace graphrun {
 namespace {
@@ -24,12 +25,23 @@ std::vector<std::string> cells() {
   return out;
 }
 
-// A layer of the cell over a sequence, from the text of a network around it, with the gradient by every parameter.
-ir::Graph layer(const std::string& cell) {
+// A layer of the cell, in that file, over a sequence.
+ir::Graph layer_of(const std::string& file) {
   GraphRequest request;
   request.path = (fs::path(GRAPHRUN_SOURCE_DIR) / "tests/bench/layer.pbtxt").string();
   request.graphs_root = kGraphs.string();
-  request.bindings = {{"cell", "cells/" + cell + ".pbtxt", {}}, {"width", "6", {}}, {"hidden", "6", {}}};
+  request.bindings = {{"cell", file, {}}, {"width", "6", {}}, {"hidden", "6", {}}};
+  return load_graph(request);
+}
+ir::Graph layer(const std::string& cell) { return layer_of("cells/" + cell + ".pbtxt"); }
+
+// The same for a number of steps that is known when it is compiled.
+ir::Graph layer_of_steps(const std::string& cell, int time) {
+  GraphRequest request;
+  request.path = (fs::path(GRAPHRUN_SOURCE_DIR) / "tests/bench/resident_layer.pbtxt").string();
+  request.graphs_root = kGraphs.string();
+  request.bindings = {{"cell", "cells/" + cell + ".pbtxt", {}}, {"width", "6", {}}, {"hidden", "6", {}}, {"batch", "3", {}}};
+  request.bindings.push_back({"time", std::to_string(time), {}});
   return load_graph(request);
 }
 
@@ -51,7 +63,9 @@ std::string structure(ir::Graph g) {
   return print(g);
 }
 
+// With the gradient by every parameter.
 ir::Graph compiled(ir::Graph g) {
+  g = run_early_passes(std::move(g));
   std::vector<ir::ValueId> parameters;
   for (const ir::Variable& v : g.variables) parameters.push_back(v.value);
   const std::vector<ir::ValueId> gradients = differentiate(g, g.outputs[0].value, parameters);
@@ -78,19 +92,60 @@ TEST_P(Names, OfValuesChangeNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Cells, Names, ::testing::ValuesIn(cells()), [](const auto& i) { return i.param; });
 
+// How many there are of each op.
+std::map<std::string, int> kernels(const ir::Graph& g) {
+  std::map<std::string, int> count;
+  const std::function<void(const ir::Graph&)> walk = [&](const ir::Graph& region) {
+    for (const ir::Node& node : region.nodes) {
+      ++count[node.op->name];
+      for (const ir::Graph& inner : node.regions) walk(inner);
+    }
+  };
+  walk(g);
+  return count;
+}
+
+// A cell written op by op is the same cell.
+TEST(Nodes, AreAsGoodAsEquations) {
+  const std::string head = R"end(# proto-file: graphs/graph.proto
+# proto-message: graphrun.Graph
+name: "cell"
+arg { name: "hidden" }
+input { name: "x" shape: "[batch, input]" }
+parameter { name: "W" shape: "[input, hidden]" }
+parameter { name: "U" shape: "[hidden, hidden]" }
+state { name: "h" shape: "[batch, hidden]" next: "n" }
+output: "h = next(h)"
+)end";
+  const Scratch scratch;
+  const std::string equations = scratch.file("equations.pbtxt", head + R"end(
+let: "p = x @ W"  let: "q = h @ U"
+let: "n = sigmoid(p + q) * p + sigmoid(p - q) * h"
+)end");
+  const std::string nodes = scratch.file("nodes.pbtxt", head + R"end(
+node { name: "ip" op: "mul" input: "i" input: "p" }
+node { name: "fh" op: "mul" input: "f" input: "h" }
+node { name: "n" op: "add" input: "ip" input: "fh" }
+node { name: "i" op: "sigmoid" input: "above" }
+node { name: "f" op: "sigmoid" input: "below" }
+node { name: "above" op: "add" input: "p" input: "q" }
+node { name: "below" op: "sub" input: "p" input: "q" }
+node { name: "q" op: "matmul" input: "h" input: "U" }
+node { name: "p" op: "matmul" input: "x" input: "W" }
+)end");
+  const std::map<std::string, int> expected = kernels(compiled(layer_of(equations)));
+  EXPECT_EQ(kernels(compiled(layer_of(nodes))), expected);
+  EXPECT_EQ(kernels(compiled(layer("atr"))), expected);
+}
+
+TEST(Steps, HoweverManyAreTheSameKernels) {
+  for (const std::string& cell : cells()) {
+    EXPECT_EQ(kernels(compiled(layer_of_steps(cell, 3))), kernels(compiled(layer_of_steps(cell, 3000)))) << cell;
+  }
+}
+
 // Independent equations in another order: the same kernels, as many of each.
 TEST(Order, OfEquationsChangesNoKernels) {
-  const auto kernels = [](const ir::Graph& g) {
-    std::map<std::string, int> count;
-    const std::function<void(const ir::Graph&)> walk = [&](const ir::Graph& region) {
-      for (const ir::Node& node : region.nodes) {
-        ++count[node.op->name];
-        for (const ir::Graph& inner : node.regions) walk(inner);
-      }
-    };
-    walk(g);
-    return count;
-  };
   for (const std::string& cell : cells()) {
     const ir::Graph as_written = layer(cell);
     ir::Graph turned = as_written;

@@ -55,6 +55,15 @@ TEST_F(GraphDump, RefusesNamesThatNothingHasAtAnyStage) {
   EXPECT_EQ(all.code, 0) << all.err;
 }
 
+TEST_F(GraphDump, TellsWhatEachStageCost) {
+  const Ran ran = dump({"--minimize", "loss", "--stage", "planned", "--time-passes", "--disable-pass", "merge"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  for (const std::string stage : {"differentiated", "hoist", "sink", "fuse"}) {
+    EXPECT_THAT(ran.err, ContainsRegex(stage + " +[0-9.]+ ms +[0-9]+ nodes"));
+  }
+  EXPECT_THAT(ran.err, testing::Not(HasSubstr("merge")));
+}
+
 // By which threads on the CPU; of a device, which loops are one launch and what keeps others from it.
 TEST_F(GraphDump, TellsHowLoopsRun) {
   const std::vector<std::string> common = {"--minimize", "loss", "--stage", "loops", "--size", "time=9", "--size", "batch=3"};

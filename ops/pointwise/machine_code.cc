@@ -1,6 +1,7 @@
 #include "ops/pointwise/machine_code.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
@@ -8,8 +9,26 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "ops/pointwise/fold_code.h"
+
+namespace graphrun {
+namespace {
+
+std::atomic<bool>& wanted() {
+  static std::atomic<bool> is([] {
+    const char* said = std::getenv("GRAPHRUN_MACHINE_CODE");
+    return said == nullptr || std::string_view(said) != "0";
+  }());
+  return is;
+}
+
+}  // namespace
+
+void use_machine_code(bool use) { wanted().store(use, std::memory_order_relaxed); }
+
+}  // namespace graphrun
 
 #if defined(GRAPHRUN_ASMJIT)
 #include "ops/pointwise/machine_folds.h"
@@ -109,6 +128,8 @@ bool processor_has_it() {
   return has;
 }
 
+bool is_wanted() { return wanted().load(std::memory_order_relaxed) && processor_has_it(); }
+
 // All code that was made; it lives as long as the program.
 class Library {
  public:
@@ -199,12 +220,12 @@ class Library {
 }  // namespace
 
 std::shared_ptr<const MachineCode> MachineCode::of(std::span<const TileStep> steps, const std::vector<Input>& inputs) {
-  return processor_has_it() ? Library::instance().find_or_make<MachineCode>(steps, inputs, {}) : nullptr;
+  return is_wanted() ? Library::instance().find_or_make<MachineCode>(steps, inputs, {}) : nullptr;
 }
 
 std::shared_ptr<const FoldCode> FoldCode::of(std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
                                              std::span<const Fold> folds) {
-  if (folds.empty() || !processor_has_it()) return nullptr;
+  if (folds.empty() || !is_wanted()) return nullptr;
   return Library::instance().find_or_make<FoldCode>(steps, inputs, folds);
 }
 

@@ -13,6 +13,10 @@
 
 namespace graphrun {
 
+// Whether kernels that are bound from here on have code made for them. At first they have, where the environment does not say
+// GRAPHRUN_MACHINE_CODE=0: then, and on processors without AVX-512, steps run tile by tile.
+void use_machine_code(bool use);
+
 class MachineCode {
  public:
   // An input as the code finds it: elements side by side, or one that stands for all.

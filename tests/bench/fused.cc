@@ -1,10 +1,21 @@
-// The backward step of an ATR cell, 14 pointwise ops with three results: as one fused kernel and op by op. Bytes are those that
-// any kernel of the whole group must move.
+// Groups of pointwise ops as one fused kernel, by machine code and by tiles, beside what they take at least; the backward step
+// of an ATR cell, 14 ops with three results, op by op too. Bytes are those that any kernel of the whole group must move.
+//
+// `bound` is the larger of two times, measured in the same run: memory, the group's operands read and results written with an
+// addition each; and arithmetic, of each op what one more of it costs by machine code over elements that stay in the
+// first-level cache.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <deque>
+#include <map>
+#include <memory>
+#include <string>
 
 #include "compiler/ir/pointwise_program.h"
+#include "ops/pointwise/machine_code.h"
 #include "runtime/kernel.h"
 #include "runtime/threads.h"
 
@@ -20,6 +31,19 @@ constexpr const char* kAtrBackward =
     "t8 = mul(x3, x2); t9 = mul(t8, t3); t10 = sub(1.0, t3); t11 = mul(t9, t10); "
     "t12 = sub(t7, t11); t13 = mul(x3, t3); return t7, t12, t13";
 
+// An LSTM's forward step and its masks, 30 ops with five results: x0 to x3 the products, x4 the cell before, x5 the state
+// before, x6 what is dropped.
+constexpr const char* kLstmForward =
+    "t0 = add(x0, 0.1); t1 = sigmoid(t0); t2 = add(x1, 1.0); t3 = sigmoid(t2); t4 = add(x2, 0.1); t5 = tanh(t4); "
+    "t6 = add(x3, 0.1); t7 = sigmoid(t6); t8 = mul(t3, x4); t9 = mul(t1, t5); t10 = add(t8, t9); t11 = tanh(t10); "
+    "t12 = mul(t7, t11); t13 = sub(1.0, x6); t14 = mul(t12, x6); t15 = mul(x5, t13); t16 = add(t14, t15); "
+    "t17 = mul(t10, x6); t18 = mul(x4, t13); t19 = add(t17, t18); t20 = sub(1.0, t1); t21 = mul(t1, t20); "
+    "t22 = sub(1.0, t3); t23 = mul(t3, t22); t24 = mul(t21, t5); t25 = mul(t23, x4); t26 = add(t24, t25); "
+    "t27 = mul(t26, t7); t28 = maximum(t27, -1.0); t29 = minimum(t28, 1.0); return t16, t19, t1, t7, t29";
+// A gate and its use, 6 ops with one result.
+constexpr const char* kGate =
+    "t0 = add(x0, x1); t1 = sigmoid(t0); t2 = sub(1.0, t1); t3 = mul(t1, x2); t4 = mul(t2, x0); t5 = add(t3, t4); return t5";
+
 struct Launch {
   Attributes attributes;
   Kernel kernel;
@@ -29,6 +53,13 @@ struct Launch {
       : attributes(std::move(given)) {
     for (const Tensor& t : in) inputs.push_back(t.view());
     for (const Tensor& t : out) outputs.push_back(t.view());
+    bind(op);
+  }
+  Launch(const std::string& op, Attributes given, std::vector<TensorView> in, std::vector<TensorView> out)
+      : attributes(std::move(given)), inputs(std::move(in)), outputs(std::move(out)) {
+    bind(op);
+  }
+  void bind(const std::string& op) {
     KernelRequest request;
     request.attributes = &attributes;
     request.inputs = inputs, request.outputs = outputs;
@@ -89,6 +120,118 @@ void op_by_op(benchmark::State& state) {
   }
   report(state, sizes);
 }
+
+// A program as a kernel on one thread, its operands and results one behind the other as in an executable's arena.
+class Group {
+ public:
+  Group(const std::string& code, const Sizes& sizes) {
+    const PointwiseProgram program = ir::parse_program(code);
+    const std::size_t inputs = program.inputs(), all = inputs + program.results.size();
+    const std::int64_t count = (element_count(sizes) + 15) / 16 * 16 + 16 * 5;
+    memory_ = Tensor(DType::kFloat32, {static_cast<std::int64_t>(all) * count});
+    std::vector<TensorView> in, out;
+    for (std::size_t k = 0; k < all; ++k) {
+      float* at = memory_.data<float>() + static_cast<std::int64_t>(k) * count;
+      std::fill_n(at, count, 0.01f * static_cast<float>(k + 1));
+      (k < inputs ? in : out).push_back({at, DType::kFloat32, sizes});
+    }
+    Attributes attributes;
+    attributes.set("code", code);
+    launch_ = std::make_unique<Launch>("fused", attributes, std::move(in), std::move(out));
+  }
+  void run() const { launch_->run(); }
+  // Seconds of a run: the fastest of some batches.
+  double seconds() const {
+    double best = 1e9;
+    run();
+    for (int batch = 0; batch < 15; ++batch) {
+      const auto begin = std::chrono::steady_clock::now();
+      int runs = 0;
+      double passed = 0;
+      while (passed < 2e-3) {
+        run();
+        ++runs;
+        passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      }
+      best = std::min(best, passed / runs);
+    }
+    return best;
+  }
+
+ private:
+  Tensor memory_;
+  std::unique_ptr<Launch> launch_;
+};
+
+// Seconds that one more of an op takes an element, where elements lie in the first-level cache: of several of them that do not
+// wait for each other, whose results are added up.
+double seconds_of(const ir::OpSchema& op) {
+  static std::map<std::string, double> known;
+  const auto it = known.find(op.name);
+  if (it != known.end()) return it->second;
+  const bool binary = op.inputs.size() == 2;
+  const auto several = [&](int count) {
+    std::string code;
+    int made = 0, sum = -1;
+    const auto make = [&](const std::string& text) {
+      code += "t" + std::to_string(made) + " = " + text + "; ";
+      return made++;
+    };
+    for (int k = 0; k < count; ++k) {
+      const std::string number = std::to_string(k) + ".5";
+      const int operand = binary ? -1 : make("add(x0, " + number + ")");
+      const int one = make(op.name + (binary ? "(x0, " + number + ")" : "(t" + std::to_string(operand) + ")"));
+      sum = sum < 0 ? one : make("add(t" + std::to_string(sum) + ", t" + std::to_string(one) + ")");
+    }
+    return Group(code + "return t" + std::to_string(sum), {1024}).seconds() / 1024;
+  };
+  const double each = (several(14) - several(2)) / 12;
+  if (op.name == "add") return known[op.name] = each / 2;
+  const double addition = seconds_of(*ir::OpRegistry::instance().find("add"));
+  return known[op.name] = std::max(0.0, each - (binary ? 1 : 2) * addition);
+}
+
+double bound_of(const std::string& code, const Sizes& sizes) {
+  const PointwiseProgram program = ir::parse_program(code);
+  double arithmetic = 0;
+  for (const PointwiseProgram::Instruction& i : program.instructions) arithmetic += seconds_of(*i.op);
+  std::string streams;
+  for (std::size_t k = 1; k < program.inputs(); ++k) {
+    streams += "t" + std::to_string(k - 1) + " = add(" + (k == 1 ? "x0" : "t" + std::to_string(k - 2)) + ", x" +
+               std::to_string(k) + "); ";
+  }
+  std::string results;
+  for (std::size_t r = 0; r < program.results.size(); ++r) {
+    const std::size_t t = program.inputs() - 1 + r;
+    streams += "t" + std::to_string(t) + " = add(t" + std::to_string(program.inputs() - 2) + ", " + std::to_string(r) + ".5); ";
+    results += (r > 0 ? ", t" : " t") + std::to_string(t);
+  }
+  const double memory = Group(streams + "return" + results, sizes).seconds();
+  return std::max(memory, arithmetic * static_cast<double>(element_count(sizes)));
+}
+
+// By machine code or tiles, and how many times the bound that is.
+void against_bound(benchmark::State& state, const char* code, bool machine_code) {
+  set_threads(1);
+  const Sizes sizes = {state.range(0), 650};
+  use_machine_code(true);
+  const double bound = bound_of(code, sizes);
+  use_machine_code(machine_code);
+  const Group group(code, sizes);
+  const double seconds = group.seconds();
+  for (auto _ : state) group.run();
+  use_machine_code(true);
+  state.counters["bound_us"] = bound * 1e6;
+  state.counters["over_bound"] = seconds / bound;
+}
+
+void both(const char* name, const char* code) {
+  for (const bool machine_code : {true, false}) {
+    const std::string title = std::string(name) + (machine_code ? "/machine_code" : "/tiles");
+    benchmark::RegisterBenchmark(title.c_str(), against_bound, code, machine_code)->ArgName("rows")->Arg(20)->Arg(700);
+  }
+}
+const int registered = (both("gate_6_ops", kGate), both("atr_14_ops", kAtrBackward), both("lstm_30_ops", kLstmForward), 0);
 
 BENCHMARK(fused)->ArgNames({"rows", "threads"})->ArgsProduct({{20, 700}, {1, 2}})->UseRealTime();
 BENCHMARK(op_by_op)->ArgNames({"rows", "threads"})->ArgsProduct({{20, 700}, {1, 2}})->UseRealTime();

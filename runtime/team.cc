@@ -18,7 +18,8 @@ constexpr std::chrono::microseconds kFirstPatience{4}, kPatience{100};
 constexpr int kPauses = 16;                     // between two looks at the clock
 constexpr std::int64_t kFewestSteps = 3;        // below, packing weights costs more than it brings
 constexpr std::size_t kMostInstructions = 256;  // each is held against all others
-constexpr std::size_t kSmall = 256;             // bytes of results that one thread may as well make alone
+constexpr double kElementAlone = 64;            // operations of products in whose time one thread does an element of the rest
+constexpr double kShareAlone = 1.0 / 8;         // of a step's operations, which one thread may do while others wait
 constexpr double kWorkOfMember = 150e3;         // operations of a step that are worth a thread of their own
 constexpr double kWorkOfLoop = 3e6;             // operations of a loop that are worth one
 constexpr double kUneven = 1.25;                // how much more one of several loops may have to do than another
@@ -27,12 +28,6 @@ void pause() {
 #if defined(__x86_64__)
   _mm_pause();
 #endif
-}
-
-std::size_t result_bytes(const BoundInstruction& bound) {
-  std::size_t bytes = 0;
-  for (const TensorView& result : bound.outputs()) bytes += result.bytes();
-  return bytes;
 }
 
 // Columns by which threads share the instruction; 0: one does it alone.
@@ -50,6 +45,13 @@ double operations_of(const BoundInstruction& bound) {
   double elements = 0;
   for (const TensorView& result : bound.outputs()) elements += static_cast<double>(result.count());
   return elements;
+}
+
+// Of an instruction that threads can't share: that of its operands which has the most elements goes through one thread.
+double operations_alone(const BoundInstruction& bound) {
+  std::int64_t most = 0;
+  for (const TensorView& operand : bound.operands) most = std::max(most, operand.present() ? operand.count() : 0);
+  return kElementAlone * static_cast<double>(most);
 }
 
 // What an instruction does to memory at one step, as far as other threads may notice.
@@ -246,11 +248,17 @@ BoundRegion copy_of(const BoundRegion& body) {
 bool can_share(const BoundScan& scan) {
   if (scan.steps < kFewestSteps || scan.body.instructions.size() > kMostInstructions) return false;
   bool prepares = false;
+  double all = 0, alone = 0;
   for (const BoundInstruction& bound : scan.body.instructions) {
-    if (bound.scan || (shared_columns(bound) == 0 && result_bytes(bound) > kSmall)) return false;
+    if (bound.scan) return false;
+    if (shared_columns(bound) > 0) {
+      all += operations_of(bound);
+    } else {
+      alone += operations_alone(bound);
+    }
     prepares |= bound.kernel.by_columns && bound.kernel.by_columns->prepare;
   }
-  return prepares;
+  return prepares && (alone <= kShareAlone * all || alone + all < kWorkOfMember);
 }
 
 namespace {

@@ -68,8 +68,8 @@ bool rows_keep_apart(const BoundScan& scan, const ProgramLayout& layout, std::in
 // Before which instructions of a bound scan's body those that share it by columns must meet.
 std::vector<char> meetings(const BoundScan& scan, const ProgramLayout& layout);
 
-// Whether a bound scan's body can be shared by columns: every instruction by columns, or so small that one thread does it; and
-// there are enough steps to prepare for.
+// Whether a bound scan's body can be shared by columns: every instruction by columns, or so little beside those that one thread
+// does it (the normalisation of a layer); and there are enough steps to prepare for.
 bool can_share(const BoundScan& scan);
 
 // A team of up to `threads`, fewer where there is too little work; addresses come with rebase. Places are those of the layout.

@@ -7,7 +7,7 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kSmall = 256;           // bytes of results that every thread may as well make for itself
+constexpr std::size_t kSmall = 256;  // bytes of results that every thread may as well make for itself
 // Additions in all steps that are worth waking a thread for: a tenth of a millisecond, which is what it takes where it sleeps.
 constexpr double kWorkOfMember = 2 * 1024 * 1024;
 

@@ -98,6 +98,7 @@ Program compile(const ir::Graph& checked, const CompileOptions& options, const T
   Stages stages(options);
   ir::Graph graph = checked;
   if (train) {
+    graph = with_fetches_kept(std::move(graph), options.fetches);
     graph = run_early_passes(std::move(graph), options.disabled_passes, options.observe);
     graph = stages.done("differentiated", add_training(std::move(graph), *train, options.tape));
     ir::verify(graph, "differentiate");

@@ -50,6 +50,15 @@ void names_made(const ir::Graph& graph, std::vector<std::string>& out) {
 
 }  // namespace
 
+ir::Graph with_fetches_kept(ir::Graph graph, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (graph.output(name)) continue;
+    const ValueId v = expose(graph, name);
+    if (v != kNone) graph.outputs.push_back({name, v});
+  }
+  return graph;
+}
+
 ir::Graph with_fetches(ir::Graph graph, const std::vector<std::string>& names) {
   std::vector<ir::Output> outputs;
   for (const std::string& name : names) {

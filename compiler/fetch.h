@@ -13,4 +13,7 @@ namespace graphrun {
 // ones.
 ir::Graph with_fetches(ir::Graph graph, const std::vector<std::string>& names);
 
+// `graph` with those of them that it has as further outputs, so that they outlive what is done to it before with_fetches.
+ir::Graph with_fetches_kept(ir::Graph graph, const std::vector<std::string>& names);
+
 }  // namespace graphrun

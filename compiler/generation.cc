@@ -433,7 +433,7 @@ GenerationGraphs cut_for_generation(const Graph& checked, const GenerationSpec& 
     if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) wanted.push_back(name);
   }
   Graph graph = drop_unneeded(with_fetches(checked, wanted));
-  graph = run_passes(std::move(graph), {"spread", "merge", "fuse", "fuse_reductions"});
+  graph = run_passes(std::move(graph), {"spread", "shift", "merge", "fuse", "fuse_reductions"});
   wanted[0] = kScoreOutput;
   GenerationGraphs made = Cut(graph, driven, std::move(wanted)).run();
   const ir::TensorType& score = made.step.type(made.step.outputs[0].value);

@@ -96,7 +96,7 @@ std::set<ValueId> Sources::instead_of(const std::set<ValueId>& wanted, std::set<
   return kept;
 }
 
-// What no state reaches does not count: it is there for all of them.
+// What no state reaches (a product of the input) makes no group of two, though each that is made again pays for it.
 bool Sources::meet(const Group& a, const Group& b) const {
   const auto of_both = [&](ValueId v) { return is_on_state(v) && b.sources.count(v) != 0; };
   const auto by_both = [&](std::size_t n) { return is_on_state(body_.nodes[n].outputs[0]) && b.work.count(n) != 0; };

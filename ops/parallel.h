@@ -9,9 +9,9 @@
 
 namespace graphrun {
 
-// Below this many elements of work, some 20 microseconds, a region of threads costs more than it gains: one that sleeps takes
+// Below this many elements of work, some 10 microseconds, a region of threads costs more than it gains: one that sleeps takes
 // longer to wake.
-inline constexpr std::int64_t kParallelWork = 64 * 1024;
+inline constexpr std::int64_t kParallelWork = 32 * 1024;
 
 // Calls body(begin, end) for ranges that make up [0, count), side by side where `work` (elements touched in all) is large.
 template <class Body>

@@ -205,7 +205,7 @@ class ScanRun {
       bound.kernel.by_columns->run(kernel_context(bound, body_.depth, context_), range.begin, range.end);
     } else if (range.begin < range.end) {
       copy_columns(bound, range);
-    } else if (m == 0) {
+    } else if (range.begin < 0 && m == 0) {
       run_instruction(bound, body_.depth, context_);
     }
     show(bound, body_.depth, team_steps(member), context_);

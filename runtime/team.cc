@@ -320,7 +320,8 @@ std::unique_ptr<Team> make_team(const BoundScan& scan, const ProgramLayout& layo
     auto member = std::make_unique<Team::Member>();
     member->body = copy_of(scan.body);
     for (const BoundInstruction& bound : scan.body.instructions) {
-      member->ranges.push_back(columns_of(shared_columns(bound), t, size, step));
+      const std::int64_t columns = shared_columns(bound);
+      member->ranges.push_back(columns == 0 ? ColumnRange{-1, -1} : columns_of(columns, t, size, step));
     }
     team->members.push_back(std::move(member));
   }

@@ -42,8 +42,10 @@ ColumnRange columns_of(std::int64_t columns, int thread, int threads, std::int64
 // A scan's body for each thread of a team, and the instructions before which they meet.
 struct Team {
   struct Member {
-    BoundRegion body;                      // its own addresses: threads may be at different steps
-    std::vector<ColumnRange> ranges;       // by instruction; by rows: of rows, from -1 where each makes all for itself
+    BoundRegion body;  // its own addresses: threads may be at different steps
+    // By instruction: its columns, which may be none, from -1 on where the first member makes all of the result; by rows: its
+    // rows, from -1 on where each makes all for itself.
+    std::vector<ColumnRange> ranges;
     std::int32_t position = 0;             // of its step
     std::int64_t memory = 0;               // where its copy of the body's memory is, from the first one's on
     std::vector<std::int64_t> scan_steps;  // by rows: the positions of the scans around and this one

@@ -307,6 +307,19 @@ std::string Instance::equation_key(std::size_t index) const {
 }
 
 // First what it reads for sure, then itself: a walk with a stack of its own, because files may be long.
+// Gives an equation's result the equation's name, which the first of the values in between took: who fetches "read.f" means
+// all of f. Those made since `from` are looked at first.
+static void name_result(ir::Graph& graph, ir::ValueId result, const std::string& name, std::size_t from) {
+  std::string& found = graph.value(result).name;
+  if (graph.value(result).node < 0 || found.size() <= name.size() || found.compare(0, name.size() + 1, name + ".") != 0) return;
+  if (found.find_first_not_of("0123456789", name.size() + 1) != std::string::npos) return;  // another's, deeper
+  const auto is_holder = [&](const ir::Value& v) { return v.name == name; };
+  const auto middle = graph.values.begin() + static_cast<std::ptrdiff_t>(std::min(from, graph.values.size()));
+  auto holder = std::find_if(middle, graph.values.end(), is_holder);
+  if (holder == graph.values.end()) holder = std::find_if(graph.values.begin(), middle, is_holder);
+  if (holder != graph.values.end() && holder->node >= 0) std::swap(holder->name, found);
+}
+
 Meaning Instance::equation(std::size_t index, std::size_t target) {
   const auto known = [&](std::size_t k) {
     const auto it = memo_.find(equation_key(k));
@@ -349,8 +362,13 @@ Meaning Instance::equation_now(std::size_t index) {
       }
       for (std::size_t k = 0; k < e.targets.size(); ++k) {
         if (const TensorRef* t = (*m.list())[k].tensor()) {
-          ir::Value& v = region().graph.value(region().use(*t));
-          if (k > 0) v.name = region().builder.unique(path() + e.targets[k].name);
+          const ir::ValueId v = region().use(*t);
+          const std::string name = path() + e.targets[k].name;
+          if (k > 0) {
+            region().graph.value(v).name = region().builder.unique(name);
+          } else {
+            name_result(region().graph, v, name, 0);
+          }
         }
       }
     } else if (m.list() && e.value.kind == Expression::Kind::kCall) {
@@ -478,19 +496,6 @@ Sub& Instance::sub(const std::string& name) {
     it = subs_.emplace(name, make_sub(*this, def)).first;
   }
   return *it->second;
-}
-
-// Gives an equation's result the equation's name, which the first of the values in between took: who fetches "read.f" means
-// all of f. Those made since `from` are looked at first.
-static void name_result(ir::Graph& graph, ir::ValueId result, const std::string& name, std::size_t from) {
-  std::string& found = graph.value(result).name;
-  if (graph.value(result).node < 0 || found.size() <= name.size() || found.compare(0, name.size() + 1, name + ".") != 0) return;
-  if (found.find_first_not_of("0123456789", name.size() + 1) != std::string::npos) return;  // another's, deeper
-  const auto is_holder = [&](const ir::Value& v) { return v.name == name; };
-  const auto middle = graph.values.begin() + static_cast<std::ptrdiff_t>(std::min(from, graph.values.size()));
-  auto holder = std::find_if(middle, graph.values.end(), is_holder);
-  if (holder == graph.values.end()) holder = std::find_if(graph.values.begin(), middle, is_holder);
-  if (holder != graph.values.end() && holder->node >= 0) std::swap(holder->name, found);
 }
 
 Meaning Instance::evaluate(const Expression& e, const std::string& stem, std::optional<int> index) {

@@ -84,13 +84,18 @@ void AroundScan::lift(std::size_t n) {
   }
 }
 
+bool draws(const Node& node) {
+  const auto any_draws = [](const ir::Graph& region) { return std::any_of(region.nodes.begin(), region.nodes.end(), draws); };
+  return node.op->random || std::any_of(node.regions.begin(), node.regions.end(), any_draws);
+}
+
 bool can_lift(const ir::Graph& body, const Node& node, const BodyDependence& dependence, const Dim& steps) {
   if (node.op->update) return false;
   // Tried on operands of these types.
   ir::Graph trial;
   ir::Builder builder(trial);
   std::vector<ir::SequenceContext::Operand> operands;
-  bool any = node.op->random;
+  bool any = draws(node);
   for (ValueId v : node.inputs) {
     if (v == kNone) {
       operands.emplace_back();
@@ -119,7 +124,7 @@ BodyDependence dependence_in_body(const Node& scan) {
     d.on_step[v] = i < l.invariant_begin() || i == l.step();
   }
   for (const Node& node : body.nodes) {
-    bool state = false, step = node.op->random;
+    bool state = false, step = draws(node);
     for (ValueId v : node.inputs) {
       if (v == kNone) continue;
       state |= d.on_state[static_cast<std::size_t>(v)];

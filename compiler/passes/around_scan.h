@@ -55,6 +55,9 @@ struct BodyDependence {
 };
 BodyDependence dependence_in_body(const ir::Node& scan);
 
+// Whether a node draws random numbers, itself or in its regions: others at each step.
+bool draws(const ir::Node& node);
+
 // Whether a node of a body can be computed for all steps at once, once its operands are outside.
 bool can_lift(const ir::Graph& body, const ir::Node& node, const BodyDependence& dependence, const Dim& steps);
 

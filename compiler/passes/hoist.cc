@@ -118,7 +118,8 @@ class Decision {
     take_before(std::move(wanted));
   }
 
-  // What is asked of the step's number alone (is the row's sequence over, is this the first step), by node: a byte a row.
+  // What is asked of the step's number alone (is the row's sequence over, is this the first step), by node, and is a byte a
+  // row.
   std::vector<bool> find_masks() const {
     std::vector<bool> of_step(body_.values.size()), masks(body_.nodes.size());
     for (std::size_t i = l_.invariant_begin(); i <= l_.step(); ++i) of_step[index(body_.inputs[i].value)] = true;
@@ -129,8 +130,11 @@ class Decision {
         continue;
       }
       for (ValueId v : node.outputs) of_step[index(v)] = true;
-      masks[n] = varies(node) && std::all_of(node.outputs.begin(), node.outputs.end(),
-                                             [&](ValueId v) { return body_.type(v).type == Type::kBool; });
+      masks[n] = varies(node) && std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) {
+                   const Shape& shape = body_.type(v).shape;
+                   const auto axes = std::count_if(shape.begin(), shape.end(), [](const Dim& d) { return !d.is(1); });
+                   return body_.type(v).type == Type::kBool && axes <= 1;
+                 });
     }
     return masks;
   }

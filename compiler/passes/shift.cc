@@ -35,7 +35,7 @@ class Delays {
         known_(body_.values.size()) {
     for (std::size_t i = l_.each_begin(); i <= l_.step(); ++i) known_[index(body_.inputs[i].value)] = true;
     // Each round knows the states that the last one found.
-    for (bool again = true; again;) {
+    for (bool again = l_.states > 0; again;) {
       again = false;
       decide_nodes();
       for (std::size_t s = 0; s < l_.states; ++s) {
@@ -61,7 +61,7 @@ class Delays {
   void decide_nodes() {
     for (const Node& node : body_.nodes) {
       const bool can =
-          !node.op->random && can_lift(body_, node, d_, steps_) &&
+          !draws(node) && can_lift(body_, node, d_, steps_) &&
           std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return v == kNone || known_[index(v)]; }) &&
           std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return may_be_stacked(body_.type(v).shape); });
       for (ValueId v : node.outputs) known_[index(v)] = can;
@@ -70,6 +70,7 @@ class Delays {
 
   std::optional<Delay> look_at(std::size_t s) const {
     const ValueId before = body_.inputs[s].value, next = body_.outputs[s].value;
+    if (!may_be_stacked(body_.type(before).shape)) return std::nullopt;
     Delay delay{s, next, kNone, kNone};
     const Node* node = producer(next);
     if (node && node->op->name == "where" && node->inputs[2] == before) {
@@ -129,15 +130,21 @@ class Shifting {
 
   // A value of the body as a sequence, made with all that it reads.
   ValueId sequence(ValueId v) {
-    lift(v);
+    std::vector<bool> wanted(body_.values.size()), nodes(body_.nodes.size());
+    wanted[index(v)] = true;
+    for (std::size_t n = body_.nodes.size(); n-- > 0;) {
+      const Node& node = body_.nodes[n];
+      nodes[n] = std::any_of(node.outputs.begin(), node.outputs.end(),
+                             [&](ValueId y) { return wanted[index(y)] && !around_->has(y); });
+      if (!nodes[n]) continue;
+      for (ValueId x : node.inputs) {
+        if (x != kNone) wanted[index(x)] = true;
+      }
+    }
+    for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
+      if (nodes[n]) around_->lift(n);
+    }
     return around_->sequence(v);
-  }
-  void lift(ValueId v) {
-    const std::int32_t n = v == kNone ? -1 : body_.value(v).node;
-    if (n < 0 || around_->has(v)) return;
-    const auto node = static_cast<std::size_t>(n);
-    for (ValueId x : body_.nodes[node].inputs) lift(x);
-    around_->lift(node);
   }
 
   // What the state is behind each step, and from that before each and in the end.
@@ -146,17 +153,16 @@ class Shifting {
     const bool reverse = scan_.attributes.boolean("reverse");
     const ValueId before = body_.inputs[d.state].value, begin = scan_.inputs[d.state];
     ValueId after = sequence(d.value);
+    const ValueId mask = d.mask == kNone ? kNone : sequence(d.mask);
     b().set_location(scan_.at);
-    b().set_name(body_.value(before).name);
+    b().set_name(body_.value(before).name + ".shift");
     if (d.mask != kNone) {
-      const ValueId mask = sequence(d.mask);
-      b().set_location(scan_.at);
-      b().set_name(body_.value(before).name);
       after = b().op("where", {mask, after, reverse ? begin : last(after, around_->at(d.lengths).value, begin)});
     }
     const ValueId first = b().op("expand", {begin}, {{"axis", std::int64_t{0}}});
     const ValueId all =
         b().op("concat", reverse ? std::vector{after, first} : std::vector{first, after}, {{"axis", std::int64_t{0}}});
+    b().set_name(body_.value(before).name);
     const ValueId shifted = reverse ? part(all, 1, steps + 1) : part(all, 0, steps);
     around_->set(before, {shifted, true});
     sequences_[d.state] = shifted;
@@ -175,10 +181,9 @@ class Shifting {
   }
 
   bool stays(std::size_t result) const { return result >= l_.states || sequences_[result] == kNone; }
-  // A value that was made outside, which the loop then need not make.
+  // A sequence that was made outside, which the loop then need not make; masks are as soon made as handed in.
   bool is_made_outside(ValueId v) const {
-    return body_.value(v).node >= 0 &&
-           std::any_of(delays_.begin(), delays_.end(), [&](const Delay& d) { return d.value == v; });
+    return body_.value(v).node >= 0 && body_.type(v).type != Type::kBool && around_->has(v) && around_->at(v).sequence;
   }
 
   // The nodes that what stays needs, and the values made outside that they read.
@@ -219,7 +224,11 @@ class Shifting {
     for (const Delay& d : delays_) {
       const ValueId before = body_.inputs[d.state].value;
       if (read[index(before)]) add(before, sequences_[d.state]);
-      if (is_made_outside(d.value) && read[index(d.value)] && !in.has(d.value)) add(d.value, around_->sequence(d.value));
+    }
+    for (const Node& node : body_.nodes) {
+      for (ValueId v : node.outputs) {
+        if (read[index(v)] && is_made_outside(v)) add(v, around_->sequence(v));
+      }
     }
     const std::size_t each = operands.size() - states;
     for (std::size_t i = l_.invariant_begin(); i < l_.step(); ++i) add(body_.inputs[i].value, scan_.inputs[i]);
@@ -246,8 +255,8 @@ class Shifting {
   const Graph& body_;
   const ScanLayout l_;
   const std::vector<Delay> delays_;
-  std::optional<AroundScan> around_;
-  std::vector<ValueId> sequences_;  // by state: what stands for it; kNone: it stays
+  mutable std::optional<AroundScan> around_;  // which makes constants when they are first asked for
+  std::vector<ValueId> sequences_;            // by state: what stands for it; kNone: it stays
 };
 
 }  // namespace

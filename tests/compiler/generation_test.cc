@@ -168,7 +168,8 @@ std::string message_of(const std::string& calls, const GenerationSpec& spec) {
   std::ofstream(folder / "speller.pbtxt") << head << R"x(name: "speller"
     input { name: "y" shape: "[batch]" type: INT32 }
     parameter { name: "E" shape: "[7, 4]" } parameter { name: "U" shape: "[4, 4]" }
-    state { name: "h" shape: "[batch, 4]" next: "tanh(gather(E, y) + h @ U)" }
+    state { name: "h" shape: "[batch, 4]" next: "tanh(gather(E, y) + gather(E, y_) + h @ U)" }
+    state { name: "y_" shape: "[batch]" type: INT32 next: "y" }
     output: "h = next(h)")x";
   std::ofstream(folder / "over.pbtxt") << head << R"x(name: "over"
     input { name: "x" shape: "[batch, 4]" }

@@ -89,14 +89,14 @@ void add_parts(std::vector<Case>& cases) {
   cases.push_back(index("middle axis", uniform({2, 3, 2}), 1, 1));
   cases.push_back(index("symbols", uniform({4, 3}), 0, kTime - 1).shapes({"[time, batch]"}));
   cases.push_back(index("INT32", random_integers({5}, 9), 0, 3));
-  cases.push_back(index("large", uniform({300, 3, 101}), 1, 1).large());
+  cases.push_back(index("large", uniform({500, 3, 101}), 1, 1).large());
   const auto pad = [&](const std::string& name, Tensor x, std::int64_t axis, const Dim& begin, const Dim& size) {
     return CaseBuilder("pad", name).in(std::move(x)).axis(axis).with("begin", begin).with("size", size);
   };
   cases.push_back(pad("first axis", uniform({2, 3}), 0, 1, 4));
   cases.push_back(pad("last axis", uniform({2, 3}), -1, 0, 5));
   cases.push_back(pad("symbols", uniform({3, 2}), 0, 1, kTime + 1).shapes({"[time, batch]"}));
-  cases.push_back(pad("large", uniform({300, 100}), 1, 5, 120).large());
+  cases.push_back(pad("large", uniform({500, 100}), 1, 5, 120).large());
 }
 
 void add_padding(std::vector<Case>& cases) {

@@ -141,6 +141,71 @@ TEST_F(Loops, OfStatesOfTwoWidths) {
   })");
 }
 
+// Narrower results than there are threads with columns: who has none of them makes none.
+TEST_F(Loops, OfNarrowResults) {
+  for (const char* width : {"1", "16", "64", "70"}) {
+    std::string text = R"(graph "g" {
+    input %x: FLOAT[time, batch, 160]
+    input %U: FLOAT[160, 160]
+    input %v: FLOAT[160, WIDTH]
+    input %w: FLOAT[WIDTH, 160]
+    %h0 = zeros(; shape=[batch, 160], type="FLOAT")
+    %end: FLOAT[batch, 160], %y: FLOAT[time, batch, WIDTH] = scan(%h0, %x, %U, %v, %w; states=1, each=1, steps=<time>) body "b" {
+      input %h: FLOAT[batch, 160]
+      input %x: FLOAT[batch, 160]
+      input %U: FLOAT[160, 160]
+      input %v: FLOAT[160, WIDTH]
+      input %w: FLOAT[WIDTH, 160]
+      input %step: INT32[]
+      %g = matmul(%h, %v)
+      %e = exp(%g)
+      %f = sigmoid(%e)
+      %back = matmul(%f, %w)
+      %q = matmul(%h, %U)
+      %s = add(%x, %q)
+      %t = add(%s, %back)
+      %h1 = tanh(%t)
+      output "h" = %h1
+      output "y" = %f
+    }
+    output "y" = %y
+    output "end" = %end
+  })";
+    for (std::size_t at = text.find("WIDTH"); at != std::string::npos; at = text.find("WIDTH")) text.replace(at, 5, width);
+    check(text);
+  }
+}
+
+// What columns do not cut: one thread does it, and the others wait.
+TEST_F(Loops, OfNormalisedStates) {
+  check(R"(graph "g" {
+    input %x: FLOAT[time, batch, 400]
+    input %U: FLOAT[400, 400]
+    %h0 = full(; shape=[batch, 400], value=0.5, type="FLOAT")
+    %end: FLOAT[batch, 400], %y: FLOAT[time, batch, 1] = scan(%h0, %x, %U; states=1, each=1, steps=<time>) body "b" {
+      input %h: FLOAT[batch, 400]
+      input %x: FLOAT[batch, 400]
+      input %U: FLOAT[400, 400]
+      input %step: INT32[]
+      %q = matmul(%h, %U)
+      %s = add(%x, %q)
+      %m = mean(%s; axis=(-1), keep=true)
+      %c = sub(%s, %m)
+      %cc = mul(%c, %c)
+      %d = mean(%cc; axis=(-1), keep=true)
+      %one = constant(; value=1, type="FLOAT")
+      %e = add(%d, %one)
+      %r = sqrt(%e)
+      %n = div(%c, %r)
+      %h1 = tanh(%n)
+      output "h" = %h1
+      output "y" = %r
+    }
+    output "y" = %y
+    output "end" = %end
+  })");
+}
+
 // A step's number, numbers for each row, and a product of a state as it was.
 TEST_F(Loops, OfScalarsAndRows) {
   check(R"(graph "g" {

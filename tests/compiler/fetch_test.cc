@@ -52,9 +52,9 @@ class Fetches : public ::testing::Test {
     options.fetches = {fetch};
     auto variables = std::make_shared<Variables>();
     Executable executable(compile(graph_, options), variables);
-    for (const char* name : {"read.W", "read.U", "V"}) {
-      Tensor t(DType::kFloat64, name[0] == 'V' ? Sizes{2, 5} : Sizes{2, 2});
-      double x = name[5] == 'U' ? 0.5 : -0.25;
+    for (const std::string name : {"read.W", "read.U", "V"}) {
+      Tensor t(DType::kFloat64, name == "V" ? Sizes{2, 5} : Sizes{2, 2});
+      double x = name == "read.U" ? 0.5 : -0.25;
       for (double& element : t.span<double>()) element = x += 0.3;
       variables->set(name, std::move(t));
     }

@@ -306,7 +306,6 @@ std::string Instance::equation_key(std::size_t index) const {
   return "equation " + definition().equations[index].targets[0].name;
 }
 
-// First what it reads for sure, then itself: a walk with a stack of its own, because files may be long.
 // Gives an equation's result the equation's name, which the first of the values in between took: who fetches "read.f" means
 // all of f. Those made since `from` are looked at first.
 static void name_result(ir::Graph& graph, ir::ValueId result, const std::string& name, std::size_t from) {
@@ -314,12 +313,13 @@ static void name_result(ir::Graph& graph, ir::ValueId result, const std::string&
   if (graph.value(result).node < 0 || found.size() <= name.size() || found.compare(0, name.size() + 1, name + ".") != 0) return;
   if (found.find_first_not_of("0123456789", name.size() + 1) != std::string::npos) return;  // another's, deeper
   const auto is_holder = [&](const ir::Value& v) { return v.name == name; };
-  const auto middle = graph.values.begin() + static_cast<std::ptrdiff_t>(std::min(from, graph.values.size()));
+  const auto middle = graph.values.begin() + static_cast<std::ptrdiff_t>(from);
   auto holder = std::find_if(middle, graph.values.end(), is_holder);
   if (holder == graph.values.end()) holder = std::find_if(graph.values.begin(), middle, is_holder);
   if (holder != graph.values.end() && holder->node >= 0) std::swap(holder->name, found);
 }
 
+// First what it reads for sure, then itself: a walk with a stack of its own, because files may be long.
 Meaning Instance::equation(std::size_t index, std::size_t target) {
   const auto known = [&](std::size_t k) {
     const auto it = memo_.find(equation_key(k));

@@ -125,7 +125,7 @@ class Decision {
     for (std::size_t i = l_.invariant_begin(); i <= l_.step(); ++i) of_step[index(body_.inputs[i].value)] = true;
     for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
       const Node& node = body_.nodes[n];
-      if (node.op->random ||
+      if (draws(node) ||
           !std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return v == kNone || of_step[index(v)]; })) {
         continue;
       }

@@ -182,12 +182,12 @@ class Shifting {
 
   bool stays(std::size_t result) const { return result >= l_.states || sequences_[result] == kNone; }
   // A sequence that was made outside, which the loop then need not make; masks are as soon made as handed in.
-  bool is_made_outside(ValueId v) const {
+  bool is_made_outside(ValueId v) {
     return body_.value(v).node >= 0 && body_.type(v).type != Type::kBool && around_->has(v) && around_->at(v).sequence;
   }
 
   // The nodes that what stays needs, and the values made outside that they read.
-  std::vector<bool> nodes_needed(std::vector<bool>& read) const {
+  std::vector<bool> nodes_needed(std::vector<bool>& read) {
     std::vector<bool> needed(body_.nodes.size());
     for (std::size_t k = 0; k < body_.outputs.size(); ++k) {
       if (stays(k)) read[index(body_.outputs[k].value)] = true;
@@ -255,8 +255,8 @@ class Shifting {
   const Graph& body_;
   const ScanLayout l_;
   const std::vector<Delay> delays_;
-  mutable std::optional<AroundScan> around_;  // which makes constants when they are first asked for
-  std::vector<ValueId> sequences_;            // by state: what stands for it; kNone: it stays
+  std::optional<AroundScan> around_;
+  std::vector<ValueId> sequences_;  // by state: what stands for it; kNone: it stays
 };
 
 }  // namespace

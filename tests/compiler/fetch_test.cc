@@ -22,8 +22,9 @@ input { name: "x" shape: "[batch, 2]" }
 parameter { name: ["W", "U"] shape: "[2, 2]" }
 let: "a = tanh(x @ W + 1) * 2"
 let: "b = sigmoid(a + h @ U)"
+let: "most, place = topk(tanh(b) + 1, k=1)"
 state { name: "h" shape: "[batch, 2]" next: "b * a + (1 - b) * h" }
-output: "h = next(h) * 3"
+output: "h = next(h) * 3, top = most + place * 0"
 )end";
 constexpr const char* kNetwork = R"end(# proto-file: graphs/graph.proto
 # proto-message: graphrun.Graph
@@ -32,7 +33,7 @@ input { name: "x" shape: "[time, batch, 2]" }
 parameter { name: "V" shape: "[2, 5]" }
 scan { name: "read" graph: "cell.pbtxt" each: "x" }
 let: "y = softmax(read.h @ V + 1)"
-output: "sum = sum(y * y)"
+output: "sum = sum(y * y), largest = read.top"
 )end";
 
 class Fetches : public ::testing::Test {
@@ -76,7 +77,7 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 // Whichever of its values an equation made first: a name is what the whole equation gives.
 TEST_F(Fetches, GiveWhatTheEquationOfThatNameGives) {
-  const Tensor x = run("x"), xw = run("read.a"), b = run("read.b"), h = run("read.h"), y = run("y");
+  const Tensor x = run("x"), xw = run("read.a"), b = run("read.b"), h = run("read.h"), y = run("y"), most = run("read.most");
   ASSERT_EQ(xw.sizes(), (Sizes{4, 1, 2}));
   const double w[2][2] = {{0.05, 0.35}, {0.65, 0.95}}, u[2][2] = {{0.8, 1.1}, {1.4, 1.7}};
   double state[2] = {0, 0};
@@ -94,6 +95,7 @@ TEST_F(Fetches, GiveWhatTheEquationOfThatNameGives) {
       next[k] = gate * a + (1 - gate) * state[k];
       EXPECT_NEAR(h.at(2 * t + k), next[k] * 3, 1e-12) << "the output of that name, not the state";
     }
+    EXPECT_NEAR(most.at(t), std::tanh(std::max(b.at(2 * t), b.at(2 * t + 1))) + 1, 1e-12) << "the first of two results";
     std::copy_n(next, 2, state);
   }
   for (std::int64_t t = 0; t < 4; ++t) {

@@ -181,11 +181,21 @@ class MachineCodeTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!processor_has_avx512()) GTEST_SKIP() << "machine code needs AVX-512, which this processor has not";
-    ASSERT_NE(MachineCode::of(std::vector<TileStep>{make("add", {input(0), input(0)}, DType::kFloat32, 0)},
-                              {{DType::kFloat32, false}}),
-              nullptr);
+    use_machine_code(true);
+    ASSERT_NE(sum(), nullptr);
+  }
+  static std::shared_ptr<const MachineCode> sum() {
+    return MachineCode::of(std::vector<TileStep>{make("add", {input(0), input(0)}, DType::kFloat32, 0)},
+                           {{DType::kFloat32, false}});
   }
 };
+
+TEST_F(MachineCodeTest, IsLeftOutWhereNobodyWantsIt) {
+  use_machine_code(false);
+  EXPECT_EQ(sum(), nullptr);
+  use_machine_code(true);
+  EXPECT_NE(sum(), nullptr);
+}
 
 // Every line of the table and every type that has tiles, with streams, scalars and numbers as operands.
 TEST_F(MachineCodeTest, GivesTheBitsOfEveryLine) {

@@ -94,13 +94,17 @@ ir::Graph load_graph(const GraphRequest& request, std::vector<Diagnostic>* warni
   return check_graph(expand_graph(request, warnings, sources));
 }
 
+bool CompileOptions::does(const std::string& name) const {
+  return std::find(disabled_passes.begin(), disabled_passes.end(), name) == disabled_passes.end();
+}
+
 Program compile(const ir::Graph& checked, const CompileOptions& options, const TrainOptions* train) {
   Stages stages(options);
   ir::Graph graph = checked;
   if (train) {
     graph = with_fetches_kept(std::move(graph), options.fetches);
     graph = run_early_passes(std::move(graph), options.disabled_passes, options.observe);
-    graph = stages.done("differentiated", add_training(std::move(graph), *train, options.tape));
+    graph = stages.done("differentiated", add_training(std::move(graph), *train, {options.does(kRecompute), options.tape}));
     ir::verify(graph, "differentiate");
   }
   if (!options.fetches.empty()) graph = with_fetches(std::move(graph), options.fetches);
@@ -108,9 +112,11 @@ Program compile(const ir::Graph& checked, const CompileOptions& options, const T
   graph = run_passes(std::move(graph), options.disabled_passes, options.observe);
   stages.restart();
   graph = stages.done("scheduled", schedule(std::move(graph)));
-  const MemoryPlan plan = plan_memory(graph);
+  const MemoryPlan plan = plan_memory(graph, {.reuse = options.does(kShareMemory)});
   stages.done("planned", graph);
-  return lower(graph, plan, options.precision);
+  Program program = lower(graph, plan, options.precision);
+  program.recurrent_kernels = options.does(kRecurrentKernels);
+  return program;
 }
 
 }  // namespace graphrun

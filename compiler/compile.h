@@ -65,8 +65,9 @@ inline constexpr const char* kPerSlot = "train.per";  // the sum of `per`
 
 struct CompileOptions {
   Precision precision = Precision::kFloat32;
-  std::vector<std::string> fetches;  // outputs, or values anywhere in the graph by name; empty: every output
-  std::vector<std::string> disabled_passes;
+  std::vector<std::string> fetches;          // outputs, or values anywhere in the graph by name; empty: every output
+  std::vector<std::string> disabled_passes;  // of names_to_disable (compiler/passes/pass.h)
+  bool does(const std::string& name) const;  // whether it is none of them
   // Called after each stage with its name and graph: graph-dump, --time-passes.
   std::function<void(const std::string& stage, const ir::Graph& graph, double seconds)> observe;
   // Takes, in training, what each loop keeps for its gradient and what it makes again; null: nobody asks.

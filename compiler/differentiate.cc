@@ -22,7 +22,6 @@ using ir::ValueId;
 
 using Flags = std::vector<char>;              // by value
 using Adjoints = std::map<ValueId, ValueId>;  // value -> its gradient so far
-using Tape = std::vector<TapeDecision>;
 
 bool is_float(const Graph& g, ValueId v) { return v != kNone && g.type(v).type == Type::kFloat; }
 
@@ -82,7 +81,8 @@ void mark_dependents(const Graph& g, std::size_t nodes, Flags& depends) {
   }
 }
 
-void differentiate_scan(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints, Tape* tape);
+void differentiate_scan(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints,
+                        const TapeOptions& tape);
 
 void accumulate(const Graph& g, Builder& b, Adjoints& adjoints, ValueId value, ValueId gradient, const char* op) {
   GRAPHRUN_CHECK(g.type(gradient) == g.type(value), std::string("the gradient rule of '") + op + "' gives " +
@@ -92,7 +92,7 @@ void accumulate(const Graph& g, Builder& b, Adjoints& adjoints, ValueId value, V
 }
 
 // The generic walk: from the last of the first `nodes` nodes to the first, each adding to the gradients of its operands.
-void walk_back(Graph& g, Builder& b, std::size_t nodes, const Flags& depends, Adjoints& adjoints, Tape* tape) {
+void walk_back(Graph& g, Builder& b, std::size_t nodes, const Flags& depends, Adjoints& adjoints, const TapeOptions& tape) {
   for (std::size_t n = nodes; n-- > 0;) {
     const std::vector<ValueId> outputs = g.nodes[n].outputs;
     std::vector<ValueId> d_outputs;
@@ -125,7 +125,7 @@ void walk_back(Graph& g, Builder& b, std::size_t nodes, const Flags& depends, Ad
 // forward body and hands out what the rest, the backward body, reads of it.
 class ScanGradient {
  public:
-  ScanGradient(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints, Tape* tape)
+  ScanGradient(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints, const TapeOptions& tape)
       : g_(g),
         b_(b),
         index_(index),
@@ -231,7 +231,8 @@ class ScanGradient {
       for (ValueId v : joint_.nodes[n].inputs) want(v);
     }
     for (ValueId v : d_inputs_) want(v);
-    for (ValueId v : Sources(joint_, forward_nodes_, layout_, again).instead_of(wanted, remade_, instead_)) {
+    if (tape_.recompute) wanted = Sources(joint_, forward_nodes_, layout_, again).instead_of(wanted, remade_, instead_);
+    for (ValueId v : wanted) {
       if (v == step) continue;
       const std::size_t i = input_index(v);
       if (i < layout_.invariant_begin() && i >= layout_.states) {
@@ -245,7 +246,7 @@ class ScanGradient {
         each_operands_.push_back(kNone);  // known once the forward scan hands it out
       }
     }
-    if (tape_) note_decision();
+    if (tape_.decisions) note_decision();
     each_count_ = each_operands_.size();
     for (const auto& [v, operand] : invariants) {
       t.map(v, bb.input(joint_.value(v).name, joint_.type(v)));
@@ -288,7 +289,7 @@ class ScanGradient {
         if (again && !joint_.type(v).shape.empty() && read.insert(v).second) decision.remade.push_back(named(v));
       }
     }
-    tape_->push_back(std::move(decision));
+    tape_.decisions->push_back(std::move(decision));
   }
 
   std::size_t input_index(ValueId v) const {
@@ -365,7 +366,7 @@ class ScanGradient {
   Builder& b_;
   std::size_t index_;
   Adjoints& adjoints_;
-  Tape* tape_;
+  const TapeOptions& tape_;
   ScanLayout layout_;
   Graph joint_, backward_;
   std::size_t forward_nodes_;
@@ -381,13 +382,14 @@ class ScanGradient {
   std::vector<std::size_t> d_each_;
 };
 
-void differentiate_scan(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints, Tape* tape) {
+void differentiate_scan(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints,
+                        const TapeOptions& tape) {
   ScanGradient(g, b, index, depends, adjoints, tape).run();
 }
 
 }  // namespace
 
-std::vector<ValueId> differentiate(Graph& graph, ValueId of, const std::vector<ValueId>& wrt, Tape* tape) {
+std::vector<ValueId> differentiate(Graph& graph, ValueId of, const std::vector<ValueId>& wrt, const TapeOptions& tape) {
   GRAPHRUN_CHECK(is_float(graph, of) && graph.type(of).shape.empty(), "differentiate: not a FLOAT scalar");
   const std::size_t nodes = graph.nodes.size();
   Flags depends(graph.values.size(), 0);

@@ -11,8 +11,8 @@ namespace graphrun {
 
 // Appends to `graph` the gradients of the FLOAT scalar `of` with respect to each of `wrt` (parameters, inputs, any FLOAT
 // values). Returns them in the order of `wrt`; ir::kNone where nothing flows. Forward scans get further outputs: what the
-// backward ones need; what was decided about it, for each loop that has a backward one, is appended to `tape`.
+// backward ones need.
 std::vector<ir::ValueId> differentiate(ir::Graph& graph, ir::ValueId of, const std::vector<ir::ValueId>& wrt,
-                                       std::vector<TapeDecision>* tape = nullptr);
+                                       const TapeOptions& tape = {});
 
 }  // namespace graphrun

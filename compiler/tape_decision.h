@@ -19,6 +19,11 @@ struct TapeDecision {
   Dim steps;
   std::vector<Value> kept, remade, instead;
 };
+// How gradients of loops are made.
+struct TapeOptions {
+  bool recompute = true;  // false: everything that the backward body reads and that takes work to make is kept
+  std::vector<TapeDecision>* decisions = nullptr;  // what was decided is appended, for each loop that has a gradient
+};
 // "layers.0.read keeps uh, wx, h.before: 7800*batch*time bytes; makes again f, i: saves 2600*batch*time bytes"
 std::string describe(const TapeDecision& decision, Precision precision = Precision::kFloat32);
 

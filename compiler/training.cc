@@ -51,7 +51,7 @@ struct Trained {
 };
 
 // The trainable parameters that the loss depends on, with their gradients.
-std::vector<Trained> gradients_of(ir::Graph& graph, const TrainOptions& options, std::vector<TapeDecision>* tape) {
+std::vector<Trained> gradients_of(ir::Graph& graph, const TrainOptions& options, const TapeOptions& tape) {
   const ValueId loss = objective(graph, options.minimize);
   std::vector<Trained> candidates, trained;
   std::vector<ValueId> values;
@@ -193,7 +193,7 @@ class Training {
 
 }  // namespace
 
-ir::Graph add_training(ir::Graph graph, const TrainOptions& options, std::vector<TapeDecision>* tape) {
+ir::Graph add_training(ir::Graph graph, const TrainOptions& options, const TapeOptions& tape) {
   using Part = TrainOptions::Part;
   std::vector<Trained> trained = gradients_of(graph, options, tape);
   Training training(graph, options);

@@ -182,7 +182,8 @@ std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std:
   for (std::size_t s = 0; s < states; ++s) scan->states.push_back({spec.states[s], bound.inputs()[s].bytes(), nullptr});
   for (std::size_t e = 0; e < scan->each; ++e) scan->each_stride.push_back(stride(bound.inputs()[states + e]));
   for (std::size_t k = 0; k < scan->stacks; ++k) scan->stack_stride.push_back(stride(bound.outputs()[states + k]));
-  const bool threads_share = target_.device == Device::kCpu, team = threads_share && can_share(*scan);
+  const bool threads_share = target_.device == Device::kCpu && program_.recurrent_kernels,
+             team = threads_share && can_share(*scan);
   if (team) {
     reserve_for_team(*scan);
   } else if (threads_share) {
@@ -311,8 +312,10 @@ std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbol
   binding->root = binder.bind_root();
   binding->kept = binder.take_kept();
   binding->layout = layout(program, binding->symbols, binder.workspaces());
-  target.device == Device::kCpu ? make_teams(binding->root, binding->layout, binder.shared())
-                                : make_loops(binding->root, binding->layout);
+  if (program.recurrent_kernels) {
+    target.device == Device::kCpu ? make_teams(binding->root, binding->layout, binder.shared())
+                                  : make_loops(binding->root, binding->layout);
+  }
   number(binding->root, *binding);
   binding->scan_steps.assign(std::max(binder.deepest(), kMostBeside), 0);
   return binding;

@@ -77,7 +77,8 @@ class SlotPlaces {
 }  // namespace
 
 bool is_part_of_loop(const BoundInstruction& bound) {
-  return bound.source->kind == Instruction::Kind::kCopy || (!bound.scan && bound.kernel.part != nullptr);
+  if (bound.source->kind == Instruction::Kind::kCopy) return bound.inputs()[0].sizes == bound.outputs()[0].sizes;
+  return !bound.scan && bound.kernel.part != nullptr;
 }
 
 void set_loop_factory(LoopFactory made) { factory() = std::move(made); }

@@ -43,26 +43,33 @@ std::string obstacle(const BoundScan& scan) {
   return "a single launch asks for more memory of a block, or more arguments, than there are";
 }
 
-std::string plan(const BoundInstruction& bound, const ProgramLayout& layout, Device device) {
+struct Shown {
+  const Program& program;
+  const ProgramLayout& layout;
+  Device device;
+};
+
+std::string plan(const BoundInstruction& bound, const Shown& shown) {
   const BoundScan& scan = *bound.scan;
   if (scan.steps == 0) return "nothing to do";
   const char* const beside = bound.beside > 0 ? ", at the same time as the next" : "";
   if (scan.loop) {
     const bool meets = scan.loop->traits().meets;
-    return scan.loop->describe() + ", " + meeting(meets ? meetings(scan, layout) : std::vector<char>()) + beside;
+    return scan.loop->describe() + ", " + meeting(meets ? meetings(scan, shown.layout) : std::vector<char>()) + beside;
   }
   if (scan.team) return of_team(*scan.team) + beside;
-  return "kernel by kernel" + (device == Device::kCuda ? ": " + obstacle(scan) : "");
+  if (!shown.program.recurrent_kernels) return "kernel by kernel, without recurrent_kernels";
+  return "kernel by kernel" + (shown.device == Device::kCuda ? ": " + obstacle(scan) : "");
 }
 
-void describe(const BoundRegion& region, const ProgramLayout& layout, Device device, std::string& text) {
+void describe(const BoundRegion& region, const Shown& shown, std::string& text) {
   for (const BoundInstruction& bound : region.instructions) {
     if (!bound.scan) continue;
     text += std::string(2 * (region.depth + 1), ' ') + bound.source->name + ": " + counted(bound.scan->steps, "step") +
             (bound.scan->reverse ? " backwards" : "") + " of " +
-            counted(static_cast<std::int64_t>(bound.scan->body.instructions.size()), "kernel") + ", " +
-            plan(bound, layout, device) + "\n";
-    describe(bound.scan->body, layout, device, text);
+            counted(static_cast<std::int64_t>(bound.scan->body.instructions.size()), "kernel") + ", " + plan(bound, shown) +
+            "\n";
+    describe(bound.scan->body, shown, text);
   }
 }
 
@@ -72,7 +79,7 @@ std::string describe_loops(const Program& program, const SymbolValues& sizes, Ta
   KeptStore store(program);
   const std::unique_ptr<Binding> binding = bind(program, sizes, target, store);
   std::string text;
-  describe(binding->root, binding->layout, target.device, text);
+  describe(binding->root, {program, binding->layout, target.device}, text);
   return text.empty() ? "  there are none\n" : text;
 }
 

@@ -116,6 +116,9 @@ struct Program {
   std::vector<FetchSpec> fetches;
   std::map<Symbol, Dim> defined_symbols;  // sizes that follow from others
   std::vector<Region> regions;            // the root first; a body after the region that holds its scan
+  // Whether all steps of a loop may be one kernel: shared by threads that stay in it (runtime/team.h), on a device one launch
+  // (runtime/loop.h). Without: step by step, instruction by instruction.
+  bool recurrent_kernels = true;
 };
 
 }  // namespace graphrun

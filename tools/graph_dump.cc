@@ -75,7 +75,8 @@ CommandLine command_line() {
                                                                    po::value<std::vector<std::string>>()->value_name("NAME"),
                                                                    "what to compute instead of every output; may be repeated")(
       "precision", po::value<std::string>()->value_name("FLOAT")->default_value("float32"), "float32 or float64")(
-      "disable-pass", po::value<std::vector<std::string>>()->value_name("NAME"), "a pass to leave out; may be repeated")(
+      "disable-pass", po::value<std::vector<std::string>>()->value_name("NAME"),
+      "a pass to leave out, or recompute, share_memory or recurrent_kernels; may be repeated")(
       "time-passes", "print on stderr how long each stage took and how many nodes it left");
   CommandLine line;
   line.usage = "graph-dump GRAPH|JOB [option ...]";
@@ -169,8 +170,7 @@ Request parse_request(const po::variables_map& options) {
     if (std::find(fetches.begin(), fetches.end(), name) == fetches.end()) fetches.push_back(name);
   }
   r.compile.disabled_passes = option<std::vector<std::string>>(options, "disable-pass");
-  std::vector<std::string> passes;
-  for (const Pass& pass : all_passes()) passes.push_back(pass.name);
+  const std::vector<std::string> passes = names_to_disable();
   for (const std::string& name : r.compile.disabled_passes) {
     if (std::find(passes.begin(), passes.end(), name) == passes.end()) unknown("pass", name, passes);
   }
@@ -238,7 +238,7 @@ std::string memory(const Request& r, const ir::Graph& checked) {
   Request noting = r;
   noting.compile.tape = &tape;
   const ir::Graph graph = compiled_until(noting, checked);
-  const MemoryPlan plan = plan_memory(graph);
+  const MemoryPlan plan = plan_memory(graph, {.reuse = r.compile.does(kShareMemory)});
   std::string text = describe(plan, graph, r.compile.precision);
   if (!tape.empty()) text += "from loops to their backward loops:\n";
   for (const TapeDecision& decision : tape) text += "  " + describe(decision, r.compile.precision) + "\n";

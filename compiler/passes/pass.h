@@ -27,11 +27,19 @@ struct Pass {
 // In the order in which they run.
 const std::vector<Pass>& all_passes();
 
+// What the compiler does beside its passes and can leave out by name as well: to see what that brings, or whether a wrong
+// result comes of it.
+inline constexpr const char* kRecompute = "recompute";                 // a loop's gradient makes again what is more to keep
+inline constexpr const char* kShareMemory = "share_memory";            // MemoryOptions::reuse
+inline constexpr const char* kRecurrentKernels = "recurrent_kernels";  // Program::recurrent_kernels
+// Every name that can be disabled: the passes', then those.
+std::vector<std::string> names_to_disable();
+
 // Called after each pass with its name, what it made, and the seconds that it took.
 using PassObserver = std::function<void(const std::string& pass, const ir::Graph& graph, double seconds)>;
 
 // Runs every pass whose name is not in `disabled`, and verifies what each changed; the verifier's error names the pass. Throws
-// UserError (kUsage, E0409 unknown-pass) where `disabled` holds a name that no pass has.
+// UserError (kUsage, E0409 unknown-pass) where `disabled` holds none of names_to_disable.
 ir::Graph run_passes(ir::Graph graph, const std::vector<std::string>& disabled = {}, const PassObserver& observer = nullptr);
 // Those of them that are early, on a graph that is about to be differentiated.
 ir::Graph run_early_passes(ir::Graph graph, const std::vector<std::string>& disabled = {},

@@ -39,11 +39,17 @@ const std::vector<Pass>& all_passes() {
   return passes;
 }
 
+std::vector<std::string> names_to_disable() {
+  std::vector<std::string> names;
+  for (const Pass& pass : all_passes()) names.push_back(pass.name);
+  names.insert(names.end(), {kRecompute, kShareMemory, kRecurrentKernels});
+  return names;
+}
+
 namespace {
 
 void check_names(const std::vector<std::string>& disabled) {
-  std::vector<std::string> names;
-  for (const Pass& pass : all_passes()) names.push_back(pass.name);
+  const std::vector<std::string> names = names_to_disable();
   for (const std::string& name : disabled) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     std::string known;

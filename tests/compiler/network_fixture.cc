@@ -36,7 +36,7 @@ GraphRequest NetworkFixtures::request(const std::string& name) const {
   return request(name, index_.at(name).value("training", false));
 }
 
-WithGradients with_gradients(ir::Graph graph) {
+WithGradients with_gradients(ir::Graph graph, const TapeOptions& tape) {
   ir::Builder b(graph);
   const std::vector<ir::Output> own = graph.outputs;
   ir::ValueId scalar = ir::kNone;
@@ -49,7 +49,7 @@ WithGradients with_gradients(ir::Graph graph) {
   for (const ir::Variable& v : graph.variables) {
     if (v.kind == ir::Variable::Kind::kParameter) parameters.push_back(v.value);
   }
-  const std::vector<ir::ValueId> gradients = differentiate(graph, scalar, parameters);
+  const std::vector<ir::ValueId> gradients = differentiate(graph, scalar, parameters, tape);
   WithGradients made;
   graph.outputs = {{"scalar", scalar}};
   for (std::size_t k = 0; k < gradients.size(); ++k) {

@@ -34,6 +34,6 @@ struct WithGradients {
   ir::Graph graph;
   std::vector<std::string> parameters;
 };
-WithGradients with_gradients(ir::Graph graph);
+WithGradients with_gradients(ir::Graph graph, const TapeOptions& tape = {});
 
 }  // namespace graphrun::testing

@@ -109,7 +109,7 @@ Tensor random_tensor(DType dtype, const Sizes& sizes, std::mt19937& random) {
 std::map<std::string, Tensor> run_without_passes(const Graph& g) {
   CompileOptions options;
   options.precision = Precision::kFloat64;
-  for (const Pass& pass : all_passes()) options.disabled_passes.push_back(pass.name);
+  options.disabled_passes = names_to_disable();
   auto variables = std::make_shared<Variables>();
   Executable executable(compile(g, options), variables);
   initialize(executable.program(), *variables, 3);

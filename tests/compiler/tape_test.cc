@@ -83,7 +83,7 @@ TEST(Tape, OfACrfKeepsNothingOverPairs) {
     ir::Graph by = graph;
     const ir::ValueId loss = ir::Builder(by).op("sum", {by.output(output)->value});
     std::vector<TapeDecision> tape;
-    differentiate(by, loss, {by.variables[0].value}, &tape);
+    differentiate(by, loss, {by.variables[0].value}, {true, &tape});
     ASSERT_FALSE(tape.empty());
     for (const TapeDecision& loop : tape) {
       for (const TapeDecision::Value& v : loop.kept) EXPECT_LE(v.type.shape.size(), 2u) << output << ": " << v.name;

@@ -8,6 +8,7 @@
 namespace graphrun {
 namespace {
 
+using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -115,6 +116,33 @@ TEST_F(GraphDump, TellsThePeakForSizes) {
   EXPECT_THAT(peak.out, HasSubstr("are taken at once, at "));
   refuses(with({"--size", "time=4"}), "add --size batch=N");
   refuses(with({"--format", "svg"}), "add --size ");
+}
+
+// What is no pass and can be left out all the same.
+TEST_F(GraphDump, LeavesOutWhatElseTheCompilerDoes) {
+  const auto at = [&](const std::string& stage, const std::vector<std::string>& left_out) {
+    std::vector<std::string> args = {"--minimize", "loss",   "--stage", stage,       "--size",
+                                     "time=9",     "--size", "batch=3", "--threads", "2"};
+    for (const std::string& name : left_out) args.insert(args.end(), {"--disable-pass", name});
+    const Ran ran = dump(args);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
+  };
+  const std::string gates = "read.forward.f, read.forward.i: ";
+  EXPECT_THAT(at("memory", {}),
+              AllOf(HasSubstr("read.forward.masked, " + gates), testing::Not(HasSubstr("h.before, " + gates))));
+  EXPECT_THAT(at("memory", {"recompute"}), HasSubstr("h.before, " + gates));
+  EXPECT_THAT(at("loops", {}), testing::Not(HasSubstr("recurrent_kernels")));
+  EXPECT_THAT(at("loops", {"recurrent_kernels"}),
+              AllOf(ContainsRegex("d.read.forward.d.h: .*, kernel by kernel, without recurrent_kernels"),
+                    testing::Not(HasSubstr("thread,")), testing::Not(HasSubstr("by one thread"))));
+  const auto arena = [&](const std::vector<std::string>& left_out) {
+    const std::string text = at("memory", left_out);
+    const std::size_t begin = text.find("arena: ");
+    EXPECT_NE(begin, std::string::npos) << text;
+    return std::stoll(text.substr(begin + 7));
+  };
+  EXPECT_GT(arena({"share_memory"}), 2 * arena({}));
 }
 
 TEST_F(GraphDump, TakesANameOnceThatIsGivenTwice) {

@@ -38,6 +38,14 @@ ValueId expose(ir::Graph& graph, const std::string& name) {
   return kNone;
 }
 
+// The same for a name that files give it: its own, or another's (ir::Graph::other_names).
+ValueId expose_named(ir::Graph& graph, const std::string& name) {
+  const ValueId v = expose(graph, name);
+  if (v != kNone) return v;
+  const auto other = graph.other_names.find(name);
+  return other == graph.other_names.end() ? kNone : expose(graph, other->second);
+}
+
 // What nodes make, scans' bodies included. Parameters are the same at every step and for every input.
 void names_made(const ir::Graph& graph, std::vector<std::string>& out) {
   for (const ir::Node& n : graph.nodes) {
@@ -53,7 +61,7 @@ void names_made(const ir::Graph& graph, std::vector<std::string>& out) {
 ir::Graph with_fetches_kept(ir::Graph graph, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (graph.output(name)) continue;
-    const ValueId v = expose(graph, name);
+    const ValueId v = expose_named(graph, name);
     if (v != kNone) graph.outputs.push_back({name, v});
   }
   return graph;
@@ -63,11 +71,12 @@ ir::Graph with_fetches(ir::Graph graph, const std::vector<std::string>& names) {
   std::vector<ir::Output> outputs;
   for (const std::string& name : names) {
     const ir::Output* o = graph.output(name);
-    const ValueId v = o ? o->value : expose(graph, name);
+    const ValueId v = o ? o->value : expose_named(graph, name);
     if (v == kNone) {
       std::vector<std::string> known;
       for (const ir::Output& k : graph.outputs) known.push_back(k.name);
       for (const ir::Input& input : graph.inputs) known.push_back(graph.value(input.value).name);
+      for (const auto& [other, own] : graph.other_names) known.push_back(other);
       names_made(graph, known);
       const std::string hint = did_you_mean(name, known);
       throw UserError(ExitCode::kUsage, "E0403 unknown-fetch",

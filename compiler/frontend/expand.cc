@@ -11,7 +11,7 @@ class Expander {
       : request_(request),
         diagnostics_(diagnostics),
         region_(nullptr),
-        expansion_{library, region_, request.training, {}, nullptr, {}},
+        expansion_{library, region_, request.training, {}, nullptr, {}, 0, {}},
         root_(root) {}
 
   ir::Graph expand() {
@@ -41,6 +41,7 @@ class Expander {
       attempt([&] { emit(instance_->output(o.name, o.at), o.name, o.at); });
     }
     attempt([&] { states(); });
+    region_.graph.other_names = std::move(expansion_.other_names);
     return std::move(region_.graph);
   }
 

@@ -319,6 +319,19 @@ static void name_result(ir::Graph& graph, ir::ValueId result, const std::string&
   if (holder != graph.values.end() && holder->node >= 0) std::swap(holder->name, found);
 }
 
+// An equation or output that only says what something else is makes no value of its name, and can be fetched by it all the
+// same.
+void Instance::note_name(const std::string& name, const Meaning& m) {
+  if (const TensorRef* t = m.tensor()) {
+    const std::string& own = t->region->graph.value(t->id).name;
+    if (own != name) expansion_.other_names.emplace(name, own);
+  } else if (const Members* members = m.bundle()) {
+    for (const auto& [member, value] : *members) note_name(name + "." + member, value);
+  } else if (const std::vector<Meaning>* stack = m.stack()) {
+    for (std::size_t i = 0; i < stack->size(); ++i) note_name(name + "." + std::to_string(i), (*stack)[i]);
+  }
+}
+
 // First what it reads for sure, then itself: a walk with a stack of its own, because files may be long.
 Meaning Instance::equation(std::size_t index, std::size_t target) {
   const auto known = [&](std::size_t k) {
@@ -376,8 +389,9 @@ Meaning Instance::equation_now(std::size_t index) {
            {"help: give each a name: \"values, indices = topk(x, k=10)\""});
     }
     for (std::size_t k = 0; k < e.targets.size(); ++k) {
-      if (!e.targets[k].sized) continue;
       const Meaning one = e.targets.size() == 1 ? m : (*m.list())[k];
+      note_name(path() + e.targets[k].name, one);
+      if (!e.targets[k].sized) continue;
       if (!one.tensor())
         fail("E0301 shape-mismatch", at(e.targets[k].at),
              "'" + e.targets[k].name + "' is " + one.describe() + ", which has no shape");
@@ -486,7 +500,11 @@ Meaning Instance::output(const std::string& name, const Location& where) {
     if (setup_.graph->at.known()) notes.push_back("note: the graph is given at " + setup_.graph->at.str());
     fail("E0234 no-output", where, "graph '" + definition().name + "' has no output '" + name + "'", std::move(notes));
   }
-  return once("output " + name, o->at, [&] { return evaluate(o->value, path() + name); });
+  return once("output " + name, o->at, [&] {
+    const Meaning m = evaluate(o->value, path() + name);
+    note_name(path() + name, m);
+    return m;
+  });
 }
 
 Sub& Instance::sub(const std::string& name) {

@@ -40,6 +40,7 @@ struct Expansion {
   const char* stack_begin = nullptr;                          // to bound recursion
   std::vector<std::pair<const Instance*, std::string>> busy;  // what is being evaluated, outermost first
   std::int64_t parameter_elements = 0;                        // of all of them
+  std::map<std::string, std::string> other_names;             // ir::Graph's
 };
 
 // Where an expression stands: the instance, the number of the repetition, and the stem of the names of what it builds.
@@ -118,6 +119,7 @@ class Instance {
   Meaning equation(std::size_t index, std::size_t target);
   Meaning equation_now(std::size_t index);
   std::string equation_key(std::size_t index) const;
+  void note_name(const std::string& name, const Meaning& m);
   Meaning root_input(const InputDef& d);
   Meaning parameter(const ParameterDef& d);
   Meaning plain_parameter(const ParameterDef& d, const std::string& full_name);

@@ -98,6 +98,9 @@ struct Graph {
   std::vector<Output> outputs;
   // Symbols that are equal to an expression of others (the steps of a scan's history, by its time).
   std::map<Symbol, Dim> defined_symbols;
+  // Of a root that was just expanded: what else its files call values here and in regions, by path ("crf.path"), to the values'
+  // own names. For fetches alone: no part of the text, and nobody needs to keep it.
+  std::map<std::string, std::string> other_names;
 
   Value& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }
   const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }

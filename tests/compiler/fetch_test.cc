@@ -1,10 +1,12 @@
 // Fetching: any value of a graph by its path.
 #include "compiler/fetch.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "compiler/compile.h"
 #include "compiler/passes/pass.h"
@@ -107,8 +109,7 @@ TEST_F(Fetches, GiveWhatTheEquationOfThatNameGives) {
 
 // What left its loop, before it (a) or behind it (y), and what stays there.
 TEST_F(Fetches, GiveTheSameWithAndWithoutPasses) {
-  std::vector<std::string> all;
-  for (const Pass& pass : all_passes()) all.push_back(pass.name);
+  const std::vector<std::string> all = names_to_disable();
   for (const std::string name : {"read.a", "read.b", "read.h", "y", "sum"}) {
     const Tensor with = run(name), without = run(name, all);
     ASSERT_EQ(with.sizes(), without.sizes()) << name;
@@ -159,6 +160,71 @@ output: "loss = sum(read.h)"
       found.emplace_back(t.span<double>().begin(), t.span<double>().end());
     }
     EXPECT_EQ(found[0], found[1]) << name;
+  }
+}
+
+// Names that make no value: an equation that is another's, outputs of a called graph and of one called by that, a member of a
+// bundle, an input.
+TEST_F(Fetches, ReachWhatHasAnotherName) {
+  folder_.file("inner.pbtxt", R"end(# proto-file: graphs/graph.proto
+# proto-message: graphrun.Graph
+name: "inner"
+input { name: "x" shape: "[batch, 2]" }
+parameter { name: "W" shape: "[2, 2]" }
+state { name: "c" shape: "[batch, 2]" next: "c + x" }
+state { name: "h" shape: "[batch, 2]" next: "tanh(z)" }
+let: "p = x @ W + h"
+let: "same = p"
+let: "z = same * 2"
+output: "z = z, old = h"
+)end");
+  folder_.file("outer.pbtxt", R"end(# proto-file: graphs/graph.proto
+# proto-message: graphrun.Graph
+name: "outer"
+input { name: "x" shape: "[time, batch, 2]" }
+scan { name: "read" graph: "inner.pbtxt" each: "x" }
+output: "again = read.z, ends = read.end"
+)end");
+  GraphRequest request;
+  request.path = folder_.file("named.pbtxt", R"end(# proto-file: graphs/graph.proto
+# proto-message: graphrun.Graph
+name: "named"
+input { name: "x" shape: "[time, batch, 2]" }
+call { name: "call" graph: "outer.pbtxt" input: "x" }
+let: "given = x"
+let: "last = call.again"
+output: "y = sum(last) + sum(call.ends.h) + sum(call.ends.c) + sum(given)"
+)end");
+  const ir::Graph graph = load_graph(request);
+  const auto fetch = [&](const std::string& name) {
+    CompileOptions options;
+    options.precision = Precision::kFloat64;
+    options.fetches = {name};
+    auto variables = std::make_shared<Variables>();
+    const Program program = compile(graph, options);
+    EXPECT_EQ(program.fetches.at(0).name, name);
+    Executable executable(program, variables);
+    initialize(executable.program(), *variables, 1);
+    Tensor x(DType::kFloat64, {3, 1, 2});
+    double next = -1;
+    for (double& element : x.span<double>()) element = next += 0.25;
+    const Tensor t = executable.run({{"x", x}})[0].clone();
+    std::vector<double> found(t.span<double>().begin(), t.span<double>().end());
+    for (std::int64_t n : t.sizes()) found.push_back(static_cast<double>(n));
+    return found;
+  };
+  const std::map<std::string, std::string> names = {{"given", "x"},
+                                                    {"last", "call.read.z"},
+                                                    {"call.again", "call.read.z"},
+                                                    {"call.read.same", "call.read.p"},
+                                                    {"call.read.old", "call.read.h.before"},
+                                                    {"call.ends.h", "call.read.end.h"}};
+  for (const auto& [other, own] : names) EXPECT_EQ(fetch(other), fetch(own)) << other;
+  try {
+    fetch("call.agai");
+    FAIL() << "no value has that name";
+  } catch (const UserError& e) {
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("did you mean 'call.again'"));
   }
 }
 

@@ -51,6 +51,14 @@ class Backend {
     const ToHost piece{to, from, bytes};
     to_host({&piece, 1});
   }
+  // On the way to the host: as to_host, in the stream's order where it was asked for, but nobody waits before wait() is called,
+  // which waits for that alone. Not longer than the backend lives.
+  class Arrival {
+   public:
+    virtual ~Arrival() = default;
+    virtual void wait() = 0;  // then it is there; throws what the device failed with
+  };
+  virtual std::shared_ptr<Arrival> to_host_later(std::span<const ToHost> pieces) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void clear(void* memory, std::size_t bytes) = 0;
   virtual void* stream() = 0;  // KernelContext::stream

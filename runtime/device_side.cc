@@ -99,23 +99,52 @@ void DeviceSide::give_up() {
   backend.clear(fault_.raw(), fault_.bytes());
 }
 
+std::vector<Backend::ToHost> DeviceSide::results_of(IndexFault& fault, const std::vector<Tensor>& fetched) const {
+  std::vector<Backend::ToHost> pieces = {{&fault, fault_.raw(), sizeof fault}};
+  for (std::size_t i = 0; i < fetched.size(); ++i) pieces.push_back({fetched[i].raw(), fetches_[i].raw(), fetched[i].bytes()});
+  return pieces;
+}
+
 void DeviceSide::finish(const std::vector<Tensor>& fetched) {
   if (unfinished_ == nullptr) return;
   const Binding& binding = *std::exchange(unfinished_, nullptr);
   IndexFault fault;
-  std::vector<Backend::ToHost> pieces = {{&fault, fault_.raw(), sizeof fault}};
-  for (std::size_t i = 0; i < fetched.size(); ++i) pieces.push_back({fetched[i].raw(), fetches_[i].raw(), fetched[i].bytes()});
-  backend.to_host(pieces);
-  if (fault.node != 0) {
-    backend.clear(fault_.raw(), fault_.bytes());
-    const BoundInstruction& bound = *binding.numbered.at(static_cast<std::size_t>(fault.node) - 1);
+  backend.to_host(results_of(fault, fetched));
+  check(fault, binding);
+}
+
+void DeviceSide::check(const IndexFault& fault, const Binding& binding) {
+  if (fault.node == 0) return;
+  backend.clear(fault_.raw(), fault_.bytes());
+  ++told_;
+  const BoundInstruction& bound = *binding.numbered.at(static_cast<std::size_t>(fault.node) - 1);
+  try {
     try {
       GRAPHRUN_CHECK(bound.kernel.refuse != nullptr, "a kernel that checks no index found a bad one");
       bound.kernel.refuse(fault);
     } catch (...) {
       rethrow_from(*bound.source);
     }
+  } catch (...) {
+    last_told_ = std::current_exception();
+    throw;
   }
+}
+
+DeviceSide::UnderWay DeviceSide::finish_later(const std::vector<Tensor>& fetched, std::shared_ptr<const Binding> binding) {
+  unfinished_ = nullptr;
+  UnderWay run;
+  run.side = this;
+  run.binding = std::move(binding);
+  run.told = told_;
+  run.arrival = backend.to_host_later(results_of(*run.fault, fetched));
+  return run;
+}
+
+void DeviceSide::UnderWay::finish() {
+  arrival->wait();
+  if (told != side->told_) std::rethrow_exception(side->last_told_);
+  side->check(*fault, *binding);
 }
 
 }  // namespace graphrun

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +35,22 @@ class DeviceSide {
   // Throws UserError for an index that was out of its range, with the node's name and place.
   void finish(const std::vector<Tensor>& fetched);
 
+  // The last run, for whom it is waited for later, while others may have begun. Not longer than the device side lives.
+  class UnderWay {
+   public:
+    // As DeviceSide::finish, of that run alone. Once a run was bad, those that had begun by then are too.
+    void finish();
+
+   private:
+    friend class DeviceSide;
+    DeviceSide* side = nullptr;
+    std::shared_ptr<const Binding> binding;
+    std::unique_ptr<IndexFault> fault = std::make_unique<IndexFault>();
+    std::shared_ptr<Backend::Arrival> arrival;
+    std::size_t told = 0;  // DeviceSide::told_ when it began
+  };
+  UnderWay finish_later(const std::vector<Tensor>& fetched, std::shared_ptr<const Binding> binding);
+
   std::size_t played() const { return played_; }  // runs, from recordings
 
   Backend& backend;
@@ -42,6 +60,8 @@ class DeviceSide {
   OnDevice begin(const Binding& binding, std::uint64_t step);
   std::vector<std::uint64_t> places(const Binding& binding, const RunContext& context) const;
   void give_up();
+  std::vector<Backend::ToHost> results_of(IndexFault& fault, const std::vector<Tensor>& fetched) const;
+  void check(const IndexFault& fault, const Binding& binding);
   void* room(std::vector<DeviceMemory>& rooms, std::size_t i, std::size_t bytes);
 
   Variables& variables_;
@@ -50,7 +70,9 @@ class DeviceSide {
   const std::shared_ptr<RecordingBudget> budget_ = std::make_shared<RecordingBudget>();
   std::size_t played_ = 0;
   std::optional<std::uint32_t> low_step_there_;  // what low_step_ holds
-  const Binding* unfinished_ = nullptr;          // of runs that nobody waited for; their fault stays until it is told
+  const Binding* unfinished_ = nullptr;          // of runs that nobody waits for; their fault stays until it is told
+  std::size_t told_ = 0;                         // faults
+  std::exception_ptr last_told_;
 };
 
 }  // namespace graphrun

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <list>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -107,7 +108,7 @@ struct Executable::Impl {
     if (on.device == Device::kCuda) device_side = std::make_unique<DeviceSide>(cuda_device(), *variables);
   }
 
-  Binding& binding_for(const SymbolValues& values);
+  const std::shared_ptr<Binding>& binding_for(const SymbolValues& values);
   void make_room(Binding& binding);
   void make_arena(std::size_t bytes);
   const void* arena_memory() const { return device_side ? device_side->arena.raw() : arena.raw(); }
@@ -117,7 +118,7 @@ struct Executable::Impl {
   std::vector<Tensor> give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device);
   SymbolValues sizes_of(const Feeds& feeds) const;
   void reserve(const Feeds& feeds);
-  std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options);
+  Started start(const Feeds& feeds, const RunOptions& options);
 
   const Program program;
   const std::shared_ptr<Variables> variables;
@@ -125,8 +126,8 @@ struct Executable::Impl {
   const std::vector<Symbol> symbols;
   KeptStore kept;
 
-  std::list<std::unique_ptr<Binding>> recent;  // the last one used first
-  std::map<SymbolValues, std::list<std::unique_ptr<Binding>>::iterator> bindings;
+  std::list<std::shared_ptr<Binding>> recent;  // the last one used first
+  std::map<SymbolValues, std::list<std::shared_ptr<Binding>>::iterator> bindings;
   std::size_t bindings_made = 0;
   Tensor arena;  // as large as the largest batch so far needed
   std::vector<std::uint64_t> versions = std::vector<std::uint64_t>(program.variables.size());  // of variables, at this run
@@ -136,10 +137,10 @@ struct Executable::Impl {
 };
 
 // The binding for these sizes, made now or remembered.
-Binding& Executable::Impl::binding_for(const SymbolValues& values) {
+const std::shared_ptr<Binding>& Executable::Impl::binding_for(const SymbolValues& values) {
   if (const auto it = bindings.find(values); it != bindings.end()) {
     recent.splice(recent.begin(), recent, it->second);
-    return *recent.front();
+    return recent.front();
   }
   recent.push_front(bind(program, values, target, kept));
   bindings.emplace(values, recent.begin());
@@ -148,7 +149,7 @@ Binding& Executable::Impl::binding_for(const SymbolValues& values) {
     bindings.erase(recent.back()->symbols);
     recent.pop_back();
   }
-  return *recent.front();
+  return recent.front();
 }
 
 void Executable::Impl::make_room(Binding& binding) {
@@ -258,33 +259,52 @@ SymbolValues Executable::Impl::sizes_of(const Feeds& feeds) const {
 // Fresh memory is the kernel's promise alone until it is written to.
 void Executable::Impl::reserve(const Feeds& feeds) {
   constexpr std::size_t kPage = 4096;
-  make_room(binding_for(sizes_of(feeds)));
+  make_room(*binding_for(sizes_of(feeds)));
   if (device_side) return;
   auto* const bytes = static_cast<volatile char*>(arena.raw());
   for (std::size_t i = 0; i < arena.bytes(); i += kPage) bytes[i] = 0;
 }
 
-std::vector<Tensor> Executable::Impl::run(const Feeds& feeds, const RunOptions& options) {
+struct Executable::Started::Impl {
+  std::vector<Tensor> fetched;
+  std::optional<DeviceSide::UnderWay> under_way;  // nothing: all is there
+};
+
+Executable::Started::Started() = default;
+Executable::Started::Started(Started&&) noexcept = default;
+Executable::Started& Executable::Started::operator=(Started&&) noexcept = default;
+Executable::Started::~Started() = default;
+
+std::vector<Tensor> Executable::Started::finish() {
+  GRAPHRUN_CHECK(impl_ != nullptr, "a run that was waited for already, or never begun");
+  const std::unique_ptr<Impl> run = std::move(impl_);
+  if (run->under_way) run->under_way->finish();
+  return std::move(run->fetched);
+}
+
+Executable::Started Executable::Impl::start(const Feeds& feeds, const RunOptions& options) {
   GRAPHRUN_CHECK(options.watch == nullptr || (threads() == 1 && !device_side), "a watched run on several threads or a device");
-  const std::int64_t start = options.profiler == nullptr ? 0 : Profiler::now();
+  const std::int64_t begun = options.profiler == nullptr ? 0 : Profiler::now();
   const SymbolValues values = sizes_of(feeds);
   check_elements(program, feeds, values);
-  Binding& binding = binding_for(values);
-  make_room(binding);
-  give_variables(binding, values);
-  give_feeds(binding.root, feeds);
-  std::vector<Tensor> fetched = give_fetches(binding.root, values, options.on_device);
-  const RunContext context{options.seed, options.step, options.profiler, binding.scan_steps.data(), options.watch, nullptr};
+  const std::shared_ptr<Binding> binding = binding_for(values);
+  make_room(*binding);
+  give_variables(*binding, values);
+  give_feeds(binding->root, feeds);
+  Started run;
+  run.impl_ = std::make_unique<Started::Impl>();
+  run.impl_->fetched = give_fetches(binding->root, values, options.on_device);
+  const RunContext context{options.seed, options.step, options.profiler, binding->scan_steps.data(), options.watch, nullptr};
   if (device_side) {
-    device_side->run(binding, context);
-    if (!options.on_device) device_side->finish(fetched);
+    device_side->run(*binding, context);
+    if (!options.on_device) run.impl_->under_way = device_side->finish_later(run.impl_->fetched, binding);
     if (options.profiler != nullptr) device_side->backend.wait();
   } else {
-    run_region(binding.root, context);
+    run_region(binding->root, context);
   }
   converted.clear();
-  if (options.profiler != nullptr) options.profiler->record_run(start, Profiler::now());
-  return fetched;
+  if (options.profiler != nullptr) options.profiler->record_run(begun, Profiler::now());
+  return run;
 }
 
 Executable::Executable(Program program, std::shared_ptr<Variables> variables, Target target) {
@@ -307,7 +327,8 @@ void Executable::finish() {
   if (impl_->device_side) impl_->device_side->finish({});
 }
 void Executable::reserve(const Feeds& feeds) { impl_->reserve(feeds); }
-std::vector<Tensor> Executable::run(const Feeds& feeds, const RunOptions& options) { return impl_->run(feeds, options); }
+Executable::Started Executable::start(const Feeds& feeds, const RunOptions& options) { return impl_->start(feeds, options); }
+std::vector<Tensor> Executable::run(const Feeds& feeds, const RunOptions& options) { return start(feeds, options).finish(); }
 
 std::size_t Executable::arena_bytes() const {
   return impl_->recent.empty() ? 0 : static_cast<std::size_t>(impl_->recent.front()->layout.bytes);

@@ -72,6 +72,25 @@ class Executable {
   // tensor that lies there.
   std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options = {});
 
+  // A run that has begun. Not longer than the executable lives.
+  class Started {
+   public:
+    Started();
+    Started(Started&&) noexcept;
+    Started& operator=(Started&&) noexcept;
+    ~Started();
+    // What run() returns, and what it throws of what only the run finds, an index out of range that lay on the device. Waits
+    // for this run, not for those begun after it. Once.
+    std::vector<Tensor> finish();
+
+   private:
+    friend class Executable;
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+  };
+  // run() in two halves: on a device the host goes on meanwhile, and may begin further runs, which come after this one.
+  Started start(const Feeds& feeds, const RunOptions& options = {});
+
   // The tensor on the device that runs are on, for feeds that many of them share; on the CPU itself.
   Tensor on_device(const Tensor& tensor) const;
 

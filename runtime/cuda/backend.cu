@@ -10,6 +10,7 @@
 #include <limits>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda_library.h"
@@ -114,6 +115,25 @@ class CudaBackend : public Backend {
       staged += piece.bytes;
     }
   }
+  // Through memory of its own that the device writes by itself; what is too large for that is waited for now.
+  std::shared_ptr<Arrival> to_host_later(std::span<const ToHost> pieces) override {
+    auto arrival = std::make_shared<Letter>(*this);
+    std::size_t bytes = 0;
+    for (const ToHost& piece : pieces) bytes += piece.bytes;
+    if (bytes > kLetterBytes) {
+      to_host(pieces);
+      return arrival;
+    }
+    arrival->open();
+    std::size_t at = 0;
+    for (const ToHost& piece : pieces) {
+      move(arrival->page.memory + at, piece.from, piece.bytes, cudaMemcpyDeviceToHost);
+      at += piece.bytes;
+    }
+    check(cudaEventRecord(arrival->page.written, stream_), "an event");
+    arrival->pieces.assign(pieces.begin(), pieces.end());
+    return arrival;
+  }
   void copy(void* to, const void* from, std::size_t bytes) override { move(to, from, bytes, cudaMemcpyDeviceToDevice); }
   void clear(void* memory, std::size_t bytes) override {
     if (bytes > 0) check(cudaMemsetAsync(memory, 0, bytes, current_), "clearing memory");
@@ -175,6 +195,43 @@ class CudaBackend : public Backend {
       }
     }
   };
+  static constexpr std::size_t kLetterBytes = 4096;
+  struct Page {
+    char* memory = nullptr;
+    cudaEvent_t written = nullptr;
+  };
+  struct Letter : Arrival {
+    explicit Letter(CudaBackend& of) : backend(of) {}
+    // A page that the device may still write to is not given away.
+    ~Letter() override {
+      if (page.memory != nullptr && (!under_way || cudaEventSynchronize(page.written) == cudaSuccess))
+        backend.pages_.push_back(page);
+    }
+    void open() {
+      if (!backend.pages_.empty()) {
+        page = backend.pages_.back();
+        backend.pages_.pop_back();
+      } else {
+        check(cudaEventCreateWithFlags(&page.written, cudaEventDisableTiming), "an event");
+        check(cudaMallocHost(&page.memory, kLetterBytes), "memory for copies from the device");
+      }
+      under_way = true;
+    }
+    void wait() override {
+      if (!under_way) return;
+      check(cudaEventSynchronize(page.written), "a run on the device");
+      under_way = false;
+      const char* from = page.memory;
+      for (const ToHost& piece : pieces) {
+        std::memcpy(piece.to, from, piece.bytes);
+        from += piece.bytes;
+      }
+    }
+    CudaBackend& backend;
+    Page page;
+    std::vector<ToHost> pieces;
+    bool under_way = false;
+  };
   struct RecordedGraph : Recording {
     ~RecordedGraph() override {
       if (graph != nullptr) cudaGraphExecDestroy(graph);
@@ -226,6 +283,7 @@ class CudaBackend : public Backend {
   std::array<Side, kMostBeside - 1> sides_;
   cudaMemPool_t pool_ = nullptr;
   bool has_pool_ = false;
+  std::vector<Page> pages_;  // that no letter has
   Stage stages_[kStages];
   std::size_t next_stage_ = 0;
 };

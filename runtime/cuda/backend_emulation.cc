@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "runtime/cuda/emulation.h"
 #include "runtime/cuda_library.h"
@@ -34,6 +35,16 @@ class EmulatedBackend : public Backend {
   void to_host(std::span<const ToHost> pieces) override {
     check_nothing_is_noted();
     for (const ToHost& piece : pieces) move(piece.to, piece.from, piece.bytes);
+  }
+  // What is not waited for does not arrive.
+  std::shared_ptr<Arrival> to_host_later(std::span<const ToHost> pieces) override {
+    check_nothing_is_noted();
+    auto letter = std::make_shared<Letter>();
+    for (const ToHost& piece : pieces) {
+      const char* const from = static_cast<const char*>(piece.from);
+      letter->pieces.emplace_back(piece.to, std::vector<char>(from, from + piece.bytes));
+    }
+    return letter;
   }
   void copy(void* to, const void* from, std::size_t bytes) override {
     do_or_note([=] { move(to, from, bytes); });
@@ -80,6 +91,12 @@ class EmulatedBackend : public Backend {
   // Few threads, since each is one of the host's; little memory, so that not every loop's weights fit.
   DeviceLimits limits_ = {3, 24, 24 << 10, true, {}};
 
+  struct Letter : Arrival {
+    std::vector<std::pair<void*, std::vector<char>>> pieces;
+    void wait() override {
+      for (const auto& [to, bytes] : pieces) move(to, bytes.data(), bytes.size());
+    }
+  };
   struct Noted : Recording {
     NotedWork work;
   };

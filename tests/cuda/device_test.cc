@@ -184,6 +184,62 @@ TEST_F(CudaDevice, TellsOfAnIndexBeforeSizesChange) {
   model.reader.finish();
 }
 
+// Several runs under way, of two shapes, each waited for alone and in another order; results are there only then.
+TEST_F(CudaDevice, GoesOnBeforeResultsAreRead) {
+  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  std::vector<Tensor> expected;
+  std::vector<Executable::Started> started;
+  for (std::int32_t i = 0; i < 6; ++i) {
+    const std::vector<std::int32_t> words =
+        i % 3 == 2 ? std::vector<std::int32_t>{1, i % 5} : std::vector<std::int32_t>{0, 1, 4, i % 5};
+    const Feeds feeds = feeds_of(cpu.trainer.program(), words);
+    expected.push_back(cpu.trainer.run(feeds)[0].clone());
+    started.push_back(cuda.trainer.start(feeds));
+  }
+  for (const std::size_t i : {1u, 0u, 2u, 5u, 4u, 3u}) expect_near(started[i].finish()[0], expected[i]);
+  EXPECT_THROW(started[0].finish(), InternalError);
+  EXPECT_THROW(Executable::Started().finish(), InternalError);
+  expect_near(cuda.read(), cpu.read());
+}
+
+// A bad run is told of by its own sizes, whatever was begun since; what was begun since is as bad.
+TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
+  Model model(Device::kCuda);
+  const Tensor expected = model.read();
+  const auto start = [&](const std::vector<std::int32_t>& all) {
+    const Tensor words = Tensor::of<std::int32_t>({static_cast<std::int64_t>(all.size()) / 2, 2}, all);
+    return model.reader.start({{"words", model.reader.on_device(words)}});
+  };
+  Executable::Started good = start({1, 1, 4, 2}), bad = start({1, 1, 4, 9}), later = start({1, 1});
+  expect_near(good.finish()[0], expected);
+  for (Executable::Started* run : {&bad, &later}) {
+    try {
+      run->finish();
+      FAIL() << "nothing thrown";
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("gather: index 9 at [1, 1] is not in 0 … 4"));
+    }
+  }
+  expect_near(start({1, 1, 4, 2}).finish()[0], expected);
+}
+
+// More than a letter to the host holds.
+TEST_F(CudaDevice, BringsMuchLater) {
+  Backend& device = testing::tested_device();
+  std::vector<std::int32_t> numbers(3000), found(3000);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int32_t>(i * 7);
+  for (const std::size_t bytes : {std::size_t{8}, 4 * numbers.size()}) {
+    const DeviceMemory memory(device, bytes);
+    device.to_device(memory.raw(), numbers.data(), bytes);
+    std::fill(found.begin(), found.end(), -1);
+    const Backend::ToHost piece{found.data(), memory.raw(), bytes};
+    const auto arrival = device.to_host_later({&piece, 1});
+    device.clear(memory.raw(), bytes);
+    arrival->wait();
+    EXPECT_TRUE(std::equal(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(bytes / 4), numbers.begin()));
+  }
+}
+
 TEST_F(CudaDevice, ReservesAndFinishesWithoutARun) {
   Model model(Device::kCuda);
   model.reader.reserve(feeds_of(model.reader.program(), {1, 1}));

@@ -18,6 +18,7 @@ class Counting : public Backend {
   void release(void*) override {}
   void to_device(void*, const void*, std::size_t) override {}
   void to_host(std::span<const ToHost>) override {}
+  std::shared_ptr<Arrival> to_host_later(std::span<const ToHost>) override { return nullptr; }
   void copy(void*, const void*, std::size_t) override {}
   void clear(void*, std::size_t) override {}
   void* stream() override { return nullptr; }

@@ -86,6 +86,43 @@ TEST_F(TrainOnCuda, RoundsProductsAsTheJobSays) {
   EXPECT_EQ(other.code, 2) << "a run goes on as it was begun";
 }
 
+// Steps are counted, noted and kept by their own numbers, though a step's loss is read once the next one has begun.
+TEST_F(TrainOnCuda, NotesStepsAsOnTheCpu) {
+  const auto notes = [&](const std::string& device) {
+    const Ran trained = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", device, "--device", device, "--set",
+                                  "train.epochs=60", "--set", "train.validate.every_epochs=0", "--set",
+                                  "train.validate.every_steps=7", "--set", "train.checkpoint.every_steps=5"});
+    EXPECT_EQ(trained.code, 0) << trained.err;
+    std::vector<std::string> all;
+    std::istringstream in(read(device + "/metrics.jsonl"));
+    for (std::string line; std::getline(in, line);) {
+      const nlohmann::json entry = nlohmann::json::parse(line);
+      if (entry.contains("step"))
+        all.push_back(entry["step"].dump() + " of epoch " + entry.value("epoch", nlohmann::json()).dump());
+    }
+    return all;
+  };
+  const std::vector<std::string> cpu = notes("cpu");
+  EXPECT_GT(cpu.size(), 60u);
+  EXPECT_EQ(notes("cuda"), cpu);
+}
+
+TEST_F(TrainOnCuda, TellsTheStepThatDiverged) {
+  std::vector<std::string> told;
+  for (const std::string device : {"cpu", "cuda"}) {
+    const Ran ran = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", device, "--device", device, "--set",
+                              "train.clip.global_norm=0", "--set", "train.optimizer.sgd.learning_rate=1e30"});
+    EXPECT_EQ(ran.code, 6) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("going over 2 steps from '" + device + "/checkpoints/step-000000' again"));
+    const std::size_t begin = ran.err.find("error[E0670");
+    ASSERT_NE(begin, std::string::npos) << ran.err;
+    const std::size_t end = ran.err.find("note: the last checkpoint", begin);
+    told.push_back(ran.err.substr(begin, end - begin));
+  }
+  EXPECT_EQ(told[0], told[1]);
+  EXPECT_THAT(told[1], HasSubstr("diverged]: step 2 (epoch 1, batch 2): loss "));
+}
+
 // What a run on a device leaves goes on bit for bit, as on the CPU.
 TEST_F(TrainOnCuda, GoesOnFromACheckpoint) {
   const auto train = [&](const std::string& out, const std::string& epochs, bool goes_on = false) {

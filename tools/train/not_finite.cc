@@ -107,7 +107,7 @@ std::optional<NotFinite> find_not_finite(const StepsSince& steps, Stepper& stepp
     if (at.epoch != epoch && stepper.finish(step, steps.rates[i])) ++step;
     if (i + 2 == steps.rates.size()) stepper.watch(batch, step, steps.rates[i], before);
     if (i + 1 < steps.rates.size()) {
-      if (stepper.add(batch, step, steps.rates[i])) ++step;
+      if (const auto outcome = stepper.add(batch, step, steps.rates[i])) (*outcome)(), ++step;
       continue;
     }
     if (std::optional<NotFinite> variable = bad_variable(stepper)) return variable;

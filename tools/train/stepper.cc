@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "compiler/compile.h"
 #include "compiler/passes/pass.h"
@@ -103,7 +104,7 @@ void Stepper::reserve(const Batch& batch) { executable_->reserve(feeds_of(execut
 void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const {
   set_threads(1);
   CompileOptions options = fetched();
-  for (const Pass& pass : all_passes()) options.disabled_passes.push_back(pass.name);
+  options.disabled_passes = names_to_disable();
   const auto variables = std::make_shared<Variables>();
   for (const auto& [name, tensor] : variables_->all()) variables->set(name, tensor.clone());
   Executable plain(compile(graph_, options, &options_), variables, Device::kCpu);  // which alone can be watched
@@ -114,18 +115,26 @@ void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate,
   plain.run(feeds_of(plain.program(), &batch, step, learning_rate), run);
 }
 
-std::optional<StepResult> Stepper::add(const Batch& batch, std::int64_t step, double learning_rate) {
+std::optional<StepOutcome> Stepper::add(const Batch& batch, std::int64_t step, double learning_rate) {
   if (batch.fresh) clear_states(executable_->program(), *variables_);
-  const std::vector<Tensor> fetched =
-      executable_->run(feeds_of(executable_->program(), &batch, step, learning_rate), run_options(step));
-  const std::size_t last = fetched.size() - (update_ ? 0 : 1);  // of minimize, and per where it is another
-  const double loss = fetched[0].at(0), per = last > 1 ? fetched[1].at(0) : 1;
-  if (!update_) return StepResult{loss / per, fetched.back().at(0)};
-  if (!std::isfinite(loss)) return StepResult{loss / per, std::numeric_limits<double>::quiet_NaN()};
+  const auto run = std::make_shared<Executable::Started>(
+      executable_->start(feeds_of(executable_->program(), &batch, step, learning_rate), run_options(step)));
+  if (!update_) {
+    return [run] {
+      const std::vector<Tensor> fetched = run->finish();
+      const double per = fetched.size() > 2 ? fetched[1].at(0) : 1;
+      return StepResult{fetched[0].at(0) / per, fetched.back().at(0)};
+    };
+  }
+  const std::vector<Tensor> fetched = run->finish();
+  const double loss = fetched[0].at(0), per = fetched.size() > 1 ? fetched[1].at(0) : 1;
+  const auto known = [](const StepResult& result) { return StepOutcome([result] { return result; }); };
+  if (!std::isfinite(loss)) return known({loss / per, std::numeric_limits<double>::quiet_NaN()});
   ++pending_.batches;
   pending_.loss += loss;
   pending_.per += per;
-  return pending_.batches == accumulate_ ? finish(step, learning_rate) : std::nullopt;
+  if (pending_.batches < accumulate_) return std::nullopt;
+  return known(*finish(step, learning_rate));
 }
 
 std::optional<StepResult> Stepper::finish(std::int64_t step, double learning_rate) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +23,8 @@ struct StepResult {
   double loss = 0;           // what is minimized, divided as its gradient is
   double gradient_norm = 0;  // before clipping
 };
+// What an update came to, asked for once: where it runs on a device, that waits for it, and not for what was begun after it.
+using StepOutcome = std::function<StepResult()>;
 
 // The batches since the last update, where one update sees several; their gradients' sums are slots.
 struct PendingBatches {
@@ -37,9 +40,11 @@ class Stepper {
   // for patterns that match nothing go to `warnings`.
   Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& plan, Target target, std::vector<Diagnostic>& warnings);
 
-  // One batch more. Gives what came of update number `step` (from 0) where this batch completes it, or where its loss is not
-  // finite.
-  std::optional<StepResult> add(const Batch& batch, std::int64_t step, double learning_rate);
+  // One batch more. Gives what comes of update number `step` (from 0) where this batch completes it, or where its loss is not
+  // finite. Where one update sees several batches they are waited for.
+  std::optional<StepOutcome> add(const Batch& batch, std::int64_t step, double learning_rate);
+  // Whether add() may return before the update is done.
+  bool runs_ahead() const { return target_.device != Device::kCpu && update_ == nullptr; }
   // The update of fewer batches than one should see; nothing where none are pending.
   std::optional<StepResult> finish(std::int64_t step, double learning_rate);
   // Takes the memory that a batch like this needs, see Executable::reserve.

@@ -124,6 +124,12 @@ bool Trainer::run_epoch() {
   state_.epoch_begun = true;
   source_->begin(state_.next);
   speed_.restart();
+  const bool going = run_batches();
+  settle(0);
+  return going;
+}
+
+bool Trainer::run_batches() {
   const std::int64_t every = recipe_.checkpoint_every_steps;
   // A run that a signal ended before a validation was through has it now.
   if (validation_is_due() && !validate_within_epoch()) return false;
@@ -137,33 +143,48 @@ bool Trainer::run_epoch() {
     if (every > 0 && state_.step > step && state_.step % every == 0) save();
   }
   if (state_.ended) return true;
-  if (const std::optional<StepResult> rest = stepper_.finish(state_.step, rate())) {
-    if (batch) check_finite(*rest, *batch);
-    count(*rest);
-  }
+  const double used = rate();
+  const std::optional<StepResult> rest = stepper_.finish(state_.step, used);
+  if (rest) begin([result = *rest] { return result; }, used, batch ? batch->position : state_.next);
   return true;
 }
 
 void Trainer::one_batch(const Batch& batch) {
-  steps_since_.rates.push_back(rate());
-  const std::optional<StepResult> result = stepper_.add(batch, state_.step, rate());
+  const double used = rate();
+  steps_since_.rates.push_back(used);
+  std::optional<StepOutcome> outcome = stepper_.add(batch, state_.step, used);
   state_.next = {batch.position.epoch, batch.position.batch + 1};
   speed_.add(batch.tokens);
-  if (result) {
-    check_finite(*result, batch);
-    count(*result);
+  if (outcome) {
+    begin(std::move(*outcome), used, batch.position);
+    settle(stepper_.runs_ahead() ? 1 : 0);
   }
   show(batch);
 }
 
-void Trainer::count(const StepResult& result) {
-  const double used = rate();
+void Trainer::begin(StepOutcome outcome, double rate, const BatchPosition& last) {
+  under_way_.push_back({std::move(outcome), state_.step, rate, last});
   ++state_.step;
-  state_.loss_sum += result.loss;
-  state_.recent_sum += result.loss;
-  ++state_.loss_steps;
-  ++state_.recent_steps;
-  if (state_.recent_steps == kMetricsEvery) write_recent(result, used);
+}
+
+void Trainer::settle(std::size_t left) {
+  while (under_way_.size() > left) {
+    const Begun update = std::move(under_way_.front());
+    under_way_.pop_front();
+    const StepResult result = update.outcome();
+    if (!std::isfinite(result.loss) || !std::isfinite(result.gradient_norm)) diverged(result, update);
+    state_.loss_sum += result.loss;
+    state_.recent_sum += result.loss;
+    ++state_.loss_steps;
+    if (++state_.recent_steps < kMetricsEvery) continue;
+    metrics_->write({{"step", update.step + 1},
+                     {"epoch", update.last.epoch},
+                     {"loss", state_.recent_sum / static_cast<double>(state_.recent_steps)},
+                     {"gradient_norm", result.gradient_norm},
+                     {"learning_rate", update.rate}});
+    state_.recent_sum = 0;
+    state_.recent_steps = 0;
+  }
 }
 
 bool Trainer::due_by_steps() const {
@@ -179,6 +200,7 @@ bool Trainer::validation_is_due() const {
 }
 
 bool Trainer::validate_within_epoch() {
+  settle(0);
   const std::optional<ReportResults> results = evaluate(*valid_set_, stepper_.model_parameters(state_.step));
   if (!results) return false;
   state_.validated = state_.next;
@@ -191,31 +213,18 @@ bool Trainer::validate_within_epoch() {
   return true;
 }
 
-void Trainer::write_recent(const StepResult& result, double used) {
-  metrics_->write({{"step", state_.step},
-                   {"epoch", state_.next.epoch},
-                   {"loss", state_.recent_sum / static_cast<double>(state_.recent_steps)},
-                   {"gradient_norm", result.gradient_norm},
-                   {"learning_rate", used}});
-  state_.recent_sum = 0;
-  state_.recent_steps = 0;
-}
-
-void Trainer::check_finite(const StepResult& result, const Batch& batch) {
-  if (!std::isfinite(result.loss) || !std::isfinite(result.gradient_norm)) diverged(result, batch);
-}
-
-void Trainer::diverged(const StepResult& result, const Batch& batch) {
+void Trainer::diverged(const StepResult& result, const Begun& update) {
+  steps_since_.rates.resize(steps_since_.rates.size() - under_way_.size());  // those began after it, one batch each
   const std::string& checkpoint = steps_since_.checkpoint;
   const std::string found =
       fmt::format("loss {}, norm of the gradient {}", number_text(result.loss), number_text(result.gradient_norm));
-  display_.log(fmt::format("step {}: {}; going over {} steps from '{}' again to find where it began", state_.step + 1, found,
+  display_.log(fmt::format("step {}: {}; going over {} steps from '{}' again to find where it began", update.step + 1, found,
                            steps_since_.rates.size(), checkpoint));
   Diagnostic problem{
       Severity::kError,
       "E0670 diverged",
       {},
-      fmt::format("step {} (epoch {}, batch {}): {}", state_.step + 1, batch.position.epoch, batch.position.batch + 1, found),
+      fmt::format("step {} (epoch {}, batch {}): {}", update.step + 1, update.last.epoch, update.last.batch + 1, found),
       {}};
   try {
     if (const auto first = find_not_finite(steps_since_, stepper_, *source_, [this] { return stopped(); })) {
@@ -333,6 +342,7 @@ bool Trainer::judge(const ReportResults& results) {
 }
 
 void Trainer::save() {
+  settle(0);
   metrics_->sync();
   state_.metrics_bytes = metrics_->bytes();
   state_.schedule = rate_.state();

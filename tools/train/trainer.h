@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -57,16 +58,24 @@ class Trainer {
  private:
   // Each says whether the run goes on: false where a signal came.
   bool run_epoch();
+  bool run_batches();
   bool end_epoch();
   bool validate_within_epoch();
   bool finish();
   bool due_by_steps() const;
   bool validation_is_due() const;
   void one_batch(const Batch& batch);
-  void count(const StepResult& result);
-  void check_finite(const StepResult& result, const Batch& batch);
-  [[noreturn]] void diverged(const StepResult& result, const Batch& batch);
-  void write_recent(const StepResult& result, double used);
+  // An update that was begun: on a device the next one may begin before this one's loss is read.
+  struct Begun {
+    StepOutcome outcome;
+    std::int64_t step = 0;  // its number, from 0
+    double rate = 0;
+    BatchPosition last;  // the batch that completed it
+  };
+  void begin(StepOutcome outcome, double rate, const BatchPosition& last);
+  // Reads what came of updates, the oldest first, until only so many are left under way.
+  void settle(std::size_t left);
+  [[noreturn]] void diverged(const StepResult& result, const Begun& update);
   void show(const Batch& batch);
   // Whether these parameters are the best so far, or, where the job names no report, simply the last; then the model has them.
   bool keep(const std::optional<ReportResults>& results);
@@ -94,6 +103,7 @@ class Trainer {
   TrainState state_;
   std::vector<std::pair<std::string, ReportResults>> results_;
   StepsSince steps_since_;  // the last checkpoint
+  std::deque<Begun> under_way_;
   LearningRate rate_;
   std::map<std::string, NamedTensors>
       best_;  // all that training changed, at the best model: where the schedule goes back to it

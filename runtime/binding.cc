@@ -211,17 +211,25 @@ void Binder::keep_what_lasts(BoundRegion& region, bool team) {
   for (std::size_t i = 0; i < region.instructions.size(); ++i) {
     BoundInstruction& bound = region.instructions[i];
     const ColumnKernel* columns = bound.kernel.by_columns.get();
-    if (columns == nullptr || !columns->prepare || columns->layout == 0 || !(team || columns->alone)) continue;
-    std::vector<std::int32_t> made_of;
+    if (columns == nullptr || !columns->prepare || columns->layout.empty() || !(team || columns->alone)) continue;
+    std::vector<std::int32_t> made_of, from(bound.source->inputs.size(), -1);
     bool lasts = true;
     for (std::size_t k = 0; k < columns->prepares_from.size(); ++k) {
       const std::int32_t v = columns->prepares_from[k] ? bound.source->inputs[k] : -1;
       if (v < 0) continue;
-      made_of.push_back(variables[static_cast<std::size_t>(v)]);
-      lasts &= made_of.back() >= 0;
+      from[k] = variables[static_cast<std::size_t>(v)];
+      made_of.push_back(from[k]);
+      lasts &= from[k] >= 0;
     }
     if (!lasts) continue;
-    bound.kept = &store_.place(region.index, i, columns->layout, columns->kept, made_of);
+    Kept& place = store_.place(*columns, made_of);
+    if (!place.kernel) {
+      place.kernel = bound.kernel.by_columns;
+      place.attributes = &bound.source->attributes;
+      place.inputs.assign(bound.inputs().begin(), bound.inputs().end());
+      place.from = std::move(from);
+    }
+    bound.kept = &place;
     kept_.push_back(bound.kept);
     workspaces_[region.index][i] = {};
   }

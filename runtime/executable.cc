@@ -131,6 +131,7 @@ struct Executable::Impl {
   std::size_t bindings_made = 0;
   Tensor arena;  // as large as the largest batch so far needed
   std::vector<std::uint64_t> versions = std::vector<std::uint64_t>(program.variables.size());  // of variables, at this run
+  std::vector<const void*> variables_at = std::vector<const void*>(program.variables.size());
   ResultMemory results;
   std::vector<Tensor> converted;            // feeds in the program's dtype, while a run lasts
   std::unique_ptr<DeviceSide> device_side;  // null: on the CPU
@@ -210,6 +211,7 @@ void Executable::Impl::give_variables(Binding& binding, const SymbolValues& valu
     }
     if (kept.written()[i]) tensor.mark_written();
     versions[i] = tensor.version();
+    variables_at[i] = tensor.raw();
     binding.root.set_slot(i, tensor.raw());
   }
   for (Kept* place : binding.kept) {
@@ -217,6 +219,7 @@ void Executable::Impl::give_variables(Binding& binding, const SymbolValues& valu
       const std::uint64_t version = versions[static_cast<std::size_t>(place->variables[k])];
       if (place->versions[k] != version) place->versions[k] = version, place->ready = false;
     }
+    if (!place->ready) place->make(variables_at);
   }
 }
 

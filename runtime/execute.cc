@@ -51,14 +51,7 @@ void run_by_columns(BoundInstruction& bound, const KernelContext& context) {
   const double each = std::max(1.0, kernel.operations) / static_cast<double>(std::max<std::int64_t>(kernel.columns, 1));
   const auto steps = static_cast<std::int64_t>(kWorkOfThread / each / static_cast<double>(kernel.step)) + 1;
   const std::int64_t grain = std::min(steps * kernel.step, std::max<std::int64_t>(kernel.columns, 1));
-  const auto for_each_range = [&](const auto& run) {
-    parallel_ranges(kernel.columns, grain, [&](std::int64_t begin, std::int64_t end) { run(context, begin, end); });
-  };
-  if (!bound.kept->ready) {
-    for_each_range(kernel.prepare);
-    bound.kept->ready = true;
-  }
-  for_each_range(kernel.run);
+  parallel_ranges(kernel.columns, grain, [&](std::int64_t begin, std::int64_t end) { kernel.run(context, begin, end); });
 }
 
 void run_instruction(BoundInstruction& bound, std::size_t depth, const RunContext& context);
@@ -121,9 +114,6 @@ class ScanRun {
   void run_all_members() { run_members(0, members(), nullptr); }
   void finish_team() {
     if (failure_.what) std::rethrow_exception(failure_.what);
-    for (BoundInstruction& bound : body_.instructions) {
-      if (bound.kept != nullptr) bound.kept->ready = true;
-    }
     finish();
   }
 
@@ -187,7 +177,7 @@ class ScanRun {
       BoundInstruction& bound = member.body.instructions[i];
       const ColumnRange& range = member.ranges[i];
       if (!bound.kernel.by_columns || !bound.kernel.by_columns->prepare || range.begin == range.end) continue;
-      if (bound.kept != nullptr && bound.kept->ready) continue;
+      if (bound.kept != nullptr) continue;
       current = &bound;
       bound.kernel.by_columns->prepare(kernel_context(bound, body_.depth, context_), range.begin, range.end);
     }

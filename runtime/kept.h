@@ -14,12 +14,21 @@
 
 namespace graphrun {
 
-// For one instruction and layout; bindings of several batch shapes share it.
+// Of some variables in one layout: for every instruction that wants them so, in every binding.
 struct Kept {
   Tensor memory;
   std::vector<std::int32_t> variables;  // what it is made of, by position in the program
   std::vector<std::uint64_t> versions;  // of those when it was made
   bool ready = false;
+
+  // One of the kernels that run on it.
+  std::shared_ptr<const ColumnKernel> kernel;
+  const Attributes* attributes = nullptr;
+  std::vector<TensorView> inputs;  // its operands, without data
+  std::vector<std::int32_t> from;  // by input: which variable; -1: it is not prepared from
+
+  // Makes it, shared by threads, from where the variables lie (by position in the program).
+  void make(const std::vector<const void*>& memory_of);
 };
 
 class KeptStore {
@@ -30,13 +39,13 @@ class KeptStore {
   bool is_written(std::int32_t variable) const { return written_[static_cast<std::size_t>(variable)]; }
   const std::vector<bool>& written() const { return written_; }
 
-  // The same place whenever it is asked for. Throws UserError (E0503) where there is no memory.
-  Kept& place(std::size_t region, std::size_t instruction, std::uint64_t layout, std::size_t bytes,
-              const std::vector<std::int32_t>& variables);
+  // The place of what `kernel` prepares from `variables`, in the order of its inputs: the same whenever one of that layout
+  // asks. Throws UserError (E0503) where there is no memory.
+  Kept& place(const ColumnKernel& kernel, const std::vector<std::int32_t>& variables);
   std::size_t bytes() const;
 
  private:
-  using Key = std::tuple<std::size_t, std::size_t, std::uint64_t, std::size_t>;
+  using Key = std::tuple<std::vector<std::int64_t>, std::size_t, std::vector<std::int32_t>>;
   std::vector<bool> written_;  // by variable
   std::map<Key, std::unique_ptr<Kept>> places_;
 };

@@ -113,23 +113,34 @@ std::size_t PackedGroup::bytes() const {
   return offset_.back() + static_cast<std::size_t>(turns) * kTurnBytes;
 }
 
-std::int32_t& PackedGroup::turn(const KernelContext& c, std::int64_t begin) const {
+std::vector<std::int64_t> PackedGroup::layout() const {
+  std::vector<std::int64_t> all;
+  for (const PackedProduct& packed : packed_) {
+    for (std::int64_t part : packed.layout()) all.push_back(part);
+  }
+  return all;
+}
+
+std::atomic_ref<std::int32_t> PackedGroup::turn(const KernelContext& c, std::int64_t begin) const {
   const auto step = static_cast<std::size_t>(begin / kColumnStep);
-  return *reinterpret_cast<std::int32_t*>(static_cast<char*>(c.workspace) + offset_.back() + step * kTurnBytes);
+  return std::atomic_ref(
+      *reinterpret_cast<std::int32_t*>(static_cast<char*>(c.workspace) + offset_.back() + step * kTurnBytes));
 }
 
 void PackedGroup::pack(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
   for (std::size_t i = 0; i < packed_.size(); ++i) {
     packed_[i].pack(c.inputs[group_.b(i)].as<const float>(), panels(c, i), begin, end);
   }
-  turn(c, begin) = 0;
+  for (std::int64_t column = begin; column < end; column += kColumnStep) turn(c, column).store(0, std::memory_order_relaxed);
 }
 
 void PackedGroup::multiply(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
   const bool sum = group_.kind == ProductGroup::Kind::kSum;
   const std::int64_t in_range = (end - begin + panel() - 1) / panel(), count = static_cast<std::int64_t>(packed_.size());
   const std::int64_t steps = sum ? in_range : in_range * count;
-  const bool back = std::exchange(turn(c, begin), 1 - turn(c, begin)) != 0;
+  const std::atomic_ref<std::int32_t> turns = turn(c, begin);
+  const bool back = turns.load(std::memory_order_relaxed) != 0;
+  turns.store(back ? 0 : 1, std::memory_order_relaxed);
   const auto run = [&](std::int64_t g, std::int64_t column) {
     const auto i = static_cast<std::size_t>(g);
     packed_[i].multiply(c.inputs[group_.a(i)].as<const float>(), panels(c, i), c.outputs[group_.y(i)].as<float>(), column,

@@ -1,6 +1,7 @@
 // Matrix products that run as one kernel: side by side on one left factor, or added up.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -43,14 +44,15 @@ class PackedGroup {
   bool available() const;
   std::size_t bytes() const;
   std::int64_t panel() const { return packed_[0].panel(); }
-  std::uint64_t layout() const { return packed_[0].layout(); }
+  std::vector<std::int64_t> layout() const;  // ColumnKernel::layout
   bool serves_alone() const { return packed_[0].serves_alone(); }
   void pack(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
   void multiply(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
 
  private:
   char* panels(const KernelContext& c, std::size_t i) const { return static_cast<char*>(c.workspace) + offset_[i]; }
-  std::int32_t& turn(const KernelContext& c, std::int64_t begin) const;
+  // Loops that run at the same time may run on what was packed once: whose turn it was is no matter, that it is one is.
+  std::atomic_ref<std::int32_t> turn(const KernelContext& c, std::int64_t begin) const;
 
   ProductGroup group_;
   std::vector<PackedProduct> packed_;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "ops/matmul/narrow.h"
 #include "ops/matmul/product.h"
@@ -27,8 +28,10 @@ class PackedProduct {
   // Packs columns [begin, end) of op(B) into their place in `packed`, which is aligned to kAlignment.
   void pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const;
   void multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end) const;
-  // Tells layouts apart (ColumnKernel::layout).
-  std::uint64_t layout() const { return static_cast<std::uint64_t>(panel_) << 8 | static_cast<std::uint64_t>(form_); }
+  // What tells one layout from another (ColumnKernel::layout).
+  std::vector<std::int64_t> layout() const {
+    return {product_.n, product_.k, product_.transpose_b ? 1 : 0, panel_, static_cast<std::int64_t>(form_)};
+  }
 
   // Whether it is to be used where no loop is shared, too: where it is faster, and where the matrix is rounded, whatever the
   // rows: what comes of a row must not depend on how many there are.

@@ -143,6 +143,71 @@ TEST_F(KeptValues, AreSharedByBatchShapes) {
   EXPECT_TRUE(same(executable_.run(feeds(3, 2))[0], fresh.run(feeds(3, 2))[0]));
 }
 
+// Two loops at the same time over one matrix, and a third product with it: packed once; transposed it is another.
+constexpr const char* kTied = R"(
+graph "tied" {
+  input %x: FLOAT[time, batch, 256]
+  input %h0: FLOAT[batch, 256]
+  parameter %U: FLOAT[256, 256] = xavier(0.0)
+  %a: FLOAT[batch, 256] = scan(%h0, %x, %U; states=1, each=1, steps=<time>, reverse=false) body "a" {
+    input %h: FLOAT[batch, 256]
+    input %x: FLOAT[batch, 256]
+    input %U: FLOAT[256, 256]
+    input %step: INT32[]
+    %u = matmul(%h, %U)
+    %v = add(%u, %x)
+    %t = tanh(%v)
+    output "h" = %t
+  }
+  %b: FLOAT[batch, 256] = scan(%h0, %x, %U; states=1, each=1, steps=<time>, reverse=true) body "b" {
+    input %h: FLOAT[batch, 256]
+    input %x: FLOAT[batch, 256]
+    input %U: FLOAT[256, 256]
+    input %step: INT32[]
+    %u = matmul(%h, %U)
+    %v = sub(%u, %x)
+    %t = tanh(%v)
+    output "h" = %t
+  }
+  %s = add(%a, %b)
+  %y = matmul(%s, %U)
+  %z = matmul(%s, %U; transpose_b=true)
+  output "a" = %a
+  output "b" = %b
+  output "y" = %y
+  output "z" = %z
+}
+)";
+
+TEST(Kept, IsOnceForAllThatWantItAlike) {
+  const auto run = [](const std::vector<std::string>& fetches, std::size_t& bytes) {
+    CompileOptions options;
+    options.fetches = fetches;
+    auto variables = std::make_shared<Variables>();
+    Executable executable(compile(ir::parse(kTied, "tied"), options), variables);
+    initialize(executable.program(), *variables, 5);
+    const Feeds all = {{"x", numbers({40, 4, 256}, 1)}, {"h0", numbers({4, 256}, 2)}};
+    std::vector<Tensor> results;
+    for (int times = 0; times < 3; ++times) {
+      results = executable.run(all);
+      variables->at("U").data<float>()[7] += 0.5f, variables->at("U").mark_written();
+    }
+    bytes = executable.kept_bytes();
+    return results;
+  };
+  std::size_t alone = 0, both = 0, all = 0, transposed = 0;
+  const std::vector<Tensor> a = run({"a"}, alone), ab = run({"a", "b"}, both), aby = run({"a", "b", "y"}, all);
+  const std::vector<Tensor> abyz = run({"a", "b", "y", "z"}, transposed);
+  if (alone == 0) GTEST_SKIP() << "this machine packs nothing";
+  EXPECT_EQ(both, alone);
+  EXPECT_EQ(all, alone);
+  EXPECT_EQ(transposed, 2 * alone);
+  EXPECT_TRUE(same(a[0], abyz[0]));
+  for (std::size_t i = 0; i < ab.size(); ++i) EXPECT_TRUE(same(ab[i], abyz[i]));
+  EXPECT_TRUE(same(aby[2], abyz[2]));
+  EXPECT_FALSE(same(abyz[2], abyz[3]));
+}
+
 TEST_F(KeptValues, MayBeNarrow) {
   std::vector<std::size_t> bytes;
   for (const WeightForm form : {WeightForm::kBFloat16, WeightForm::kInt8}) {

@@ -65,11 +65,11 @@ MemoryPlan plan_memory(const ir::Graph& graph, const MemoryOptions& options = {}
 std::string describe(const MemoryPlan& plan, const ir::Graph& graph, Precision precision = Precision::kFloat32);
 
 // What a run holds for a batch of these sizes: the arena, what of it is taken at the busiest instruction, by whom, and the
-// variables. Without what kernels work in, which only binding them tells.
+// variables. Without what kernels work in, which only binding them tells (runtime/binding_report.h).
 std::string describe_peak(const Program& program, const SymbolValues& symbols);
 
 // The arena over time for a batch of these sizes as an SVG picture: instructions to the right, bytes upward, a scan's body
-// within the block that its scan takes. Without what kernels work in, which only binding them tells.
+// within the block that its scan takes. Without what kernels work in, which only binding them tells (runtime/binding_report.h).
 std::string arena_svg(const Program& program, const SymbolValues& symbols);
 
 }  // namespace graphrun

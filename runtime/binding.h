@@ -31,6 +31,11 @@ struct BoundInstruction {
   std::unique_ptr<BoundScan> scan;  // kScan
   std::size_t beside = 0;           // kScan: how many of the next ones run at the same time
 
+  // Of a copy, which may be that of a view: whether both sides are cut into the same columns.
+  bool copies_columns() const {
+    const Sizes &from = operands[0].sizes, &to = operands[1].sizes;
+    return from.empty() == to.empty() && (to.empty() || from.back() == to.back());
+  }
   std::span<const TensorView> inputs() const { return {operands.data(), source->inputs.size()}; }
   std::span<const TensorView> outputs() const { return {operands.data() + source->inputs.size(), source->outputs.size()}; }
 };

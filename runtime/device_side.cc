@@ -1,5 +1,6 @@
 #include "runtime/device_side.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -77,6 +78,7 @@ void DeviceSide::run(Binding& binding, const RunContext& context) {
 }
 
 OnDevice DeviceSide::begin(const Binding& binding, std::uint64_t step) {
+  drop_forgotten();
   if (unfinished_ != &binding) finish({});
   unfinished_ = &binding;
   const auto steps = static_cast<std::size_t>(binding.most_steps);
@@ -110,15 +112,20 @@ void DeviceSide::finish(const std::vector<Tensor>& fetched) {
   const Binding& binding = *std::exchange(unfinished_, nullptr);
   IndexFault fault;
   backend.to_host(results_of(fault, fetched));
-  check(fault, binding);
+  if (fault.node != 0) tell(fault, binding);
 }
 
-void DeviceSide::check(const IndexFault& fault, const Binding& binding) {
-  if (fault.node == 0) return;
+// The fault stays in the device's memory until it is told, and every run brings what it finds there: it is that of the first
+// run that brings one.
+void DeviceSide::tell(const IndexFault& fault, const Binding& binding) {
+  const Binding* of = &binding;
+  for (auto run = under_way_.rbegin(); run != under_way_.rend(); ++run) {
+    (*run)->arrival->wait();
+    if ((*run)->fault.node != 0 && (*run)->told == told_) of = (*run)->binding.get();
+  }
   backend.clear(fault_.raw(), fault_.bytes());
-  ++told_;
-  const BoundInstruction& bound = *binding.numbered.at(static_cast<std::size_t>(fault.node) - 1);
   try {
+    const BoundInstruction& bound = *of->numbered.at(static_cast<std::size_t>(fault.node) - 1);
     try {
       GRAPHRUN_CHECK(bound.kernel.refuse != nullptr, "a kernel that checks no index found a bad one");
       bound.kernel.refuse(fault);
@@ -127,24 +134,52 @@ void DeviceSide::check(const IndexFault& fault, const Binding& binding) {
     }
   } catch (...) {
     last_told_ = std::current_exception();
+    ++told_;
     throw;
   }
 }
 
-DeviceSide::UnderWay DeviceSide::finish_later(const std::vector<Tensor>& fetched, std::shared_ptr<const Binding> binding) {
+// Runs that nobody will wait for any more.
+void DeviceSide::drop_forgotten() {
+  for (auto run = under_way_.begin(); run != under_way_.end();) {
+    if (run->use_count() > 1) {
+      ++run;
+      continue;
+    }
+    (*run)->arrival->wait();
+    try {
+      if ((*run)->fault.node != 0 && (*run)->told == told_) tell((*run)->fault, *(*run)->binding);
+    } catch (const UserError&) {  // those that ran into it are told
+    }
+    run = under_way_.erase(run);
+  }
+}
+
+DeviceSide::UnderWay DeviceSide::finish_later(std::vector<Tensor> fetched, std::shared_ptr<const Binding> binding) {
   unfinished_ = nullptr;
-  UnderWay run;
-  run.side = this;
-  run.binding = std::move(binding);
-  run.told = told_;
-  run.arrival = backend.to_host_later(results_of(*run.fault, fetched));
-  return run;
+  auto run = std::make_shared<BegunRun>();
+  run->binding = std::move(binding);
+  run->fetched = std::move(fetched);
+  run->told = told_;
+  run->arrival = backend.to_host_later(results_of(run->fault, run->fetched));
+  under_way_.push_back(run);
+  UnderWay under_way;
+  under_way.side = this;
+  under_way.run = std::move(run);
+  return under_way;
 }
 
 void DeviceSide::UnderWay::finish() {
-  arrival->wait();
-  if (told != side->told_) std::rethrow_exception(side->last_told_);
-  side->check(*fault, *binding);
+  const std::shared_ptr<BegunRun> done = std::move(run);
+  done->arrival->wait();
+  struct Leave {  // it is one of those under way until it has told
+    std::deque<std::shared_ptr<BegunRun>>& all;
+    const std::shared_ptr<BegunRun>& one;
+    ~Leave() { all.erase(std::find(all.begin(), all.end(), one)); }
+  } leave{side->under_way_, done};
+  if (done->fault.node == 0) return;
+  if (done->told != side->told_) std::rethrow_exception(side->last_told_);
+  side->tell(done->fault, *done->binding);
 }
 
 }  // namespace graphrun

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -16,6 +17,15 @@
 #include "runtime/execute.h"
 
 namespace graphrun {
+
+// A run that is to be waited for.
+struct BegunRun {
+  std::shared_ptr<const Binding> binding;
+  std::vector<Tensor> fetched;  // where what it brings goes, which must be there as long as it may come
+  IndexFault fault;
+  std::shared_ptr<Backend::Arrival> arrival;
+  std::size_t told = 0;  // DeviceSide::told_ when it began
+};
 
 class DeviceSide {
  public:
@@ -35,21 +45,19 @@ class DeviceSide {
   // Throws UserError for an index that was out of its range, with the node's name and place.
   void finish(const std::vector<Tensor>& fetched);
 
-  // The last run, for whom it is waited for later, while others may have begun. Not longer than the device side lives.
+  // The last run, to be waited for later, when others may have begun. Not longer than the device side lives.
   class UnderWay {
    public:
-    // As DeviceSide::finish, of that run alone. Once a run was bad, those that had begun by then are too.
+    // As DeviceSide::finish, of that run alone. Where one that began before it was bad, which nobody was told of yet, so is
+    // this one where it ran into that one's fault.
     void finish();
 
    private:
     friend class DeviceSide;
     DeviceSide* side = nullptr;
-    std::shared_ptr<const Binding> binding;
-    std::unique_ptr<IndexFault> fault = std::make_unique<IndexFault>();
-    std::shared_ptr<Backend::Arrival> arrival;
-    std::size_t told = 0;  // DeviceSide::told_ when it began
+    std::shared_ptr<BegunRun> run;
   };
-  UnderWay finish_later(const std::vector<Tensor>& fetched, std::shared_ptr<const Binding> binding);
+  UnderWay finish_later(std::vector<Tensor> fetched, std::shared_ptr<const Binding> binding);
 
   std::size_t played() const { return played_; }  // runs, from recordings
 
@@ -61,7 +69,8 @@ class DeviceSide {
   std::vector<std::uint64_t> places(const Binding& binding, const RunContext& context) const;
   void give_up();
   std::vector<Backend::ToHost> results_of(IndexFault& fault, const std::vector<Tensor>& fetched) const;
-  void check(const IndexFault& fault, const Binding& binding);
+  void tell(const IndexFault& fault, const Binding& binding);
+  void drop_forgotten();
   void* room(std::vector<DeviceMemory>& rooms, std::size_t i, std::size_t bytes);
 
   Variables& variables_;
@@ -69,9 +78,10 @@ class DeviceSide {
   DeviceMemory fault_, positions_, low_step_;
   const std::shared_ptr<RecordingBudget> budget_ = std::make_shared<RecordingBudget>();
   std::size_t played_ = 0;
-  std::optional<std::uint32_t> low_step_there_;  // what low_step_ holds
-  const Binding* unfinished_ = nullptr;          // of runs that nobody waits for; their fault stays until it is told
-  std::size_t told_ = 0;                         // faults
+  std::optional<std::uint32_t> low_step_there_;      // what low_step_ holds
+  const Binding* unfinished_ = nullptr;              // of runs that nobody waits for; their fault stays until it is told
+  std::deque<std::shared_ptr<BegunRun>> under_way_;  // in their order
+  std::size_t told_ = 0;                             // faults
   std::exception_ptr last_told_;
 };
 

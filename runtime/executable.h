@@ -1,7 +1,8 @@
 // A compiled program on a device: named buffers, feeds in, fetches out. Made once for a graph; new batch shapes only bind
 // sizes.
 //
-// Threads: one run at a time per Executable; several executables may share one Variables as long as their runs do not overlap.
+// Threads: one at a time per Executable begins runs and waits for them; several executables may share one Variables as long as
+// their runs do not overlap.
 #pragma once
 
 #include <cstdint>
@@ -89,6 +90,7 @@ class Executable {
     std::unique_ptr<Impl> impl_;
   };
   // run() in two halves: on a device the host goes on meanwhile, and may begin further runs, which come after this one.
+  // Variables have what the run wrote for whoever reads them afterwards, whatever finish() throws, and if it is never called.
   Started start(const Feeds& feeds, const RunOptions& options = {});
 
   // The tensor on the device that runs are on, for feeds that many of them share; on the CPU itself.

@@ -232,8 +232,9 @@ class ScanRun {
   }
 
   static void copy_rows(const BoundInstruction& bound, const ColumnRange& rows) {
+    // The same elements in the same order, whatever shape they are read under: rows are those of the result.
     const TensorView &from = bound.operands[0], &to = bound.operands[1];
-    const std::size_t row = from.bytes() / static_cast<std::size_t>(from.sizes[0]);
+    const std::size_t row = to.bytes() / static_cast<std::size_t>(to.sizes[0]);
     const std::size_t begin = static_cast<std::size_t>(rows.begin) * row;
     copy_bytes(static_cast<char*>(to.data) + begin, static_cast<const char*>(from.data) + begin,
                static_cast<std::size_t>(rows.end - rows.begin) * row);

@@ -27,7 +27,8 @@ struct Kept {
   std::vector<TensorView> inputs;  // its operands, without data
   std::vector<std::int32_t> from;  // by input: which variable; -1: it is not prepared from
 
-  // Makes it, shared by threads, from where the variables lie (by position in the program).
+  // Makes it, shared by threads, before the run that finds it stale (of no node in a profile), from where the variables lie (by
+  // position in the program).
   void make(const std::vector<const void*>& memory_of);
 };
 

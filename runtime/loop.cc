@@ -77,7 +77,7 @@ class SlotPlaces {
 }  // namespace
 
 bool is_part_of_loop(const BoundInstruction& bound) {
-  if (bound.source->kind == Instruction::Kind::kCopy) return bound.inputs()[0].sizes == bound.outputs()[0].sizes;
+  if (bound.source->kind == Instruction::Kind::kCopy) return bound.copies_columns();
   return !bound.scan && bound.kernel.part != nullptr;
 }
 

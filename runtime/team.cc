@@ -34,8 +34,7 @@ void pause() {
 std::int64_t shared_columns(const BoundInstruction& bound) {
   if (bound.source->kind == Instruction::Kind::kCopy) {
     const Sizes& sizes = bound.outputs()[0].sizes;
-    if (bound.inputs()[0].sizes != sizes) return 0;  // a view that has memory of its own: columns are cut at other bytes
-    return sizes.empty() ? 0 : sizes.back();
+    return sizes.empty() || !bound.copies_columns() ? 0 : sizes.back();
   }
   return bound.kernel.by_columns ? bound.kernel.by_columns->columns : 0;
 }

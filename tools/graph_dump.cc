@@ -15,8 +15,8 @@
 #include "compiler/passes/pass.h"
 #include "compiler/schedule.h"
 #include "compiler/training.h"
+#include "runtime/binding_report.h"
 #include "runtime/cuda_library.h"
-#include "runtime/loop_report.h"
 #include "runtime/threads.h"
 #include "tools/cli/program.h"
 #include "tools/commands/command_line.h"
@@ -245,7 +245,9 @@ std::string memory(const Request& r, const ir::Graph& checked) {
   if (r.sizes.empty()) {
     text += "peak: give the batch's sizes with --size NAME=N\n";
   } else {
-    text += describe_peak(lower(graph, plan, r.compile.precision), r.sizes);
+    Program program = lower(graph, plan, r.compile.precision);
+    program.recurrent_kernels = r.compile.does(kRecurrentKernels);
+    text += describe_peak(program, r.sizes) + describe_bound_memory(program, r.sizes);
   }
   return text;
 }

@@ -306,12 +306,18 @@ std::string Instance::equation_key(std::size_t index) const {
   return "equation " + definition().equations[index].targets[0].name;
 }
 
+// Whether a value's name is what the equation or output of that name gave it: "read.f", "read.f.2".
+static bool is_of(const std::string& value, const std::string& name) {
+  if (value.compare(0, name.size(), name) != 0) return false;
+  return value.size() == name.size() ||
+         (value[name.size()] == '.' && value.find_first_not_of("0123456789", name.size() + 1) == std::string::npos);
+}
+
 // Gives an equation's result the equation's name, which the first of the values in between took: who fetches "read.f" means
 // all of f. Those made since `from` are looked at first.
 static void name_result(ir::Graph& graph, ir::ValueId result, const std::string& name, std::size_t from) {
   std::string& found = graph.value(result).name;
-  if (graph.value(result).node < 0 || found.size() <= name.size() || found.compare(0, name.size() + 1, name + ".") != 0) return;
-  if (found.find_first_not_of("0123456789", name.size() + 1) != std::string::npos) return;  // another's, deeper
+  if (graph.value(result).node < 0 || found == name || !is_of(found, name)) return;
   const auto is_holder = [&](const ir::Value& v) { return v.name == name; };
   const auto middle = graph.values.begin() + static_cast<std::ptrdiff_t>(from);
   auto holder = std::find_if(middle, graph.values.end(), is_holder);
@@ -377,8 +383,13 @@ Meaning Instance::equation_now(std::size_t index) {
         if (const TensorRef* t = (*m.list())[k].tensor()) {
           const ir::ValueId v = region().use(*t);
           const std::string name = path() + e.targets[k].name;
+          const std::string& found = region().graph.value(v).name;
+          const TensorRef* const first = (*m.list())[0].tensor();
+          const bool is_first = first != nullptr && first->region == &region() && first->id == v;
           if (k > 0) {
-            region().graph.value(v).name = region().builder.unique(name);
+            // What this equation made; another's keeps its name.
+            if (is_of(found, path() + e.targets[0].name) && !is_first)
+              region().graph.value(v).name = region().builder.unique(name);
           } else {
             name_result(region().graph, v, name, 0);
           }

@@ -131,6 +131,7 @@ class CudaBackend : public Backend {
       at += piece.bytes;
     }
     check(cudaEventRecord(arrival->page.written, stream_), "an event");
+    arrival->recorded = true;
     arrival->pieces.assign(pieces.begin(), pieces.end());
     return arrival;
   }
@@ -204,16 +205,21 @@ class CudaBackend : public Backend {
     explicit Letter(CudaBackend& of) : backend(of) {}
     // A page that the device may still write to is not given away.
     ~Letter() override {
-      if (page.memory != nullptr && (!under_way || cudaEventSynchronize(page.written) == cudaSuccess))
-        backend.pages_.push_back(page);
+      const bool is_written = !under_way || (recorded && cudaEventSynchronize(page.written) == cudaSuccess);
+      if (page.memory != nullptr && is_written) backend.pages_.push_back(page);
     }
     void open() {
       if (!backend.pages_.empty()) {
         page = backend.pages_.back();
         backend.pages_.pop_back();
       } else {
-        check(cudaEventCreateWithFlags(&page.written, cudaEventDisableTiming), "an event");
-        check(cudaMallocHost(&page.memory, kLetterBytes), "memory for copies from the device");
+        Page made;
+        make(made.written);
+        if (const cudaError_t status = cudaMallocHost(&made.memory, kLetterBytes); status != cudaSuccess) {
+          cudaEventDestroy(made.written);
+          check(status, "memory for copies from the device");
+        }
+        page = made;
       }
       under_way = true;
     }
@@ -230,7 +236,7 @@ class CudaBackend : public Backend {
     CudaBackend& backend;
     Page page;
     std::vector<ToHost> pieces;
-    bool under_way = false;
+    bool under_way = false, recorded = false;
   };
   struct RecordedGraph : Recording {
     ~RecordedGraph() override {

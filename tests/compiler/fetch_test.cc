@@ -163,6 +163,35 @@ output: "loss = sum(read.h)"
   }
 }
 
+// Several names in one equation take their values' names only where it made them.
+TEST_F(Fetches, LeaveNamesToWhatHasThem) {
+  const std::string head = R"end(# proto-file: graphs/graph.proto
+# proto-message: graphrun.Graph
+name: "pairs"
+input { name: "x" shape: "[batch, 2]" }
+let: "c = x * 2"
+let: "d = x * 3"
+let: "dd = d"
+let: "a, b = [c, d]"
+let: "e, f = [tanh(x) * 2, sigmoid(x) + 1]"
+)end";
+  for (const std::string output : {"output: \"y = dd + a + b + e + f\"\n", "output: \"y = f + e + b + a + dd\"\n"}) {
+    GraphRequest request;
+    request.path = folder_.file("pairs.pbtxt", head + output);
+    graph_ = load_graph(request);
+    const auto fetch = [&](const std::string& name) {
+      CompileOptions options;
+      options.fetches = {name};
+      Executable executable(compile(graph_, options), std::make_shared<Variables>());
+      return executable.run({{"x", Tensor::of<float>({1, 2}, {1, -2})}})[0].at(1);
+    };
+    const double tanh2 = 2 * std::tanh(-2.0);
+    const std::map<std::string, double> expected = {
+        {"c", -4}, {"d", -6}, {"dd", -6}, {"a", -4}, {"b", -6}, {"e", tanh2}, {"f", 1 + sigmoid(-2)}};
+    for (const auto& [name, value] : expected) EXPECT_NEAR(fetch(name), value, 1e-6) << name << " with " << output;
+  }
+}
+
 // Names that make no value: an equation that is another's, outputs of a called graph and of one called by that, a member of a
 // bundle, an input.
 TEST_F(Fetches, ReachWhatHasAnotherName) {

@@ -202,7 +202,8 @@ TEST_F(CudaDevice, GoesOnBeforeResultsAreRead) {
   expect_near(cuda.read(), cpu.read());
 }
 
-// A bad run is told of by its own sizes, whatever was begun since; what was begun since is as bad.
+// A bad run is told of with its own sizes, whatever was begun since and whoever is asked first. What ran into its fault is as
+// bad, what came before is not.
 TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
   Model model(Device::kCuda);
   const Tensor expected = model.read();
@@ -210,15 +211,27 @@ TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
     const Tensor words = Tensor::of<std::int32_t>({static_cast<std::int64_t>(all.size()) / 2, 2}, all);
     return model.reader.start({{"words", model.reader.on_device(words)}});
   };
-  Executable::Started good = start({1, 1, 4, 2}), bad = start({1, 1, 4, 9}), later = start({1, 1});
-  expect_near(good.finish()[0], expected);
-  for (Executable::Started* run : {&bad, &later}) {
+  const auto expect_bad = [](Executable::Started& run) {
     try {
-      run->finish();
+      run.finish();
       FAIL() << "nothing thrown";
     } catch (const UserError& error) {
       EXPECT_THAT(error.what(), HasSubstr("gather: index 9 at [1, 1] is not in 0 … 4"));
     }
+  };
+  for (const bool later_first : {false, true}) {
+    Executable::Started good = start({1, 1, 4, 2}), bad = start({1, 1, 4, 9}), later = start({1, 1});
+    expect_bad(later_first ? later : bad);
+    expect_near(good.finish()[0], expected);
+    expect_bad(later_first ? bad : later);
+    expect_near(start({1, 1, 4, 2}).finish()[0], expected);
+  }
+  start({1, 9});  // and nobody asks
+  expect_near(start({1, 1, 4, 2}).finish()[0], expected);
+  {
+    const Executable::Started forgotten = start({1, 9});
+    Executable::Started after = start({1, 1, 4, 2});
+    EXPECT_THROW(after.finish(), UserError);
   }
   expect_near(start({1, 1, 4, 2}).finish()[0], expected);
 }

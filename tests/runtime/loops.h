@@ -9,6 +9,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/ir/parser.h"
+#include "compiler/passes/pass.h"
 #include "runtime/executable.h"
 #include "runtime/threads.h"
 #include "tests/compiler/interpreter.h"
@@ -17,8 +18,8 @@ namespace graphrun {
 
 inline const SymbolValues kSizes = {{Symbol::named("time"), 7}, {Symbol::named("batch"), 12}};
 
-inline Tensor feed_for(const FeedSpec& feed) {
-  Tensor t(DType::kFloat64, evaluate(feed.shape, kSizes));
+inline Tensor feed_for(const FeedSpec& feed, const SymbolValues& sizes = kSizes) {
+  Tensor t(DType::kFloat64, evaluate(feed.shape, sizes));
   std::uint32_t state = 9;
   for (char c : feed.name) state = state * 31 + static_cast<unsigned char>(c);
   for (double& x : t.span<double>()) {
@@ -28,18 +29,20 @@ inline Tensor feed_for(const FeedSpec& feed) {
   return t.converted(feed.dtype);
 }
 
-// `check`: the bits are the same for any number of threads, the numbers those of the loop step by step.
+// `check`: the bits are the same for any number of threads, and where values share no memory; the numbers are those of the loop
+// step by step.
 class Loops : public ::testing::Test {
  protected:
   ~Loops() override { set_threads(before_); }
 
-  std::vector<Tensor> run(const ir::Graph& graph, int threads, Precision precision) {
+  std::vector<Tensor> run(const ir::Graph& graph, int threads, Precision precision, bool share_memory = true) {
     set_threads(threads);
     CompileOptions options;
     options.precision = precision;
+    if (!share_memory) options.disabled_passes = {kShareMemory};
     Executable executable(compile(graph, options), std::make_shared<Variables>());
     Feeds feeds;
-    for (const FeedSpec& feed : executable.program().feeds) feeds[feed.name] = feed_for(feed);
+    for (const FeedSpec& feed : executable.program().feeds) feeds[feed.name] = feed_for(feed, sizes_);
     executable.run(feeds);  // the second run finds the memory as the first left it
     return executable.run(feeds);
   }
@@ -51,9 +54,9 @@ class Loops : public ::testing::Test {
     for (const ir::Input& input : graph.inputs) {
       const ir::Value& value = graph.value(input.value);
       given[static_cast<std::size_t>(input.value)] =
-          feed_for({value.name, concrete(value.type.type, precision), value.type.shape, {}, {}});
+          feed_for({value.name, concrete(value.type.type, precision), value.type.shape, {}, {}}, sizes_);
     }
-    const std::vector<Tensor> values = test::Interpreter(precision, kSizes).values(graph, given);
+    const std::vector<Tensor> values = test::Interpreter(precision, sizes_).values(graph, given);
     std::vector<Tensor> out;
     for (const ir::Output& o : graph.outputs) out.push_back(values[static_cast<std::size_t>(o.value)]);
     return out;
@@ -71,16 +74,20 @@ class Loops : public ::testing::Test {
           ASSERT_NEAR(one[o].at(i), expected[o].at(i), tolerance) << graph.outputs[o].name << " at " << i;
         }
       }
-      for (int threads = 2; threads <= core_count(); ++threads) {
-        const std::vector<Tensor> many = run(graph, threads, precision);
-        for (std::size_t o = 0; o < one.size(); ++o) {
-          EXPECT_EQ(std::memcmp(one[o].raw(), many[o].raw(), one[o].bytes()), 0)
-              << graph.outputs[o].name << " differs with " << threads << " threads";
+      for (int threads = 1; threads <= core_count(); ++threads) {
+        for (const bool share_memory : {true, false}) {
+          const std::vector<Tensor> again = run(graph, threads, precision, share_memory);
+          for (std::size_t o = 0; o < one.size(); ++o) {
+            EXPECT_EQ(std::memcmp(one[o].raw(), again[o].raw(), one[o].bytes()), 0)
+                << graph.outputs[o].name << " differs with " << threads << " threads"
+                << (share_memory ? "" : ", nothing shared");
+          }
         }
       }
     }
   }
   const int before_ = threads();
+  SymbolValues sizes_ = kSizes;  // of the batch
 };
 
 }  // namespace graphrun

@@ -46,9 +46,37 @@ constexpr const char* kRows = R"(graph "g" {
     output "p" = %picked
   })";
 
-class RowMembers : public Loops {};
+// A slice that is read under another shape and handed out so: rows of the batch are no rows of the slice.
+constexpr const char* kViews = R"(graph "g" {
+    input %x: FLOAT[time, batch, 70]
+    input %T: FLOAT[70, 70]
+    %z = reshape(%x; shape=[time, 1, batch, 70])
+    %a0 = zeros(; shape=[batch, 70], type="FLOAT")
+    %a.end: FLOAT[batch, 70], %seen: FLOAT[time, batch, 70] = scan(%a0, %z, %T; states=1, each=1, steps=<time>, reverse=true) body "b" {
+      input %a: FLOAT[batch, 70]
+      input %z: FLOAT[1, batch, 70]
+      input %T: FLOAT[70, 70]
+      input %step: INT32[]
+      %v = reshape(%z; shape=[batch, 70])
+      %u = expand(%a; axis=-1)
+      %s = add(%u, %T)
+      %m = max(%s; axis=(1))
+      %n = add(%m, %v)
+      output "a" = %n
+      output "v" = %v
+    }
+    output "a" = %a.end
+    output "seen" = %seen
+  })";
+
+class RowMembers : public Loops {
+ protected:
+  // So much work that threads share it.
+  RowMembers() { sizes_ = {{Symbol::named("time"), 40}, {Symbol::named("batch"), 24}}; }
+};
 
 TEST_F(RowMembers, GiveTheSameBitsHoweverManyThereAre) { check(kRows); }
+TEST_F(RowMembers, CopyWhatIsReadUnderAnotherShape) { check(kViews); }
 
 // Threads that would share the first loop of a graph by rows.
 int members_of(const char* text, std::int64_t batch, int threads, std::int64_t time = 7) {
@@ -88,7 +116,8 @@ std::string two_states(const std::string& equations) {
 TEST_F(RowMembers, AreAsManyAsThereIsWorkAndRowsFor) {
   EXPECT_EQ(members_of(kRows, 12, 1), 1);
   if (core_count() > 1) {
-    EXPECT_EQ(members_of(kRows, 64, 2, 70), 2);
+    EXPECT_EQ(members_of(kRows, 24, 2, 40), 2);
+    EXPECT_EQ(members_of(kViews, 24, 2, 40), 2);
     EXPECT_EQ(members_of(two_states("%b1 = tanh(%b)\n %a1 = add(%a, %x)").c_str(), 5, 2), 1) << "little work";
     EXPECT_EQ(members_of(kRows, 1, 2, 700), 0) << "more to share out than there are rows";
   }

@@ -86,25 +86,48 @@ TEST_F(TrainOnCuda, RoundsProductsAsTheJobSays) {
   EXPECT_EQ(other.code, 2) << "a run goes on as it was begun";
 }
 
-// Steps are counted, noted and kept by their own numbers, though a step's loss is read once the next one has begun.
+// Steps are counted, noted and kept by their own numbers and rates, though a step's loss is read once the next one has begun;
+// where one update sees several batches, it is not.
 TEST_F(TrainOnCuda, NotesStepsAsOnTheCpu) {
-  const auto notes = [&](const std::string& device) {
-    const Ran trained = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", device, "--device", device, "--set",
-                                  "train.epochs=60", "--set", "train.validate.every_epochs=0", "--set",
-                                  "train.validate.every_steps=7", "--set", "train.checkpoint.every_steps=5"});
+  const auto notes = [&](const std::string& out, const std::string& device, const std::string& accumulate) {
+    const Ran trained = graphrun({"train",    "graphs/jobs/segment.pbtxt",
+                                  "--out",    out,
+                                  "--device", device,
+                                  "--set",    "train.epochs=30",
+                                  "--set",    "train.validate.every_epochs=0",
+                                  "--set",    "train.validate.every_steps=17",
+                                  "--set",    "train.checkpoint.every_steps=13",
+                                  "--set",    "train.schedule.warmup_steps=500",
+                                  "--set",    "train.accumulate=" + accumulate,
+                                  "--set",    "train.minimize=sum(margin)",
+                                  "--set",    "train.per=sum(lengths)"});
     EXPECT_EQ(trained.code, 0) << trained.err;
-    std::vector<std::string> all;
-    std::istringstream in(read(device + "/metrics.jsonl"));
+    std::vector<nlohmann::json> all;
+    std::istringstream in(read(out + "/metrics.jsonl"));
     for (std::string line; std::getline(in, line);) {
-      const nlohmann::json entry = nlohmann::json::parse(line);
-      if (entry.contains("step"))
-        all.push_back(entry["step"].dump() + " of epoch " + entry.value("epoch", nlohmann::json()).dump());
+      if (const nlohmann::json entry = nlohmann::json::parse(line); entry.contains("step")) all.push_back(entry);
     }
     return all;
   };
-  const std::vector<std::string> cpu = notes("cpu");
-  EXPECT_GT(cpu.size(), 60u);
-  EXPECT_EQ(notes("cuda"), cpu);
+  for (const std::string accumulate : {"1", "2"}) {
+    const auto cpu = notes("cpu" + accumulate, "cpu", accumulate), cuda = notes("cuda" + accumulate, "cuda", accumulate);
+    EXPECT_GT(cpu.size(), 30u);
+    ASSERT_EQ(cpu.size(), cuda.size());
+    bool norms = false;
+    for (std::size_t i = 0; i < cpu.size(); ++i) {
+      for (const char* exact : {"step", "epoch", "learning_rate"}) {
+        EXPECT_EQ(cuda[i].value(exact, nlohmann::json()), cpu[i].value(exact, nlohmann::json())) << i;
+      }
+      for (const char* number : {"loss", "gradient_norm"}) {
+        ASSERT_EQ(cuda[i].contains(number), cpu[i].contains(number)) << i;
+        if (!cpu[i].contains(number)) continue;
+        const double x = cpu[i][number];
+        EXPECT_NEAR(cuda[i][number].get<double>(), x, 1e-5 + 1e-3 * x) << number << " " << i;
+        norms |= std::string(number) == "gradient_norm";
+      }
+    }
+    EXPECT_TRUE(norms || accumulate == "2");
+  }
 }
 
 TEST_F(TrainOnCuda, TellsTheStepThatDiverged) {

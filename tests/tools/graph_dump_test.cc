@@ -114,6 +114,10 @@ TEST_F(GraphDump, TellsThePeakForSizes) {
   EXPECT_EQ(peak.code, 0) << peak.err;
   EXPECT_THAT(peak.out, HasSubstr("bytes at "));
   EXPECT_THAT(peak.out, HasSubstr("are taken at once, at "));
+  EXPECT_THAT(peak.out, ContainsRegex("with what kernels work in: [0-9]+ bytes .[1-9][0-9]* more., by [0-9]+ thread"));
+  EXPECT_THAT(peak.out, HasSubstr("packed once until parameters change: 0 bytes\n"));
+  const Ran reads = dump({"--inference", "--stage", "memory", "--size", "time=40", "--size", "batch=3", "--fetch", "path"});
+  EXPECT_THAT(reads.out, ContainsRegex("packed once until parameters change: [1-9][0-9]* bytes"));
   refuses(with({"--size", "time=4"}), "add --size batch=N");
   refuses(with({"--format", "svg"}), "add --size ");
 }

@@ -119,15 +119,17 @@ std::optional<StepOutcome> Stepper::add(const Batch& batch, std::int64_t step, d
   if (batch.fresh) clear_states(executable_->program(), *variables_);
   const auto run = std::make_shared<Executable::Started>(
       executable_->start(feeds_of(executable_->program(), &batch, step, learning_rate), run_options(step)));
+  const std::size_t losses =
+      executable_->program().fetches.size() - (update_ ? 0 : 1);  // minimize, and per where it is another
+  const auto per_of = [losses](const std::vector<Tensor>& fetched) { return losses > 1 ? fetched[1].at(0) : 1; };
   if (!update_) {
-    return [run] {
+    return [run, per_of] {
       const std::vector<Tensor> fetched = run->finish();
-      const double per = fetched.size() > 2 ? fetched[1].at(0) : 1;
-      return StepResult{fetched[0].at(0) / per, fetched.back().at(0)};
+      return StepResult{fetched[0].at(0) / per_of(fetched), fetched.back().at(0)};
     };
   }
   const std::vector<Tensor> fetched = run->finish();
-  const double loss = fetched[0].at(0), per = fetched.size() > 1 ? fetched[1].at(0) : 1;
+  const double loss = fetched[0].at(0), per = per_of(fetched);
   const auto known = [](const StepResult& result) { return StepOutcome([result] { return result; }); };
   if (!std::isfinite(loss)) return known({loss / per, std::numeric_limits<double>::quiet_NaN()});
   ++pending_.batches;

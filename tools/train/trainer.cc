@@ -133,9 +133,8 @@ bool Trainer::run_batches() {
   const std::int64_t every = recipe_.checkpoint_every_steps;
   // A run that a signal ended before a validation was through has it now.
   if (validation_is_due() && !validate_within_epoch()) return false;
-  std::optional<Batch> batch, following;
-  while (!state_.ended && (following = source_->next())) {
-    batch = std::move(following);
+  std::optional<Batch> batch;
+  while (!state_.ended && (batch = source_->next())) {
     const std::int64_t step = state_.step;
     one_batch(*batch);
     if (validation_is_due() && !validate_within_epoch()) return false;
@@ -145,7 +144,7 @@ bool Trainer::run_batches() {
   if (state_.ended) return true;
   const double used = rate();
   const std::optional<StepResult> rest = stepper_.finish(state_.step, used);
-  if (rest) begin([result = *rest] { return result; }, used, batch ? batch->position : state_.next);
+  if (rest) begin([result = *rest] { return result; }, used, {state_.next.epoch, state_.next.batch - 1});
   return true;
 }
 
@@ -215,6 +214,7 @@ bool Trainer::validate_within_epoch() {
 
 void Trainer::diverged(const StepResult& result, const Begun& update) {
   steps_since_.rates.resize(steps_since_.rates.size() - under_way_.size());  // those began after it, one batch each
+  under_way_.clear();
   const std::string& checkpoint = steps_since_.checkpoint;
   const std::string found =
       fmt::format("loss {}, norm of the gradient {}", number_text(result.loss), number_text(result.gradient_norm));
@@ -244,12 +244,13 @@ void Trainer::diverged(const StepResult& result, const Begun& update) {
 }
 
 void Trainer::show(const Batch& batch) {
+  if (state_.loss_steps == 0) return;  // no loss is known yet
   Progress progress;
   progress.epoch = batch.position.epoch;
   progress.epochs = recipe_.epochs;
   progress.step = batch.position.batch + 1;
   progress.steps = source_->batches();
-  progress.loss = state_.loss_sum / static_cast<double>(std::max<std::int64_t>(state_.loss_steps, 1));
+  progress.loss = state_.loss_sum / static_cast<double>(state_.loss_steps);
   progress.tokens_per_second = speed_.tokens_per_second();
   const std::int64_t left = (progress.epochs - progress.epoch) * progress.steps + progress.steps - progress.step;
   progress.seconds_left = static_cast<double>(left) * speed_.seconds_per_step();

@@ -1,11 +1,13 @@
-#include "runtime/loop_report.h"
+#include "runtime/binding_report.h"
 
 #include <algorithm>
 
+#include "runtime/arena.h"
 #include "runtime/binding.h"
 #include "runtime/kept.h"
 #include "runtime/loop.h"
 #include "runtime/team.h"
+#include "runtime/threads.h"
 
 namespace graphrun {
 namespace {
@@ -81,6 +83,14 @@ std::string describe_loops(const Program& program, const SymbolValues& sizes, Ta
   std::string text;
   describe(binding->root, {program, binding->layout, target.device}, text);
   return text.empty() ? "  there are none\n" : text;
+}
+
+std::string describe_bound_memory(const Program& program, const SymbolValues& sizes, Target target) {
+  KeptStore store(program);
+  const std::int64_t with = bind(program, sizes, target, store)->layout.bytes, without = layout(program, sizes).bytes;
+  return "with what kernels work in: " + std::to_string(with) + " bytes (" + std::to_string(with - without) + " more), by " +
+         counted(threads(), "thread") + "; beside it, packed once until parameters change: " + std::to_string(store.bytes()) +
+         " bytes\n";
 }
 
 }  // namespace graphrun

@@ -230,7 +230,7 @@ void Binder::keep_what_lasts(BoundRegion& region, bool team) {
       place.from = std::move(from);
     }
     bound.kept = &place;
-    kept_.push_back(bound.kept);
+    if (std::find(kept_.begin(), kept_.end(), bound.kept) == kept_.end()) kept_.push_back(bound.kept);
     workspaces_[region.index][i] = {};
   }
 }

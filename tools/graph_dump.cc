@@ -10,7 +10,6 @@
 #include "compiler/fetch.h"
 #include "compiler/frontend/source.h"
 #include "compiler/ir/op.h"
-#include "compiler/lower.h"
 #include "compiler/memory.h"
 #include "compiler/passes/pass.h"
 #include "compiler/schedule.h"
@@ -245,8 +244,7 @@ std::string memory(const Request& r, const ir::Graph& checked) {
   if (r.sizes.empty()) {
     text += "peak: give the batch's sizes with --size NAME=N\n";
   } else {
-    Program program = lower(graph, plan, r.compile.precision);
-    program.recurrent_kernels = r.compile.does(kRecurrentKernels);
+    const Program program = compile(checked, r.compile, r.train ? &*r.train : nullptr);
     text += describe_peak(program, r.sizes) + describe_bound_memory(program, r.sizes);
   }
   return text;

@@ -38,6 +38,14 @@ let: "y = softmax(read.h @ V + 1)"
 output: "sum = sum(y * y), largest = read.top"
 )end";
 
+// -0.75, -0.5, …
+Tensor rising(const Sizes& sizes) {
+  Tensor t(DType::kFloat64, sizes);
+  double x = -1;
+  for (double& element : t.span<double>()) element = x += 0.25;
+  return t;
+}
+
 class Fetches : public ::testing::Test {
  protected:
   Fetches() {
@@ -63,10 +71,7 @@ class Fetches : public ::testing::Test {
     }
     Feeds feeds;
     for (const FeedSpec& feed : executable.program().feeds) {
-      Tensor t(DType::kFloat64, {4, 1, 2});
-      double x = -1;
-      for (double& element : t.span<double>()) element = x += 0.25;
-      feeds[feed.name] = std::move(t);
+      feeds[feed.name] = rising({4, 1, 2});
     }
     return executable.run(feeds)[0].clone();
   }
@@ -151,9 +156,7 @@ output: "loss = sum(read.h)"
       initialize(executable.program(), *variables, 1);
       Feeds feeds;
       for (const FeedSpec& feed : executable.program().feeds) {
-        feeds[feed.name] = feed.shape.empty() ? Tensor::of<double>({}, {0.1}) : Tensor(DType::kFloat64, {4, 1, 2});
-        double x = -1;
-        for (double& element : feeds[feed.name].span<double>()) element = x += 0.25;
+        feeds[feed.name] = feed.shape.empty() ? Tensor::of<double>({}, {0.1}) : rising({4, 1, 2});
       }
       const Tensor t = executable.run(feeds)[0].clone();
       EXPECT_EQ(t.sizes(), (Sizes{4, 1, 2})) << name;
@@ -234,10 +237,7 @@ output: "y = sum(last) + sum(call.ends.h) + sum(call.ends.c) + sum(given)"
     EXPECT_EQ(program.fetches.at(0).name, name);
     Executable executable(program, variables);
     initialize(executable.program(), *variables, 1);
-    Tensor x(DType::kFloat64, {3, 1, 2});
-    double next = -1;
-    for (double& element : x.span<double>()) element = next += 0.25;
-    const Tensor t = executable.run({{"x", x}})[0].clone();
+    const Tensor t = executable.run({{"x", rising({3, 1, 2})}})[0].clone();
     std::vector<double> found(t.span<double>().begin(), t.span<double>().end());
     for (std::int64_t n : t.sizes()) found.push_back(static_cast<double>(n));
     return found;

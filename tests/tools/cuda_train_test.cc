@@ -1,5 +1,6 @@
 // The program itself on the emulated device: a job trained and a model used as on the CPU.
 #include <gmock/gmock.h>
+#include <signal.h>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -130,20 +131,27 @@ TEST_F(TrainOnCuda, NotesStepsAsOnTheCpu) {
   }
 }
 
+// Where its loss is read behind the next step, and where it is read before a checkpoint is saved.
 TEST_F(TrainOnCuda, TellsTheStepThatDiverged) {
-  std::vector<std::string> told;
-  for (const std::string device : {"cpu", "cuda"}) {
-    const Ran ran = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", device, "--device", device, "--set",
-                              "train.clip.global_norm=0", "--set", "train.optimizer.sgd.learning_rate=1e30"});
-    EXPECT_EQ(ran.code, 6) << ran.err;
-    EXPECT_THAT(ran.err, HasSubstr("going over 2 steps from '" + device + "/checkpoints/step-000000' again"));
-    const std::size_t begin = ran.err.find("error[E0670");
-    ASSERT_NE(begin, std::string::npos) << ran.err;
-    const std::size_t end = ran.err.find("note: the last checkpoint", begin);
-    told.push_back(ran.err.substr(begin, end - begin));
+  for (const std::string every : {"0", "1"}) {
+    std::vector<std::string> told;
+    for (const std::string device : {"cpu", "cuda"}) {
+      const std::string out = device + every;
+      const Ran ran =
+          graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", out, "--device", device, "--set", "train.clip.global_norm=0",
+                    "--set", "train.optimizer.sgd.learning_rate=1e30", "--set", "train.checkpoint.every_steps=" + every});
+      EXPECT_EQ(ran.code, 6) << ran.err;
+      EXPECT_THAT(ran.err, HasSubstr(every == "0" ? "going over 2 steps from '" + out + "/checkpoints/step-000000' again"
+                                                  : "going over 1 steps from '" + out + "/checkpoints/step-000001' again"));
+      EXPECT_FALSE(exists(out + "/checkpoints/step-000002")) << "of numbers that are not finite";
+      const std::size_t begin = ran.err.find("error[E0670");
+      ASSERT_NE(begin, std::string::npos) << ran.err;
+      const std::size_t end = ran.err.find("note: the last checkpoint", begin);
+      told.push_back(ran.err.substr(begin, end - begin));
+    }
+    EXPECT_EQ(told[0], told[1]);
+    EXPECT_THAT(told[1], HasSubstr("diverged]: step 2 (epoch 1, batch 2): loss "));
   }
-  EXPECT_EQ(told[0], told[1]);
-  EXPECT_THAT(told[1], HasSubstr("diverged]: step 2 (epoch 1, batch 2): loss "));
 }
 
 // What a run on a device leaves goes on bit for bit, as on the CPU.
@@ -158,6 +166,28 @@ TEST_F(TrainOnCuda, GoesOnFromACheckpoint) {
   ASSERT_EQ(train("parts", "1").code, 0);
   const Ran more = train("parts", "2", true);
   ASSERT_EQ(more.code, 0) << more.err;
+  EXPECT_EQ(losses("whole"), losses("parts"));
+}
+
+// A signal comes while a step is under way: its loss is read before the checkpoint is saved, and counted once.
+TEST_F(TrainOnCuda, GoesOnFromASignal) {
+  const std::vector<std::string> common = {"train",          "graphs/jobs/segment.pbtxt", "--device", "cuda", "--set",
+                                           "train.epochs=60"};
+  const auto train = [&](const std::string& out, int kill_after) {
+    std::vector<std::string> words = common;
+    words.insert(words.end(), {"--out", out});
+    if (exists(out + "/job.pbtxt")) words.push_back("--resume");
+    return kill_after == 0 ? graphrun(words) : graphrun(words, "", kill_after, SIGINT);
+  };
+  ASSERT_EQ(train("whole", 0).code, 0);
+  // Until one falls into a step, and not into what comes before the first.
+  bool within = false;
+  for (int after = 200; !within; after = after * 3 / 2) {
+    const Ran ran = train("parts", after);
+    ASSERT_EQ(ran.code, 128 + SIGINT) << "no signal came in time: " << ran.err;
+    within = ran.err.find("stopped by signal") != std::string::npos && ran.err.find("at step 0;") == std::string::npos;
+  }
+  ASSERT_EQ(train("parts", 0).code, 0);
   EXPECT_EQ(losses("whole"), losses("parts"));
 }
 

@@ -11,9 +11,9 @@ enum class Device : std::uint8_t { kCpu, kCuda };
 // or int8 with a scale for each column of the product's right factor. On the CPU; other devices have float32.
 enum class WeightForm : std::uint8_t { kFloat32, kBFloat16, kInt8 };
 
-// What the factors of float32 products are rounded to, on a GPU that has matrix units for it: TF32 has 11 bits of precision,
-// bfloat16 8, both float32's range. Tensors, sums, parameters and optimizer state are float32 all the same. The CPU, and a GPU
-// of compute capability below 8.0, multiply float32.
+// What the factors of float32 products are rounded to, where the device multiplies such numbers: TF32 has 11 bits of precision,
+// bfloat16 8, both float32's range. Tensors, sums, parameters and optimizer state are float32 all the same. GPUs of compute
+// capability 8.0 on do both, processors with AVX512_BF16 bfloat16 (runtime/processor.h); all others multiply float32.
 enum class ProductPrecision : std::uint8_t { kFloat32, kTf32, kBFloat16 };
 
 struct Target {

@@ -65,7 +65,7 @@ CommandLine command_line() {
       "a size of the batch, for --stage=loops, and for the picture and the peak of --stage=memory; may be repeated")(
       "device", po::value<std::string>()->value_name("NAME")->default_value("auto"), kLoopDeviceHelp)(
       "product-precision", po::value<std::string>()->value_name("NAME")->default_value("float32"),
-      "for --stage=loops: what a GPU rounds products' factors to: tf32, bfloat16 or float32, not at all");
+      "for --stage=loops and memory: what products' factors are rounded to: tf32, bfloat16 or float32, not at all");
   po::options_description how("how to compile", kColumns);
   how.add_options()("training", "with dropout and label smoothing (as --minimize does)")("inference", "without them")(
       "minimize", po::value<std::string>()->value_name("OUTPUT"), "differentiate this output and update the parameters")(

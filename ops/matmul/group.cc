@@ -1,10 +1,12 @@
 #include "ops/matmul/group.h"
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
 
+#include "ops/matmul/rounded_group.h"
 #include "runtime/status.h"
 
 namespace graphrun {
@@ -40,7 +42,7 @@ void run_columns_plainly(const ProductGroup& group, const KernelContext& c, std:
   }
 }
 
-std::shared_ptr<const ColumnKernel> columns_of(const std::shared_ptr<const ProductGroup>& group, DType dtype, WeightForm form) {
+std::shared_ptr<const ColumnKernel> columns_of(const std::shared_ptr<const ProductGroup>& group, DType dtype, PackedForm form) {
   auto kernel = std::make_shared<ColumnKernel>();
   const std::size_t count = group->products.size();
   kernel->columns = group->products[0].n;
@@ -67,6 +69,28 @@ std::shared_ptr<const ColumnKernel> columns_of(const std::shared_ptr<const Produ
   return kernel;
 }
 
+// Whether all right factors are worth packing before they are multiplied by.
+bool are_constant(const KernelRequest& request, const ProductGroup& group) {
+  for (std::size_t i = 0; i < group.products.size(); ++i) {
+    if (!request.is_constant(group.b(i)) && !is_packed_alone(request, group.b(i), group.products[i])) return false;
+  }
+  return true;
+}
+
+bool rounds_factors(const KernelRequest& request, const ProductGroup& group) {
+  return std::all_of(group.products.begin(), group.products.end(),
+                     [&](const Product& p) { return rounds_factors(request, p); });
+}
+
+// float32 unless all can be alike.
+PackedForm packed_form(const KernelRequest& request, const ProductGroup& group) {
+  const PackedForm form = packed_form(request, group.b(0), group.products[0]);
+  for (std::size_t i = 1; i < group.products.size(); ++i) {
+    if (packed_form(request, group.b(i), group.products[i]) != form) return {};
+  }
+  return form;
+}
+
 }  // namespace
 
 double ProductGroup::operations() const {
@@ -74,24 +98,30 @@ double ProductGroup::operations() const {
                          [](double sum, const Product& p) { return sum + p.operations(); });
 }
 
-Kernel group_kernel(ProductGroup of, DType dtype, const RightFactors& factors) {
+Kernel group_kernel(const KernelRequest& request, ProductGroup of) {
   const auto group = std::make_shared<const ProductGroup>(std::move(of));
+  const DType dtype = request.outputs.at(0).dtype;
   GRAPHRUN_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64,
                  "no kernel of products for " + std::string(name_of(dtype)));
   const Product& p = group->products[0];
-  const bool sum = group->kind == ProductGroup::Kind::kSum;
-  const ProductGrid grid(p, sum ? 1 : static_cast<std::int64_t>(group->products.size()));
-  Kernel kernel{[group, grid, dtype](const KernelContext& c) {
-                  dtype == DType::kFloat32 ? run_group<float>(*group, grid, c) : run_group<double>(*group, grid, c);
-                },
-                0};
-  if (factors.constant && p.m > 0 && p.n > 0 && p.k > 0 && !p.transpose_a) {
-    kernel.by_columns = columns_of(group, dtype, factors.form);
+  Kernel kernel;
+  const auto rounded = rounds_factors(request, *group) ? std::make_shared<const RoundedGroup>(*group) : nullptr;
+  if (rounded != nullptr && rounded->available()) {
+    kernel = {[rounded](const KernelContext& c) { rounded->run(c); }, rounded->workspace()};
+  } else {
+    const ProductGrid grid(p, group->kind == ProductGroup::Kind::kSum ? 1 : static_cast<std::int64_t>(group->products.size()));
+    kernel = {[group, grid, dtype](const KernelContext& c) {
+                dtype == DType::kFloat32 ? run_group<float>(*group, grid, c) : run_group<double>(*group, grid, c);
+              },
+              0};
+  }
+  if (p.m > 0 && p.n > 0 && p.k > 0 && !p.transpose_a && are_constant(request, *group)) {
+    kernel.by_columns = columns_of(group, dtype, packed_form(request, *group));
   }
   return kernel;
 }
 
-PackedGroup::PackedGroup(const ProductGroup& group, WeightForm form) : group_(group) {
+PackedGroup::PackedGroup(const ProductGroup& group, PackedForm form) : group_(group), form_(form) {
   std::size_t at = 0;
   for (const Product& p : group.products) {
     packed_.emplace_back(p, form);
@@ -136,23 +166,22 @@ void PackedGroup::pack(const KernelContext& c, std::int64_t begin, std::int64_t 
 
 void PackedGroup::multiply(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
   const bool sum = group_.kind == ProductGroup::Kind::kSum;
-  const std::int64_t in_range = (end - begin + panel() - 1) / panel(), count = static_cast<std::int64_t>(packed_.size());
-  const std::int64_t steps = sum ? in_range : in_range * count;
   const std::atomic_ref<std::int32_t> turns = turn(c, begin);
   const bool back = turns.load(std::memory_order_relaxed) != 0;
   turns.store(back ? 0 : 1, std::memory_order_relaxed);
-  const auto run = [&](std::int64_t g, std::int64_t column) {
-    const auto i = static_cast<std::size_t>(g);
-    packed_[i].multiply(c.inputs[group_.a(i)].as<const float>(), panels(c, i), c.outputs[group_.y(i)].as<float>(), column,
-                        std::min(column + panel(), end));
+  const auto run = [&](std::size_t i, std::int64_t from, std::int64_t to) {
+    packed_[i].multiply(c.inputs[group_.a(i)].as<const float>(), panels(c, i), c.outputs[group_.y(i)].as<float>(), from, to,
+                        back);
   };
-  for (std::int64_t s = 0; s < steps; ++s) {
-    const std::int64_t at = back ? steps - 1 - s : s, column = begin + at % in_range * panel();
-    if (!sum) {
-      run(at / in_range, column);
-    } else {
-      for (std::int64_t g = 0; g < count; ++g) run(g, column);
-    }
+  const std::size_t count = packed_.size();
+  if (!sum || form_.pairs) {  // rows are rounded once for all panels; sums come in the same order either way
+    for (std::size_t i = 0; i < count; ++i) run(back && !sum ? count - 1 - i : i, begin, end);
+    return;
+  }
+  const std::int64_t in_range = (end - begin + panel() - 1) / panel();
+  for (std::int64_t s = 0; s < in_range; ++s) {
+    const std::int64_t column = begin + (back ? in_range - 1 - s : s) * panel();
+    for (std::size_t i = 0; i < count; ++i) run(i, column, std::min(column + panel(), end));
   }
 }
 

@@ -25,13 +25,10 @@ struct ProductGroup {
   double operations() const;
 };
 
-struct RightFactors {
-  bool constant = false;  // the same at every step, or from run to run where packing them is worth it
-  WeightForm form = WeightForm::kFloat32;
-};
-// The kernel; with a form by columns, for threads that share a loop, where the right factors are constant. float32 and float64.
-// An element's sums do not depend on the number of threads.
-Kernel group_kernel(ProductGroup group, DType dtype, const RightFactors& factors = {});
+// The kernel; with a form by columns, for threads that share a loop, where the right factors are constant: the same at every
+// step, or from run to run where packing them is worth it. float32 and float64. An element's sums do not depend on the number
+// of threads.
+Kernel group_kernel(const KernelRequest& request, ProductGroup group);
 
 // The right factors of a group packed for products with few rows. What stands in memory: panels, then for every column step of
 // 16 a number that tells its thread from which end to go through them.
@@ -40,7 +37,7 @@ Kernel group_kernel(ProductGroup group, DType dtype, const RightFactors& factors
 // cache at the next, of matrices that are larger than the cache.
 class PackedGroup {
  public:
-  PackedGroup(const ProductGroup& group, WeightForm form);
+  PackedGroup(const ProductGroup& group, PackedForm form);
   bool available() const;
   std::size_t bytes() const;
   std::int64_t panel() const { return packed_[0].panel(); }
@@ -55,6 +52,7 @@ class PackedGroup {
   std::atomic_ref<std::int32_t> turn(const KernelContext& c, std::int64_t begin) const;
 
   ProductGroup group_;
+  PackedForm form_;
   std::vector<PackedProduct> packed_;
   std::vector<std::size_t> offset_;  // of each factor's panels, in bytes; then that of the turns
 };

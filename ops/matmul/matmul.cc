@@ -54,19 +54,16 @@ Kernel kernel_of(DType dtype, Product product, std::vector<ProductOffsets> batch
 
 Kernel bind_matmul(const KernelRequest& request) {
   ProductPlan plan = plan_matmul(request);
-  const Product p = plan.product;
-  Kernel kernel = kernel_of(request.outputs[0].dtype, p, std::move(plan.batch));
-  if (plan.one_factor && (request.is_constant(1) || is_packed_alone(request, 1, p)) && request.inputs[1].sizes.size() > 1 &&
-      p.m > 0 && p.n > 0 && p.k > 0) {
-    // As a group of one.
-    ProductGroup group{ProductGroup::Kind::kMany, {p}};
-    kernel.by_columns = group_kernel(std::move(group), request.outputs[0].dtype, {true, request.form_of(1)}).by_columns;
+  // By their ranks, not by sizes: a batch of one is computed as one of several.
+  const bool matrices = request.inputs[0].sizes.size() == 2, one_matrix = request.inputs[1].sizes.size() == 2;
+  if (one_matrix && (matrices || plan.one_factor)) {
+    return group_kernel(request, {ProductGroup::Kind::kMany, {plan.product}});
   }
-  return kernel;
+  return kernel_of(request.outputs[0].dtype, plan.product, std::move(plan.batch));
 }
 
 Kernel bind_matmul_reduce(const KernelRequest& request) {
-  return kernel_of(request.outputs.at(0).dtype, plan_matmul_reduce(request), {{0, 0}});
+  return group_kernel(request, {ProductGroup::Kind::kMany, {plan_matmul_reduce(request)}});
 }
 
 std::string both(const InferContext& c) { return c.input(0).str() + " and " + c.input(1).str(); }

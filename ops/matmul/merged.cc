@@ -28,16 +28,6 @@ Shape product_shape(const InferContext& c, std::size_t a, std::size_t b, bool tr
   return y;
 }
 
-RightFactors right_factors(const KernelRequest& request, const ProductGroup& group) {
-  RightFactors factors{true, request.form_of(group.b(0))};
-  for (std::size_t i = 0; i < group.products.size(); ++i) {
-    const std::size_t b = group.b(i);
-    factors.constant &= request.is_constant(b) || is_packed_alone(request, b, group.products[i]);
-    if (request.form_of(b) != factors.form) factors.form = WeightForm::kFloat32;
-  }
-  return factors;
-}
-
 REGISTER_OP("matmul_many", "matmul")
     .Doc(
         "yᵢ[..., i, j] = Σₖ a[..., i, k] bᵢ[k, j]: the same rows times several matrices of one size, a result each.\n"
@@ -55,11 +45,8 @@ REGISTER_OP("matmul_many", "matmul")
         c.outputs.push_back({Type::kFloat, product_shape(c, 0, i, c.attributes->boolean("transpose_b"))});
       }
     });
-REGISTER_KERNEL("matmul_many", kCpu, [](const KernelRequest& request) {
-  ProductGroup group = plan_matmul_many(request);
-  const RightFactors factors = right_factors(request, group);
-  return group_kernel(std::move(group), request.outputs[0].dtype, factors);
-});
+REGISTER_KERNEL("matmul_many", kCpu,
+                [](const KernelRequest& request) { return group_kernel(request, plan_matmul_many(request)); });
 
 REGISTER_OP("matmul_reduce_many", "matmul")
     .Doc(
@@ -82,9 +69,8 @@ REGISTER_OP("matmul_reduce_many", "matmul")
       }
       if (Shape(a.begin(), a.end() - 1) != Shape(b.begin(), b.end() - 1)) refuse(c, "the leading sizes differ");
     });
-REGISTER_KERNEL("matmul_reduce_many", kCpu, [](const KernelRequest& request) {
-  return group_kernel(plan_matmul_reduce_many(request), request.outputs.at(0).dtype);
-});
+REGISTER_KERNEL("matmul_reduce_many", kCpu,
+                [](const KernelRequest& request) { return group_kernel(request, plan_matmul_reduce_many(request)); });
 
 REGISTER_OP("matmul_sum", "matmul")
     .Doc(
@@ -104,11 +90,8 @@ REGISTER_OP("matmul_sum", "matmul")
         if (product_shape(c, i, i + 1, transpose_b) != c.outputs[0].shape) refuse(c, "the products differ in size");
       }
     });
-REGISTER_KERNEL("matmul_sum", kCpu, [](const KernelRequest& request) {
-  ProductGroup group = plan_matmul_sum(request);
-  const RightFactors factors = right_factors(request, group);
-  return group_kernel(std::move(group), request.outputs[0].dtype, factors);
-});
+REGISTER_KERNEL("matmul_sum", kCpu,
+                [](const KernelRequest& request) { return group_kernel(request, plan_matmul_sum(request)); });
 
 }  // namespace
 }  // namespace graphrun

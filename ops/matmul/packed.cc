@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/kernel.h"
+#include "runtime/processor.h"
 
 #if defined(__x86_64__)
 #include <libxsmm.h>
@@ -37,10 +38,15 @@ PackedProduct::Code PackedProduct::code_for(std::int64_t width) const {
 #endif
 }
 
-PackedProduct::PackedProduct(const Product& product, WeightForm form)
+PackedProduct::PackedProduct(const Product& product, PackedForm form)
     : product_(product), form_(form), panel_(panel_for(product)) {
   if (product.m <= 0 || product.n <= 0 || product.k <= 0 || product.transpose_a) return;
-  if (form != WeightForm::kFloat32) {
+  if (form.pairs) {
+    rounded_.emplace(product, panel_);
+    available_ = rounded_->available();
+    return;
+  }
+  if (is_narrow()) {
     available_ = true;
     return;
   }
@@ -51,12 +57,14 @@ PackedProduct::PackedProduct(const Product& product, WeightForm form)
 }
 
 std::size_t PackedProduct::bytes() const {
-  if (form_ != WeightForm::kFloat32) return narrow().bytes();
+  if (rounded_) return rounded_->right_bytes();
+  if (is_narrow()) return narrow().bytes();
   return static_cast<std::size_t>(product_.n * product_.k) * sizeof(float);
 }
 
 void PackedProduct::pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const {
-  if (form_ != WeightForm::kFloat32) return pack_narrow(narrow(), product_, b, packed, begin, end);
+  if (rounded_) return rounded_->round_right(b, static_cast<BFloat16Bits*>(packed), begin, end);
+  if (is_narrow()) return pack_narrow(narrow(), product_, b, packed, begin, end);
   const std::int64_t k = product_.k;
   for (std::int64_t column = begin; column < end; column += panel_) {
     const std::int64_t width = std::min(panel_, end - column);
@@ -71,12 +79,31 @@ void PackedProduct::pack(const float* b, void* packed, std::int64_t begin, std::
   }
 }
 
-void PackedProduct::multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end) const {
-  if (form_ != WeightForm::kFloat32) return multiply_narrow(narrow(), product_, a, packed, c, begin, end);
-  for (std::int64_t column = begin; column < end; column += panel_) {
+void PackedProduct::multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end,
+                             bool back) const {
+  if (rounded_) return rounded_->multiply_rows(a, static_cast<const BFloat16Bits*>(packed), c, begin, end, back);
+  for (std::int64_t i = 0, panels = (end - begin + panel_ - 1) / panel_; i < panels; ++i) {
+    const std::int64_t column = begin + (back ? panels - 1 - i : i) * panel_;
+    if (is_narrow()) {
+      multiply_narrow(narrow(), product_, a, packed, c, column, std::min(column + panel_, end));
+      continue;
+    }
     const Code code = end - column >= panel_ ? whole_ : last_;
     code(static_cast<const float*>(packed) + column * product_.k, a, c + column);
   }
+}
+
+bool rounds_factors(const KernelRequest& request, const Product& product) {
+  return rounds_on_cpu(request.products) && request.outputs.at(0).dtype == DType::kFloat32 && RoundedProduct::serves(product);
+}
+
+PackedForm packed_form(const KernelRequest& request, std::size_t i, const Product& product) {
+  const PackedForm form(request.form_of(i));
+  return form.matrix != WeightForm::kInt8 && rounds_factors(request, product) ? PackedForm::of_pairs() : form;
+}
+
+bool is_packed_alone(const KernelRequest& request, std::size_t i, const Product& product) {
+  return request.is_lasting(i) && (product.m <= kFewRows || packed_form(request, i, product).matrix != WeightForm::kFloat32);
 }
 
 }  // namespace graphrun

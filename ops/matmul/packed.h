@@ -3,22 +3,38 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ops/matmul/narrow.h"
 #include "ops/matmul/product.h"
+#include "ops/matmul/rounded.h"
 
 namespace graphrun {
 
 // Rows up to which a packed matrix is faster than oneDNN where it need not be packed first.
 inline constexpr std::int64_t kFewRows = 128;
 
+// How a packed matrix is kept; with `pairs`, what it multiplies is rounded to bfloat16 as it is (ops/matmul/rounded.h).
+struct PackedForm {
+  PackedForm(WeightForm form = WeightForm::kFloat32) : matrix(form) {}
+  static PackedForm of_pairs() {
+    PackedForm form(WeightForm::kBFloat16);
+    form.pairs = true;
+    return form;
+  }
+  bool operator==(const PackedForm&) const = default;
+
+  WeightForm matrix;
+  bool pairs = false;
+};
+
 // C [m, n] = A [m, k] · op(B) [k, n] in float32 (added to C where the product accumulates), op(B) in panels of columns that a
-// core reads from end to end. Made when a kernel is bound: of float32, libxsmm writes machine code for these sizes then (on
-// x86; elsewhere there is none); narrower forms are in ops/matmul/narrow.h.
+// core reads from end to end. Made when a kernel is bound: of float32 and of pairs, libxsmm writes machine code for these sizes
+// then (on x86; elsewhere there is none); where the matrix alone is narrower, see ops/matmul/narrow.h.
 class PackedProduct {
  public:
-  explicit PackedProduct(const Product& product, WeightForm form = WeightForm::kFloat32);
+  explicit PackedProduct(const Product& product, PackedForm form = {});
   // Whether there is code for it.
   bool available() const { return available_; }
 
@@ -27,33 +43,39 @@ class PackedProduct {
   std::int64_t panel() const { return panel_; }
   // Packs columns [begin, end) of op(B) into their place in `packed`, which is aligned to kAlignment.
   void pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const;
-  void multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end) const;
+  // `back`: panels from last to first.
+  void multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end, bool back = false) const;
   // What tells one layout from another (ColumnKernel::layout).
   std::vector<std::int64_t> layout() const {
-    return {product_.n, product_.k, product_.transpose_b ? 1 : 0, panel_, static_cast<std::int64_t>(form_)};
+    return {product_.n,         product_.k, product_.transpose_b ? 1 : 0, panel_, static_cast<std::int64_t>(form_.matrix),
+            form_.pairs ? 1 : 0};
   }
 
   // Whether it is to be used where no loop is shared, too: where it is faster, and where the matrix is rounded, whatever the
   // rows: what comes of a row must not depend on how many there are.
-  bool serves_alone() const { return product_.m <= kFewRows || form_ != WeightForm::kFloat32; }
+  bool serves_alone() const { return product_.m <= kFewRows || is_narrow(); }
 
  private:
   // panel [k, width] in place of libxsmm's A, our A in place of its B: it counts columns first.
   using Code = void (*)(const float* panel, const float* a, float* c, ...);
   Code code_for(std::int64_t width) const;
 
-  NarrowLayout narrow() const { return {form_, product_.n, product_.k, panel_}; }
+  bool is_narrow() const { return form_.matrix != WeightForm::kFloat32; }
+  NarrowLayout narrow() const { return {form_.matrix, product_.n, product_.k, panel_}; }
 
   Product product_;
-  WeightForm form_;
+  PackedForm form_;
   std::int64_t panel_;
   bool available_ = false;
   Code whole_ = nullptr, last_ = nullptr;  // for a panel; for the matrix's last columns, fewer
+  std::optional<RoundedProduct> rounded_;  // of pairs
 };
 
-// The same of input i, the product's right factor, before anything is packed.
-inline bool is_packed_alone(const KernelRequest& request, std::size_t i, const Product& product) {
-  return request.is_lasting(i) && (product.m <= kFewRows || request.weights != WeightForm::kFloat32);
-}
+// Whether both factors of a product are rounded, as the request has it.
+bool rounds_factors(const KernelRequest& request, const Product& product);
+// How input i, the product's right factor, is packed where it is.
+PackedForm packed_form(const KernelRequest& request, std::size_t i, const Product& product);
+// PackedProduct::serves_alone of input i, before anything is packed.
+bool is_packed_alone(const KernelRequest& request, std::size_t i, const Product& product);
 
 }  // namespace graphrun

@@ -2,7 +2,10 @@
 // step's time is held against.
 #pragma once
 
+#include <dnnl.hpp>
+
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +17,7 @@
 #include "ops/matmul/product.h"
 #include "runtime/cuda_library.h"
 #include "runtime/kernel.h"
+#include "runtime/processor.h"
 #include "tests/bench/peer.h"
 
 namespace graphrun {
@@ -24,6 +28,18 @@ class ProductAlone {
   virtual ~ProductAlone() = default;
   virtual void run() const = 0;
 };
+
+// The least of ten times, in milliseconds.
+template <class Fn>
+double best(Fn&& fn) {
+  double best = 1e30;
+  for (int i = 0; i < 10; ++i) {
+    const std::int64_t begin = Profiler::now();
+    fn();
+    best = std::min(best, milliseconds(begin));
+  }
+  return best;
+}
 
 // oneDNN on the whole, or packed panels for few rows (packing not counted).
 class HostProduct : public ProductAlone {
@@ -48,16 +64,6 @@ class HostProduct : public ProductAlone {
   }
 
  private:
-  template <class Fn>
-  static double best(Fn&& fn) {
-    double best = 1e30;
-    for (int i = 0; i < 10; ++i) {
-      const std::int64_t begin = Profiler::now();
-      fn();
-      best = std::min(best, milliseconds(begin));
-    }
-    return best;
-  }
   void run_whole() const {
     parallel_ranges(grid_.blocks(), 1, [&](std::int64_t begin, std::int64_t end) {
       for (; begin < end; ++begin) {
@@ -82,6 +88,89 @@ class HostProduct : public ProductAlone {
   Tensor a_, b_;
   mutable Tensor c_;
   Tensor panels_;
+  bool by_panels_ = false;
+};
+
+// The same of factors that have been rounded to bfloat16 before: oneDNN on the whole, each thread with rows of its own, or
+// packed panels for few rows.
+class RoundedHostProduct : public ProductAlone {
+ public:
+  RoundedHostProduct(const Product& p, std::int64_t times)
+      : p_(p),
+        times_(times),
+        packed_(p, PackedForm::of_pairs()),
+        a_(zeros(p.m * p.k)),
+        b_(zeros(p.n * p.k)),
+        rows_(random_tensor({p.m * p.k}, 1)),
+        c_(random_tensor({p.m * p.n}, 1)) {
+    const std::int64_t parts = std::min<std::int64_t>(threads(), p.m);
+    for (std::int64_t i = 0; i < parts; ++i) parts_.emplace_back(*this, p.m * i / parts, p.m * (i + 1) / parts);
+    if (times == 1 || !packed_.available() || p.transpose_a) return;
+    panels_ = zeros(static_cast<std::int64_t>(packed_.bytes()) / 2);
+    by_panels_ = best([&] { run_panels(1); }) < best([&] { run_whole(); });
+  }
+  void run() const override {
+    if (by_panels_) return run_panels(times_);
+    for (std::int64_t i = 0; i < times_; ++i) run_whole();
+  }
+
+ private:
+  // Of rows [begin, end).
+  struct Part {
+    Part(const RoundedHostProduct& whole, std::int64_t begin, std::int64_t end) {
+      using Dims = dnnl::memory::dims;
+      using Type = dnnl::memory::data_type;
+      const Product& p = whole.p_;
+      const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+      const dnnl::memory::desc a({end - begin, p.k}, Type::bf16, p.transpose_a ? Dims{1, p.m} : Dims{p.k, 1}),
+          b({p.k, p.n}, Type::bf16, p.transpose_b ? Dims{1, p.k} : Dims{p.n, 1}),
+          c({end - begin, p.n}, Type::f32, Dims{p.n, 1});
+      dnnl::primitive_attr attributes;
+      attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+      const dnnl::matmul::primitive_desc chosen(dnnl::matmul::desc(a, b, c), attributes, engine);
+      primitive = dnnl::matmul(chosen);
+      stream = dnnl::stream(engine);
+      auto* const from = const_cast<std::uint16_t*>(whole.a_.data()) + begin * (p.transpose_a ? 1 : p.k);
+      arguments = {{DNNL_ARG_SRC, dnnl::memory(a, engine, from)},
+                   {DNNL_ARG_WEIGHTS, dnnl::memory(b, engine, const_cast<std::uint16_t*>(whole.b_.data()))},
+                   {DNNL_ARG_DST, dnnl::memory(c, engine, whole.c_.data<float>() + begin * p.n)},
+                   {DNNL_ARG_SCRATCHPAD, dnnl::memory(chosen.scratchpad_desc(), engine)}};
+    }
+    dnnl::matmul primitive;
+    mutable dnnl::stream stream;
+    std::unordered_map<int, dnnl::memory> arguments;
+  };
+
+  static std::vector<std::uint16_t> zeros(std::int64_t n) { return std::vector<std::uint16_t>(static_cast<std::size_t>(n)); }
+  void run_whole() const {
+    // oneDNN takes all threads that there are, also inside of another's.
+    parallel_ranges(static_cast<std::int64_t>(parts_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+      const int before = omp_get_max_threads();
+      omp_set_num_threads(1);
+      for (; begin < end; ++begin) {
+        const Part& part = parts_[static_cast<std::size_t>(begin)];
+        part.primitive.execute(part.stream, part.arguments);
+      }
+      omp_set_num_threads(before);
+    });
+  }
+  void run_panels(std::int64_t times) const {
+    const std::int64_t panels = (p_.n + packed_.panel() - 1) / packed_.panel();
+    parallel_ranges(panels, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = 0; i < times; ++i) {
+        packed_.multiply(rows_.data<float>(), panels_.data(), c_.data<float>(), begin * packed_.panel(),
+                         std::min(p_.n, end * packed_.panel()), i % 2 != 0);
+      }
+    });
+  }
+
+  Product p_;
+  std::int64_t times_;
+  PackedProduct packed_;
+  std::vector<std::uint16_t> a_, b_, panels_;
+  Tensor rows_;
+  mutable Tensor c_;
+  std::vector<Part> parts_;
   bool by_panels_ = false;
 };
 
@@ -143,7 +232,9 @@ class ProductsAlone {
   void add(const Product& p, std::int64_t times) {
     if (p.m == 0 || p.n == 0 || p.k == 0 || times == 0) return;
     operations_ += p.operations() * static_cast<double>(times);
-    if (target_.device == Device::kCpu) {
+    if (target_.device == Device::kCpu && rounds_on_cpu(target_.products) && RoundedProduct::serves(p)) {
+      products_.push_back(std::make_unique<RoundedHostProduct>(p, times));
+    } else if (target_.device == Device::kCpu) {
       products_.push_back(std::make_unique<HostProduct>(p, times));
     } else {
       products_.push_back(std::make_unique<DeviceProduct>(p, times, target_.products));

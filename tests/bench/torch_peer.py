@@ -3,7 +3,7 @@
 
 Reads commands on stdin, answers each with one line:
   device cpu|cuda                               where everything after it runs; "ready NAME" or "none REASON"
-  products float32|tf32|bfloat16                what a GPU rounds factors to from there on; "ready NAME"
+  products float32|tf32|bfloat16                what factors of products are rounded to from there on; "ready NAME"
   layer CELL TIME BATCH WIDTH HIDDEN THREADS    -> "ready VERSION" or "none REASON"
   forward CELL TIME BATCH WIDTH HIDDEN THREADS  inference of a layer
   crf likelihood|viterbi TIME BATCH LABELS THREADS
@@ -437,10 +437,10 @@ def choose_device(name: str) -> str:
 
 
 def choose_products(name: str):
-    """What products are rounded to on a GPU; what a run happens within."""
+    """What factors of products are rounded to; what a run happens within."""
     # Products and cuDNN's layers alike: PyTorch's own choice is TF32 for one and float32 for the other.
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = name == "tf32"
-    return torch.autocast("cuda", torch.bfloat16) if on_gpu() and name == "bfloat16" else contextlib.nullcontext()
+    return torch.autocast("cuda" if on_gpu() else "cpu", torch.bfloat16) if name == "bfloat16" else contextlib.nullcontext()
 
 
 def within(context, run):

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/kernel.h"
+#include "runtime/processor.h"
 
 namespace graphrun {
 namespace {
@@ -42,6 +43,12 @@ std::vector<float> run(const PackedProduct& packed, const Product& p, const std:
   return c;
 }
 
+float rounded_to_bfloat16(float x) {
+  if (x == 0) return 0;
+  const float eighth_bit = std::ldexp(1.f, std::ilogb(x) - 7);
+  return std::nearbyint(x / eighth_bit) * eighth_bit;
+}
+
 // b as the form rounds it.
 std::vector<float> rounded(const Product& p, std::vector<float> b, WeightForm form) {
   const auto at = [&](std::int64_t i, std::int64_t j) -> float& {
@@ -54,10 +61,7 @@ std::vector<float> rounded(const Product& p, std::vector<float> b, WeightForm fo
     for (std::int64_t i = 0; i < p.k; ++i) {
       float& x = at(i, j);
       if (form == WeightForm::kInt8) x = step == 0 ? 0 : std::nearbyint(x / step) * step;
-      if (form == WeightForm::kBFloat16 && x != 0) {
-        const float eighth_bit = std::ldexp(1.f, std::ilogb(x) - 7);
-        x = std::nearbyint(x / eighth_bit) * eighth_bit;
-      }
+      if (form == WeightForm::kBFloat16) x = rounded_to_bfloat16(x);
     }
   }
   return b;
@@ -65,11 +69,13 @@ std::vector<float> rounded(const Product& p, std::vector<float> b, WeightForm fo
 
 int checked = 0;
 
-void check(const Product& p, WeightForm form) {
+void check(const Product& p, PackedForm form) {
   const PackedProduct packed(p, form);
   if (!packed.available()) return;  // of such sizes, or on this machine
   ++checked;
-  const std::vector<float> a = sample(p.m * p.k, 1), b = sample(p.n * p.k, 2), near = rounded(p, b, form);
+  const std::vector<float> a = sample(p.m * p.k, 1), b = sample(p.n * p.k, 2), near = rounded(p, b, form.matrix);
+  std::vector<float> rows = a;
+  if (form.pairs) std::transform(a.begin(), a.end(), rows.begin(), rounded_to_bfloat16);
   std::vector<std::vector<std::int64_t>> cuts = {{p.n}};
   for (std::int64_t at = packed.panel(); at < p.n; at += packed.panel()) cuts.push_back({at, p.n});
   const std::vector<float> whole = run(packed, p, a, b, cuts[0]);
@@ -77,7 +83,7 @@ void check(const Product& p, WeightForm form) {
     for (std::int64_t j = 0; j < p.n; ++j) {
       double sum = p.accumulate ? 0.5 : 0, size = 1;
       for (std::int64_t k = 0; k < p.k; ++k) {
-        const double term = static_cast<double>(a[static_cast<std::size_t>(i * p.k + k)]) *
+        const double term = static_cast<double>(rows[static_cast<std::size_t>(i * p.k + k)]) *
                             near[static_cast<std::size_t>(p.transpose_b ? j * p.k + k : k * p.n + j)];
         sum += term, size += std::abs(term);
       }
@@ -90,7 +96,12 @@ void check(const Product& p, WeightForm form) {
   }
 }
 
-class Packed : public testing::TestWithParam<WeightForm> {};
+std::string name_of(PackedForm form) {
+  if (form.pairs) return "pairs";
+  return form.matrix == WeightForm::kFloat32 ? "float32" : form.matrix == WeightForm::kBFloat16 ? "bfloat16" : "int8";
+}
+
+class Packed : public testing::TestWithParam<PackedForm> {};
 
 TEST_P(Packed, IsTheProductWhereverItsColumnsAreCut) {
   checked = 0;
@@ -106,24 +117,24 @@ TEST_P(Packed, IsTheProductWhereverItsColumnsAreCut) {
                                  {300, 70, 19},
                                  {2, 300, 40},
                                  {9, 500, 32},
-                                 {3, 40, 40}}) {
+                                 {3, 40, 40},
+                                 {2, 50, 2051}}) {
       SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));
       check({m, n, k, false, transposed}, GetParam());
       check({m, n, k, false, transposed, true}, GetParam());
     }
   }
 #if !defined(__x86_64__)
-  if (checked == 0 && GetParam() == WeightForm::kFloat32) GTEST_SKIP() << "libxsmm writes machine code for x86 alone";
+  if (checked == 0 && GetParam() == PackedForm()) GTEST_SKIP() << "libxsmm writes machine code for x86 alone";
 #endif
+  if (GetParam().pairs && !multiplies_bfloat16()) GTEST_SKIP() << "this processor does not multiply bfloat16";
   EXPECT_GT(checked, 6);
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, Packed, testing::Values(WeightForm::kFloat32, WeightForm::kBFloat16, WeightForm::kInt8),
-                         [](const auto& info) {
-                           return std::string(info.param == WeightForm::kFloat32    ? "float32"
-                                              : info.param == WeightForm::kBFloat16 ? "bfloat16"
-                                                                                    : "int8");
-                         });
+INSTANTIATE_TEST_SUITE_P(Forms, Packed,
+                         testing::Values(PackedForm(), PackedForm(WeightForm::kBFloat16), PackedForm(WeightForm::kInt8),
+                                         PackedForm::of_pairs()),
+                         [](const auto& info) { return name_of(info.param); });
 
 TEST(PackedProduct, HoldsAMatrixInTheBytesOfItsForm) {
   const Product p{1, 1000, 500};

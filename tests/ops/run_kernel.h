@@ -16,6 +16,7 @@ struct KernelCall {
   Attributes attributes;       // the schema's defaults are filled in
   RandomState random;
   SymbolValues symbols;
+  ProductPrecision products = ProductPrecision::kFloat32;
 };
 
 // Runs it into `outputs`, which may share memory with inputs.
@@ -26,6 +27,7 @@ inline void run_kernel_into(KernelCall call, const std::vector<Tensor>& outputs)
   KernelRequest request;
   request.attributes = &call.attributes;
   request.symbols = &call.symbols;
+  request.products = call.products;
   std::vector<TensorView> in, out;
   for (const Tensor& t : call.inputs) {
     in.push_back(t.view());

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runtime/processor.h"
 #include "tests/tools/program_fixture.h"
 
 namespace graphrun {
@@ -51,17 +52,23 @@ TEST_F(TrainOnCuda, LearnsAndSegmentsAsOnTheCpu) {
   EXPECT_NE(segmented[1], "");
 }
 
-// A job's product_precision is what a device computes with; the CPU passes over it.
+// A job's product_precision is what a device computes with, as far as it can.
 TEST_F(TrainOnCuda, RoundsProductsAsTheJobSays) {
   const auto run = [&](const std::string& out, const std::string& device, const std::string& precision) {
     const Ran trained = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", out, "--device", device, "--set",
                                   "product_precision=" + precision, "--set", "train.epochs=2"});
     EXPECT_EQ(trained.code, 0) << trained.err;
-    EXPECT_EQ(trained.err.find("products in " + precision) != std::string::npos, device == "cuda" && precision != "FLOAT32")
+    const bool rounds = device == "cuda" ? precision != "FLOAT32" : precision == "BFLOAT16" && multiplies_bfloat16();
+    EXPECT_EQ(trained.err.find(", products in " + precision) != std::string::npos, rounds) << trained.err;
+    EXPECT_EQ(trained.err.find(", products in float32, since") != std::string::npos, !rounds && precision != "FLOAT32")
         << trained.err;
     return losses(out);
   };
-  EXPECT_EQ(run("cpu", "cpu", "BFLOAT16"), run("cpu_too", "cpu", "FLOAT32"));
+  const std::vector<double> on_cpu = run("cpu", "cpu", "FLOAT32"), rounded = run("cpu_rounded", "cpu", "BFLOAT16");
+  EXPECT_EQ(run("cpu_tf32", "cpu", "TF32"), on_cpu);
+  ASSERT_EQ(rounded.size(), on_cpu.size());
+  EXPECT_EQ(rounded != on_cpu, multiplies_bfloat16());
+  for (std::size_t i = 0; i < rounded.size(); ++i) EXPECT_NEAR(rounded[i], on_cpu[i], 0.1 * (0.1 + std::abs(on_cpu[i]))) << i;
   const std::vector<double> exact = run("exact", "cuda", "FLOAT32");
   for (const auto& [precision, near] : {std::pair("TF32", 0.01), std::pair("BFLOAT16", 0.1)}) {
     const std::vector<double> found = run(precision, "cuda", precision);

@@ -8,6 +8,7 @@
 #include "compiler/ir/printer.h"
 #include "runtime/checkpoint.h"
 #include "runtime/cuda_library.h"
+#include "runtime/processor.h"
 #include "runtime/profiler.h"
 #include "runtime/threads.h"
 #include "tools/cli/program.h"
@@ -68,16 +69,17 @@ std::optional<std::string> find_checkpoint(const ModelLayout& layout, std::vecto
 // Where training runs, and how exactly.
 std::string name_of_device(Device device, const Job& job) {
   const std::string precision = Job::ProductPrecision_Name(job.product_precision());
-  const bool rounds = job.product_precision() != Job::FLOAT32;
+  std::string name, why_not;
   if (device == Device::kCpu) {
-    return fmt::format("cpu, {} thread{}{}", threads(), threads() == 1 ? "" : "s",
-                       rounds ? ", products in float32, since " + precision + " is for GPUs" : "");
+    name = fmt::format("cpu, {} thread{}", threads(), threads() == 1 ? "" : "s");
+    if (job.product_precision() == Job::TF32) why_not = "TF32 is for GPUs";
+    if (job.product_precision() == Job::BFLOAT16 && !multiplies_bfloat16()) why_not = "it has no instructions for BFLOAT16";
+  } else {
+    name = "cuda, " + cuda_device().name();
+    if (!cuda_device().limits().matrix_units) why_not = "it has no matrix units for " + precision;
   }
-  std::string name = "cuda, " + cuda_device().name();
-  if (!rounds) return name;
-  if (!cuda_device().limits().matrix_units)
-    return name + ", products in float32, since it has no matrix units for " + precision;
-  return name + ", products in " + precision;
+  if (job.product_precision() == Job::FLOAT32) return name;
+  return name + (why_not.empty() ? ", products in " + precision : ", products in float32, since " + why_not);
 }
 
 void describe(ProgressDisplay& display, const Network& network, const Stepper& stepper, const Trainer& trainer,

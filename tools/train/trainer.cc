@@ -7,6 +7,7 @@
 
 #include "runtime/checkpoint.h"
 #include "runtime/file.h"
+#include "runtime/processor.h"
 
 namespace graphrun {
 namespace {
@@ -234,7 +235,7 @@ void Trainer::diverged(const StepResult& result, const Begun& update) {
   } catch (const UserError& error) {
     problem.notes.push_back("note: where it began could not be found: " + error.diagnostics().front().text);
   }
-  if (network_.job.products != ProductPrecision::kFloat32)
+  if (network_.job.products != ProductPrecision::kFloat32 && !rounds_on_cpu(network_.job.products))
     problem.notes.push_back("note: a GPU rounds products to " +
                             Job::ProductPrecision_Name(network_.job.message.product_precision()) +
                             "; going over the steps again is in float32");

@@ -1,0 +1,117 @@
+#include "ops/matmul/rounded.h"
+
+#include "ops/matmul/pairs.h"
+#include "runtime/processor.h"
+
+#if defined(__x86_64__)
+#include <libxsmm.h>
+#endif
+
+namespace graphrun {
+
+RoundedProduct::Code RoundedProduct::write_code(std::int64_t width, std::int64_t rows, std::int64_t terms, bool adds) const {
+#if defined(__x86_64__)
+  static_assert(sizeof(libxsmm_bfloat16) == sizeof(BFloat16Bits));
+  const auto as_int = [](std::int64_t x) { return static_cast<int>(x); };
+  const int lda = as_int(width), ldb = as_int(terms), ldc = as_int(product_.n), flags = LIBXSMM_GEMM_FLAG_VNNI_A,
+            prefetch = LIBXSMM_PREFETCH_NONE;
+  const float alpha = 1, beta = adds ? 1 : 0;
+  return libxsmm_bsmmdispatch(as_int(width), as_int(rows), as_int(terms), &lda, &ldb, &ldc, &alpha, &beta, &flags, &prefetch);
+#else
+  (void)width, (void)rows, (void)terms, (void)adds;
+  return nullptr;
+#endif
+}
+
+RoundedProduct::Code& RoundedProduct::code(bool less_width, bool fewer_rows, bool fewer_terms, bool adds) {
+  return code_[static_cast<std::size_t>(less_width * 8 + fewer_rows * 4 + fewer_terms * 2 + adds)];
+}
+
+RoundedProduct::RoundedProduct(const Product& product, std::int64_t panel) : product_(product), panel_(panel) {
+  if (!multiplies_bfloat16() || product.m <= 0 || product.n <= 0 || product.k <= 0) return;
+  // Which of whole and shorter runs there are, and whether one is the first of its sum.
+  for (const std::int64_t p : {std::int64_t{0}, panels() - 1}) {
+    for (const std::int64_t r : {std::int64_t{0}, row_runs() - 1}) {
+      for (std::int64_t t = 0; t < term_runs(); ++t) {
+        const Run columns = columns_of(p), rows = rows_of(r), terms = terms_of(t);
+        const bool adds = product.accumulate || t > 0;
+        Code& place = code(columns.size < panel_, rows.size < kRows, terms.size < kTerms, adds);
+        if (place == nullptr) place = write_code(columns.size, rows.size, terms.size, adds);
+        if (place == nullptr) return;
+      }
+    }
+  }
+  available_ = true;
+}
+
+void RoundedProduct::round_rows(const float* a, Run rows, Run terms, BFloat16Bits* to) const {
+  const Pairs from{a, product_.a_row(), product_.transpose_a, rows.begin, rows.size, terms.begin, terms.size, product_.k};
+  pairs_by_line(from, to);
+}
+
+void RoundedProduct::round_panel(const float* b, Run columns, Run terms, BFloat16Bits* to) const {
+  const Pairs from{b,          product_.b_row(), !product_.transpose_b, columns.begin, columns.size, terms.begin,
+                   terms.size, product_.k};
+  pairs_by_term(from, to);
+}
+
+void RoundedProduct::round_left(const float* a, BFloat16Bits* left, std::int64_t begin, std::int64_t end) const {
+  for (std::int64_t r = begin; r < end; ++r) {
+    const Run rows = rows_of(r);
+    for (std::int64_t t = 0; t < term_runs(); ++t) {
+      const Run terms = terms_of(t);
+      round_rows(a, rows, terms, left + rows.begin * this->terms() + rows.size * terms.begin);
+    }
+  }
+}
+
+void RoundedProduct::round_right(const float* b, BFloat16Bits* right, std::int64_t begin, std::int64_t end) const {
+  for (std::int64_t column = begin; column < end; column += panel_) {
+    const Run columns{column, std::min(panel_, end - column)};
+    round_panel(b, columns, {0, terms()}, right + column * terms());
+  }
+}
+
+void RoundedProduct::multiply(Run columns, Run rows, Run terms, const BFloat16Bits* panel, const BFloat16Bits* left,
+                              float* c) const {
+  const bool adds = product_.accumulate || terms.begin > 0;
+  const auto which =
+      static_cast<std::size_t>((columns.size < panel_) * 8 + (rows.size < kRows) * 4 + (terms.size < kTerms) * 2 + adds);
+  code_[which](panel, left, c + rows.begin * product_.n + columns.begin);
+}
+
+void RoundedProduct::multiply_rows(const float* a, const BFloat16Bits* right, float* c, std::int64_t begin, std::int64_t end,
+                                   bool back) const {
+  alignas(64) BFloat16Bits left[kRows * kTerms];
+  const std::int64_t first = begin / panel_, last = (end + panel_ - 1) / panel_;
+  for (std::int64_t r = 0; r < row_runs(); ++r) {
+    const Run rows = rows_of(r);
+    for (std::int64_t t = 0; t < term_runs(); ++t) {
+      const Run terms = terms_of(t);
+      round_rows(a, rows, terms, left);
+      for (std::int64_t i = first; i < last; ++i) {
+        const Run columns = columns_of(back ? first + last - 1 - i : i);
+        multiply(columns, rows, terms, right + columns.begin * this->terms() + columns.size * terms.begin, left, c);
+      }
+    }
+  }
+}
+
+void RoundedProduct::multiply_block(const BFloat16Bits* left, const float* b, float* c, std::int64_t run, std::int64_t run_end,
+                                    std::int64_t panel, std::int64_t panel_end) const {
+  alignas(64) BFloat16Bits right[kPanelsAtOnce][kMostPanel * kTerms];
+  for (; panel < panel_end; panel += kPanelsAtOnce) {
+    const std::int64_t panels = std::min(kPanelsAtOnce, panel_end - panel);
+    for (std::int64_t t = 0; t < term_runs(); ++t) {
+      const Run terms = terms_of(t);
+      for (std::int64_t p = 0; p < panels; ++p) round_panel(b, columns_of(panel + p), terms, right[p]);
+      for (std::int64_t r = run; r < run_end; ++r) {
+        const Run rows = rows_of(r);
+        const BFloat16Bits* const run_of_rows = left + rows.begin * this->terms() + rows.size * terms.begin;
+        for (std::int64_t p = 0; p < panels; ++p) multiply(columns_of(panel + p), rows, terms, right[p], run_of_rows, c);
+      }
+    }
+  }
+}
+
+}  // namespace graphrun

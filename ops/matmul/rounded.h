@@ -1,0 +1,81 @@
+// Products whose factors are both rounded to bfloat16, for processors that multiply pairs of them (multiplies_bfloat16). Sums
+// are made in float32, in an order that the sizes alone decide.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/matmul/product.h"
+#include "runtime/kernel.h"
+
+namespace graphrun {
+
+using BFloat16Bits = std::uint16_t;
+
+// C [m, n] = op(A) [m, k] · op(B) [k, n] by panels of columns, runs of rows and runs of terms. Where it is made, libxsmm writes
+// machine code for these sizes.
+//
+// A factor is rounded into pairs: terms 2i and 2i + 1 of a row or column side by side, with a term of zeros behind an odd
+// number.
+//   left:  run of rows after run of rows, in each run of terms after run of terms, in each [rows, terms]
+//   right: panel after panel, in each [terms / 2, width] pairs
+class RoundedProduct {
+ public:
+  // Whether a product is worth rounding: not where a panel would be mostly empty, or the sums are over next to nothing.
+  static bool serves(const Product& product) { return product.m > 0 && product.n >= kFewest && product.k >= kFewest; }
+
+  // Panels of so many columns. Without code for it, on this processor or for these sizes, it is not available.
+  RoundedProduct(const Product& product, std::int64_t panel);
+  bool available() const { return available_; }
+
+  std::int64_t panels() const { return (product_.n + panel_ - 1) / panel_; }
+  static constexpr std::int64_t kPanelsAtOnce = 3;  // that multiply_block reads rows for
+  std::int64_t row_runs() const { return (product_.m + kRows - 1) / kRows; }
+  std::size_t left_bytes() const { return static_cast<std::size_t>(product_.m * terms()) * sizeof(BFloat16Bits); }
+  std::size_t right_bytes() const { return static_cast<std::size_t>(product_.n * terms()) * sizeof(BFloat16Bits); }
+
+  // Rounds runs of rows [begin, end) into their place in `left`.
+  void round_left(const float* a, BFloat16Bits* left, std::int64_t begin, std::int64_t end) const;
+  // Rounds columns [begin, end), where `begin` is the first of a panel and `end` the end of one or n, into their place in
+  // `right`.
+  void round_right(const float* b, BFloat16Bits* right, std::int64_t begin, std::int64_t end) const;
+
+  // Those columns of C from rounded right factors, and from rows that are rounded again and again: for few rows. `back`: panels
+  // from last to first.
+  void multiply_rows(const float* a, const BFloat16Bits* right, float* c, std::int64_t begin, std::int64_t end,
+                     bool back) const;
+  // Panels [panel, panel_end) of C, in runs of rows [run, run_end), from rounded rows and a right factor of which no more is
+  // rounded at once than stays in a core's cache.
+  void multiply_block(const BFloat16Bits* left, const float* b, float* c, std::int64_t run, std::int64_t run_end,
+                      std::int64_t panel, std::int64_t panel_end) const;
+
+ private:
+  // A core's cache holds a run of rows, and panels, of so many terms.
+  static constexpr std::int64_t kRows = 32, kTerms = 1024, kFewest = 16, kMostPanel = 3 * kColumnStep;
+
+  // A panel, [terms / 2, width] pairs; rows [rows, terms]; C's row: libxsmm counts columns first, so the panel is its A.
+  using Code = void (*)(const BFloat16Bits* panel, const BFloat16Bits* rows, float* c, ...);
+  struct Run {
+    std::int64_t begin = 0, size = 0;
+  };
+
+  std::int64_t terms() const { return product_.k + product_.k % 2; }
+  std::int64_t term_runs() const { return (terms() + kTerms - 1) / kTerms; }
+  Run rows_of(std::int64_t run) const { return {run * kRows, std::min(kRows, product_.m - run * kRows)}; }
+  Run terms_of(std::int64_t run) const { return {run * kTerms, std::min(kTerms, terms() - run * kTerms)}; }
+  Run columns_of(std::int64_t panel) const { return {panel * panel_, std::min(panel_, product_.n - panel * panel_)}; }
+  void round_rows(const float* a, Run rows, Run terms, BFloat16Bits* to) const;
+  void round_panel(const float* b, Run columns, Run terms, BFloat16Bits* to) const;
+  Code write_code(std::int64_t width, std::int64_t rows, std::int64_t terms, bool adds) const;
+  Code& code(bool less_width, bool fewer_rows, bool fewer_terms, bool adds);
+  void multiply(Run columns, Run rows, Run terms, const BFloat16Bits* panel, const BFloat16Bits* left, float* c) const;
+
+  Product product_;
+  std::int64_t panel_;
+  bool available_ = false;
+  std::array<Code, 16> code_{};
+};
+
+}  // namespace graphrun

@@ -1,0 +1,86 @@
+// Whole layers whose products are rounded to bfloat16 on the CPU, forward and backward: loops that threads share, products
+// packed for all steps.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "compiler/compile.h"
+#include "runtime/executable.h"
+#include "runtime/processor.h"
+#include "runtime/threads.h"
+#include "tests/compiler/network_fixture.h"
+#include "tests/folders.h"
+
+namespace graphrun {
+namespace {
+
+class RoundedLayer : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!multiplies_bfloat16()) GTEST_SKIP() << "this processor does not multiply bfloat16";
+  }
+};
+
+constexpr std::int64_t kTime = 6, kBatch = 5, kHidden = 70;
+
+// The layer's scalar, its gradients and its outputs.
+std::vector<Tensor> run_layer(const std::string& cell, Target target) {
+  GraphRequest request;
+  request.path = testing::source_folder() + "/tests/bench/layer.pbtxt";
+  request.graphs_root = testing::source_folder() + "/graphs";
+  request.bindings = {{"cell", "cells/" + cell + ".pbtxt", {}},
+                      {"width", std::to_string(cell == "sru" ? kHidden : 50), {}},  // its input is of its own width
+                      {"hidden", std::to_string(kHidden), {}}};
+  auto variables = std::make_shared<Variables>();
+  Executable executable(compile(testing::with_gradients(load_graph(request)).graph), variables, target);
+  initialize(executable.program(), *variables, 1);
+  const SymbolValues symbols = {{Symbol::named("time"), kTime}, {Symbol::named("batch"), kBatch}};
+  Feeds feeds;
+  for (const FeedSpec& feed : executable.program().feeds) {
+    Tensor t(DType::kFloat32, evaluate(feed.shape, symbols));
+    for (std::int64_t i = 0; i < t.count(); ++i) t.data<float>()[i] = std::sin(static_cast<float>(i));
+    feeds[feed.name] = t;
+  }
+  executable.run(feeds);
+  return executable.run(feeds);  // again: what a run leaves behind harms none
+}
+
+TEST_P(RoundedLayer, IsAsFarFromTheExactOneAsRoundingTakesIt) {
+  const std::vector<Tensor> exact = run_layer(GetParam(), Device::kCpu);
+  const Target target(Device::kCpu, WeightForm::kFloat32, ProductPrecision::kBFloat16);
+  const std::vector<Tensor> found = run_layer(GetParam(), target);
+  ASSERT_EQ(found.size(), exact.size());
+  double size = 0, distance = 0;
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    double most = 1e-3;
+    for (std::int64_t i = 0; i < found[k].count(); ++i) most = std::max(most, std::abs(exact[k].at(i)));
+    for (std::int64_t i = 0; i < found[k].count(); ++i) {
+      const double off = (found[k].at(i) - exact[k].at(i)) / most;
+      ASSERT_NEAR(off, 0, 64 * std::exp2(-8)) << "output " << k << " at " << i;
+      size += 1, distance += off * off;
+    }
+  }
+  EXPECT_LT(std::sqrt(distance / size), 4 * std::exp2(-8));
+  EXPECT_GT(std::sqrt(distance / size), std::exp2(-16));
+}
+
+TEST_P(RoundedLayer, IsTheSameForAnyNumberOfThreads) {
+  const Target target(Device::kCpu, WeightForm::kFloat32, ProductPrecision::kBFloat16);
+  const int before = threads();
+  std::vector<std::vector<Tensor>> found;
+  for (const int n : {1, core_count()}) {
+    set_threads(n);
+    found.push_back(run_layer(GetParam(), target));
+  }
+  set_threads(before);
+  for (std::size_t k = 0; k < found[0].size(); ++k) {
+    EXPECT_EQ(std::memcmp(found[0][k].raw(), found[1][k].raw(), found[0][k].bytes()), 0) << "output " << k;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cells, RoundedLayer, ::testing::Values("atr", "gru", "lstm", "adaptive_gru", "ran", "sru"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace graphrun

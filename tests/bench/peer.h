@@ -37,7 +37,7 @@ inline Tensor random_tensor(const Sizes& sizes, double size) {
   return t;
 }
 
-// --pairs N, --threads N, --device NAME, --product-precision NAME, --peer COMMAND, --profile, and what is left.
+// --pairs N, --threads N, --device NAME, --product-precision NAME, --peer COMMAND, --peer-name NAME, --profile, and what is left.
 struct PairOptions {
   PairOptions(int count, char** words) {
     for (int i = 1; i < count; ++i) {
@@ -53,6 +53,8 @@ struct PairOptions {
         target.products = or_exit(parse_product_precision, products);
       } else if (word == "--peer" && i + 1 < count) {
         peer = words[++i];
+      } else if (word == "--peer-name" && i + 1 < count) {
+        peer_name = words[++i];
       } else if (word == "--profile") {
         profile = true;
       } else {
@@ -63,6 +65,7 @@ struct PairOptions {
   int pairs = 7, threads = graphrun::threads();
   Target target;  // of both
   std::string products = "float32";
+  std::string peer_name = "PyTorch";  // as it is told of
   std::string peer = "/usr/bin/python3 " + testing::source_folder() + "/tests/bench/torch_peer.py";
   bool profile = false;  // also where the time went, by node
   std::vector<std::string> rest;

@@ -1,0 +1,236 @@
+// The peer of bench_layer that is cuDNN, called directly: one layer of LSTM or GRU by the fastest algorithm that cuDNN has for
+// it.
+//
+//   bench_layer --device cuda --peer-name cuDNN --peer "cudnn_peer [lstm|gru]" atr 50 64 1024 1024
+//
+// Answers as tests/bench/torch_peer.py does. With a cell's name every layer is of that cell; else cells that cuDNN lacks are
+// none. "products bfloat16" tries bfloat16 and float16, "tf32" float32 on matrix units. Linked against nothing but cuDNN and
+// CUDA's run time.
+#include <cuda_runtime.h>
+#include <cudnn.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+void check(cudaError_t status) {
+  if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
+}
+void check(cudnnStatus_t status) {
+  if (status != CUDNN_STATUS_SUCCESS) throw std::runtime_error(cudnnGetErrorString(status));
+}
+
+// A descriptor with the functions that make and end it.
+template <class T, cudnnStatus_t (*create)(T*), cudnnStatus_t (*destroy)(T)>
+class Owned {
+ public:
+  Owned() { check(create(&of_)); }
+  ~Owned() { destroy(of_); }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  operator T() const { return of_; }
+
+ private:
+  T of_;
+};
+using Handle = Owned<cudnnHandle_t, cudnnCreate, cudnnDestroy>;
+using Rnn = Owned<cudnnRNNDescriptor_t, cudnnCreateRNNDescriptor, cudnnDestroyRNNDescriptor>;
+using Sequence = Owned<cudnnRNNDataDescriptor_t, cudnnCreateRNNDataDescriptor, cudnnDestroyRNNDataDescriptor>;
+using State = Owned<cudnnTensorDescriptor_t, cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor>;
+using Dropout = Owned<cudnnDropoutDescriptor_t, cudnnCreateDropoutDescriptor, cudnnDestroyDropoutDescriptor>;
+
+// Zeros: what a layer costs does not hang on its numbers.
+class Memory {
+ public:
+  explicit Memory(std::size_t bytes) {
+    check(cudaMalloc(&of_, std::max<std::size_t>(bytes, 1)));
+    check(cudaMemset(of_, 0, std::max<std::size_t>(bytes, 1)));
+  }
+  ~Memory() { cudaFree(of_); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  void* get() const { return of_; }
+
+ private:
+  void* of_ = nullptr;
+};
+
+struct Algorithm {
+  cudnnRNNAlgo_t algorithm;
+  cudnnDataType_t type;
+  cudnnMathType_t math;
+  std::string name;
+};
+
+std::vector<Algorithm> algorithms(const std::string& products) {
+  struct Number {
+    cudnnDataType_t type;
+    cudnnMathType_t math;
+    const char* name;
+  };
+  std::vector<Number> numbers = {{CUDNN_DATA_FLOAT, CUDNN_FMA_MATH, "float32"}};
+  if (products == "tf32") numbers = {{CUDNN_DATA_FLOAT, CUDNN_DEFAULT_MATH, "tf32"}};
+  if (products == "bfloat16") {
+    numbers = {{CUDNN_DATA_BFLOAT16, CUDNN_TENSOR_OP_MATH, "bfloat16"}, {CUDNN_DATA_HALF, CUDNN_TENSOR_OP_MATH, "float16"}};
+  }
+  std::vector<Algorithm> all;
+  for (const Number& number : numbers) {
+    for (const auto& [algorithm, name] :
+         {std::pair(CUDNN_RNN_ALGO_STANDARD, "standard"), std::pair(CUDNN_RNN_ALGO_PERSIST_STATIC, "persist-static"),
+          std::pair(CUDNN_RNN_ALGO_PERSIST_DYNAMIC, "persist-dynamic"),
+          std::pair(CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H, "persist-static-small-h")}) {
+      all.push_back({algorithm, number.type, number.math, std::string(name) + "-" + number.name});
+    }
+  }
+  return all;
+}
+
+struct Sizes {
+  int time, batch, width, hidden;
+};
+
+// A layer of one direction over whole sequences, from zeros; its output's gradient is given.
+class Layer {
+ public:
+  Layer(const Handle& handle, cudnnRNNMode_t cell, const Sizes& s, bool forward_only, const Algorithm& how)
+      : handle_(handle), mode_(forward_only ? CUDNN_FWD_MODE_INFERENCE : CUDNN_FWD_MODE_TRAINING), how_(how) {
+    check(cudnnSetDropoutDescriptor(dropout_, handle, 0, nullptr, 0, 0));
+    check(cudnnSetRNNDescriptor_v8(rnn_, how.algorithm, cell, CUDNN_RNN_SINGLE_INP_BIAS, CUDNN_UNIDIRECTIONAL,
+                                   CUDNN_LINEAR_INPUT, how.type, CUDNN_DATA_FLOAT, how.math, s.width, s.hidden, s.hidden, 1,
+                                   dropout_, 0));
+    if (how.algorithm == CUDNN_RNN_ALGO_PERSIST_DYNAMIC) check(cudnnBuildRNNDynamic(handle, rnn_, s.batch));
+    const std::vector<int> lengths(static_cast<std::size_t>(s.batch), s.time);
+    check(cudnnSetRNNDataDescriptor(x_, how.type, CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED, s.time, s.batch, s.width,
+                                    lengths.data(), nullptr));
+    check(cudnnSetRNNDataDescriptor(y_, how.type, CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED, s.time, s.batch, s.hidden,
+                                    lengths.data(), nullptr));
+    const std::array<int, 3> state = {1, s.batch, s.hidden}, steps = {s.batch * s.hidden, s.hidden, 1};
+    check(cudnnSetTensorNdDescriptor(state_, how.type, 3, state.data(), steps.data()));
+    check(cudnnGetRNNWeightSpaceSize(handle, rnn_, &weight_bytes_));
+    check(cudnnGetRNNTempSpaceSizes(handle, rnn_, mode_, x_, &work_bytes_, &reserve_bytes_));
+
+    const auto bytes = [&](std::int64_t n) { return static_cast<std::size_t>(n) * (how.type == CUDNN_DATA_FLOAT ? 4 : 2); };
+    const std::int64_t rows = std::int64_t{s.time} * s.batch;
+    for (std::size_t size : {bytes(rows * s.width), bytes(rows * s.width), bytes(rows * s.hidden), bytes(rows * s.hidden),
+                             weight_bytes_, weight_bytes_, work_bytes_, reserve_bytes_}) {
+      memory_.push_back(std::make_unique<Memory>(size));
+    }
+    lengths_ = std::make_unique<Memory>(lengths.size() * sizeof(int));
+    check(cudaMemcpy(lengths_->get(), lengths.data(), lengths.size() * sizeof(int), cudaMemcpyHostToDevice));
+  }
+
+  const std::string& name() const { return how_.name; }
+
+  void run() const {
+    enum { kX, kDx, kY, kDy, kWeights, kDWeights, kWork, kReserve };
+    const auto at = [&](int which) { return memory_[static_cast<std::size_t>(which)]->get(); };
+    const auto* lengths = static_cast<const std::int32_t*>(lengths_->get());
+    check(cudnnRNNForward(handle_, rnn_, mode_, lengths, x_, at(kX), y_, at(kY), state_, nullptr, nullptr, state_, nullptr,
+                          nullptr, weight_bytes_, at(kWeights), work_bytes_, at(kWork), reserve_bytes_, at(kReserve)));
+    if (mode_ == CUDNN_FWD_MODE_TRAINING) {
+      check(cudnnRNNBackwardData_v8(handle_, rnn_, lengths, y_, at(kY), at(kDy), x_, at(kDx), state_, nullptr, nullptr, nullptr,
+                                    state_, nullptr, nullptr, nullptr, weight_bytes_, at(kWeights), work_bytes_, at(kWork),
+                                    reserve_bytes_, at(kReserve)));
+      check(cudaMemsetAsync(at(kDWeights), 0, weight_bytes_));  // it adds to them
+      check(cudnnRNNBackwardWeights_v8(handle_, rnn_, CUDNN_WGRAD_MODE_ADD, lengths, x_, at(kX), state_, nullptr, y_, at(kY),
+                                       weight_bytes_, at(kDWeights), work_bytes_, at(kWork), reserve_bytes_, at(kReserve)));
+    }
+    check(cudaDeviceSynchronize());
+  }
+  double milliseconds() const {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    run();
+    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  }
+
+ private:
+  const Handle& handle_;
+  cudnnForwardMode_t mode_;
+  Algorithm how_;
+  Dropout dropout_;
+  Rnn rnn_;
+  Sequence x_, y_;
+  State state_;
+  std::size_t weight_bytes_ = 0, work_bytes_ = 0, reserve_bytes_ = 0;
+  std::vector<std::unique_ptr<Memory>> memory_;
+  std::unique_ptr<Memory> lengths_;
+};
+
+// The fastest that there is for these sizes; null: none.
+std::unique_ptr<Layer> fastest(const Handle& handle, cudnnRNNMode_t cell, const Sizes& sizes, bool forward_only,
+                               const std::string& products) {
+  std::unique_ptr<Layer> best;
+  double least = 0;
+  for (const Algorithm& how : algorithms(products)) {
+    try {
+      auto layer = std::make_unique<Layer>(handle, cell, sizes, forward_only, how);
+      layer->run();
+      double time = layer->milliseconds();
+      for (int i = 0; i < 9; ++i) time = std::min(time, layer->milliseconds());
+      std::cerr << "cudnn_peer: " << how.name << ' ' << time << " ms\n";
+      if (best == nullptr || time < least) best = std::move(layer), least = time;
+    } catch (const std::exception& error) {
+      std::cerr << "cudnn_peer: " << how.name << ": " << error.what() << '\n';
+      cudaGetLastError();  // what an algorithm refuses is no fault of the next
+    }
+  }
+  return best;
+}
+
+std::string answer(const Handle& handle, const std::string& line, const std::string& every, std::string& products,
+                   std::unique_ptr<Layer>& layer) {
+  std::istringstream words(line);
+  std::string kind, cell;
+  words >> kind;
+  if (kind == "device") return "ready cuda";
+  if (kind == "products") {
+    words >> products;
+    return "ready " + products;
+  }
+  if (kind == "memory") return "0.0";
+  if (kind == "time") {
+    int times = 1;
+    words >> times;
+    std::ostringstream out;
+    for (int i = 0; i < times; ++i) out << (i == 0 ? "" : " ") << (layer ? layer->milliseconds() : 0);
+    return out.str();
+  }
+  if (kind != "layer" && kind != "forward") return "none cuDNN has layers alone";
+  Sizes sizes{};
+  words >> cell >> sizes.time >> sizes.batch >> sizes.width >> sizes.hidden;
+  if (!every.empty()) cell = every;
+  if (!words || (cell != "lstm" && cell != "gru")) return "none cuDNN has no such cell";
+  layer.reset();  // frees its memory
+  layer = fastest(handle, cell == "lstm" ? CUDNN_LSTM : CUDNN_GRU, sizes, kind == "forward", products);
+  return layer ? "ready " + layer->name() : "none cuDNN has no algorithm for it";
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string every = count > 1 ? arguments[1] : "";
+  std::string products = "float32", line;
+  std::unique_ptr<Handle> handle;
+  std::unique_ptr<Layer> layer;
+  while (std::getline(std::cin, line)) {
+    std::string said;
+    try {
+      if (handle == nullptr) handle = std::make_unique<Handle>();
+      said = answer(*handle, line, every, products, layer);
+    } catch (const std::exception& error) {
+      said = std::string("none ") + error.what();
+    }
+    std::cout << said << std::endl;
+  }
+  return 0;
+}

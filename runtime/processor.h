@@ -5,8 +5,8 @@
 
 namespace graphrun {
 
-// Whether it multiplies pairs of bfloat16 and adds to float32 (x86's AVX512_BF16): twice as many products at once as of
-// float32.
+// Whether it multiplies pairs of bfloat16 and adds to float32 (x86's AVX512_BF16), and libxsmm writes code for that: twice as
+// many products at once as of float32.
 bool multiplies_bfloat16();
 
 // Whether kernels of the CPU round the factors of products as asked; else they multiply float32.

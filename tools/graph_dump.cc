@@ -245,7 +245,7 @@ std::string memory(const Request& r, const ir::Graph& checked) {
     text += "peak: give the batch's sizes with --size NAME=N\n";
   } else {
     const Program program = compile(checked, r.compile, r.train ? &*r.train : nullptr);
-    text += describe_peak(program, r.sizes) + describe_bound_memory(program, r.sizes);
+    text += describe_peak(program, r.sizes) + describe_bound_memory(program, r.sizes, r.target);
   }
   return text;
 }

@@ -69,26 +69,22 @@ std::shared_ptr<const ColumnKernel> columns_of(const std::shared_ptr<const Produ
   return kernel;
 }
 
+// How the right factors are packed where they are: all alike, so that they can be one kernel.
+PackedForm packed_form(const KernelRequest& request, const ProductGroup& group) {
+  const WeightForm first = request.form_of(group.b(0));
+  bool alike = true;
+  for (std::size_t i = 1; i < group.products.size(); ++i) alike &= request.form_of(group.b(i)) == first;
+  const WeightForm form = alike ? first : WeightForm::kFloat32;
+  return form != WeightForm::kInt8 && rounds_factors(request, group.products[0]) ? PackedForm::of_pairs() : PackedForm(form);
+}
+
 // Whether all right factors are worth packing before they are multiplied by.
-bool are_constant(const KernelRequest& request, const ProductGroup& group) {
+bool are_constant(const KernelRequest& request, const ProductGroup& group, PackedForm form) {
   for (std::size_t i = 0; i < group.products.size(); ++i) {
-    if (!request.is_constant(group.b(i)) && !is_packed_alone(request, group.b(i), group.products[i])) return false;
+    const bool lasts = request.is_lasting(group.b(i)) && form.serves_alone(group.products[i]);
+    if (!request.is_constant(group.b(i)) && !lasts) return false;
   }
   return true;
-}
-
-bool rounds_factors(const KernelRequest& request, const ProductGroup& group) {
-  return std::all_of(group.products.begin(), group.products.end(),
-                     [&](const Product& p) { return rounds_factors(request, p); });
-}
-
-// float32 unless all can be alike.
-PackedForm packed_form(const KernelRequest& request, const ProductGroup& group) {
-  const PackedForm form = packed_form(request, group.b(0), group.products[0]);
-  for (std::size_t i = 1; i < group.products.size(); ++i) {
-    if (packed_form(request, group.b(i), group.products[i]) != form) return {};
-  }
-  return form;
 }
 
 }  // namespace
@@ -105,7 +101,7 @@ Kernel group_kernel(const KernelRequest& request, ProductGroup of) {
                  "no kernel of products for " + std::string(name_of(dtype)));
   const Product& p = group->products[0];
   Kernel kernel;
-  const auto rounded = rounds_factors(request, *group) ? std::make_shared<const RoundedGroup>(*group) : nullptr;
+  const auto rounded = rounds_factors(request, p) ? std::make_shared<const RoundedGroup>(*group) : nullptr;
   if (rounded != nullptr && rounded->available()) {
     kernel = {[rounded](const KernelContext& c) { rounded->run(c); }, rounded->workspace()};
   } else {
@@ -115,8 +111,9 @@ Kernel group_kernel(const KernelRequest& request, ProductGroup of) {
               },
               0};
   }
-  if (p.m > 0 && p.n > 0 && p.k > 0 && !p.transpose_a && are_constant(request, *group)) {
-    kernel.by_columns = columns_of(group, dtype, packed_form(request, *group));
+  const PackedForm form = packed_form(request, *group);
+  if (p.m > 0 && p.n > 0 && p.k > 0 && !p.transpose_a && are_constant(request, *group, form)) {
+    kernel.by_columns = columns_of(group, dtype, form);
   }
   return kernel;
 }

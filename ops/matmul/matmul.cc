@@ -54,10 +54,11 @@ Kernel kernel_of(DType dtype, Product product, std::vector<ProductOffsets> batch
 
 Kernel bind_matmul(const KernelRequest& request) {
   ProductPlan plan = plan_matmul(request);
-  // By their ranks, not by sizes: a batch of one is computed as one of several.
-  const bool matrices = request.inputs[0].sizes.size() == 2, one_matrix = request.inputs[1].sizes.size() == 2;
-  if (one_matrix && (matrices || plan.one_factor)) {
-    return group_kernel(request, {ProductGroup::Kind::kMany, {plan.product}});
+  const std::size_t rank_a = request.inputs[0].sizes.size(), rank_b = request.inputs[1].sizes.size();
+  if ((rank_a == 2 && rank_b == 2) || (plan.one_factor && rank_b > 1)) {
+    KernelRequest as_group = request;
+    if (rank_b > 2) as_group.products = ProductPrecision::kFloat32;  // one of a batch is computed as one of several
+    return group_kernel(as_group, {ProductGroup::Kind::kMany, {plan.product}});
   }
   return kernel_of(request.outputs[0].dtype, plan.product, std::move(plan.batch));
 }

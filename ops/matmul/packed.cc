@@ -46,7 +46,7 @@ PackedProduct::PackedProduct(const Product& product, PackedForm form)
     available_ = rounded_->available();
     return;
   }
-  if (is_narrow()) {
+  if (form_.is_narrow()) {
     available_ = true;
     return;
   }
@@ -58,13 +58,13 @@ PackedProduct::PackedProduct(const Product& product, PackedForm form)
 
 std::size_t PackedProduct::bytes() const {
   if (rounded_) return rounded_->right_bytes();
-  if (is_narrow()) return narrow().bytes();
+  if (form_.is_narrow()) return narrow().bytes();
   return static_cast<std::size_t>(product_.n * product_.k) * sizeof(float);
 }
 
 void PackedProduct::pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const {
   if (rounded_) return rounded_->round_right(b, static_cast<BFloat16Bits*>(packed), begin, end);
-  if (is_narrow()) return pack_narrow(narrow(), product_, b, packed, begin, end);
+  if (form_.is_narrow()) return pack_narrow(narrow(), product_, b, packed, begin, end);
   const std::int64_t k = product_.k;
   for (std::int64_t column = begin; column < end; column += panel_) {
     const std::int64_t width = std::min(panel_, end - column);
@@ -84,7 +84,7 @@ void PackedProduct::multiply(const float* a, const void* packed, float* c, std::
   if (rounded_) return rounded_->multiply_rows(a, static_cast<const BFloat16Bits*>(packed), c, begin, end, back);
   for (std::int64_t i = 0, panels = (end - begin + panel_ - 1) / panel_; i < panels; ++i) {
     const std::int64_t column = begin + (back ? panels - 1 - i : i) * panel_;
-    if (is_narrow()) {
+    if (form_.is_narrow()) {
       multiply_narrow(narrow(), product_, a, packed, c, column, std::min(column + panel_, end));
       continue;
     }
@@ -94,16 +94,7 @@ void PackedProduct::multiply(const float* a, const void* packed, float* c, std::
 }
 
 bool rounds_factors(const KernelRequest& request, const Product& product) {
-  return rounds_on_cpu(request.products) && request.outputs.at(0).dtype == DType::kFloat32 && RoundedProduct::serves(product);
-}
-
-PackedForm packed_form(const KernelRequest& request, std::size_t i, const Product& product) {
-  const PackedForm form(request.form_of(i));
-  return form.matrix != WeightForm::kInt8 && rounds_factors(request, product) ? PackedForm::of_pairs() : form;
-}
-
-bool is_packed_alone(const KernelRequest& request, std::size_t i, const Product& product) {
-  return request.is_lasting(i) && (product.m <= kFewRows || packed_form(request, i, product).matrix != WeightForm::kFloat32);
+  return rounds_on_cpu(request.products) && request.outputs.at(0).dtype == DType::kFloat32 && RoundedProduct::serves(product.n);
 }
 
 }  // namespace graphrun

@@ -25,6 +25,12 @@ struct PackedForm {
   }
   bool operator==(const PackedForm&) const = default;
 
+  bool is_narrow() const { return matrix != WeightForm::kFloat32; }
+  // Whether it is to be used where no loop is shared, too: where it is faster, and where the matrix alone is rounded, whatever
+  // the rows: what comes of a row must not depend on how many there are. (Of pairs it does by a rounding of the sum: libxsmm's
+  // code for few rows adds up in another order.)
+  bool serves_alone(const Product& product) const { return product.m <= kFewRows || (is_narrow() && !pairs); }
+
   WeightForm matrix;
   bool pairs = false;
 };
@@ -51,16 +57,13 @@ class PackedProduct {
             form_.pairs ? 1 : 0};
   }
 
-  // Whether it is to be used where no loop is shared, too: where it is faster, and where the matrix is rounded, whatever the
-  // rows: what comes of a row must not depend on how many there are.
-  bool serves_alone() const { return product_.m <= kFewRows || is_narrow(); }
+  bool serves_alone() const { return form_.serves_alone(product_); }
 
  private:
   // panel [k, width] in place of libxsmm's A, our A in place of its B: it counts columns first.
   using Code = void (*)(const float* panel, const float* a, float* c, ...);
   Code code_for(std::int64_t width) const;
 
-  bool is_narrow() const { return form_.matrix != WeightForm::kFloat32; }
   NarrowLayout narrow() const { return {form_.matrix, product_.n, product_.k, panel_}; }
 
   Product product_;
@@ -71,11 +74,8 @@ class PackedProduct {
   std::optional<RoundedProduct> rounded_;  // of pairs
 };
 
-// Whether both factors of a product are rounded, as the request has it.
+// Whether both factors of a product with one matrix are rounded, as the request has it: that hangs on the matrix's columns, not
+// on rows or on what else is computed with it.
 bool rounds_factors(const KernelRequest& request, const Product& product);
-// How input i, the product's right factor, is packed where it is.
-PackedForm packed_form(const KernelRequest& request, std::size_t i, const Product& product);
-// PackedProduct::serves_alone of input i, before anything is packed.
-bool is_packed_alone(const KernelRequest& request, std::size_t i, const Product& product);
 
 }  // namespace graphrun

@@ -15,7 +15,8 @@ struct Pairs {
   std::int64_t all_terms = 0;        // those that there are: what is beyond them is 0
 };
 
-// To [lines, terms / 2] pairs. To the nearest, halves to even; what is no number stays none. Only where multiplies_bfloat16().
+// To [lines, terms / 2] pairs. To the nearest, halves to even, what is too small for a normal float32 to 0; what is no number
+// stays none. Only where multiplies_bfloat16().
 void pairs_by_line(const Pairs& pairs, std::uint16_t* to);
 // To [terms / 2, lines] pairs.
 void pairs_by_term(const Pairs& pairs, std::uint16_t* to);

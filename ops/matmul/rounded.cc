@@ -23,8 +23,9 @@ RoundedProduct::Code RoundedProduct::write_code(std::int64_t width, std::int64_t
 #endif
 }
 
-RoundedProduct::Code& RoundedProduct::code(bool less_width, bool fewer_rows, bool fewer_terms, bool adds) {
-  return code_[static_cast<std::size_t>(less_width * 8 + fewer_rows * 4 + fewer_terms * 2 + adds)];
+std::size_t RoundedProduct::code_for(Run columns, Run rows, Run terms) const {
+  const bool adds = product_.accumulate || terms.begin > 0;
+  return static_cast<std::size_t>((columns.size < panel_) * 8 + (rows.size < kRows) * 4 + (terms.size < kTerms) * 2 + adds);
 }
 
 RoundedProduct::RoundedProduct(const Product& product, std::int64_t panel) : product_(product), panel_(panel) {
@@ -34,9 +35,8 @@ RoundedProduct::RoundedProduct(const Product& product, std::int64_t panel) : pro
     for (const std::int64_t r : {std::int64_t{0}, row_runs() - 1}) {
       for (std::int64_t t = 0; t < term_runs(); ++t) {
         const Run columns = columns_of(p), rows = rows_of(r), terms = terms_of(t);
-        const bool adds = product.accumulate || t > 0;
-        Code& place = code(columns.size < panel_, rows.size < kRows, terms.size < kTerms, adds);
-        if (place == nullptr) place = write_code(columns.size, rows.size, terms.size, adds);
+        Code& place = code_[code_for(columns, rows, terms)];
+        if (place == nullptr) place = write_code(columns.size, rows.size, terms.size, product.accumulate || t > 0);
         if (place == nullptr) return;
       }
     }
@@ -74,10 +74,7 @@ void RoundedProduct::round_right(const float* b, BFloat16Bits* right, std::int64
 
 void RoundedProduct::multiply(Run columns, Run rows, Run terms, const BFloat16Bits* panel, const BFloat16Bits* left,
                               float* c) const {
-  const bool adds = product_.accumulate || terms.begin > 0;
-  const auto which =
-      static_cast<std::size_t>((columns.size < panel_) * 8 + (rows.size < kRows) * 4 + (terms.size < kTerms) * 2 + adds);
-  code_[which](panel, left, c + rows.begin * product_.n + columns.begin);
+  code_[code_for(columns, rows, terms)](panel, left, c + rows.begin * product_.n + columns.begin);
 }
 
 void RoundedProduct::multiply_rows(const float* a, const BFloat16Bits* right, float* c, std::int64_t begin, std::int64_t end,
@@ -98,17 +95,17 @@ void RoundedProduct::multiply_rows(const float* a, const BFloat16Bits* right, fl
 }
 
 void RoundedProduct::multiply_block(const BFloat16Bits* left, const float* b, float* c, std::int64_t run, std::int64_t run_end,
-                                    std::int64_t panel, std::int64_t panel_end) const {
-  alignas(64) BFloat16Bits right[kPanelsAtOnce][kMostPanel * kTerms];
+                                    std::int64_t panel, std::int64_t panel_end, BFloat16Bits* scratch) const {
+  const auto right = [&](std::int64_t p) { return scratch + p * kMostPanel * kTerms; };
   for (; panel < panel_end; panel += kPanelsAtOnce) {
     const std::int64_t panels = std::min(kPanelsAtOnce, panel_end - panel);
     for (std::int64_t t = 0; t < term_runs(); ++t) {
       const Run terms = terms_of(t);
-      for (std::int64_t p = 0; p < panels; ++p) round_panel(b, columns_of(panel + p), terms, right[p]);
+      for (std::int64_t p = 0; p < panels; ++p) round_panel(b, columns_of(panel + p), terms, right(p));
       for (std::int64_t r = run; r < run_end; ++r) {
         const Run rows = rows_of(r);
         const BFloat16Bits* const run_of_rows = left + rows.begin * this->terms() + rows.size * terms.begin;
-        for (std::int64_t p = 0; p < panels; ++p) multiply(columns_of(panel + p), rows, terms, right[p], run_of_rows, c);
+        for (std::int64_t p = 0; p < panels; ++p) multiply(columns_of(panel + p), rows, terms, right(p), run_of_rows, c);
       }
     }
   }

@@ -1,5 +1,6 @@
 // Products whose factors are both rounded to bfloat16, for processors that multiply pairs of them (multiplies_bfloat16). Sums
-// are made in float32, in an order that the sizes alone decide.
+// are made in float32, in an order that the sizes alone decide. What is too small for a normal float32, in a factor or in a
+// sum, counts as 0.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +24,8 @@ using BFloat16Bits = std::uint16_t;
 //   right: panel after panel, in each [terms / 2, width] pairs
 class RoundedProduct {
  public:
-  // Whether a product is worth rounding: not where a panel would be mostly empty, or the sums are over next to nothing.
-  static bool serves(const Product& product) { return product.m > 0 && product.n >= kFewest && product.k >= kFewest; }
+  // Whether a product with a matrix of so many columns is worth rounding: not where a panel would be mostly empty.
+  static bool serves(std::int64_t columns) { return columns >= kColumnStep; }
 
   // Panels of so many columns. Without code for it, on this processor or for these sizes, it is not available.
   RoundedProduct(const Product& product, std::int64_t panel);
@@ -47,13 +48,14 @@ class RoundedProduct {
   void multiply_rows(const float* a, const BFloat16Bits* right, float* c, std::int64_t begin, std::int64_t end,
                      bool back) const;
   // Panels [panel, panel_end) of C, in runs of rows [run, run_end), from rounded rows and a right factor of which no more is
-  // rounded at once than stays in a core's cache.
+  // rounded at once than stays in a core's cache: into `scratch`, of so many numbers.
+  static constexpr std::int64_t scratch() { return kPanelsAtOnce * kMostPanel * kTerms; }
   void multiply_block(const BFloat16Bits* left, const float* b, float* c, std::int64_t run, std::int64_t run_end,
-                      std::int64_t panel, std::int64_t panel_end) const;
+                      std::int64_t panel, std::int64_t panel_end, BFloat16Bits* scratch) const;
 
  private:
   // A core's cache holds a run of rows, and panels, of so many terms.
-  static constexpr std::int64_t kRows = 32, kTerms = 1024, kFewest = 16, kMostPanel = 3 * kColumnStep;
+  static constexpr std::int64_t kRows = 32, kTerms = 1024, kMostPanel = 3 * kColumnStep;
 
   // A panel, [terms / 2, width] pairs; rows [rows, terms]; C's row: libxsmm counts columns first, so the panel is its A.
   using Code = void (*)(const BFloat16Bits* panel, const BFloat16Bits* rows, float* c, ...);
@@ -69,7 +71,7 @@ class RoundedProduct {
   void round_rows(const float* a, Run rows, Run terms, BFloat16Bits* to) const;
   void round_panel(const float* b, Run columns, Run terms, BFloat16Bits* to) const;
   Code write_code(std::int64_t width, std::int64_t rows, std::int64_t terms, bool adds) const;
-  Code& code(bool less_width, bool fewer_rows, bool fewer_terms, bool adds);
+  std::size_t code_for(Run columns, Run rows, Run terms) const;
   void multiply(Run columns, Run rows, Run terms, const BFloat16Bits* panel, const BFloat16Bits* left, float* c) const;
 
   Product product_;

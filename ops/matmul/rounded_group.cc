@@ -6,6 +6,11 @@
 #include "runtime/threads.h"
 
 namespace graphrun {
+namespace {
+
+constexpr std::size_t kScratchBytes = static_cast<std::size_t>(RoundedProduct::scratch()) * sizeof(BFloat16Bits);
+
+}  // namespace
 
 RoundedGroup::RoundedGroup(const ProductGroup& group) : group_(group), left_at_{0} {
   constexpr std::int64_t kPanel = 3 * kColumnStep;
@@ -13,14 +18,17 @@ RoundedGroup::RoundedGroup(const ProductGroup& group) : group_(group), left_at_{
   for (std::size_t i = 0; i < (sums() ? products_.size() : 1); ++i) {
     left_at_.push_back(left_at_.back() + (products_[i].left_bytes() + kAlignment - 1) / kAlignment * kAlignment);
   }
-  // Some for each thread; of columns before rows, since right factors are rounded anew for each of the latter.
-  constexpr std::int64_t kBlocksOfThread = 4;
+  // One for each thread at least; of columns before rows, since right factors are rounded anew for each of the latter.
   const std::int64_t together = sums() ? 1 : static_cast<std::int64_t>(products_.size());
-  const std::int64_t wanted = (kBlocksOfThread * threads() + together - 1) / together;
+  const std::int64_t wanted = (threads() + together - 1) / together;
   const std::int64_t most = (products_[0].panels() + RoundedProduct::kPanelsAtOnce - 1) / RoundedProduct::kPanelsAtOnce;
-  columns_ = std::clamp<std::int64_t>(most, 1, wanted);
-  rows_ = std::clamp<std::int64_t>(wanted / columns_, 1, std::max<std::int64_t>(1, products_[0].row_runs()));
+  columns_ = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(most, 1));
+  rows_ = std::clamp<std::int64_t>(wanted / columns_, 1, std::max<std::int64_t>(products_[0].row_runs(), 1));
+  blocks_ = rows_ * columns_ * together;
+  lanes_ = std::min<std::int64_t>(threads(), blocks_);
 }
+
+std::size_t RoundedGroup::workspace() const { return left_at_.back() + static_cast<std::size_t>(lanes_) * kScratchBytes; }
 
 bool RoundedGroup::available() const {
   return std::all_of(products_.begin(), products_.end(), [](const RoundedProduct& p) { return p.available(); });
@@ -35,18 +43,21 @@ void RoundedGroup::run(const KernelContext& c) const {
     run_blocks(runs, kOperationsPerNumber * static_cast<double>(p.m) * static_cast<double>(p.k) / static_cast<double>(runs),
                [&](std::int64_t run) { products_[i].round_left(a, left(c, i), run, run + 1); });
   }
-  const std::int64_t blocks = rows_ * columns_ * (sums() ? 1 : static_cast<std::int64_t>(products_.size()));
-  run_blocks(blocks, group_.operations() / static_cast<double>(blocks), [&](std::int64_t i) { run_block(c, i); });
+  run_blocks(lanes_, group_.operations() / static_cast<double>(lanes_), [&](std::int64_t lane) {
+    for (std::int64_t i = blocks_ * lane / lanes_; i < blocks_ * (lane + 1) / lanes_; ++i) run_block(c, i, lane);
+  });
 }
 
-void RoundedGroup::run_block(const KernelContext& c, std::int64_t block) const {
+void RoundedGroup::run_block(const KernelContext& c, std::int64_t block, std::int64_t lane) const {
+  auto* const scratch = reinterpret_cast<BFloat16Bits*>(static_cast<char*>(c.workspace) + left_at_.back() +
+                                                        static_cast<std::size_t>(lane) * kScratchBytes);
   const std::int64_t row = block / columns_ % rows_, column = block % columns_;
   const auto product = static_cast<std::size_t>(block / (rows_ * columns_));  // 0 where they are summed
   const std::int64_t runs = products_[0].row_runs(), panels = products_[0].panels();
   const auto run = [&](std::size_t i) {
     products_[i].multiply_block(left(c, i), c.inputs[group_.b(i)].as<const float>(), c.outputs[group_.y(i)].as<float>(),
                                 runs * row / rows_, runs * (row + 1) / rows_, panels * column / columns_,
-                                panels * (column + 1) / columns_);
+                                panels * (column + 1) / columns_, scratch);
   };
   if (!sums()) return run(product);
   for (std::size_t i = 0; i < products_.size(); ++i) run(i);

@@ -37,7 +37,8 @@ inline Tensor random_tensor(const Sizes& sizes, double size) {
   return t;
 }
 
-// --pairs N, --threads N, --device NAME, --product-precision NAME, --peer COMMAND, --peer-name NAME, --profile, and what is left.
+// --pairs N, --threads N, --device NAME, --product-precision NAME, --peer COMMAND, --peer-name NAME, --profile, and what is
+// left.
 struct PairOptions {
   PairOptions(int count, char** words) {
     for (int i = 1; i < count; ++i) {

@@ -232,7 +232,7 @@ class ProductsAlone {
   void add(const Product& p, std::int64_t times) {
     if (p.m == 0 || p.n == 0 || p.k == 0 || times == 0) return;
     operations_ += p.operations() * static_cast<double>(times);
-    if (target_.device == Device::kCpu && rounds_on_cpu(target_.products) && RoundedProduct::serves(p)) {
+    if (target_.device == Device::kCpu && rounds_on_cpu(target_.products) && RoundedProduct::serves(p.n)) {
       products_.push_back(std::make_unique<RoundedHostProduct>(p, times));
     } else if (target_.device == Device::kCpu) {
       products_.push_back(std::make_unique<HostProduct>(p, times));

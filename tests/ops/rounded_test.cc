@@ -120,7 +120,48 @@ TEST_F(RoundedProducts, OfStacksAndOfSeveralFactors) {
   expect_near(run(sum, {time, batch, n}), first, 1e-4);
 }
 
+// However few terms one of them has: a sum is rounded as its products are.
+TEST_F(RoundedProducts, OfASumAreAllRounded) {
+  for (const std::int64_t k : {1, 10, 1500}) {
+    const Tensor a = random_matrix({9, k}, 1), b = random_matrix({k, 40}, 2), c = random_matrix({9, 200}, 3),
+                 d = random_matrix({200, 40}, 4);
+    const Tensor first = reference(a, false, b, false), second = reference(c, false, d, false);
+    for (std::int64_t i = 0; i < first.count(); ++i) first.data<double>()[i] += second.at(i);
+    expect_near(run({"matmul_sum", {a, b, c, d}, {}, {}, {}}, {9, 40}), first, 1e-3);
+    expect_near(run({"matmul", {a, b}, {}, {}, {}}, {9, 40}), reference(a, false, b, false), 1e-3);
+  }
+}
+
+// Whatever form lasting matrices have besides: int8 where all of a group's can have it.
+TEST_F(RoundedProducts, HaveOneFormInALoopAndWithoutOne) {
+  const auto form = [](WeightForm weights, std::vector<bool> lasting) {
+    const Tensor x(DType::kFloat32, {9, 10}), w(DType::kFloat32, {10, 40}), h(DType::kFloat32, {9, 50}),
+        u(DType::kFloat32, {50, 40}), y(DType::kFloat32, {9, 40});
+    Attributes attributes;
+    attributes.set("transpose_b", false);
+    KernelRequest request;
+    request.attributes = &attributes;
+    request.inputs = {x.view(), w.view(), h.view(), u.view()};
+    request.outputs = {y.view()};
+    request.absent_inputs.assign(4, false);
+    request.constant_inputs = {false, true, false, true};
+    request.lasting_inputs = std::move(lasting);
+    request.weights = weights;
+    request.products = ProductPrecision::kBFloat16;
+    const Kernel kernel = (*KernelRegistry::instance().find("matmul_sum", Device::kCpu))(request);
+    EXPECT_GT(kernel.workspace, 0u) << "by itself it does not round";
+    const std::vector<std::int64_t> layout = kernel.by_columns->layout;
+    return std::pair(static_cast<WeightForm>(layout.at(4)), layout.at(5) == 1);
+  };
+  const std::pair pairs(WeightForm::kBFloat16, true);
+  EXPECT_EQ(form(WeightForm::kFloat32, {false, true, false, true}), pairs);
+  EXPECT_EQ(form(WeightForm::kBFloat16, {false, true, false, true}), pairs);
+  EXPECT_EQ(form(WeightForm::kInt8, {false, true, false, false}), pairs);
+  EXPECT_EQ(form(WeightForm::kInt8, {false, true, false, true}), std::pair(WeightForm::kInt8, false));
+}
+
 TEST_F(RoundedProducts, AreTheSameForAnyNumberOfThreads) {
+  if (core_count() == 1) GTEST_SKIP() << "there is one core";
   const int before = threads();
   const Tensor a = random_matrix({300, 1100}, 1), b = random_matrix({1100, 430}, 2);
   std::vector<Tensor> found;
@@ -132,19 +173,24 @@ TEST_F(RoundedProducts, AreTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(std::memcmp(found[0].raw(), found[1].raw(), found[0].bytes()), 0);
 }
 
-// Of few columns, of few terms, one for each of a batch, of float64.
+TEST_F(RoundedProducts, OfNothingAreZeros) {
+  const Tensor y = run({"matmul", {Tensor(DType::kFloat32, {20, 0}), Tensor(DType::kFloat32, {0, 30})}, {}, {}, {}}, {20, 30});
+  for (std::int64_t i = 0; i < y.count(); ++i) ASSERT_EQ(y.at(i), 0);
+  EXPECT_EQ(run({"matmul", {Tensor(DType::kFloat32, {0, 20}), random_matrix({20, 30}, 1)}, {}, {}, {}}, {0, 30}).count(), 0);
+}
+
+// Of few columns; one for each of a batch.
 TEST_F(RoundedProducts, AreNotMadeWhereNothingIsWonByThem) {
-  const auto same = [](const KernelCall& call, const Sizes& sizes) {
+  const auto exact = [](const KernelCall& call, const Sizes& sizes) {
     return std::memcmp(run(call, sizes).raw(), run(call, sizes, ProductPrecision::kFloat32).raw(),
                        static_cast<std::size_t>(element_count(sizes)) * sizeof(float)) == 0;
   };
-  EXPECT_TRUE(same({"matmul", {random_matrix({40, 30}, 1), random_matrix({30, 15}, 2)}, {}, {}, {}}, {40, 15}));
-  EXPECT_TRUE(same({"matmul", {random_matrix({40, 15}, 1), random_matrix({15, 30}, 2)}, {}, {}, {}}, {40, 30}));
-  EXPECT_TRUE(same({"matmul", {random_matrix({40, 30}, 1), random_matrix({30}, 2)}, {}, {}, {}}, {40}));
-  EXPECT_TRUE(same({"matmul", {random_matrix({1, 9, 30}, 1), random_matrix({1, 30, 20}, 2)}, {}, {}, {}}, {1, 9, 20}) ==
-              same({"matmul", {random_matrix({2, 9, 30}, 1), random_matrix({2, 30, 20}, 2)}, {}, {}, {}}, {2, 9, 20}))
+  EXPECT_TRUE(exact({"matmul", {random_matrix({40, 30}, 1), random_matrix({30, 15}, 2)}, {}, {}, {}}, {40, 15}));
+  EXPECT_TRUE(exact({"matmul", {random_matrix({40, 30}, 1), random_matrix({30}, 2)}, {}, {}, {}}, {40}));
+  EXPECT_TRUE(exact({"matmul", {random_matrix({2, 9, 30}, 1), random_matrix({2, 30, 20}, 2)}, {}, {}, {}}, {2, 9, 20}));
+  EXPECT_TRUE(exact({"matmul", {random_matrix({1, 9, 30}, 1), random_matrix({1, 30, 20}, 2)}, {}, {}, {}}, {1, 9, 20}))
       << "rounding hangs on the size of the batch";
-  EXPECT_FALSE(same({"matmul", {random_matrix({40, 16}, 1), random_matrix({16, 16}, 2)}, {}, {}, {}}, {40, 16}));
+  EXPECT_FALSE(exact({"matmul", {random_matrix({40, 30}, 1), random_matrix({30, 16}, 2)}, {}, {}, {}}, {40, 16}));
 }
 
 // What is no number comes out as none, in its row or column alone.

@@ -36,7 +36,8 @@ class DeviceKernel : public GeneratedKernel {
   DeviceKernel(std::string entry, std::string text) : entry_(std::move(entry)), text_(std::move(text)) {}
 
   void launch(void* stream, const Grid& grid, const void* arguments) override {
-    if (kernel_ == nullptr) compile_waiting();
+    if (kernel_ == nullptr && !failure_) compile_waiting();
+    if (failure_) std::rethrow_exception(failure_);
     if (grid.shared > kSharedUnasked && grid.shared > shared_asked_) {
       check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel_), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(grid.shared)),
@@ -71,8 +72,30 @@ class DeviceKernel : public GeneratedKernel {
     check(cudaLaunchKernelExC(&launch, reinterpret_cast<const void*>(kernel_), parameters), "the launch of a generated kernel");
   }
 
-  // May run beside others of its kind.
+  // What one kernel fails with is told where it is launched, and is no matter of the others. May run beside others of its kind.
   void compile(const std::string& architecture) {
+    try {
+      find_or_compile(architecture);
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+  void load() {
+    if (failure_) return;
+    try {
+      check(cudaLibraryLoadData(&library_, code_.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "loading a generated kernel");
+      check(cudaLibraryGetKernel(&kernel_, library_, entry_.c_str()), "finding a generated kernel");
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    code_.clear(), text_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kSharedUnasked = 48 * 1024;
+  static constexpr int kClusterUnasked = 8;
+
+  void find_or_compile(const std::string& architecture) {
     std::string why;
     const Nvrtc* const nvrtc = Nvrtc::instance(why);
     if (nvrtc == nullptr) throw UserError(ExitCode::kRunFailed, "E0690 cuda", "kernels cannot be compiled: " + why);
@@ -86,21 +109,13 @@ class DeviceKernel : public GeneratedKernel {
     }
     code_ = std::move(*code);
   }
-  void load() {
-    check(cudaLibraryLoadData(&library_, code_.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "loading a generated kernel");
-    check(cudaLibraryGetKernel(&kernel_, library_, entry_.c_str()), "finding a generated kernel");
-    code_.clear(), text_.clear();
-  }
-
- private:
-  static constexpr std::size_t kSharedUnasked = 48 * 1024;
-  static constexpr int kClusterUnasked = 8;
 
   std::string entry_, text_, code_;
   cudaLibrary_t library_ = nullptr;  // for as long as the program runs
   cudaKernel_t kernel_ = nullptr;
   std::size_t shared_asked_ = 0;
   int cluster_asked_ = 1;
+  std::exception_ptr failure_;
 };
 
 std::string architecture() {
@@ -117,20 +132,11 @@ std::string architecture() {
 // Side by side: a network has some dozens, a fraction of a second each.
 void compile_waiting() {
   const std::lock_guard lock(kernels().mutex);
-  const std::vector<std::shared_ptr<DeviceKernel>> waiting = std::exchange(kernels().waiting, {});
   const std::string target = architecture();
+  const std::vector<std::shared_ptr<DeviceKernel>> waiting = std::exchange(kernels().waiting, {});
   std::atomic<std::size_t> next = 0;
-  std::exception_ptr failure;
-  std::mutex failing;
   const auto work = [&] {
-    for (std::size_t i = next++; i < waiting.size(); i = next++) {
-      try {
-        waiting[i]->compile(target);
-      } catch (...) {
-        const std::lock_guard one(failing);
-        failure = std::current_exception();
-      }
-    }
+    for (std::size_t i = next++; i < waiting.size(); i = next++) waiting[i]->compile(target);
   };
   std::vector<std::thread> threads;
   for (std::size_t i = 1; i < std::min<std::size_t>(waiting.size(), std::thread::hardware_concurrency()); ++i) {
@@ -138,7 +144,6 @@ void compile_waiting() {
   }
   work();
   for (std::thread& thread : threads) thread.join();
-  if (failure) std::rethrow_exception(failure);
   for (const std::shared_ptr<DeviceKernel>& kernel : waiting) kernel->load();
 }
 

@@ -124,7 +124,7 @@ std::string Nvrtc::compile(const std::string& text, const std::string& architect
     functions_->log_size(program, &size);
     std::string log(size, '\0');
     functions_->log(program, log.data());
-    throw InternalError("NVRTC " + version_ + " does not compile, for " + architecture + ":\n" + text + "\n" + log);
+    throw InternalError("NVRTC " + version_ + " does not compile, for " + architecture + ":\n" + log.c_str() + "\n" + text);
   }
   const bool machine_code = architecture.rfind("sm_", 0) == 0;
   (machine_code ? functions_->cubin_size : functions_->ptx_size)(program, &size);

@@ -109,7 +109,9 @@ BoundRegion Binder::bind_region(std::size_t index, std::size_t depth, const Slot
     const BoundInstruction& bound = region.instructions.back();
     workspaces_[index].push_back({static_cast<std::int64_t>(bound.kernel.workspace), false});
     if (bound.scan) workspaces_[index].back().copies = std::max(1, bound.scan->row_members);
-    if (bound.scan && target_.device != Device::kCpu) workspaces_[index].back().bytes = LoopKernel::kWorkspace;
+    if (bound.scan && target_.device != Device::kCpu) {
+      workspaces_[index].back().bytes = static_cast<std::int64_t>(LoopKernel::kWorkspace + passed_bytes(*bound.scan));
+    }
   }
   index_slots(region);
   return region;

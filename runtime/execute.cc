@@ -103,7 +103,7 @@ class ScanRun {
   // All steps as one launch.
   void run_loop() {
     KernelContext context = kernel_context(instruction_, body_.depth - 1, context_);
-    context_.device->backend->clear(context.workspace, LoopKernel::kWorkspace);
+    context_.device->backend->clear(context.workspace, scan_.loop->workspace());
     scan_.loop->run(loop_run(scan_, inputs_, outputs_, context_.device->positions, context));
   }
 

@@ -99,6 +99,8 @@ struct RowKernel {
 class LoopPart {
  public:
   virtual ~LoopPart() = default;
+  // Bytes that the blocks of such a launch may pass to each other through the device's memory, at most.
+  virtual std::size_t passed_bytes() const { return 0; }
 };
 
 // A kernel reports a bad index and the like by throwing UserError (kBadData); the executor adds the node's name and place.

@@ -81,6 +81,14 @@ bool is_part_of_loop(const BoundInstruction& bound) {
   return !bound.scan && bound.kernel.part != nullptr;
 }
 
+std::size_t passed_bytes(const BoundScan& scan) {
+  std::size_t bytes = 0;
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    if (bound.kernel.part != nullptr) bytes += bound.kernel.part->passed_bytes();
+  }
+  return bytes;
+}
+
 void set_loop_factory(LoopFactory made) { factory() = std::move(made); }
 void set_row_loop_factory(RowLoopFactory made) { row_factory() = std::move(made); }
 

@@ -36,16 +36,21 @@ struct LoopRun {
 
 class LoopKernel {
  public:
-  // Bytes of workspace that every loop has, zeros when it runs: the blocks meet there.
+  // Bytes of workspace that every loop has: the blocks meet there. Behind them is what they pass to each other, at most what
+  // the body's parts say (LoopPart::passed_bytes).
   static constexpr std::size_t kWorkspace = 256;
 
   virtual ~LoopKernel() = default;
   virtual void run(const LoopRun& run) const = 0;
+  // Bytes of it that are zeros when it runs.
+  virtual std::size_t workspace() const { return kWorkspace; }
   // Has its code made: of those that were made to choose among, the one that is going to run.
   virtual void prepare() const = 0;
-  // What it is like: whether its blocks wait for each other, in clusters alone, and whether all weights stay in their memory.
+  // What it is like: whether its blocks wait for each other, in clusters alone, whether all weights stay in their memory, and in
+  // how many parts of a grid rows are shared out.
   struct Traits {
     bool meets = false, in_clusters = false, keeps_weights = false;
+    std::int64_t row_parts = 1;
   };
   virtual Traits traits() const = 0;
   virtual std::string describe() const = 0;  // "as one launch of 128 blocks of 256 threads, 48 KiB each"
@@ -63,6 +68,9 @@ using RowLoopFactory = std::function<std::shared_ptr<const LoopKernel>(const Bou
 // Once, when the device's library is loaded.
 void set_loop_factory(LoopFactory factory);
 void set_row_loop_factory(RowLoopFactory factory);
+
+// What the blocks of its loop may pass to each other, at most.
+std::size_t passed_bytes(const BoundScan& scan);
 
 // Gives every scan of a bound root, and of the bodies in it, its loop where there is one. Loops that may run at the same time
 // (both directions of a bi-directional layer) do, each on its share of the device: a step's meeting takes as long whatever the

@@ -39,7 +39,8 @@ class DeviceLoop : public LoopKernel {
     arguments.put(code_.steps());
     put_number(arguments, code_.reverse());
     put_number(arguments, static_cast<std::int64_t>(code_.piece_at()));
-    put_number(arguments, code_.deep());
+    put_number(arguments, code_.deep()), put_number(arguments, code_.sums());
+    put_number(arguments, code_.row_parts()), put_number(arguments, static_cast<std::int64_t>(code_.passed_bytes()));
     for (const LoopCode::Member& m : code_.members()) {
       put_number(arguments, m.rows), put_number(arguments, m.columns);
       if (m.pointwise != nullptr) put_number(arguments, wide(m, run));
@@ -55,7 +56,8 @@ class DeviceLoop : public LoopKernel {
                     arguments.data());
   }
 
-  Traits traits() const override { return {code_.meets(), code_.cluster() > 1, code_.keeps_weights()}; }
+  std::size_t workspace() const override { return code_.workspace(); }
+  Traits traits() const override { return {code_.meets(), code_.cluster() > 1, code_.keeps_weights(), code_.row_parts()}; }
   std::string describe() const override {
     std::int64_t products = 0, resident = 0;
     const char* form = nullptr;
@@ -69,6 +71,7 @@ class DeviceLoop : public LoopKernel {
     if (code_.cluster() > 1) text += std::to_string(clusters) + (clusters == 1 ? " cluster of " : " clusters of ");
     text += std::to_string(code_.cluster() > 1 ? code_.cluster() : code_.blocks()) + " blocks of " +
             std::to_string(code_.threads()) + " threads, " + std::to_string((code_.shared() + 1023) / 1024) + " KiB each";
+    if (code_.row_parts() > 1) text += ", in " + std::to_string(code_.row_parts()) + " parts of the rows";
     if (products == 0) return text;
     text += ", with the weights of " + std::to_string(resident) + " of " + std::to_string(products) + " products in it";
     if (!code_.passed().empty()) text += ", " + std::to_string(code_.passed().size()) + " passed from block to block";
@@ -95,7 +98,7 @@ class DeviceLoop : public LoopKernel {
 
 // Bytes of a launch's arguments beside those of places and parts' sizes.
 std::size_t most_argument_bytes(const BoundScan& scan) {
-  std::size_t bytes = 64;
+  std::size_t bytes = 80;
   for (const BoundInstruction& bound : scan.body.instructions) {
     bytes += bound.operands.size() * sizeof(LoopPlace) + bound.outputs().size() * 8 + 64;
     const auto* part = dynamic_cast<const PointwisePart*>(bound.kernel.part.get());

@@ -18,10 +18,10 @@ constexpr std::int64_t kColumnsOfBlock = cuda::kUnitColumns;
 std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 // A float32 product's, on a device that has matrix units; null: it is multiplied as it is.
-const LoopCode::RoundedForm* rounded_form(const ProductPart& part, const DeviceLimits& limits) {
+const LoopCode::RoundedForm* rounded_form(const ProductPart& part, bool matrix_units) {
   static constexpr LoopCode::RoundedForm kTf32 = {"cuda::Tf32", "TF32", cuda::Tf32::kInWord},
                                          kBFloat16 = {"cuda::BFloat16", "bfloat16", cuda::BFloat16::kInWord};
-  if (!limits.matrix_units || part.dtype != DType::kFloat32) return nullptr;
+  if (!matrix_units || part.dtype != DType::kFloat32) return nullptr;
   switch (part.precision) {
     case ProductPrecision::kTf32: return &kTf32;
     case ProductPrecision::kBFloat16: return &kBFloat16;
@@ -57,10 +57,29 @@ std::optional<Maker> maker_of(const BoundScan& scan, std::size_t reader, std::si
 
 // Where a step finds or puts what is passed: that of the step, or of the one before.
 std::string place_of_passed(int number, bool of_last_step) {
-  return fmt::format("shared + a.passed{0} + (step.number{1}) % 2 * a.bytes{0}", number, of_last_step ? " + 1" : "");
+  return fmt::format("passing + a.passed{0} + (step.number{1}) % 2 * a.bytes{0}", number, of_last_step ? " + 1" : "");
 }
 
+// Cycles in which a multiprocessor reads so many bytes of the device's memory, where all of them do so, and of its own.
+double cycles_of_memory(double bytes) { return bytes / 24; }
+double cycles_of_own(double bytes) { return bytes / 128; }
+
 }  // namespace
+
+std::size_t ProductPart::passed_bytes() const {
+  const LoopCode::RoundedForm* const form = rounded_form(*this, true);
+  if (form == nullptr) return 0;
+  std::int64_t most = 0;
+  for (std::size_t t = 0; t < terms(); ++t) {
+    const Product& p = group.products[t];
+    std::int64_t of_term = 0;
+    for (std::int64_t parts = 1; parts <= kMostRowParts; ++parts) {
+      of_term = std::max(of_term, parts * loop::rounded_left_bytes((p.m + parts - 1) / parts, p.k, form->in_word));
+    }
+    most += 2 * of_term;
+  }
+  return static_cast<std::size_t>(most);
+}
 
 LoopCode::LoopCode(const BoundScan& scan, const ProgramLayout& layout, const DeviceLimits& limits)
     : limits_(limits), steps_(scan.steps), reverse_(scan.reverse) {
@@ -78,19 +97,22 @@ LoopCode::LoopCode(const BoundScan& scan, const ProgramLayout& layout, const Dev
     member.pointwise = dynamic_cast<const PointwisePart*>(bound.kernel.part.get());
     member.copied = result.dtype;
     member.meets = meet_before[i] != 0;
-    if (member.product != nullptr) member.rounded = rounded_form(*member.product, limits_);
+    if (member.product != nullptr) member.rounded = rounded_form(*member.product, limits_.matrix_units);
     members_.push_back(member);
   }
   const bool rounds = std::any_of(members_.begin(), members_.end(), [](const Member& m) { return m.rounded != nullptr; });
   threads_ = rounds ? static_cast<int>(round_up(limits_.threads, cuda::kWarpThreads)) : limits_.threads;
-  if (!take_clusters(scan, layout)) take_grid();
+  if (!take_clusters(scan, layout)) take_grid(scan, layout);
+  GRAPHRUN_CHECK(workspace() <= LoopKernel::kWorkspace + graphrun::passed_bytes(scan), "what the blocks of a loop pass");
   const std::string body = kTextBegin + parts() + arguments() + product_functions() + steps_text() + kTextEnd;
-  const char* const products = in_clusters_ ? "loop_passed.h" : rounds ? "loop_rounded.h" : "loop_device.h";
+  const char* const products = !passed_.empty() ? "loop_passed.h" : rounds ? "loop_rounded.h" : "loop_device.h";
   text_ = named_text(kDeviceIncludes + fmt::format("#include \"ops/recurrent/{}\"\n", products), body);
 }
 
-// Left factors that the loop makes itself, as its products read them.
+// Left factors that the loop makes itself, as its products read them. On a grid, those of matrix units: they are half as large
+// or less, and need not be brought to a block's memory and put in order there.
 void LoopCode::find_passed(const BoundScan& scan) {
+  passed_.clear();
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Member& m = members_[i];
     m.passes.assign(m.outputs, -1);
@@ -99,7 +121,7 @@ void LoopCode::find_passed(const BoundScan& scan) {
   }
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Member& m = members_[i];
-    if (m.product == nullptr) continue;
+    if (m.product == nullptr || (!in_clusters_ && m.rounded == nullptr)) continue;
     for (std::size_t t = 0; t < m.product->terms(); ++t) {
       const std::size_t input = m.product->group.a(t);
       const std::optional<Maker> maker = maker_of(scan, i, input);
@@ -124,15 +146,10 @@ void LoopCode::find_passed(const BoundScan& scan) {
 // The largest clusters whose blocks have tiles of columns for themselves, where they have room for all weights: a step's
 // meeting is then the cluster's alone. Unlike a grid's blocks, they need not all be on the device at once.
 bool LoopCode::take_clusters(const BoundScan& scan, const ProgramLayout& layout) {
-  if (!meets() || members_[0].rows == 0) return false;
-  std::int64_t widest = 1;
-  for (const Member& m : members_) {
-    if (m.rows != members_[0].rows) return false;
-    widest = std::max(widest, m.columns);
-  }
-  if (!rows_keep_apart(scan, layout, members_[0].rows)) return false;
-  find_passed(scan);
+  if (!meets() || members_[0].rows == 0 || !has_rows_apart(scan, layout)) return false;
   in_clusters_ = true;
+  find_passed(scan);
+  const std::int64_t widest = widest_columns();
   for (std::size_t i = limits_.clusters.size(); i-- > 0;) {
     column_parts_ = DeviceLimits::cluster_size(i);
     row_parts_ = std::min<std::int64_t>(limits_.clusters[i], members_[0].rows);
@@ -145,41 +162,89 @@ bool LoopCode::take_clusters(const BoundScan& scan, const ProgramLayout& layout)
 }
 
 // All blocks, as long as each has columns of its own: what is split further is split into less to compute between meetings.
-void LoopCode::take_grid() {
-  for (Member& m : members_) {
-    m.passes.assign(m.outputs, -1);
-    if (m.product != nullptr) m.reads_passed.assign(m.product->terms(), -1), m.of_last_step.assign(m.product->terms(), 0);
+// With matrix units, parts of the rows have blocks of their own where that costs a step least: each reads fewer rows of what
+// others made, and has more columns of the weights.
+void LoopCode::take_grid(const BoundScan& scan, const ProgramLayout& layout) {
+  find_passed(scan);
+  const std::int64_t most_columns = (widest_columns() + kColumnsTogether - 1) / kColumnsTogether;
+  const auto take = [&](std::int64_t row_parts) {
+    row_parts_ = row_parts;
+    column_parts_ = std::clamp<std::int64_t>(most_columns, 1, std::max<std::int64_t>(1, limits_.multiprocessors / row_parts));
+    place();
+  };
+  std::int64_t best = 1;
+  take(best);
+  if (!passed_.empty() && meets() && has_rows_apart(scan, layout)) {
+    const std::int64_t most =
+        std::min<std::int64_t>({kMostRowParts, limits_.multiprocessors, loop::tiles_of(members_[0].rows, cuda::kUnitRows)});
+    const bool kept = keeps_weights();
+    double least = step_cycles();
+    for (std::int64_t parts = 2; parts <= most; ++parts) {
+      take(parts);
+      if (!fits() || (kept && !keeps_weights()) || step_cycles() >= least) continue;
+      best = parts, least = step_cycles();
+    }
   }
-  passed_.clear();
-  std::int64_t widest = 1;
-  for (const Member& m : members_) widest = std::max(widest, m.columns);
-  row_parts_ = 1;
-  column_parts_ = std::clamp<std::int64_t>((widest + kColumnsTogether - 1) / kColumnsTogether, 1, limits_.multiprocessors);
-  place();
+  take(best);
 }
 
-// What a block has in its memory, from its begin on: weights, what is passed, the piece of left factors.
+// Whether all results have the same rows, none of which hangs on another.
+bool LoopCode::has_rows_apart(const BoundScan& scan, const ProgramLayout& layout) const {
+  return std::all_of(members_.begin(), members_.end(), [&](const Member& m) { return m.rows == members_[0].rows; }) &&
+         rows_keep_apart(scan, layout, members_[0].rows);
+}
+
+std::int64_t LoopCode::widest_columns() const {
+  std::int64_t widest = 1;
+  for (const Member& m : members_) widest = std::max(widest, m.columns);
+  return widest;
+}
+
+// About what a step's products take a block to read.
+double LoopCode::step_cycles() const {
+  double cycles = 0;
+  for (const Member& m : members_) {
+    if (m.product == nullptr || m.rounded == nullptr) continue;
+    const std::int64_t row_tiles = loop::tiles_of(rows_of(m), cuda::kUnitRows);
+    const std::int64_t column_tiles =
+        loop::tiles_of(static_cast<std::int64_t>(m.product->groups()) * own_columns(m), cuda::kUnitColumns);
+    // How many times each is read.
+    const std::int64_t down = loop::tiles_of(row_tiles, loop::warp_rows_of(row_tiles));
+    const std::int64_t across = loop::tiles_of(column_tiles, loop::warp_columns_of(column_tiles));
+    std::int64_t left = 0;
+    for (std::size_t t = 0; t < m.product->terms(); ++t) {
+      left += row_tiles * loop::tiles_deep(m.product->group.products[t].k, m.rounded->in_word) * loop::kLeftTileBytes;
+    }
+    const auto weights = static_cast<double>(static_cast<std::int64_t>(weight_bytes(m)) * down);
+    cycles += cycles_of_memory(static_cast<double>(left * across));
+    cycles += m.resident >= 0 ? cycles_of_own(weights) : cycles_of_memory(weights);
+  }
+  return cycles;
+}
+
+// What a block has in its memory, from its begin on: weights, of a cluster what is passed, the piece of left factors. On a grid
+// what is passed is in the device's memory, for each part of the rows.
 void LoopCode::place() {
   piece_at_ = piece_bytes_ = 0, deep_ = 0;
   place_passed();
   place_weights();
-  for (Passed& p : passed_) p.at += piece_at_;
-  for (const Passed& p : passed_) piece_at_ += 2 * p.bytes;
+  if (in_clusters_) {
+    for (Passed& p : passed_) p.at += piece_at_;
+    piece_at_ += passed_bytes_;
+  }
   deepen_piece();
 }
 
 void LoopCode::place_passed() {
-  std::size_t at = 0;
+  passed_bytes_ = 0;
   for (Passed& p : passed_) {
     const Member& reader = members_[p.reader];
     const auto element = static_cast<std::int64_t>(size_of(reader.product->dtype));
     const std::int64_t rows = rows_of(reader);
-    const std::int64_t bytes =
-        reader.rounded == nullptr
-            ? p.inner * loop::padded_rows(static_cast<int>(rows)) * element
-            : loop::tiles_of(rows, cuda::kUnitRows) * loop::tiles_deep(p.inner, reader.rounded->in_word) * loop::kLeftTileBytes;
-    p.at = at, p.bytes = static_cast<std::size_t>(round_up(bytes, 16));
-    at += 2 * p.bytes;
+    const std::int64_t bytes = reader.rounded == nullptr ? p.inner * loop::padded_rows(static_cast<int>(rows)) * element
+                                                         : loop::rounded_left_bytes(rows, p.inner, reader.rounded->in_word);
+    p.at = passed_bytes_, p.bytes = static_cast<std::size_t>(round_up(bytes, 16));
+    passed_bytes_ += 2 * p.bytes;
   }
 }
 
@@ -195,13 +260,16 @@ std::size_t LoopCode::least_piece(const Member& m) const {
     return static_cast<std::size_t>(loop::kDeep * round_up(rows_of(m), loop::kTileRows)) * size_of(m.product->dtype);
   }
   const std::int64_t tile = stages(m) ? loop::tiles_of(rows_of(m), cuda::kUnitRows) * loop::kLeftTileBytes : 0;
-  return static_cast<std::size_t>(std::max<std::int64_t>(tile, threads_ * std::int64_t{4 * sizeof(float)}));
+  return static_cast<std::size_t>(std::max<std::int64_t>(tile, threads_ * loop::kSumBytes));
 }
 
-// Of the block with the most columns.
+// Of the block with the most.
+std::int64_t LoopCode::own_columns(const Member& m) const {
+  return (round_up(m.columns, kColumnsTogether) / kColumnsTogether + column_parts_ - 1) / column_parts_ * kColumnsTogether;
+}
+
 std::size_t LoopCode::weight_bytes(const Member& m) const {
-  const std::int64_t own =
-      (round_up(m.columns, kColumnsTogether) / kColumnsTogether + column_parts_ - 1) / column_parts_ * kColumnsTogether;
+  const std::int64_t own = own_columns(m);
   const std::vector<Product>& products = m.product->group.products;
   std::int64_t bytes = 0;
   if (m.rounded == nullptr) {
@@ -216,8 +284,7 @@ std::size_t LoopCode::weight_bytes(const Member& m) const {
 
 // Weights that fit beside what else there is, in the order of their products.
 void LoopCode::place_weights() {
-  std::size_t beside = 0;
-  for (const Passed& p : passed_) beside += 2 * p.bytes;
+  const std::size_t beside = in_clusters_ ? passed_bytes_ : 0;
   for (const Member& m : members_) {
     if (m.product != nullptr) piece_bytes_ = std::max(piece_bytes_, least_piece(m));
   }
@@ -231,8 +298,20 @@ void LoopCode::place_weights() {
   }
 }
 
-// Of products on matrix units: the deeper the piece is, the fewer times the block's threads wait for each other.
+// Of products on matrix units: the more the piece holds, the fewer times the block's threads wait for each other.
 void LoopCode::deepen_piece() {
+  const auto room = static_cast<std::int64_t>(limits_.shared) - static_cast<std::int64_t>(piece_at_);
+  const std::int64_t sums = threads_ * loop::kSumBytes;  // of a tile
+  std::int64_t most = 0;
+  for (const Member& m : members_) {
+    if (m.rounded == nullptr) continue;
+    const std::int64_t columns =
+        loop::tiles_of(static_cast<std::int64_t>(m.product->groups()) * own_columns(m), cuda::kUnitColumns);
+    most = std::max<std::int64_t>(
+        most, loop::warp_columns_of(columns) * loop::warp_rows_of(loop::tiles_of(rows_of(m), cuda::kUnitRows)));
+  }
+  sums_ = most == 0 ? 0 : std::clamp<std::int64_t>(room / sums, 1, most);
+  piece_bytes_ = std::max(piece_bytes_, static_cast<std::size_t>(sums_ * sums));
   std::int64_t deepest = 0, row_tiles = 1;
   for (const Member& m : members_) {
     if (m.rounded == nullptr || !stages(m)) continue;
@@ -241,7 +320,6 @@ void LoopCode::deepen_piece() {
   }
   if (deepest == 0) return;
   const std::int64_t tile = row_tiles * loop::kLeftTileBytes;
-  const auto room = static_cast<std::int64_t>(limits_.shared) - static_cast<std::int64_t>(piece_at_);
   deep_ = std::clamp<std::int64_t>(room / tile, 1, deepest);
   piece_bytes_ = std::max(piece_bytes_, static_cast<std::size_t>(deep_ * tile));
 }
@@ -266,7 +344,7 @@ std::string LoopCode::parts() const {
       results += fmt::format(", char* passed{}", r);
       orders += fmt::format("  const {} order{}(part.rows(rows), columns);\n",
                             order_of(passed_[static_cast<std::size_t>(members_[i].passes[r])]), r);
-      stores += fmt::format("    loop::pass(order{0}, passed{0}, row, column, r.r{0}.v);\n", r);
+      stores += fmt::format("    loop::put(order{0}, passed{0}, row, column, r.r{0}.v);\n", r);
     }
     text += fmt::format(R"x(
 template <int n>
@@ -298,7 +376,9 @@ std::string LoopCode::arguments() const {
     if (m.product != nullptr) numbers += fmt::format("  std::int32_t resident{0}, inner{0}[{1}];\n", i, m.product->terms());
   }
   for (std::size_t p = 0; p < passed_.size(); ++p) numbers += fmt::format("  std::int32_t passed{0}, bytes{0};\n", p);
-  return text + "  unsigned* counter;\n  std::int64_t steps;\n  std::int32_t reverse, piece, deep;\n" + numbers + "};\n\n";
+  return text +
+         "  unsigned* counter;\n  std::int64_t steps;\n  std::int32_t reverse, piece, deep, sums, row_parts, passing;\n" +
+         numbers + "};\n\n";
 }
 
 std::string LoopCode::product_functions() const {
@@ -310,7 +390,8 @@ std::string LoopCode::product_functions() const {
     const char* const type = device_type(m.product->dtype);
     const std::string product = fmt::format("loop::Product<{}, {}, {}>", type, m.product->terms(), m.product->groups());
     text += fmt::format(
-        "GRAPHRUN_DEVICE {0} product{1}(const Arguments& a, const loop::Step& step, const loop::Part& part, char* shared) {{\n"
+        "GRAPHRUN_DEVICE {0} product{1}(const Arguments& a, const loop::Step& step, const loop::Part& part, char* shared, "
+        "char* passing) {{\n"
         "  {0} p;\n  const std::int64_t first = part.first_row(a.rows{1});\n",
         product, i);
     text += fmt::format("  p.rows = part.rows(a.rows{0}), p.columns = a.columns{0}, p.transpose_b = {1}, p.part = part;\n", i,
@@ -341,38 +422,44 @@ std::string LoopCode::steps_text() const {
   std::string text = fmt::format(R"x(GRAPHRUN_ENTRY(graphrun_@, Arguments) {{
   const Arguments& a = arguments;
   char* const shared = static_cast<char*>(cuda::shared_memory());
-  const loop::Part part = loop::part_of_{}();
+  const loop::Part part = loop::part_of_{};
+  char* const passing = {};
   unsigned round = 0;
   loop::Step step{{0, a.steps, a.reverse != 0}};
 )x",
-                                 in_clusters_ ? "cluster" : "grid");
+                                 in_clusters_ ? "cluster()" : "grid(a.row_parts)",
+                                 in_clusters_ ? "shared"
+                                              : fmt::format("reinterpret_cast<char*>(a.counter) + {} + part.cluster * "
+                                                            "static_cast<std::int64_t>(a.passing)",
+                                                            LoopKernel::kWorkspace));
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (members_[i].product == nullptr) continue;
     const RoundedForm* const form = members_[i].rounded;
     text += fmt::format(
-        "  if (a.resident{0} >= 0) loop::{2}(product{0}(a, step, part, shared), reinterpret_cast<{1}*>(shared + "
+        "  if (a.resident{0} >= 0) loop::{2}(product{0}(a, step, part, shared, passing), reinterpret_cast<{1}*>(shared + "
         "a.resident{0}));\n",
         i, form != nullptr ? "unsigned" : device_type(members_[i].product->dtype),
         form != nullptr ? fmt::format("bring_rounded<{}>", form->type) : "bring");
   }
-  if (in_clusters_) text += passing_text();
+  text += passing_text();
   text += "  for (; step.number < a.steps; ++step.number) {\n";
   const char* const meeting = in_clusters_ ? "    cuda::cluster_barrier();\n" : "    cuda::grid_barrier(a.counter, round);\n";
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Member& m = members_[i];
     text += m.meets ? meeting : "    cuda::barrier();\n";
     if (m.pointwise != nullptr) {
-      text += pointwise_text(i);
+      text += pointwise_text(i) + sending_text(i);
       continue;
     }
     if (m.rounded != nullptr) {
       text += fmt::format(
-          "    loop::multiply_rounded<{1}>(product{0}(a, step, part, shared), reinterpret_cast<unsigned*>(shared + a.piece), "
-          "a.deep);\n",
+          "    loop::multiply_rounded<{1}>(product{0}(a, step, part, shared, passing), reinterpret_cast<unsigned*>(shared + "
+          "a.piece), a.deep, a.sums);\n",
           i, m.rounded->type);
     } else if (m.product != nullptr) {
-      text += fmt::format("    loop::multiply(product{0}(a, step, part, shared), reinterpret_cast<{1}*>(shared + a.piece));\n",
-                          i, device_type(m.product->dtype));
+      text += fmt::format(
+          "    loop::multiply(product{0}(a, step, part, shared, passing), reinterpret_cast<{1}*>(shared + a.piece));\n", i,
+          device_type(m.product->dtype));
     } else {
       text += fmt::format(
           "    loop::copy(loop::address<const {0}>(a.places[{1}], step), loop::address<{0}>(a.places[{2}], step), part, "
@@ -381,21 +468,46 @@ std::string LoopCode::steps_text() const {
     }
     for (std::size_t r = 0; r < m.outputs; ++r) {
       if (m.passes[r] < 0) continue;
-      const Passed& p = passed_[static_cast<std::size_t>(m.passes[r])];
-      text += fmt::format(
-          "    cuda::barrier();\n    loop::pass_own<{}>(loop::address<const {}>(a.places[{}], step), part, a.rows{}, "
-          "a.columns{}, {});\n",
-          order_of(p), device_type(members_[p.reader].product->dtype), m.place + m.inputs + r, i, i,
-          place_of_passed(m.passes[r], false));
+      text += fmt::format("    cuda::barrier();\n    {}",
+                          put_text(i, static_cast<std::size_t>(m.passes[r]), m.place + m.inputs + r, false));
     }
+    text += sending_text(i);
   }
   text += "  }\n";
   if (in_clusters_) text += "  cuda::cluster_barrier();  // nobody ends while another writes to its memory\n";
   return text + "}\n";
 }
 
+// Puts the block's part of a tensor of member i's sizes where it is passed.
+std::string LoopCode::put_text(std::size_t i, std::size_t passed, std::size_t place, bool of_last_step) const {
+  const Passed& p = passed_[passed];
+  return fmt::format("loop::put_own<{}>(loop::address<const {}>(a.places[{}], step), part, a.rows{}, a.columns{}, {});\n",
+                     order_of(p), device_type(members_[p.reader].product->dtype), place, i, i,
+                     place_of_passed(static_cast<int>(passed), of_last_step));
+}
+
+// In clusters: what a member has put, to the other blocks.
+std::string LoopCode::sending_text(std::size_t i) const {
+  std::string text;
+  for (int passed : members_[i].passes) {
+    if (passed < 0 || !in_clusters_) continue;
+    if (text.empty()) text += "    cuda::barrier();\n";
+    text += fmt::format("    loop::send_own<{}>(part, a.rows{}, a.columns{}, {});\n",
+                        order_of(passed_[static_cast<std::size_t>(passed)]), i, i, place_of_passed(passed, false));
+  }
+  return text;
+}
+
 // What the first step finds as the last one's.
 std::string LoopCode::passing_text() const {
+  if (!in_clusters_) {  // where nothing was put, there are zeros
+    std::string text;
+    for (std::size_t p = 0; p < passed_.size(); ++p) {
+      if (passed_[p].begins_at < 0) continue;
+      text += "  " + put_text(passed_[p].maker, p, static_cast<std::size_t>(passed_[p].begins_at), true);
+    }
+    return text.empty() ? text : text + "  cuda::grid_barrier(a.counter, round);\n";
+  }
   std::string text;
   for (std::size_t p = 0; p < passed_.size(); ++p) {
     text += fmt::format("  loop::clear(shared + a.passed{0}, 2 * a.bytes{0});\n", p);

@@ -1,8 +1,9 @@
 // The text of a kernel that runs all steps of a scan as one launch, and what it is launched with. What is part of the text: the
 // instructions, their order and types, where blocks meet and what they pass; sizes come with the launch.
 //
-// There are two plans. On a grid, all blocks share the columns of every result, each its part of the weights in its own memory,
-// and all meet where one reads what others made. In clusters, where all weights fit those of one cluster: each has rows of its
+// There are two plans. On a grid, all blocks share the columns of every result, or those of each part of the rows do, each with
+// its part of the weights in its own memory, and all meet where one reads what others made; left factors of matrix units pass
+// through the device's memory. In clusters, where all weights fit those of one cluster: each has rows of its
 // own, its blocks share the columns, pass the products' left factors to each other's memory, and nobody waits for another
 // cluster.
 #pragma once
@@ -59,18 +60,18 @@ class LoopCode {
     DType copied = DType::kFloat32;            // a copy
     bool meets = false;
     const RoundedForm* rounded = nullptr;  // of a product on matrix units
-    // In clusters, by left factor: which of passed() it is, or -1, and whether it is the last step's.
+    // By left factor: which of passed() it is, or -1, and whether it is the last step's.
     std::vector<int> reads_passed;
     std::vector<char> of_last_step;
     std::vector<int> passes;  // by result: which of passed() it is, or -1
   };
-  // A product's left factor that blocks of a cluster pass to each other.
+  // A product's left factor that blocks pass to each other.
   struct Passed {
     std::size_t maker = 0, result = 0;  // whose result it is
     std::size_t reader = 0;             // a product that reads it
     std::int64_t inner = 0;
     std::int64_t begins_at = -1;    // the place of what the first step reads, where a step reads the last one's; else -1
-    std::size_t at = 0, bytes = 0;  // where the two of them are in a block's memory; of one
+    std::size_t at = 0, bytes = 0;  // where the two of them are in a block's memory, or of a grid's workspace; of one
   };
   const std::vector<Passed>& passed() const { return passed_; }
   const std::vector<Member>& members() const { return members_; }
@@ -78,13 +79,26 @@ class LoopCode {
   bool reverse() const { return reverse_; }
   // Where the piece of the left factors is in a block's memory: behind the weights.
   std::size_t piece_at() const { return piece_at_; }
-  // How many tiles of a product's summed axis that piece holds, where products run on matrix units.
+  // How many tiles of a product's summed axis that piece holds, or of how many tiles of results all threads' sums, where
+  // products run on matrix units.
   std::int64_t deep() const { return deep_; }
+  std::int64_t sums() const { return sums_; }
+  // On a grid: in how many parts rows are shared out.
+  std::int64_t row_parts() const { return in_clusters_ ? 1 : row_parts_; }
+  // Bytes of what is passed, of each part of the rows; on a grid they are in the workspace, behind where the blocks meet.
+  std::size_t passed_bytes() const { return passed_bytes_; }
+  std::size_t workspace() const {
+    return LoopKernel::kWorkspace + (in_clusters_ ? 0 : static_cast<std::size_t>(row_parts_) * passed_bytes_);
+  }
 
  private:
   void find_passed(const BoundScan& scan);
   bool take_clusters(const BoundScan& scan, const ProgramLayout& layout);
-  void take_grid();
+  void take_grid(const BoundScan& scan, const ProgramLayout& layout);
+  bool has_rows_apart(const BoundScan& scan, const ProgramLayout& layout) const;
+  std::int64_t widest_columns() const;
+  std::int64_t own_columns(const Member& m) const;
+  double step_cycles() const;
   void place();
   void place_weights();
   void place_passed();
@@ -100,6 +114,8 @@ class LoopCode {
   std::string order_of(const Passed& passed) const;
   std::string steps_text() const;
   std::string passing_text() const;
+  std::string put_text(std::size_t i, std::size_t passed, std::size_t place, bool of_last_step) const;
+  std::string sending_text(std::size_t i) const;
   std::string pointwise_text(std::size_t i) const;
 
   const DeviceLimits limits_;
@@ -109,10 +125,10 @@ class LoopCode {
   std::size_t places_ = 0;
   std::vector<Passed> passed_;
   bool in_clusters_ = false;
-  std::int64_t column_parts_ = 1, row_parts_ = 1;  // blocks that share columns; clusters, that share rows
+  std::int64_t column_parts_ = 1, row_parts_ = 1;  // blocks that share columns; clusters or parts of a grid, that share rows
   int threads_ = 1;
-  std::int64_t deep_ = 0;
-  std::size_t piece_at_ = 0, piece_bytes_ = 0;
+  std::int64_t deep_ = 0, sums_ = 0;
+  std::size_t passed_bytes_ = 0, piece_at_ = 0, piece_bytes_ = 0;
   DeviceText text_;
 };
 

@@ -29,7 +29,7 @@ GRAPHRUN_DEVICE T* address(const Place& place, const Step& step) {
 
 constexpr int kColumnsTogether = 4;
 
-// A block's part of every result: its share of the columns, in the rows that are its cluster's.
+// A block's part of every result: its share of the columns, in the rows that are its cluster's, or its part's of a grid.
 struct Part {
   int block, blocks;      // that share columns
   int cluster, clusters;  // that share rows
@@ -42,9 +42,10 @@ struct Part {
   }
 };
 
-// Where all blocks of the grid share columns.
-GRAPHRUN_DEVICE Part part_of_grid() {
-  return {static_cast<int>(cuda::block_index()), static_cast<int>(cuda::block_count()), 0, 1};
+// Where all blocks of the grid share columns, in so many parts of the rows.
+GRAPHRUN_DEVICE Part part_of_grid(int row_parts = 1) {
+  const int blocks = static_cast<int>(cuda::block_count()) / row_parts, block = static_cast<int>(cuda::block_index());
+  return {block % blocks, blocks, block / blocks, row_parts};
 }
 
 // A block's columns: multiples of kColumnsTogether, as equal as they come.
@@ -70,7 +71,7 @@ struct Product {
   Part part;
   const T *a[terms], *b[kFactors];
   T* y[groups];
-  const void* passed[terms];  // all of a left factor's rows in the block's own memory, as loop_passed.h puts them; or null
+  const void* passed[terms];  // all of a left factor's rows as loop_passed.h puts them; or null
   const void* resident;  // the block's columns of all factors, in its own memory as bring() puts them; null: where they are
 
   // Of the block's columns of all results side by side: whose it is, and the how manieth of the block's.

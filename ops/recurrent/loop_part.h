@@ -20,6 +20,7 @@ struct ProductPart : LoopPart {
   // How many left factors are added up, and how many results stand side by side.
   std::size_t terms() const { return group.kind == ProductGroup::Kind::kSum ? group.products.size() : 1; }
   std::size_t groups() const { return group.kind == ProductGroup::Kind::kMany ? group.products.size() : 1; }
+  std::size_t passed_bytes() const override;
 
   ProductGroup group;
   DType dtype;
@@ -50,6 +51,9 @@ struct ElementPart : LoopPart {
   std::vector<DType> inputs;
   DType output = DType::kFloat32;
 };
+
+// In how many parts the blocks of a grid share out rows, at most.
+constexpr std::int64_t kMostRowParts = 8;
 
 // Says that rows of the results, their first axis, can be made by themselves; `operations`: of all.
 inline void share_by_rows(Kernel& kernel, const KernelRequest& request, double operations, std::vector<bool> reads_other_rows) {

@@ -1,6 +1,7 @@
-// Left factors that the blocks of a cluster pass to each other: every block has the cluster's rows of them in its own memory,
-// in the order in which its products read them, and whoever makes elements puts them there, for all. There are two of each:
-// while some blocks still read what one step made, others bring what the next makes. For the text of generated kernels.
+// Left factors that blocks pass to each other in the order in which their products read them, rounded as these round: whoever
+// makes elements puts them there, for all. The blocks of a cluster have all of its rows in their own memory, each; those of a
+// grid, in the device's. There are two of each: while some blocks still read what one step made, others bring what the next
+// makes. For the text of generated kernels.
 #pragma once
 
 #include "ops/recurrent/loop_rounded.h"
@@ -11,6 +12,12 @@ GRAPHRUN_DEVICE Part part_of_cluster() {
   const int blocks = cuda::cluster_size();
   return {cuda::cluster_rank(), blocks, static_cast<int>(cuda::block_index()) / blocks,
           static_cast<int>(cuda::block_count()) / blocks};
+}
+
+// What a thread sends at once.
+constexpr int kSlotBytes = 16;
+GRAPHRUN_DEVICE void send_slot(char* to, const char* from) {
+  element::store(reinterpret_cast<unsigned*>(to), element::load<4>(reinterpret_cast<const unsigned*>(from)));
 }
 
 // The order of multiply(): as they are.
@@ -33,6 +40,14 @@ struct PlainOrder {
   GRAPHRUN_DEVICE void store(char* to, int row, int k, const Packed<n>& packed) const {
     GRAPHRUN_UNROLL
     for (int j = 0; j < n; ++j) reinterpret_cast<T*>(to)[(k + j) * padded + row] = packed.v[j];
+  }
+  // What a block has is one piece; rows are filled up to multiples of 16 bytes.
+  GRAPHRUN_DEVICE int slots(const Columns& own, int /*rows*/) const {
+    return own.count() * padded * static_cast<int>(sizeof(T)) / kSlotBytes;
+  }
+  GRAPHRUN_DEVICE void send(char* to, const char* from, const Columns& own, int slot) const {
+    const int at = own.begin * padded * static_cast<int>(sizeof(T)) + slot * kSlotBytes;
+    send_slot(to + at, from + at);
   }
 };
 
@@ -74,28 +89,58 @@ struct TileOrder {
       halves[k % kInWord] = static_cast<unsigned short>(packed.words[0]);
     }
   }
+  // Of the tiles that the block has columns of, the words that a thread reads at once. Blocks' columns begin with a word.
+  GRAPHRUN_DEVICE static int first_tile(const Columns& own) { return own.begin / (kInWord * cuda::kUnitWords); }
+  GRAPHRUN_DEVICE static int tiles(const Columns& own) {
+    return own.count() == 0 ? 0 : static_cast<int>(tiles_deep(own.end, kInWord)) - first_tile(own);
+  }
+  GRAPHRUN_DEVICE int slots(const Columns& own, int rows) const {
+    return static_cast<int>(tiles_of(rows, cuda::kUnitRows)) * tiles(own) * cuda::kWarpThreads;
+  }
+  GRAPHRUN_DEVICE void send(char* to, const char* from, const Columns& own, int slot) const {
+    static_assert(kLeftWords * sizeof(unsigned) == kSlotBytes);
+    const int t = slot % cuda::kWarpThreads, tile = slot / cuda::kWarpThreads;
+    const int across = first_tile(own) + tile % tiles(own), row_tile = tile / tiles(own);
+    const int at = ((row_tile * deep + across) * cuda::kWarpThreads + t) * kSlotBytes;
+    const int begin = own.begin / kInWord, end = static_cast<int>(tiles_of(own.end, kInWord));
+    const int word = across * cuda::kUnitWords + t % 4;  // of the first two; of the others, four on
+    const bool first = word >= begin && word < end, last = word + 4 >= begin && word + 4 < end;
+    if (first && last) return send_slot(to + at, from + at);
+    const int half = kSlotBytes / 2;
+    for (int which = 0; which < 2; ++which) {
+      if (!(which == 0 ? first : last)) continue;
+      const unsigned* const source = reinterpret_cast<const unsigned*>(from + at + which * half);
+      element::store(reinterpret_cast<unsigned*>(to + at + which * half), element::load<2>(source));
+    }
+  }
 };
 
-// To every block of the cluster, where `to` is in this one's memory.
 template <class Order, class T, int n>
-GRAPHRUN_DEVICE void pass(const Order& order, char* to, int row, int k, const T (&x)[n]) {
-  const typename Order::template Packed<n> packed = Order::pack(x);
-  const int blocks = cuda::cluster_size();
-  int block = cuda::cluster_rank();  // each begins with another
-  for (int i = 0; i < blocks; ++i) {
-    order.template store<n>(cuda::memory_of(block, to), row, k, packed);
-    block = block + 1 == blocks ? 0 : block + 1;
-  }
+GRAPHRUN_DEVICE void put(const Order& order, char* to, int row, int k, const T (&x)[n]) {
+  order.template store<n>(to, row, k, Order::pack(x));
 }
 
 // The block's part of a tensor.
 template <class Order, class T>
-GRAPHRUN_DEVICE void pass_own(const T* from, const Part& part, int all_rows, int columns, char* to) {
+GRAPHRUN_DEVICE void put_own(const T* from, const Part& part, int all_rows, int columns, char* to) {
   const Order order(part.rows(all_rows), columns);
   for_own_elements(part, all_rows, columns, [&](int row, int column, std::int64_t i) {
     const T x[1] = {from[i]};
-    pass(order, to, row, column, x);
+    put(order, to, row, column, x);
   });
+}
+
+// What the block has put into its memory, to the other blocks of its cluster: neighbours write neighbours.
+template <class Order>
+GRAPHRUN_DEVICE void send_own(const Part& part, int all_rows, int columns, char* mine) {
+  const int rows = part.rows(all_rows), rank = cuda::cluster_rank(), blocks = cuda::cluster_size();
+  const Order order(rows, columns);
+  const Columns own(columns, part);
+  const int slots = order.slots(own, rows);
+  for (int e = cuda::thread_index(); e < slots * (blocks - 1); e += cuda::thread_count()) {
+    const int other = (rank + 1 + e / slots) % blocks;  // each begins with another
+    order.send(cuda::memory_of(other, mine), mine, own, e % slots);
+  }
 }
 
 // All of the cluster's rows of a tensor, for this block alone.

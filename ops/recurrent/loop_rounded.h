@@ -11,7 +11,6 @@
 namespace graphrun::loop {
 
 constexpr int kLeftWords = 4, kRightWords = 2;  // of a tile, a thread's
-constexpr int kMostRoundedTiles = 4;            // that a warp sums up at a time
 constexpr std::int64_t kLeftTileBytes = cuda::kWarpThreads * kLeftWords * sizeof(unsigned),
                        kRightTileBytes = cuda::kWarpThreads * kRightWords * sizeof(unsigned);
 
@@ -19,6 +18,11 @@ GRAPHRUN_DEVICE constexpr std::int64_t tiles_of(std::int64_t size, std::int64_t 
 // Of the summed axis.
 GRAPHRUN_DEVICE constexpr std::int64_t tiles_deep(std::int64_t inner, int in_word) {
   return tiles_of(inner, cuda::kUnitWords * in_word);
+}
+
+// Of a left factor.
+GRAPHRUN_DEVICE constexpr std::int64_t rounded_left_bytes(std::int64_t rows, std::int64_t inner, int in_word) {
+  return tiles_of(rows, cuda::kUnitRows) * tiles_deep(inner, in_word) * kLeftTileBytes;
 }
 
 // The word of numbers k and those after it; beyond `inner` there are zeros.
@@ -79,20 +83,113 @@ GRAPHRUN_DEVICE void stage(const float* a, int rows, int inner, int first, int d
   }
 }
 
-// The block's columns of all results. `piece` holds `most_deep` tiles of the summed axis for every row, and four numbers of
-// every thread. Where there are fewer tiles of results than warps, several warps sum up one, each its tiles of the summed axis.
-// The order of an element's sum hangs on sizes alone.
-template <class Form, int terms, int groups>
-GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, unsigned* piece, int most_deep) {
+// Rows of tiles and columns of tiles that a warp sums up at a time: the more, the fewer times it reads a tile.
+constexpr int kMostWarpRows = 2, kMostWarpColumns = 8;
+GRAPHRUN_DEVICE constexpr int warp_rows_of(std::int64_t row_tiles) { return row_tiles > 1 ? kMostWarpRows : 1; }
+GRAPHRUN_DEVICE constexpr int warp_columns_of(std::int64_t column_tiles) {
+  return column_tiles > kMostWarpColumns / 2 ? kMostWarpColumns : kMostWarpColumns / 2;
+}
+// Bytes of a tile's sums in a thread.
+constexpr std::int64_t kSumBytes = 4 * sizeof(float);
+
+// What of a product's tiles of results a warp has, `warp_rows` by `warp_columns` of them at a time. Where there is less of
+// that than there are warps, several warps share it, each its tiles of the summed axis.
+struct Warps {
+  int row_tiles, column_tiles, rows, columns;  // tiles of the block's results, and of a warp's
+  int items, sharing, together;                // of such parts, how many warps share one, how many are made at a time
+  int warp, thread;                            // which of the block's warps it is, and which thread of the warp
+  GRAPHRUN_DEVICE Warps(int all_rows, int width, int warp_rows, int warp_columns) {
+    row_tiles = static_cast<int>(tiles_of(all_rows, cuda::kUnitRows));
+    column_tiles = static_cast<int>(tiles_of(width, cuda::kUnitColumns));
+    // As equal as they come.
+    const int across = static_cast<int>(tiles_of(column_tiles, warp_columns));
+    const int down = static_cast<int>(tiles_of(row_tiles, warp_rows));
+    rows = down == 0 ? 0 : static_cast<int>(tiles_of(row_tiles, down));
+    columns = across == 0 ? 0 : static_cast<int>(tiles_of(column_tiles, across));
+    items = down * across;
+    const int warps = cuda::thread_count() / cuda::kWarpThreads;
+    sharing = items == 0 || items >= warps ? 1 : warps / items;
+    together = warps / sharing;
+    warp = cuda::thread_index() / cuda::kWarpThreads, thread = cuda::thread_index() % cuda::kWarpThreads;
+  }
+  // The first of a part's tiles.
+  GRAPHRUN_DEVICE int row_of(int item) const { return item / static_cast<int>(tiles_of(column_tiles, columns)) * rows; }
+  GRAPHRUN_DEVICE int column_of(int item) const { return item % static_cast<int>(tiles_of(column_tiles, columns)) * columns; }
+};
+
+// Adds to the warp's sums what `deep` tiles of one term's summed axis, from `begin` on, give; left tiles stand in `rows`,
+// [row tile, deep]. Tiles beyond the last are the last one again, and go nowhere.
+template <class Form, int warp_rows, int warp_columns, class Right>
+GRAPHRUN_DEVICE void add_tiles(float (&sum)[warp_rows][warp_columns][4], const Warps& w, int item, const unsigned* rows,
+                               int deep, const Right& right) {
+  const unsigned* left[warp_rows];
+  GRAPHRUN_UNROLL
+  for (int r = 0; r < warp_rows; ++r) {
+    const int tile = w.row_of(item) + r < w.row_tiles ? w.row_of(item) + r : w.row_tiles - 1;
+    left[r] = rows + (static_cast<std::int64_t>(tile) * deep * cuda::kWarpThreads + w.thread) * kLeftWords;
+  }
+  constexpr int kAhead = warp_rows * warp_columns > kMostWarpColumns ? 2 : 4;
+  GRAPHRUN_UNROLL_BY(kAhead)
+  for (int d = w.warp % w.sharing; d < deep; d += w.sharing) {
+    element::Pack<unsigned, kLeftWords> x[warp_rows];
+    GRAPHRUN_UNROLL
+    for (int r = 0; r < warp_rows; ++r) x[r] = element::load<kLeftWords>(left[r] + d * cuda::kWarpThreads * kLeftWords);
+    GRAPHRUN_UNROLL
+    for (int c = 0; c < warp_columns; ++c) {
+      const element::Pack<unsigned, kRightWords> b = right(c, d);
+      GRAPHRUN_UNROLL
+      for (int r = 0; r < warp_rows; ++r) cuda::multiply_add<Form>(sum[r][c], x[r].v, b.v);
+    }
+  }
+}
+
+// Of warps that share a part, which one adds up what all of them have of its k-th tile.
+GRAPHRUN_DEVICE bool has_sum(const Warps& w, int k) { return k % w.sharing == w.warp % w.sharing; }
+
+// Adds up what warps that share a part have of it, `most` tiles at a time, in the order of the warps; of each tile one of them
+// has the sum.
+template <int warp_rows, int warp_columns>
+GRAPHRUN_DEVICE void add_parts(float (&sum)[warp_rows][warp_columns][4], const Warps& w, bool works, unsigned* piece,
+                               int most) {
+  using Sums = element::Pack<float, 4>;
+  float* const parts = reinterpret_cast<float*>(piece);
+  const auto place = [&](int k, int warp) {
+    return parts + ((k * static_cast<std::int64_t>(cuda::thread_count()) + warp * cuda::kWarpThreads + w.thread) * 4);
+  };
+  for (int first = 0; first < warp_rows * warp_columns; first += most) {
+    cuda::barrier();  // what stood there has been read
+    GRAPHRUN_UNROLL
+    for (int k = 0; k < warp_rows * warp_columns; ++k) {
+      if (!works || k < first || k >= first + most) continue;
+      Sums mine;
+      GRAPHRUN_UNROLL
+      for (int i = 0; i < 4; ++i) mine.v[i] = sum[k / warp_columns][k % warp_columns][i];
+      element::store(place(k - first, w.warp), mine);
+    }
+    cuda::barrier();
+    GRAPHRUN_UNROLL
+    for (int k = 0; k < warp_rows * warp_columns; ++k) {
+      if (!works || k < first || k >= first + most || !has_sum(w, k)) continue;
+      float(&all)[4] = sum[k / warp_columns][k % warp_columns];
+      for (int other = 0; other < w.sharing; ++other) {
+        const Sums of_other = element::load<4>(place(k - first, w.warp - w.warp % w.sharing + other));
+        GRAPHRUN_UNROLL
+        for (int i = 0; i < 4; ++i) all[i] = other == 0 ? of_other.v[i] : all[i] + of_other.v[i];
+      }
+    }
+  }
+}
+
+// As multiply_rounded().
+template <class Form, int warp_rows, int warp_columns, int terms, int groups>
+GRAPHRUN_DEVICE void multiply_tiles(const Product<float, terms, groups>& p, unsigned* piece, int most_deep, int most_sums) {
   const Columns own(p.columns, p.part);
   const int width = groups * own.count();
-  const int column_tiles = static_cast<int>(tiles_of(width, cuda::kUnitColumns));
-  const int tiles = static_cast<int>(tiles_of(p.rows, cuda::kUnitRows)) * column_tiles;
-  const int warps = cuda::thread_count() / cuda::kWarpThreads, warp = cuda::thread_index() / cuda::kWarpThreads;
-  const int t = cuda::thread_index() % cuda::kWarpThreads;
-  const int sharing = tiles == 0 || tiles >= warps ? 1 : warps / tiles, together = warps / sharing;
-  for (int first = 0; first < tiles; first += kMostRoundedTiles * together) {
-    float sum[kMostRoundedTiles][4] = {};
+  const Warps w(p.rows, width, warp_rows, warp_columns);
+  for (int first = 0; first < w.items; first += w.together) {
+    const int item = first + w.warp / w.sharing;
+    const bool works = item < w.items && w.warp / w.sharing < w.together;
+    float sum[warp_rows][warp_columns][4] = {};
     const unsigned* resident = static_cast<const unsigned*>(p.resident);
     for (int i = 0; i < terms; ++i) {
       const int all_deep = static_cast<int>(tiles_deep(p.inner[i], Form::kInWord));
@@ -106,53 +203,64 @@ GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, un
           cuda::barrier();
           rows = piece;
         }
+        if (!works) continue;
+        int column[warp_columns];
         GRAPHRUN_UNROLL
-        for (int s = 0; s < kMostRoundedTiles; ++s) {
-          const int tile = first + s * together + warp / sharing;
-          if (tile >= tiles) break;
-          const int row_tile = tile / column_tiles, column_tile = tile % column_tiles;
-          for (int d = warp % sharing; d < deep; d += sharing) {
-            const auto left = element::load<kLeftWords>(rows + ((row_tile * deep + d) * cuda::kWarpThreads + t) * kLeftWords);
-            unsigned right[kRightWords];
-            if (resident != nullptr) {
-              const int at = (column_tile * all_deep + begin + d) * cuda::kWarpThreads + t;
-              const auto words = element::load<kRightWords>(resident + at * kRightWords);
-              right[0] = words.v[0], right[1] = words.v[1];
-            } else {
-              right[0] = right_word<Form>(p, own, i, column_tile, begin + d, t, 0);
-              right[1] = right_word<Form>(p, own, i, column_tile, begin + d, t, 1);
-            }
-            cuda::multiply_add<Form>(sum[s], left.v, right);
+        for (int c = 0; c < warp_columns; ++c) {
+          const int tile = w.column_of(item) + c;
+          column[c] = tile < w.column_tiles ? tile : w.column_tiles - 1;
+        }
+        if (resident != nullptr) {
+          const unsigned* factor[warp_columns];
+          GRAPHRUN_UNROLL
+          for (int c = 0; c < warp_columns; ++c) {
+            factor[c] = resident + ((column[c] * all_deep + begin) * cuda::kWarpThreads + w.thread) * kRightWords;
           }
+          add_tiles<Form, warp_rows, warp_columns>(sum, w, item, rows, deep, [&](int c, int d) {
+            return element::load<kRightWords>(factor[c] + d * cuda::kWarpThreads * kRightWords);
+          });
+        } else {
+          add_tiles<Form, warp_rows, warp_columns>(sum, w, item, rows, deep, [&](int c, int d) {
+            element::Pack<unsigned, kRightWords> words;
+            GRAPHRUN_UNROLL
+            for (int k = 0; k < kRightWords; ++k) words.v[k] = right_word<Form>(p, own, i, column[c], begin + d, w.thread, k);
+            return words;
+          });
         }
       }
-      if (resident != nullptr) resident += column_tiles * all_deep * cuda::kWarpThreads * kRightWords;
+      if (resident != nullptr) resident += w.column_tiles * all_deep * cuda::kWarpThreads * kRightWords;
     }
-    if (sharing > 1) {
-      float* const parts = reinterpret_cast<float*>(piece);
-      cuda::barrier();
-      GRAPHRUN_UNROLL
-      for (int i = 0; i < 4; ++i) parts[cuda::thread_index() * 4 + i] = sum[0][i];
-      cuda::barrier();
-      if (warp % sharing != 0 || warp / sharing >= tiles) continue;
-      for (int other = 1; other < sharing; ++other) {
-        GRAPHRUN_UNROLL
-        for (int i = 0; i < 4; ++i) sum[0][i] += parts[(cuda::thread_index() + other * cuda::kWarpThreads) * 4 + i];
-      }
-    }
+    if (w.sharing > 1) add_parts<warp_rows, warp_columns>(sum, w, works, piece, most_sums);
+    if (!works) continue;
     GRAPHRUN_UNROLL
-    for (int s = 0; s < kMostRoundedTiles; ++s) {
-      const int tile = first + s * together + warp / sharing;
-      if (tile >= tiles) break;
+    for (int r = 0; r < warp_rows; ++r) {
       GRAPHRUN_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        const int row = tile / column_tiles * cuda::kUnitRows + t / 4 + i / 2 * 8;
-        const int column = tile % column_tiles * cuda::kUnitColumns + t % 4 * 2 + i % 2;
-        if (row >= p.rows || column >= width) continue;
-        const std::int64_t at = own.begin + p.column_of(column, own);
-        p.y[p.group_of(column, own)][static_cast<std::int64_t>(row) * p.columns + at] = sum[s][i];
+      for (int c = 0; c < warp_columns; ++c) {
+        if (r >= w.rows || c >= w.columns || !has_sum(w, r * warp_columns + c)) continue;
+        GRAPHRUN_UNROLL
+        for (int i = 0; i < 4; ++i) {
+          const int row = (w.row_of(item) + r) * cuda::kUnitRows + w.thread / 4 + i / 2 * 8;
+          const int column = (w.column_of(item) + c) * cuda::kUnitColumns + w.thread % 4 * 2 + i % 2;
+          if (row >= p.rows || column >= width) continue;
+          const std::int64_t at = own.begin + p.column_of(column, own);
+          p.y[p.group_of(column, own)][static_cast<std::int64_t>(row) * p.columns + at] = sum[r][c][i];
+        }
       }
     }
+  }
+}
+
+// The block's columns of all results. `piece` holds `most_deep` tiles of the summed axis for every row, or `most_sums` tiles'
+// sums of every thread. The order of an element's sum hangs on sizes alone.
+template <class Form, int terms, int groups>
+GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, unsigned* piece, int most_deep, int most_sums) {
+  const bool is_wide = warp_columns_of(tiles_of(groups * Columns(p.columns, p.part).count(), cuda::kUnitColumns)) > 4;
+  if (warp_rows_of(tiles_of(p.rows, cuda::kUnitRows)) == 1) {
+    is_wide ? multiply_tiles<Form, 1, 8>(p, piece, most_deep, most_sums)
+            : multiply_tiles<Form, 1, 4>(p, piece, most_deep, most_sums);
+  } else {
+    is_wide ? multiply_tiles<Form, 2, 8>(p, piece, most_deep, most_sums)
+            : multiply_tiles<Form, 2, 4>(p, piece, most_deep, most_sums);
   }
 }
 

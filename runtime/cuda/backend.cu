@@ -181,7 +181,7 @@ class CudaBackend : public Backend {
   }
 
  private:
-  static constexpr std::size_t kStages = 4, kStageBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kStages = 32, kStageBytes = std::size_t{1} << 18;  // some steps' feeds
   // Memory of the host that cannot be moved, and when the device has last read it.
   struct Stage {
     char* memory = nullptr;

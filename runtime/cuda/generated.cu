@@ -83,7 +83,8 @@ class DeviceKernel : public GeneratedKernel {
   void load() {
     if (failure_) return;
     try {
-      check(cudaLibraryLoadData(&library_, code_.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "loading a generated kernel");
+      check(cudaLibraryLoadData(&library_, code_.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+            "loading a generated kernel");
       check(cudaLibraryGetKernel(&kernel_, library_, entry_.c_str()), "finding a generated kernel");
     } catch (...) {
       failure_ = std::current_exception();

@@ -11,6 +11,8 @@
 // The entry of a generated kernel, found by its name; its one parameter is a struct that the launch brings as bytes.
 #define GRAPHRUN_ENTRY(name, Arguments) extern "C" __global__ void name(const __grid_constant__ Arguments arguments)
 #define GRAPHRUN_UNROLL _Pragma("unroll")
+#define GRAPHRUN_PRAGMA(text) _Pragma(#text)
+#define GRAPHRUN_UNROLL_BY(n) GRAPHRUN_PRAGMA(unroll n)
 
 namespace graphrun::cuda {
 
@@ -75,6 +77,7 @@ GRAPHRUN_DEVICE void check_aligned(const void*, std::size_t) {}  // the emulated
 #define GRAPHRUN_DEVICE inline
 #define GRAPHRUN_ENTRY(name, Arguments) extern "C" void name(const Arguments& arguments)
 #define GRAPHRUN_UNROLL
+#define GRAPHRUN_UNROLL_BY(n)
 
 #include "runtime/cuda/emulation.h"
 

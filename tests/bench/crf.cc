@@ -91,7 +91,8 @@ void measure(const Case& c, Peer& peer, const PairOptions& options) {
     ours.push_back(mine), theirs.push_back(other), times.push_back(other / mine);
   }
   fmt::print("{:<10} T {} B {} labels {:<3}  {:7.3f} ms", c.what, c.time, c.batch, c.labels, median(ours));
-  if (has_peer) fmt::print("  PyTorch {:8.2f} ms, {:.1f} x", median(theirs), median(times));
+  if (has_peer) fmt::print("  {} {:8.2f} ms, {:.1f} x, by {}", options.peer_name, median(theirs), median(times), peer.said());
+  fmt::print("{}", peer.missing(options.peer_name, has_peer));
   fmt::print("\n");
   if (options.profile) fmt::print("{}\n", crf.profile());
   std::fflush(stdout);

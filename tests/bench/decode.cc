@@ -139,8 +139,11 @@ void measure(const Decode& c, Peer& peer, const PairOptions& options) {
   const auto rate = [&](double time) { return static_cast<double>(c.batch * c.words) / time * 1e3; };
   fmt::print("{:<18} {:9.2f} ms, {:7.0f} words/s, search {:4.1f} %", c.name(), median(ours), rate(median(ours)),
              100 * median(share));
-  if (has_peer)
-    fmt::print("  PyTorch {:9.2f} ms, {:7.0f} words/s, {:.2f} x", median(theirs), rate(median(theirs)), median(times));
+  if (has_peer) {
+    fmt::print("  {} {:9.2f} ms, {:7.0f} words/s, {:.2f} x, by {}", options.peer_name, median(theirs), rate(median(theirs)),
+               median(times), peer.said());
+  }
+  fmt::print("{}", peer.missing(options.peer_name, has_peer));
   fmt::print("\n");
   if (options.profile) fmt::print("{}\n", profiler.table());
   std::fflush(stdout);

@@ -123,7 +123,10 @@ void measure(const Case& c, Peer& peer, const PairOptions& options, const LayerO
              median(ours));
   fmt::print("  products {:8.2f} ms, over them {:.2f}, {:.1f} GFLOP/s", median(floor), median(over),
              layer.products().operations() / median(ours) / 1e6);
-  if (has_peer) fmt::print("  {} {:8.2f} ms, {:.2f} x", options.peer_name, median(theirs), median(times));
+  if (has_peer) {
+    fmt::print("  {} {:8.2f} ms, {:.2f} x, by {}", options.peer_name, median(theirs), median(times), peer.said());
+  }
+  fmt::print("{}", peer.missing(options.peer_name, has_peer));
   fmt::print("\n");
   if (options.profile) fmt::print("{}\n", layer.profile());
   std::fflush(stdout);

@@ -104,12 +104,28 @@ class Peer {
     if (!fgets(answer, sizeof(answer), from_)) return "";
     return answer;
   }
-  bool ready(const std::string& line) { return ask(line).rfind("ready", 0) == 0; }
+  bool ready(const std::string& line) {
+    if (to_ == nullptr) return false;
+    said_ = ask(line);
+    while (!said_.empty() && said_.back() == '\n') said_.pop_back();
+    return said_.rfind("ready", 0) == 0;
+  }
+  // By what it does what it said to be ready for: "2.11.0", "persist-static-bfloat16"; why not, where it is not ready.
+  std::string said() const {
+    if (said_.empty()) return "it is not there";
+    const std::size_t space = said_.find(' ');
+    return space == std::string::npos ? said_ : said_.substr(space + 1);
+  }
+  // What a line of results ends in where the peer that was wanted did not run: empty where it did, or none was wanted.
+  std::string missing(const std::string& name, bool ran) const {
+    return ran || !wanted_ ? "" : "  " + name + " none: " + said();
+  }
   // Milliseconds of one run.
   double time() { return std::strtod(ask("time 1").c_str(), nullptr); }
 
  private:
   void start(const std::string& command) {
+    wanted_ = !command.empty() && command != "true";
     if (command.empty()) return;
     int in[2], out[2];
     if (pipe(in) != 0 || pipe(out) != 0) return;
@@ -136,6 +152,8 @@ class Peer {
   }
 
   pid_t child_ = -1;
+  bool wanted_ = false;
+  std::string said_;
   FILE *to_ = nullptr, *from_ = nullptr;
 };
 

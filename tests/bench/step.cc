@@ -116,9 +116,11 @@ void measure(const Step& c, Peer& peer, const PairOptions& options) {
   fmt::print("{:<18} {:8.2f} ms, {:7.0f} tokens/s  products {:8.2f} ms, over them {:.2f}  {:.1f} MB", c.name, median(ours),
              static_cast<double>(c.time * c.batch) / median(ours) * 1e3, median(floor), median(over), step.megabytes());
   if (has_peer) {
-    fmt::print("  PyTorch {:8.2f} ms, {:.2f} x, {:.1f} MB", median(theirs), median(times),
-               std::strtod(peer.ask("memory").c_str(), nullptr));
+    const double memory = std::strtod(peer.ask("memory").c_str(), nullptr);
+    fmt::print("  {} {:8.2f} ms, {:.2f} x, {:.1f} MB, by {}", options.peer_name, median(theirs), median(times), memory,
+               peer.said());
   }
+  fmt::print("{}", peer.missing(options.peer_name, has_peer || c.peer.empty()));
   fmt::print("\n");
   if (options.profile) fmt::print("{}\n", step.profile());
   std::fflush(stdout);

@@ -15,7 +15,8 @@ Reads commands on stdin, answers each with one line:
   time N                                        -> milliseconds of each of N runs
   memory                                        -> MB at most in one run, beyond what it holds before (parameters, gradients)
 CELL: lstm and gru are nn.LSTM and nn.GRU; atr is a loop: what TORCH_LOOP says, script (so it is where nothing is said), eager or
-compile (torch.compile). With TORCH_REPLAY=1 a run on a GPU is captured once and replayed as a CUDA graph.
+compile (torch.compile). With TORCH_REPLAY=1 a run on a GPU is captured once and replayed as a CUDA graph. With
+TORCH_BFLOAT16=model layers' parameters are bfloat16 themselves, instead of being rounded for each product.
 Layers and likelihoods run forward and backward; language_model, tagger, translator and cyton are whole training steps; decode
 makes words for a batch of sentences.
 """
@@ -70,7 +71,7 @@ class Crf(torch.nn.Module):
 
     def log_likelihood(self, emissions, tags, mask):
         steps, batch, _ = emissions.shape
-        rows = torch.arange(batch)
+        rows = torch.arange(batch, device=emissions.device)
         score = emissions[0, rows, tags[0]]
         total = emissions[0]
         for t in range(1, steps):
@@ -111,10 +112,15 @@ def make_layer(cell: str, width: int, hidden: int) -> torch.nn.Module:
     raise KeyError(cell)
 
 
+def dtype() -> torch.dtype:
+    """Of a layer's parameters and inputs: bfloat16 where TORCH_BFLOAT16=model says so, which no cast of autocast's comes before."""
+    return torch.bfloat16 if os.environ.get("TORCH_BFLOAT16") == "model" else torch.float32
+
+
 def layer_run(cell: str, steps: int, batch: int, width: int, hidden: int):
-    model = make_layer(cell, width, hidden)
-    x = torch.randn(steps, batch, width, requires_grad=True)
-    weight = torch.randn(steps, batch, hidden)
+    model = make_layer(cell, width, hidden).to(dtype())
+    x = torch.randn(steps, batch, width, dtype=dtype(), requires_grad=True)
+    weight = torch.randn(steps, batch, hidden, dtype=dtype())
 
     def run():
         model.zero_grad(set_to_none=True)
@@ -125,8 +131,8 @@ def layer_run(cell: str, steps: int, batch: int, width: int, hidden: int):
 
 
 def forward_run(cell: str, steps: int, batch: int, width: int, hidden: int):
-    model = make_layer(cell, width, hidden).eval()
-    x = torch.randn(steps, batch, width)
+    model = make_layer(cell, width, hidden).eval().to(dtype())
+    x = torch.randn(steps, batch, width, dtype=dtype())
 
     def run():
         with torch.inference_mode():
@@ -330,7 +336,7 @@ def training_run(model: torch.nn.Module, steps: int, batch: int, vocabulary: int
     source, previous, target = (torch.randint(vocabulary, (steps, batch)) for _ in range(3))
 
     def run():
-        optimizer.zero_grad(set_to_none=False)
+        optimizer.zero_grad(set_to_none=True)
         model(source, previous, target).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 5)
         optimizer.step()
@@ -371,7 +377,7 @@ def decode_run(cell: str, words: int, batch: int, beam: int, vocabulary: int, em
                 memory = torch.cat([model.encoder[0](x), model.encoder[1](x.flip(0)).flip(0)], dim=-1)
             h, memory = torch.tanh(model.start(memory.mean(dim=0))), torch.tanh(memory)
             keys = model.keys(memory)
-            word, made = torch.zeros(batch, dtype=torch.long), []
+            word, made = torch.zeros(batch, dtype=torch.long, device=source.device), []
             if beam == 1:
                 for _ in range(words + 1):
                     h, scores = step(word, memory, keys, h)
@@ -381,9 +387,9 @@ def decode_run(cell: str, words: int, batch: int, beam: int, vocabulary: int, em
             # The first word comes from one hypothesis of each sentence, those after it from `beam` of them.
             h, scores = step(word, memory, keys, h)
             total, word = scores.topk(beam, dim=-1)
-            rows = torch.arange(batch).repeat_interleave(beam)
+            rows = torch.arange(batch, device=source.device).repeat_interleave(beam)
             h, memory, keys = h[rows], memory[:, rows], keys[:, rows]
-            word, first = word.flatten(), torch.arange(batch).unsqueeze(1) * beam
+            word, first = word.flatten(), torch.arange(batch, device=source.device).unsqueeze(1) * beam
             for _ in range(words):
                 h, scores = step(word, memory, keys, h)
                 total, best = (total.unsqueeze(2) + scores.view(batch, beam, -1)).flatten(1).topk(beam, dim=-1)
@@ -401,7 +407,7 @@ def language_model_run(cell: str, steps: int, batch: int, vocabulary: int, hidde
     words, targets = torch.randint(vocabulary, (steps, batch)), torch.randint(vocabulary, (steps, batch))
 
     def run():
-        optimizer.zero_grad(set_to_none=False)
+        optimizer.zero_grad(set_to_none=True)
         model(words, targets).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 5)
         optimizer.step()
@@ -416,7 +422,7 @@ def tagger_run(cell: str, steps: int, batch: int, vocabulary: int, labels: int, 
     mask, lengths = torch.ones(steps, batch), torch.full((batch,), steps, device="cpu")
 
     def run():
-        optimizer.zero_grad(set_to_none=False)
+        optimizer.zero_grad(set_to_none=True)
         model(words, tags, mask, lengths).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 5)
         optimizer.step()
@@ -424,15 +430,18 @@ def tagger_run(cell: str, steps: int, batch: int, vocabulary: int, labels: int, 
     return run
 
 
+DEVICE = "cpu"  # where models and their inputs are made
+
+
 def on_gpu() -> bool:
-    # Before 2.3 there was no default to ask for, and no other than the CPU is chosen there.
-    return hasattr(torch, "get_default_device") and torch.get_default_device().type == "cuda"
+    return DEVICE == "cuda"
 
 
 def choose_device(name: str) -> str:
+    global DEVICE
     if name == "cuda" and not torch.cuda.is_available():
         return "none no GPU that PyTorch knows"
-    torch.set_default_device(name)
+    DEVICE = name
     return "ready " + (torch.cuda.get_device_name() if name == "cuda" else "cpu")
 
 
@@ -440,7 +449,8 @@ def choose_products(name: str):
     """What factors of products are rounded to; what a run happens within."""
     # Products and cuDNN's layers alike: PyTorch's own choice is TF32 for one and float32 for the other.
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = name == "tf32"
-    return torch.autocast("cuda" if on_gpu() else "cpu", torch.bfloat16) if name == "bfloat16" else contextlib.nullcontext()
+    cast = name == "bfloat16" and dtype() == torch.float32
+    return torch.autocast("cuda" if on_gpu() else "cpu", torch.bfloat16) if cast else contextlib.nullcontext()
 
 
 def within(context, run):
@@ -518,7 +528,9 @@ def main() -> None:
         torch.set_num_threads(sizes.pop())
         torch.manual_seed(1)
         try:
-            run = within(rounded, makers[kind](name, *sizes))
+            # As a default device alone while it is made: one that stays costs every call of PyTorch's.
+            with torch.device(DEVICE) if on_gpu() else contextlib.nullcontext():
+                run = within(rounded, makers[kind](name, *sizes))
             if on_gpu() and os.environ.get("TORCH_REPLAY"):
                 run = replayed(run)
         except KeyError:

@@ -74,7 +74,7 @@ class BoundLayer {
 
 // Columns of a result that some block has.
 std::int64_t widest_share(const LoopCode& code, const LoopCode::Member& m) {
-  const std::int64_t sharing = code.cluster() > 1 ? code.cluster() : code.blocks();
+  const std::int64_t sharing = code.cluster() > 1 ? code.cluster() : code.blocks() / code.row_parts();
   const std::int64_t together = loop::kColumnsTogether, pieces = (m.columns + together - 1) / together;
   return (pieces + sharing - 1) / sharing * together;
 }
@@ -88,9 +88,8 @@ std::int64_t widest_weights(const LoopCode& code, const LoopCode::Member& m) {
 
 // Rows that some block has.
 std::int64_t most_rows(const LoopCode& code, std::int64_t rows) {
-  if (code.cluster() == 1) return rows;
-  const std::int64_t clusters = code.blocks() / code.cluster();
-  return (rows + clusters - 1) / clusters;
+  const std::int64_t parts = code.cluster() == 1 ? code.row_parts() : code.blocks() / code.cluster();
+  return (rows + parts - 1) / parts;
 }
 
 // What blocks pass stands behind the weights, which end at `end`: two of each, of `tile` rows, words of `in_word` elements.
@@ -152,7 +151,9 @@ TEST_P(LoopLimits, AreKeptOnMatrixUnits) {
       for (const LoopCode& code : layer.loops(limits)) {
         ASSERT_TRUE(code.fits()) << name << ", batch " << batch << ", hidden " << hidden;
         EXPECT_LE(code.shared(), limits.shared);
-        EXPECT_EQ(code.deep() > 0, limits.matrix_units && code.cluster() == 1) << "in clusters, all of it is there";
+        EXPECT_EQ(code.deep(), 0) << "all left factors are the loop's own, and passed in order";
+        EXPECT_EQ(code.sums() > 0, limits.matrix_units);
+        EXPECT_EQ(code.passed().empty(), !limits.matrix_units) << name;
         std::int64_t end = 0;
         for (const LoopCode::Member& m : code.members()) {
           if (m.product == nullptr) continue;
@@ -166,9 +167,17 @@ TEST_P(LoopLimits, AreKeptOnMatrixUnits) {
           end = m.resident + (static_cast<std::int64_t>(m.product->groups()) * own + 7) / 8 * deep * 16 * 8 * 2;
         }
         if (limits.matrix_units) {
-          end = expect_room_for_passed(code, end, batch, 16, 16, 2);
+          if (code.cluster() > 1) {
+            end = expect_room_for_passed(code, end, batch, 16, 16, 2);
+            EXPECT_EQ(code.workspace(), LoopKernel::kWorkspace);
+          } else {  // of each part of the rows, in the device's memory
+            const std::int64_t passed = expect_room_for_passed(code, 0, batch, 16, 16, 2);
+            EXPECT_GE(static_cast<std::int64_t>(code.passed_bytes()), passed);
+            EXPECT_EQ(code.workspace(),
+                      LoopKernel::kWorkspace + static_cast<std::size_t>(code.row_parts()) * code.passed_bytes());
+          }
           EXPECT_GE(static_cast<std::int64_t>(code.piece_at()), end);
-          EXPECT_GE(code.shared() - code.piece_at(), static_cast<std::size_t>((batch + 15) / 16 * code.deep() * 16 * 16 * 2));
+          EXPECT_GE(code.shared() - code.piece_at(), static_cast<std::size_t>(code.sums() * code.threads() * 16));
         }
       }
     }
@@ -209,13 +218,28 @@ TEST(LoopClusters, AreTakenWhereOneHasRoomForAllWeights) {
   EXPECT_EQ(clusters(exact, h200), (Clusters{{132, 1}, {132, 1}})) << "of float32 a block would have 256 KiB";
   EXPECT_EQ(clusters(BoundLayer("lstm", 64, 1024, ProductPrecision::kBFloat16), h200), (Clusters{{132, 1}, {132, 1}}));
   EXPECT_EQ(clusters(BoundLayer("lstm", 64, 384, ProductPrecision::kBFloat16), h200), (Clusters{{7, 16}, {7, 16}}));
-  EXPECT_EQ(clusters(BoundLayer("lstm", 64, 512, ProductPrecision::kBFloat16), h200), (Clusters{{7, 16}, {128, 1}}))
+  EXPECT_EQ(clusters(BoundLayer("lstm", 64, 512, ProductPrecision::kBFloat16), h200), (Clusters{{7, 16}, {132, 1}}))
       << "backward, four gates' gradients are passed beside the weights";
   EXPECT_EQ(clusters(BoundLayer("atr", 20, 650), h200), (Clusters{{7, 16}, {7, 16}}));
   EXPECT_EQ(clusters(BoundLayer("atr", 20, 400, ProductPrecision::kBFloat16), rtx5090), (Clusters{{20, 8}, {20, 8}}));
   // Every sentence a cluster; few columns, which fewer blocks share.
   EXPECT_EQ(clusters(BoundLayer("atr", 3, 650), h200), (Clusters{{3, 16}, {3, 16}}));
   EXPECT_EQ(clusters(BoundLayer("atr", 64, 40), h200), (Clusters{{32, 4}, {32, 4}}));
+}
+
+// What a block reads of others' rows hangs on how many it has; all of the weights stay in the blocks' memory.
+TEST(LoopRows, AreSharedOutWhereThatCostsAStepLeast) {
+  const DeviceLimits& h200 = kDevices[4].limits;
+  const auto parts = [&](const std::string& cell, std::int64_t batch, std::int64_t hidden) {
+    const LoopCode code = BoundLayer(cell, batch, hidden, ProductPrecision::kBFloat16).loops(h200)[0];
+    EXPECT_EQ(code.cluster(), 1);
+    EXPECT_TRUE(code.keeps_weights());
+    EXPECT_EQ(code.blocks() % code.row_parts(), 0);
+    return code.row_parts();
+  };
+  EXPECT_EQ(parts("lstm", 16, 1024), 1) << "one tile of rows";
+  EXPECT_EQ(parts("lstm", 64, 1024), 2) << "of a fourth of the rows a block would have 256 KiB of weights";
+  EXPECT_GE(parts("gru", 80, 1000), 2);
 }
 
 // A block's columns, as a block finds them, are what its memory was measured for.

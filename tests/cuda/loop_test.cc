@@ -223,16 +223,22 @@ void RoundedLoop::expect_rounding(const std::vector<Shape4>& shapes) const {
     EXPECT_GT(std::sqrt(distance / size), std::exp2(-bits - 8));
     if (!testing::is_emulated()) continue;
     // Kernel by kernel, where no launch has room for a loop: sums come in another order, so that now and then a state falls to
-    // the other side of a half and is rounded the other way, with all that follows from it.
+    // the other side of a half and is rounded the other way, with all that follows from it: of one gradient of a step, a
+    // column of a matrix's.
     const std::size_t shared = std::exchange(testing::emulated_limits().shared, 0);
     const std::vector<Tensor> expected = run_layer(cell, shape, Precision::kFloat32, target);
     testing::emulated_limits().shared = shared;
     double others = 0;
     for (std::size_t k = 0; k < found.size(); ++k) {
-      for (std::int64_t i = 0; i < found[k].count(); ++i)
-        others += std::abs(found[k].at(i) - expected[k].at(i)) > 1e-5 * (1 + std::abs(expected[k].at(i)));
+      double most = 1e-3;
+      for (std::int64_t i = 0; i < found[k].count(); ++i) most = std::max(most, std::abs(expected[k].at(i)));
+      for (std::int64_t i = 0; i < found[k].count(); ++i) {
+        const double off = std::abs(found[k].at(i) - expected[k].at(i));
+        ASSERT_LE(off, most * std::exp2(-bits)) << "output " << k << " at " << i << ", hidden " << shape.hidden;
+        others += off > 1e-5 * (1 + std::abs(expected[k].at(i)));
+      }
     }
-    EXPECT_LE(others / size, 0.01) << "hidden " << shape.hidden;
+    EXPECT_LE(others / size, 0.15) << "hidden " << shape.hidden;
   }
 }
 
@@ -247,6 +253,20 @@ TEST_P(RoundedLoop, ComputesWhatSingleProductsOfRoundedFactorsDo) {
   expect_rounding({{3, 2, 5, 8}, {3, 33, 7, 37}, {2, 70, 4, 60}});
   if (testing::is_emulated()) {
     EXPECT_GE(loops(), 2u);
+  }
+}
+
+// Blocks with rows of their own, which read what is passed of those alone.
+TEST_P(RoundedLoop, ComputesItInPartsOfTheRows) {
+  if (testing::is_emulated()) testing::emulated_limits().multiprocessors = 6, testing::emulated_limits().shared = 64 << 10;
+  const Shape4 shape = {3, 70, 5, 20};
+  expect_rounding({shape, {2, 33, 7, 37}});
+  const auto& [cell, products] = GetParam();
+  const Program program = layer_program(cell, shape, Precision::kFloat32);
+  if (!testing::is_emulated()) return;
+  for (const LoopKernel::Traits& loop :
+       loops_of(program, symbols_of(shape.time, shape.batch), Target(Device::kCuda, WeightForm::kFloat32, products))) {
+    EXPECT_GT(loop.row_parts, 1);
   }
 }
 

@@ -205,9 +205,7 @@ double LoopCode::step_cycles() const {
   double cycles = 0;
   for (const Member& m : members_) {
     if (m.product == nullptr || m.rounded == nullptr) continue;
-    const std::int64_t row_tiles = loop::tiles_of(rows_of(m), cuda::kUnitRows);
-    const std::int64_t column_tiles =
-        loop::tiles_of(static_cast<std::int64_t>(m.product->groups()) * own_columns(m), cuda::kUnitColumns);
+    const std::int64_t row_tiles = row_tiles_of(m), column_tiles = column_tiles_of(m);
     // How many times each is read.
     const std::int64_t down = loop::tiles_of(row_tiles, loop::warp_rows_of(row_tiles));
     const std::int64_t across = loop::tiles_of(column_tiles, loop::warp_columns_of(column_tiles));
@@ -268,6 +266,12 @@ std::int64_t LoopCode::own_columns(const Member& m) const {
   return (round_up(m.columns, kColumnsTogether) / kColumnsTogether + column_parts_ - 1) / column_parts_ * kColumnsTogether;
 }
 
+// Tiles of a product's results that a block has at most.
+std::int64_t LoopCode::row_tiles_of(const Member& m) const { return loop::tiles_of(rows_of(m), cuda::kUnitRows); }
+std::int64_t LoopCode::column_tiles_of(const Member& m) const {
+  return loop::tiles_of(static_cast<std::int64_t>(m.product->groups()) * own_columns(m), cuda::kUnitColumns);
+}
+
 std::size_t LoopCode::weight_bytes(const Member& m) const {
   const std::int64_t own = own_columns(m);
   const std::vector<Product>& products = m.product->group.products;
@@ -275,7 +279,7 @@ std::size_t LoopCode::weight_bytes(const Member& m) const {
   if (m.rounded == nullptr) {
     for (const Product& p : products) bytes += p.k * own * static_cast<std::int64_t>(size_of(m.product->dtype));
   } else {
-    const std::int64_t column_tiles = loop::tiles_of(static_cast<std::int64_t>(m.product->groups()) * own, cuda::kUnitColumns);
+    const std::int64_t column_tiles = column_tiles_of(m);
     for (std::size_t t = 0; t < m.product->terms(); ++t)
       bytes += column_tiles * loop::tiles_deep(products[t].k, m.rounded->in_word) * loop::kRightTileBytes;
   }
@@ -305,10 +309,7 @@ void LoopCode::deepen_piece() {
   std::int64_t most = 0;
   for (const Member& m : members_) {
     if (m.rounded == nullptr) continue;
-    const std::int64_t columns =
-        loop::tiles_of(static_cast<std::int64_t>(m.product->groups()) * own_columns(m), cuda::kUnitColumns);
-    most = std::max<std::int64_t>(
-        most, loop::warp_columns_of(columns) * loop::warp_rows_of(loop::tiles_of(rows_of(m), cuda::kUnitRows)));
+    most = std::max<std::int64_t>(most, loop::warp_columns_of(column_tiles_of(m)) * loop::warp_rows_of(row_tiles_of(m)));
   }
   sums_ = most == 0 ? 0 : std::clamp<std::int64_t>(room / sums, 1, most);
   piece_bytes_ = std::max(piece_bytes_, static_cast<std::size_t>(sums_ * sums));
@@ -453,9 +454,9 @@ std::string LoopCode::steps_text() const {
     }
     if (m.rounded != nullptr) {
       text += fmt::format(
-          "    loop::multiply_rounded<{1}>(product{0}(a, step, part, shared, passing), reinterpret_cast<unsigned*>(shared + "
-          "a.piece), a.deep, a.sums);\n",
-          i, m.rounded->type);
+          "    loop::multiply_rounded<{}, {}, {}, {}>(product{}(a, step, part, shared, passing), "
+          "reinterpret_cast<unsigned*>(shared + a.piece), a.deep, a.sums);\n",
+          m.rounded->type, loop::warp_rows_of(row_tiles_of(m)), loop::warp_columns_of(column_tiles_of(m)), m.resident >= 0, i);
     } else if (m.product != nullptr) {
       text += fmt::format(
           "    loop::multiply(product{0}(a, step, part, shared, passing), reinterpret_cast<{1}*>(shared + a.piece));\n", i,

@@ -1,5 +1,6 @@
 // The text of a kernel that runs all steps of a scan as one launch, and what it is launched with. What is part of the text: the
-// instructions, their order and types, where blocks meet and what they pass; sizes come with the launch.
+// instructions, their order and types, where blocks meet and what they pass, and of products on matrix units how many tiles a
+// warp has at a time; sizes come with the launch.
 //
 // There are two plans. On a grid, all blocks share the columns of every result, or those of each part of the rows do, each with
 // its part of the weights in its own memory, and all meet where one reads what others made; left factors of matrix units pass
@@ -98,6 +99,8 @@ class LoopCode {
   bool has_rows_apart(const BoundScan& scan, const ProgramLayout& layout) const;
   std::int64_t widest_columns() const;
   std::int64_t own_columns(const Member& m) const;
+  std::int64_t row_tiles_of(const Member& product) const;
+  std::int64_t column_tiles_of(const Member& product) const;
   double step_cycles() const;
   void place();
   void place_weights();

@@ -180,9 +180,11 @@ GRAPHRUN_DEVICE void add_parts(float (&sum)[warp_rows][warp_columns][4], const W
   }
 }
 
-// As multiply_rounded().
-template <class Form, int warp_rows, int warp_columns, int terms, int groups>
-GRAPHRUN_DEVICE void multiply_tiles(const Product<float, terms, groups>& p, unsigned* piece, int most_deep, int most_sums) {
+// The block's columns of all results, `warp_rows` by `warp_columns` tiles a warp at a time; with `in_block` the right factors
+// are in the block's memory. `piece` holds `most_deep` tiles of the summed axis for every row, or `most_sums` tiles' sums of
+// every thread. The order of an element's sum hangs on sizes alone.
+template <class Form, int warp_rows, int warp_columns, bool in_block, int terms, int groups>
+GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, unsigned* piece, int most_deep, int most_sums) {
   const Columns own(p.columns, p.part);
   const int width = groups * own.count();
   const Warps w(p.rows, width, warp_rows, warp_columns);
@@ -210,7 +212,7 @@ GRAPHRUN_DEVICE void multiply_tiles(const Product<float, terms, groups>& p, unsi
           const int tile = w.column_of(item) + c;
           column[c] = tile < w.column_tiles ? tile : w.column_tiles - 1;
         }
-        if (resident != nullptr) {
+        if constexpr (in_block) {
           const unsigned* factor[warp_columns];
           GRAPHRUN_UNROLL
           for (int c = 0; c < warp_columns; ++c) {
@@ -228,7 +230,7 @@ GRAPHRUN_DEVICE void multiply_tiles(const Product<float, terms, groups>& p, unsi
           });
         }
       }
-      if (resident != nullptr) resident += w.column_tiles * all_deep * cuda::kWarpThreads * kRightWords;
+      if (in_block) resident += w.column_tiles * all_deep * cuda::kWarpThreads * kRightWords;
     }
     if (w.sharing > 1) add_parts<warp_rows, warp_columns>(sum, w, works, piece, most_sums);
     if (!works) continue;
@@ -247,20 +249,6 @@ GRAPHRUN_DEVICE void multiply_tiles(const Product<float, terms, groups>& p, unsi
         }
       }
     }
-  }
-}
-
-// The block's columns of all results. `piece` holds `most_deep` tiles of the summed axis for every row, or `most_sums` tiles'
-// sums of every thread. The order of an element's sum hangs on sizes alone.
-template <class Form, int terms, int groups>
-GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, unsigned* piece, int most_deep, int most_sums) {
-  const bool is_wide = warp_columns_of(tiles_of(groups * Columns(p.columns, p.part).count(), cuda::kUnitColumns)) > 4;
-  if (warp_rows_of(tiles_of(p.rows, cuda::kUnitRows)) == 1) {
-    is_wide ? multiply_tiles<Form, 1, 8>(p, piece, most_deep, most_sums)
-            : multiply_tiles<Form, 1, 4>(p, piece, most_deep, most_sums);
-  } else {
-    is_wide ? multiply_tiles<Form, 2, 8>(p, piece, most_deep, most_sums)
-            : multiply_tiles<Form, 2, 4>(p, piece, most_deep, most_sums);
   }
 }
 

@@ -77,10 +77,22 @@ struct Product {
   // Of the block's columns of all results side by side: whose it is, and the how manieth of the block's.
   GRAPHRUN_DEVICE static int group_of(int column, const Columns& own) { return groups > 1 ? column / own.count() : 0; }
   GRAPHRUN_DEVICE static int column_of(int column, const Columns& own) { return groups > 1 ? column % own.count() : column; }
-  GRAPHRUN_DEVICE int inner_of(int factor) const { return inner[terms > 1 ? factor : 0]; }
-  GRAPHRUN_DEVICE T factor_at(int factor, int k, int column) const {
-    return transpose_b ? b[factor][static_cast<std::int64_t>(column) * inner_of(factor) + k]
-                       : b[factor][static_cast<std::int64_t>(k) * columns + column];
+  GRAPHRUN_DEVICE int inner_of(int factor) const { return terms > 1 ? chosen(inner, factor) : inner[0]; }
+  GRAPHRUN_DEVICE const T* factor(int f) const { return chosen(b, f); }
+  GRAPHRUN_DEVICE T* result(int group) const { return chosen(y, group); }
+  GRAPHRUN_DEVICE T factor_at(int f, int k, int column) const {
+    return transpose_b ? factor(f)[static_cast<std::int64_t>(column) * inner_of(f) + k]
+                       : factor(f)[static_cast<std::int64_t>(k) * columns + column];
+  }
+
+ private:
+  // By comparing: an array that is read at a number known at run time alone would not stay in registers.
+  template <class X, int count>
+  GRAPHRUN_DEVICE static X chosen(X const (&of)[count], int which) {
+    X x = of[0];
+    GRAPHRUN_UNROLL
+    for (int k = 1; k < count; ++k) x = which == k ? of[k] : x;
+    return x;
   }
 };
 
@@ -145,10 +157,10 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
               factor[c] = resident + (terms > 1 ? 0 : group * inner * own.count()) + begin * own.count() + mine;
               stride = own.count();
             } else if (p.transpose_b) {
-              factor[c] = p.b[f] + static_cast<std::int64_t>(own.begin + mine) * inner + begin;
+              factor[c] = p.factor(f) + static_cast<std::int64_t>(own.begin + mine) * inner + begin;
               stride = 1;
             } else {
-              factor[c] = p.b[f] + static_cast<std::int64_t>(begin) * p.columns + own.begin + mine;
+              factor[c] = p.factor(f) + static_cast<std::int64_t>(begin) * p.columns + own.begin + mine;
               stride = p.columns;
             }
           }
@@ -179,7 +191,7 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
         for (int c = 0; c < kTileColumns; ++c) {
           if (row + r >= p.rows || column + c >= width) continue;
           const int group = p.group_of(column + c, own), mine = p.column_of(column + c, own);
-          p.y[group][static_cast<std::int64_t>(row + r) * p.columns + own.begin + mine] = sum[s][r][c];
+          p.result(group)[static_cast<std::int64_t>(row + r) * p.columns + own.begin + mine] = sum[s][r][c];
         }
       }
     }

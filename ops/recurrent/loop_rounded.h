@@ -43,7 +43,7 @@ GRAPHRUN_DEVICE unsigned right_word(const Product<float, terms, groups>& p, cons
   if (column >= groups * own.count()) return 0;
   const int at = own.begin + p.column_of(column, own), inner = p.inner[term];
   const int k = (deep_tile * cuda::kUnitWords + t % 4 + which * 4) * Form::kInWord;
-  const float* const b = p.b[terms > 1 ? term : p.group_of(column, own)];
+  const float* const b = p.factor(terms > 1 ? term : p.group_of(column, own));
   return p.transpose_b ? word_at<Form>(b + static_cast<std::int64_t>(at) * inner, 1, k, inner)
                        : word_at<Form>(b + at, p.columns, k, inner);
 }
@@ -245,7 +245,7 @@ GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, un
           const int column = (w.column_of(item) + c) * cuda::kUnitColumns + w.thread % 4 * 2 + i % 2;
           if (row >= p.rows || column >= width) continue;
           const std::int64_t at = own.begin + p.column_of(column, own);
-          p.y[p.group_of(column, own)][static_cast<std::int64_t>(row) * p.columns + at] = sum[r][c][i];
+          p.result(p.group_of(column, own))[static_cast<std::int64_t>(row) * p.columns + at] = sum[r][c][i];
         }
       }
     }

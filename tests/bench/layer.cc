@@ -1,9 +1,10 @@
 // A recurrent layer, forward and backward, by every parameter and the input: its time over that of its matrix products alone,
-// and beside PyTorch's in the same run. With --forward: the layer's inference.
+// and beside PyTorch's in the same run. With --forward: the layer's inference; with --ragged: over sequences of several
+// lengths, from all steps down to half of them.
 //
 //   bench_layer [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
-//               [--product-precision tf32|bfloat16] [--profile] [--forward] [--disable-pass NAME] [CELL TIME BATCH WIDTH HIDDEN
-//               …]
+//               [--product-precision tf32|bfloat16] [--profile] [--forward | --ragged] [--disable-pass NAME] [CELL TIME BATCH
+//               WIDTH HIDDEN …]
 //
 // Each round measures products, layer and peer once; what is printed are the medians over the rounds.
 #include <algorithm>
@@ -30,7 +31,7 @@ struct Case {
 };
 
 struct LayerOptions {
-  bool forward = false;
+  bool forward = false, ragged = false;
   Target target = {};
   std::vector<std::string> disabled_passes;
 };
@@ -41,8 +42,8 @@ class Layer {
  public:
   Layer(const Case& c, const LayerOptions& how) : variables_(std::make_shared<Variables>()) {
     GraphRequest request;
-    const bool resident = how.target.device != Device::kCpu;
-    request.path = kBench + (resident ? "/resident_layer.pbtxt" : "/layer.pbtxt");
+    const bool resident = how.target.device != Device::kCpu || how.ragged;
+    request.path = kBench + (how.ragged ? "/ragged_layer.pbtxt" : resident ? "/resident_layer.pbtxt" : "/layer.pbtxt");
     request.graphs_root = testing::source_folder() + "/graphs";
     request.bindings = {{"cell", "cells/" + c.cell + ".pbtxt", {}},
                         {"width", std::to_string(c.width), {}},
@@ -66,7 +67,9 @@ class Layer {
     initialize(executable_->program(), *variables_, 1);
     const SymbolValues symbols = {{Symbol::named("time"), c.time}, {Symbol::named("batch"), c.batch}};
     products_ = products.alone(symbols, how.target);
-    for (const FeedSpec& f : executable_->program().feeds) feeds_[f.name] = random_tensor(evaluate(f.shape, symbols), 1);
+    for (const FeedSpec& f : executable_->program().feeds) {
+      feeds_[f.name] = f.dtype == DType::kInt32 ? lengths(c) : random_tensor(evaluate(f.shape, symbols), 1);
+    }
   }
 
   double run() {
@@ -84,12 +87,21 @@ class Layer {
   const ProductsAlone& products() const { return products_; }
 
  private:
+  // As the peers have them: the longest first.
+  static Tensor lengths(const Case& c) {
+    Tensor lengths(DType::kInt32, {c.batch});
+    for (std::int64_t b = 0; b < c.batch; ++b) {
+      lengths.span<std::int32_t>()[static_cast<std::size_t>(b)] =
+          static_cast<std::int32_t>(c.time - b * (c.time / 2) / c.batch);
+    }
+    return lengths;
+  }
   static void add_gradients(ir::Graph& graph) {
     std::vector<ir::ValueId> by;
     for (const ir::Variable& v : graph.variables) {
       if (graph.value(v.value).name != "weight") by.push_back(v.value);
     }
-    if (!graph.inputs.empty()) by.push_back(graph.inputs[0].value);
+    if (!graph.inputs.empty() && graph.value(graph.inputs[0].value).name == "x") by.push_back(graph.inputs[0].value);
     const std::vector<ir::ValueId> gradients = differentiate(graph, graph.output("loss")->value, by);
     for (std::size_t i = 0; i < by.size(); ++i) graph.outputs.push_back({"d." + graph.value(by[i]).name, gradients[i]});
   }
@@ -109,8 +121,11 @@ class Layer {
 
 void measure(const Case& c, Peer& peer, const PairOptions& options, const LayerOptions& how) {
   Layer layer(c, how);
-  const bool has_peer = peer.ready(fmt::format("{} {} {} {} {} {} {}", how.forward ? "forward" : "layer", c.cell, c.time,
-                                               c.batch, c.width, c.hidden, threads()));
+  const bool has_peer = peer.ready(fmt::format("{} {} {} {} {} {} {}",
+                                               how.forward  ? "forward"
+                                               : how.ragged ? "ragged"
+                                                            : "layer",
+                                               c.cell, c.time, c.batch, c.width, c.hidden, threads()));
   std::vector<double> ours, floor, theirs, over, times;
   for (int round = -2; round < options.pairs; ++round) {
     const double mine = layer.run();
@@ -140,6 +155,8 @@ int run(int count, char** words) {
   for (std::size_t i = 0; i < options.rest.size(); ++i) {
     if (options.rest[i] == "--forward") {
       how.forward = true;
+    } else if (options.rest[i] == "--ragged") {
+      how.ragged = true;
     } else if (options.rest[i] == "--disable-pass" && i + 1 < options.rest.size()) {
       how.disabled_passes.push_back(options.rest[++i]);
     } else {

@@ -6,6 +6,7 @@ Reads commands on stdin, answers each with one line:
   products float32|tf32|bfloat16                what factors of products are rounded to from there on; "ready NAME"
   layer CELL TIME BATCH WIDTH HIDDEN THREADS    -> "ready VERSION" or "none REASON"
   forward CELL TIME BATCH WIDTH HIDDEN THREADS  inference of a layer
+  ragged CELL TIME BATCH WIDTH HIDDEN THREADS   a layer over packed sequences, from all steps down to half of them
   crf likelihood|viterbi TIME BATCH LABELS THREADS
   language_model CELL TIME BATCH VOCABULARY HIDDEN DEPTH DROPOUT_PERCENT THREADS
   tagger CELL TIME BATCH VOCABULARY LABELS HIDDEN THREADS
@@ -126,6 +127,22 @@ def layer_run(cell: str, steps: int, batch: int, width: int, hidden: int):
         model.zero_grad(set_to_none=True)
         x.grad = None
         (model(x) * weight).sum().backward()
+
+    return run
+
+
+def ragged_run(cell: str, steps: int, batch: int, width: int, hidden: int):
+    model = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU}[cell](width, hidden).to(dtype())
+    lengths = torch.tensor([steps - b * (steps // 2) // batch for b in range(batch)], device="cpu")
+    x = torch.randn(steps, batch, width, dtype=dtype(), requires_grad=True)
+    weight = torch.randn(steps, batch, hidden, dtype=dtype())
+
+    def run():
+        model.zero_grad(set_to_none=True)
+        x.grad = None
+        packed = torch.nn.utils.rnn.pack_padded_sequence(x, lengths)
+        y, _ = torch.nn.utils.rnn.pad_packed_sequence(model(packed)[0], total_length=steps)
+        (y * weight).sum().backward()
 
     return run
 
@@ -507,7 +524,7 @@ def peak_megabytes(run) -> float:
 
 def main() -> None:
     run, rounded = None, contextlib.nullcontext()
-    makers = {"layer": layer_run, "forward": forward_run, "crf": crf_run, "language_model": language_model_run, "tagger": tagger_run,
+    makers = {"layer": layer_run, "forward": forward_run, "ragged": ragged_run, "crf": crf_run, "language_model": language_model_run, "tagger": tagger_run,
               "translator": translator_run, "cyton": cyton_run, "decode": decode_run}
     for line in sys.stdin:
         kind, *words = line.split()

@@ -116,6 +116,12 @@ std::vector<Algorithm> algorithms(const std::string& products) {
 
 struct Sizes {
   int time, batch, width, hidden;
+  bool ragged;  // from all steps down to half of them
+  std::vector<int> lengths() const {
+    std::vector<int> lengths;
+    for (int b = 0; b < batch; ++b) lengths.push_back(ragged ? time - b * (time / 2) / batch : time);
+    return lengths;
+  }
 };
 
 // A layer of one direction over whole sequences, from zeros; its output's gradient is given.
@@ -128,7 +134,7 @@ class Layer {
     check(cudnnSetRNNDescriptor_v8(rnn_, how.algorithm, cell, CUDNN_RNN_DOUBLE_BIAS, CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT,
                                    how.type, CUDNN_DATA_FLOAT, how.math, s.width, s.hidden, s.hidden, 1, dropout_, 0));
     if (how.algorithm == CUDNN_RNN_ALGO_PERSIST_DYNAMIC) check(cudnnBuildRNNDynamic(handle, rnn_, s.batch));
-    const std::vector<int> lengths(static_cast<std::size_t>(s.batch), s.time);
+    const std::vector<int> lengths = s.lengths();  // the longest first, as packed sequences have to be
     check(cudnnSetRNNDataDescriptor(x_, how.type, CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED, s.time, s.batch, s.width,
                                     lengths.data(), nullptr));
     check(cudnnSetRNNDataDescriptor(y_, how.type, CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED, s.time, s.batch, s.hidden,
@@ -224,8 +230,9 @@ std::string answer(const Handle& handle, const std::string& line, const std::str
     for (int i = 0; i < times; ++i) out << (i == 0 ? "" : " ") << (layer ? layer->milliseconds() : 0);
     return out.str();
   }
-  if (kind != "layer" && kind != "forward") return "none cuDNN has layers alone";
+  if (kind != "layer" && kind != "forward" && kind != "ragged") return "none cuDNN has layers alone";
   Sizes sizes{};
+  sizes.ragged = kind == "ragged";
   words >> cell >> sizes.time >> sizes.batch >> sizes.width >> sizes.hidden;
   if (!every.empty()) cell = every;
   if (!words || (cell != "lstm" && cell != "gru")) return "none cuDNN has no such cell";

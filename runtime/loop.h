@@ -46,8 +46,8 @@ class LoopKernel {
   virtual std::size_t workspace() const { return kWorkspace; }
   // Has its code made: of those that were made to choose among, the one that is going to run.
   virtual void prepare() const = 0;
-  // What it is like: whether its blocks wait for each other, in clusters alone, whether all weights stay in their memory, and in
-  // how many parts of a grid rows are shared out.
+  // What it is like: whether its blocks wait for each other, in clusters alone, whether all weights stay in their memory, and
+  // in how many parts of a grid rows are shared out.
   struct Traits {
     bool meets = false, in_clusters = false, keeps_weights = false;
     std::int64_t row_parts = 1;

@@ -466,8 +466,7 @@ def choose_products(name: str):
     """What factors of products are rounded to; what a run happens within."""
     # Products and cuDNN's layers alike: PyTorch's own choice is TF32 for one and float32 for the other.
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = name == "tf32"
-    cast = name == "bfloat16" and dtype() == torch.float32
-    return torch.autocast("cuda" if on_gpu() else "cpu", torch.bfloat16) if cast else contextlib.nullcontext()
+    return torch.autocast("cuda" if on_gpu() else "cpu", torch.bfloat16) if name == "bfloat16" else contextlib.nullcontext()
 
 
 def within(context, run):
@@ -547,7 +546,8 @@ def main() -> None:
         try:
             # As a default device alone while it is made: one that stays costs every call of PyTorch's.
             with torch.device(DEVICE) if on_gpu() else contextlib.nullcontext():
-                run = within(rounded, makers[kind](name, *sizes))
+                is_bfloat16 = kind in ("layer", "forward", "ragged") and dtype() == torch.bfloat16
+                run = within(contextlib.nullcontext() if is_bfloat16 else rounded, makers[kind](name, *sizes))
             if on_gpu() and os.environ.get("TORCH_REPLAY"):
                 run = replayed(run)
         except KeyError:

@@ -52,7 +52,6 @@ def goals():
     cells = " ".join(f"{cell} 30 80 1000 1000" for cell in ("adaptive_gru", "atr", "lstm"))
     yield Bench("cells to an LSTM per FLOP", f"bench_layer {BF16} {cells}", over_lstm=1.3)
     yield Bench("steps, bfloat16", f"bench_step {BF16} {STEPS}", TORCH, goal=STEP_GOALS, most=STEP_MOST)
-    yield Bench("steps, bfloat16, PyTorch bfloat16", f"bench_step {BF16} {STEPS}", TORCH, MODEL, STEP_GOALS, STEP_MOST)
     yield Bench("steps, float32", f"bench_step {STEPS}", TORCH, goal=STEP_GOALS, most=STEP_MOST)
     yield Bench("crf", "bench_crf", TORCH, goal=100)
     for way, option in WAYS.items():  # fifty steps unrolled take long to compile

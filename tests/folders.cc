@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 std::string named(const char* variable, const char* otherwise) {
@@ -15,4 +15,4 @@ std::string named(const char* variable, const char* otherwise) {
 std::string source_folder() { return named("GRAPHRUN_TREE", GRAPHRUN_SOURCE_DIR); }
 std::string build_folder() { return named("GRAPHRUN_BUILD", GRAPHRUN_BINARY_DIR); }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

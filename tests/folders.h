@@ -4,9 +4,9 @@
 
 #include <string>
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 
 std::string source_folder();
 std::string build_folder();
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

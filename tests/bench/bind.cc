@@ -25,7 +25,7 @@ Program compiled(const Network& network, bool train) {
   GraphRequest request;
   request.path = network.graph;
   request.from_graphs = true;
-  request.graphs_root = testing::source_folder() + "/graphs";
+  request.graphs_root = tests::source_folder() + "/graphs";
   for (const auto& [name, value] : network.args) request.bindings.push_back({name, value, {}});
   const ir::Graph graph = load_graph(request);
   if (!train) return compile(graph);

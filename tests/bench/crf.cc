@@ -28,7 +28,7 @@ class Crf {
     GraphRequest request;
     request.path = "crf.pbtxt";
     request.from_graphs = true;
-    request.graphs_root = testing::source_folder() + "/graphs";
+    request.graphs_root = tests::source_folder() + "/graphs";
     request.bindings = {{"labels", std::to_string(c.labels), {}}};
     ir::Graph graph = load_graph(request);
     if (c.what == "viterbi") {

@@ -54,7 +54,7 @@ class Decoding {
     GraphRequest request;
     request.path = "translator.pbtxt";
     request.from_graphs = true;
-    request.graphs_root = testing::source_folder() + "/graphs";
+    request.graphs_root = tests::source_folder() + "/graphs";
     const std::string vocabulary = std::to_string(c.vocabulary);
     for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{{"source_vocabulary", vocabulary},
                                                                                       {"target_vocabulary", vocabulary},

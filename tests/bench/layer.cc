@@ -23,7 +23,7 @@
 namespace graphrun {
 namespace {
 
-const std::string kBench = testing::source_folder() + "/tests/bench";
+const std::string kBench = tests::source_folder() + "/tests/bench";
 
 struct Case {
   std::string cell;
@@ -44,7 +44,7 @@ class Layer {
     GraphRequest request;
     const bool resident = how.target.device != Device::kCpu || how.ragged;
     request.path = kBench + (how.ragged ? "/ragged_layer.pbtxt" : resident ? "/resident_layer.pbtxt" : "/layer.pbtxt");
-    request.graphs_root = testing::source_folder() + "/graphs";
+    request.graphs_root = tests::source_folder() + "/graphs";
     request.bindings = {{"cell", "cells/" + c.cell + ".pbtxt", {}},
                         {"width", std::to_string(c.width), {}},
                         {"hidden", std::to_string(c.hidden), {}}};

@@ -67,7 +67,7 @@ struct PairOptions {
   Target target;  // of both
   std::string products = "float32";
   std::string peer_name = "PyTorch";  // as it is told of
-  std::string peer = "/usr/bin/python3 " + testing::source_folder() + "/tests/bench/torch_peer.py";
+  std::string peer = "/usr/bin/python3 " + tests::source_folder() + "/tests/bench/torch_peer.py";
   bool profile = false;  // also where the time went, by node
   std::vector<std::string> rest;
 

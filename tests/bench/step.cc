@@ -33,7 +33,7 @@ class TrainingStep {
     GraphRequest request;
     request.path = step.graph;
     request.from_graphs = true;
-    request.graphs_root = testing::source_folder() + "/graphs";
+    request.graphs_root = tests::source_folder() + "/graphs";
     for (const auto& [name, value] : step.args) request.bindings.push_back({name, value, {}});
     ir::Graph graph = load_graph(request);
     TrainOptions train;

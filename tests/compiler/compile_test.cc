@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "compiler/compile.h"
+#include "tests/folders.h"
 
 namespace graphrun {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-const fs::path kRoot = GRAPHRUN_SOURCE_DIR;
+const fs::path kRoot = tests::source_folder();
 using Args = std::vector<std::pair<std::string, std::string>>;
 
 ir::Graph load(const std::string& path, const Args& args) {

@@ -20,18 +20,18 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const testing::NetworkFixtures& fixtures() {
-  static const testing::NetworkFixtures all("networks");
+const tests::NetworkFixtures& generating_fixtures() {
+  static const tests::NetworkFixtures all("networks");
   return all;
 }
 
-struct Case {
+struct Generates {
   std::string network;
   GenerationSpec spec;
-  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.network; }
+  friend void PrintTo(const Generates& c, std::ostream* out) { *out << c.network; }
 };
-std::vector<Case> cases() {
-  std::vector<Case> out;
+std::vector<Generates> networks_that_generate() {
+  std::vector<Generates> out;
   for (const std::string name : {"translator", "translator_ca_adaptive_gru", "translator_ca_atr", "translator_ca_gru",
                                  "translator_ca_lstm", "translator_sru", "adaptive", "gnmt"}) {
     out.push_back({name, {"decode", "y", "logits", {"alignment"}}});
@@ -48,14 +48,14 @@ std::int64_t capacity_of(const Dim& d, const GenerationGraphs& cut, std::int64_t
   return d.evaluate(values);
 }
 
-class Generation : public ::testing::TestWithParam<Case> {
+class Generation : public ::testing::TestWithParam<Generates> {
  protected:
   void SetUp() override {
-    for (const auto& [name, tensor] : read_safetensors(fixtures().tensors(GetParam().network))) {
+    for (const auto& [name, tensor] : read_safetensors(generating_fixtures().tensors(GetParam().network))) {
       if (name.rfind("feed/", 0) == 0) feeds_[name.substr(5)] = tensor;
       if (name.rfind("parameter/", 0) == 0) variables_->set(name.substr(10), tensor);
     }
-    graph_ = load_graph(fixtures().request(GetParam().network, false));
+    graph_ = load_graph(generating_fixtures().request(GetParam().network, false));
     options_.precision = Precision::kFloat64;
   }
 
@@ -136,10 +136,11 @@ TEST_P(Generation, LeavesTheSourceToThePrologue) {
   for (const ir::Node& node : cut.step.nodes) EXPECT_FALSE(ir::is_scan(node));
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Generation, ::testing::ValuesIn(cases()), [](const auto& i) { return i.param.network; });
+INSTANTIATE_TEST_SUITE_P(Networks, Generation, ::testing::ValuesIn(networks_that_generate()),
+                         [](const auto& i) { return i.param.network; });
 
 TEST(GenerationMistakes, AreToldInTheLanguageOfTheGraph) {
-  const ir::Graph graph = load_graph(fixtures().request("translator", false));
+  const ir::Graph graph = load_graph(generating_fixtures().request("translator", false));
   const auto message = [&](const GenerationSpec& spec) {
     try {
       cut_for_generation(graph, spec);

@@ -9,6 +9,7 @@
 #include "compiler/ir/builder.h"
 #include "compiler/ir/printer.h"
 #include "compiler/passes/pass.h"
+#include "tests/folders.h"
 #include "tests/tools/scratch.h"
 
 namespace graphrun {
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kGraphs = fs::path(GRAPHRUN_SOURCE_DIR) / "graphs";
+const fs::path kGraphs = fs::path(tests::source_folder()) / "graphs";
 
 std::vector<std::string> cells() {
   std::vector<std::string> out;
@@ -28,7 +29,7 @@ std::vector<std::string> cells() {
 // A layer of the cell, in that file, over a sequence.
 ir::Graph layer_of(const std::string& file) {
   GraphRequest request;
-  request.path = (fs::path(GRAPHRUN_SOURCE_DIR) / "tests/bench/layer.pbtxt").string();
+  request.path = (fs::path(tests::source_folder()) / "tests/bench/layer.pbtxt").string();
   request.graphs_root = kGraphs.string();
   request.bindings = {{"cell", file, {}}, {"width", "6", {}}, {"hidden", "6", {}}};
   return load_graph(request);
@@ -38,7 +39,7 @@ ir::Graph layer(const std::string& cell) { return layer_of("cells/" + cell + ".p
 // The same for a number of steps that is known when it is compiled.
 ir::Graph layer_of_steps(const std::string& cell, int time) {
   GraphRequest request;
-  request.path = (fs::path(GRAPHRUN_SOURCE_DIR) / "tests/bench/resident_layer.pbtxt").string();
+  request.path = (fs::path(tests::source_folder()) / "tests/bench/resident_layer.pbtxt").string();
   request.graphs_root = kGraphs.string();
   request.bindings = {{"cell", "cells/" + cell + ".pbtxt", {}}, {"width", "6", {}}, {"hidden", "6", {}}, {"batch", "3", {}}};
   request.bindings.push_back({"time", std::to_string(time), {}});

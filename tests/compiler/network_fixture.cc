@@ -6,7 +6,7 @@
 #include "compiler/ir/builder.h"
 #include "tests/folders.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 
 namespace fs = std::filesystem;
 
@@ -62,4 +62,4 @@ WithGradients with_gradients(ir::Graph graph, const TapeOptions& tape) {
   return made;
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

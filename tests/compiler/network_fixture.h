@@ -8,7 +8,7 @@
 
 #include "compiler/compile.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 
 // The folder tests/fixtures/NAME: a file NAME.safetensors for each network, and index.json, which tells of each "graph", "args"
 // (name: expression) and "training" (label smoothing counts; there is no dropout then).
@@ -36,4 +36,4 @@ struct WithGradients {
 };
 WithGradients with_gradients(ir::Graph graph, const TapeOptions& tape = {});
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

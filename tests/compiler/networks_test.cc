@@ -11,8 +11,8 @@
 namespace graphrun {
 namespace {
 
-const testing::NetworkFixtures& fixtures() {
-  static const testing::NetworkFixtures all("networks");
+const tests::NetworkFixtures& fixtures() {
+  static const tests::NetworkFixtures all("networks");
   return all;
 }
 
@@ -63,7 +63,7 @@ TEST_P(Network, ComputesItWithAnyPassSwitchedOff) {
 // seed, step and place alone.
 TEST_P(Network, DerivesTheGradientThatDifferencesShow) {
   const NamedTensors tensors = read_safetensors(fixtures().tensors(GetParam()));
-  const auto [graph, names] = testing::with_gradients(load_graph(fixtures().request(GetParam(), true)));
+  const auto [graph, names] = tests::with_gradients(load_graph(fixtures().request(GetParam(), true)));
   CompileOptions options;
   options.precision = Precision::kFloat64;
   auto variables = std::make_shared<Variables>();
@@ -89,7 +89,7 @@ TEST_P(Network, DerivesTheGradientThatDifferencesShow) {
     other.disabled_passes = p == disabled.size() ? disabled : std::vector<std::string>{disabled[p]};
     ir::Graph early = run_early_passes(load_graph(fixtures().request(GetParam(), true)), other.disabled_passes);
     const bool recompute = p < disabled.size() && disabled[p] != kRecompute;
-    Executable without(compile(testing::with_gradients(std::move(early), {recompute, nullptr}).graph, other), variables);
+    Executable without(compile(tests::with_gradients(std::move(early), {recompute, nullptr}).graph, other), variables);
     const std::vector<Tensor> again = run(without);
     for (std::size_t k = 0; k < found.size(); ++k) {
       for (std::int64_t i = 0; i < found[k].count(); ++i) {

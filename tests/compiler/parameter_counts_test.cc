@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
+#include "tests/folders.h"
 
 namespace graphrun {
 namespace {
@@ -23,29 +24,29 @@ constexpr double kClose =
     0.001;  // a tenth of a per cent of what the papers' equations give; the papers' own figures are rounded
 constexpr double kExact = 0;
 
-std::vector<std::pair<const char*, std::string>> translator(const std::string& words,
-                                                            std::vector<std::pair<const char*, std::string>> more) {
+std::vector<std::pair<const char*, std::string>> translator_settings(const std::string& words,
+                                                                     std::vector<std::pair<const char*, std::string>> more) {
   more.insert(more.end(), {{"source_vocabulary", words}, {"target_vocabulary", words}, {"embed", "620"}, {"hidden", "1000"}});
   return more;
 }
 
 // dl4mt's network (Li et al. 2018).
 std::vector<std::pair<const char*, std::string>> adaptive(const std::string& cell, const std::string& readout) {
-  return translator("30000", {{"cell", cell},
-                              {"decoder", "decoders/two_level.pbtxt(squash = false, tied = false)"},
-                              {"decoder.conditional", "decoders/conditional.pbtxt(bias = true)"},
-                              {"decoder.conditional.attention.bias", "true"},
-                              {"decoder.readout", readout}});
+  return translator_settings("30000", {{"cell", cell},
+                                       {"decoder", "decoders/two_level.pbtxt(squash = false, tied = false)"},
+                                       {"decoder.conditional", "decoders/conditional.pbtxt(bias = true)"},
+                                       {"decoder.conditional.attention.bias", "true"},
+                                       {"decoder.readout", readout}});
 }
 
 const std::vector<Paper>& papers() {
   static const std::vector<Paper> all = {
-      {"rnnsearch_gru", 83.43e6, kClose, "translator.pbtxt", translator("40000", {{"cell", "cells/gru.pbtxt"}})},
-      {"rnnsearch_lstm", 93.29e6, kClose, "translator.pbtxt", translator("40000", {{"cell", "cells/lstm.pbtxt"}})},
-      {"rnnsearch_ran", 79.43e6, kClose, "translator.pbtxt", translator("40000", {{"cell", "cells/ran.pbtxt"}})},
-      {"rnnsearch_atr", 67.71e6, kClose, "translator.pbtxt", translator("40000", {{"cell", "cells/atr.pbtxt"}})},
+      {"rnnsearch_gru", 83.43e6, kClose, "translator.pbtxt", translator_settings("40000", {{"cell", "cells/gru.pbtxt"}})},
+      {"rnnsearch_lstm", 93.29e6, kClose, "translator.pbtxt", translator_settings("40000", {{"cell", "cells/lstm.pbtxt"}})},
+      {"rnnsearch_ran", 79.43e6, kClose, "translator.pbtxt", translator_settings("40000", {{"cell", "cells/ran.pbtxt"}})},
+      {"rnnsearch_atr", 67.71e6, kClose, "translator.pbtxt", translator_settings("40000", {{"cell", "cells/atr.pbtxt"}})},
       {"rnnsearch_atr_context_aware", 63.09e6, kClose, "translator.pbtxt",
-       translator("40000", {{"encoder", "encoders/context_aware.pbtxt"}})},
+       translator_settings("40000", {{"encoder", "encoders/context_aware.pbtxt"}})},
       {"adaptive_weighting_base", 89.67e6, kClose, "translator.pbtxt", adaptive(kBiased, "readouts/deep.pbtxt(bias = true)")},
       {"adaptive_weighting_gru", 97.53e6, kClose, "translator.pbtxt",
        adaptive("cells/adaptive_gru.pbtxt", "readouts/deep.pbtxt(bias = true)")},
@@ -94,7 +95,7 @@ TEST_P(ParameterCount, MeetsThePaper) {
   GraphRequest request;
   request.path = paper.graph;
   request.from_graphs = true;
-  request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+  request.graphs_root = tests::source_folder() + "/graphs";
   for (const auto& [name, value] : paper.bindings) request.bindings.push_back({name, value, {}});
   const ir::Graph graph = load_graph(request);
   double count = 0;

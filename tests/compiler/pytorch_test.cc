@@ -14,8 +14,8 @@
 namespace graphrun {
 namespace {
 
-const testing::NetworkFixtures& fixtures(const std::string& folder) {
-  static const testing::NetworkFixtures networks("pytorch"), translators("pytorch_translators");
+const tests::NetworkFixtures& pytorch_fixtures(const std::string& folder) {
+  static const tests::NetworkFixtures networks("pytorch"), translators("pytorch_translators");
   return folder == "pytorch" ? networks : translators;
 }
 
@@ -23,7 +23,7 @@ const testing::NetworkFixtures& fixtures(const std::string& folder) {
 std::vector<std::pair<std::string, std::string>> all_networks() {
   std::vector<std::pair<std::string, std::string>> all;
   for (const char* folder : {"pytorch", "pytorch_translators"}) {
-    for (const std::string& name : fixtures(folder).names()) all.emplace_back(folder, name);
+    for (const std::string& name : pytorch_fixtures(folder).names()) all.emplace_back(folder, name);
   }
   return all;
 }
@@ -61,9 +61,10 @@ class PyTorch : public ::testing::TestWithParam<std::pair<std::string, std::stri
  protected:
   void expect_agreement(Precision precision, double tolerance) {
     const auto& [folder, name] = GetParam();
-    const NamedTensors all = read_safetensors(fixtures(folder).tensors(name));
+    const NamedTensors all = read_safetensors(pytorch_fixtures(folder).tensors(name));
     // Histories as training has them.
-    const testing::WithGradients network = testing::with_gradients(spread(load_graph(fixtures(folder).request(name))).graph);
+    const tests::WithGradients network =
+        tests::with_gradients(spread(load_graph(pytorch_fixtures(folder).request(name))).graph);
     NamedTensors expected = under(all, "output/", Precision::kFloat64);
     for (const auto& [parameter, gradient] : under(all, "gradient/", Precision::kFloat64))
       expected["d." + parameter] = gradient;
@@ -94,8 +95,8 @@ class PyTorch : public ::testing::TestWithParam<std::pair<std::string, std::stri
 TEST_P(PyTorch, AgreesInDoublePrecision) { expect_agreement(Precision::kFloat64, 1e-10); }
 TEST_P(PyTorch, AgreesInSinglePrecision) { expect_agreement(Precision::kFloat32, 1e-5); }
 
-const testing::NetworkFixtures& trainings() {
-  static const testing::NetworkFixtures all("pytorch_training");
+const tests::NetworkFixtures& trainings() {
+  static const tests::NetworkFixtures all("pytorch_training");
   return all;
 }
 

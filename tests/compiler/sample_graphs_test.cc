@@ -9,6 +9,7 @@
 #include "compiler/ir/builder.h"
 #include "compiler/ir/verifier.h"
 #include "tests/compiler/sample_graphs.h"
+#include "tests/folders.h"
 
 namespace graphrun::test {
 
@@ -19,8 +20,8 @@ using ir::ValueId;
 
 namespace {
 
-const Dim kBatch = Symbol::named("batch");
-const Dim kTime = Symbol::named("time");
+const Dim kRows = Symbol::named("batch");
+const Dim kSteps = Symbol::named("time");
 
 Location place(const char* file, int line, int column, int length = 1, const Location* via = nullptr) {
   return {intern_file(file), line, column, length, via};
@@ -31,8 +32,8 @@ Graph cell_body() {
   Graph body;
   body.name = "cell";
   Builder b(body);
-  const ValueId h = b.input("h", {Type::kFloat, {kBatch, 4}});
-  const ValueId x = b.input("x", {Type::kFloat, {kBatch, 4}});
+  const ValueId h = b.input("h", {Type::kFloat, {kRows, 4}});
+  const ValueId x = b.input("x", {Type::kFloat, {kRows, 4}});
   const ValueId u = b.input("U", {Type::kFloat, {4, 4}});
   b.input("step", {Type::kInt32, {}});
   b.set_name("p");
@@ -50,9 +51,9 @@ Graph recurrent_graph() {
   Graph g;
   g.name = "recurrent";
   Builder b(g);
-  const ValueId words = b.input("words", {Type::kInt32, {kTime, kBatch}});
+  const ValueId words = b.input("words", {Type::kInt32, {kSteps, kRows}});
   g.inputs[0].below = Dim(10);
-  const ValueId lengths = b.input("lengths", {Type::kInt32, {kBatch}});
+  const ValueId lengths = b.input("lengths", {Type::kInt32, {kRows}});
   g.inputs[1].lengths_of = Symbol::named("time");
   ir::Variable weight;
   weight.init = {ir::Initializer::Kind::kUniform, 0.08};
@@ -61,12 +62,12 @@ Graph recurrent_graph() {
   const ValueId u = b.variable("cell.U", {Type::kFloat, {4, 4}}, weight);
   ir::Variable stream;
   stream.kind = ir::Variable::Kind::kState;
-  const ValueId h0 = b.variable("cell.h", {Type::kFloat, {kBatch, 4}}, stream);
+  const ValueId h0 = b.variable("cell.h", {Type::kFloat, {kRows, 4}}, stream);
   b.set_name("embedded");
   const ValueId x = b.op("gather", {table, words});
   b.set_name("cell");
   b.set_location(place("model.pbtxt", 3, 1));
-  const auto results = b.scan({h0, x, u}, cell_body(), 1, 1, kTime, false);
+  const auto results = b.scan({h0, x, u}, cell_body(), 1, 1, kSteps, false);
   g.variables[2].next = results[0];
   b.set_name("logits");
   const ValueId logits = b.op("matmul", {results[1], table}, {{"transpose_b", true}});
@@ -75,7 +76,7 @@ Graph recurrent_graph() {
   b.set_name("loss");
   const ValueId loss = b.op("sum", {nll, lengths}, {{"axis", std::vector<std::int64_t>{0}}});
   g.outputs = {{"loss", loss}, {"h", results[1]}};
-  g.defined_symbols.emplace(Symbol::named("steps"), kTime + 1);
+  g.defined_symbols.emplace(Symbol::named("steps"), kSteps + 1);
   return g;
 }
 
@@ -90,10 +91,10 @@ class RandomGraph {
     g.name = word();
     Builder b(g);
     std::vector<ValueId> floats;
-    for (int i = 0; i < 3; ++i) floats.push_back(b.input(word(), {Type::kFloat, {kBatch, 4}}));
+    for (int i = 0; i < 3; ++i) floats.push_back(b.input(word(), {Type::kFloat, {kRows, 4}}));
     if (is_root) {
-      b.input(word(), {Type::kInt32, {kBatch}});
-      g.inputs.back().below = kBatch * kTime + below(5);
+      b.input(word(), {Type::kInt32, {kRows}});
+      g.inputs.back().below = kRows * kSteps + below(5);
       ir::Variable v;
       v.init = {static_cast<ir::Initializer::Kind>(below(5)), real()};
       v.trainable = below(2) == 0;
@@ -105,7 +106,7 @@ class RandomGraph {
     for (int i = 0; i < nodes; ++i) add_node(b, floats, depth);
     std::vector<ValueId> wide;
     for (ValueId v : floats) {
-      if (g.type(v).shape == Shape{kBatch, 4}) wide.push_back(v);
+      if (g.type(v).shape == Shape{kRows, 4}) wide.push_back(v);
     }
     for (std::size_t i = 0; i < 3; ++i) g.outputs.push_back({word() + std::to_string(i), wide[wide.size() - 1 - i]});
     return g;
@@ -167,8 +168,8 @@ class RandomGraph {
         break;
       }
       default: {
-        const ValueId stacked = b.op("broadcast_to", {floats[0]}, {{"shape", Shape{kTime, kBatch, 4}}});
-        const auto results = b.scan({floats[0], stacked, floats[1]}, make(3, false, depth + 1), 1, 1, kTime, below(2) == 0);
+        const ValueId stacked = b.op("broadcast_to", {floats[0]}, {{"shape", Shape{kSteps, kRows, 4}}});
+        const auto results = b.scan({floats[0], stacked, floats[1]}, make(3, false, depth + 1), 1, 1, kSteps, below(2) == 0);
         floats.push_back(results[0]);
       }
     }
@@ -183,7 +184,7 @@ Graph random_graph(std::mt19937& random, int nodes) { return RandomGraph(random)
 
 std::vector<std::string> files_in(const std::string& folder, const std::string& suffix) {
   std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(GRAPHRUN_SOURCE_DIR) + "/" + folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(tests::source_folder() + "/" + folder)) {
     if (entry.path().string().ends_with(suffix)) paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());

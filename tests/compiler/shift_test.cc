@@ -13,7 +13,7 @@ namespace graphrun {
 namespace {
 
 // What stands one and two steps before, of what is given and of a product of it.
-constexpr const char* kCell = R"end(# proto-file: graphs/graph.proto
+constexpr const char* kDelayedCell = R"end(# proto-file: graphs/graph.proto
 # proto-message: graphrun.Graph
 name: "cell"
 input { name: "x" shape: "[batch, 3]" }
@@ -32,7 +32,7 @@ class Shift : public ::testing::Test {
   // All values and gradients of a network around the cell.
   std::vector<Tensor> run(const std::string& scan, const std::vector<std::string>& disabled) {
     const Scratch folder;
-    folder.file("cell.pbtxt", kCell);
+    folder.file("cell.pbtxt", kDelayedCell);
     GraphRequest request;
     request.path = folder.file("network.pbtxt", R"end(# proto-file: graphs/graph.proto
 # proto-message: graphrun.Graph
@@ -41,7 +41,7 @@ input { name: "x" shape: "[time, batch, 3]" }
 input { name: "lengths" shape: "[batch]" type: INT32 lengths_of: "time" }
 parameter { name: "B" shape: "[3, 3]" }
 )end" + scan + "\noutput: \"h = read.h, p = read.p_, before = read.end.before, earlier = read.end.earlier\"\n");
-    ir::Graph graph = testing::with_gradients(run_early_passes(load_graph(request), disabled)).graph;
+    ir::Graph graph = tests::with_gradients(run_early_passes(load_graph(request), disabled)).graph;
     CompileOptions options;
     options.precision = Precision::kFloat64;
     options.disabled_passes = disabled;

@@ -8,6 +8,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/passes/pass.h"
 #include "runtime/executable.h"
+#include "tests/folders.h"
 
 namespace graphrun {
 namespace {
@@ -16,7 +17,7 @@ ir::Graph transformer() {
   GraphRequest request;
   request.path = "transformer.pbtxt";
   request.from_graphs = true;
-  request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+  request.graphs_root = tests::source_folder() + "/graphs";
   for (const auto& [name, value] : std::map<std::string, std::string>{{"source_vocabulary", "7"},
                                                                       {"target_vocabulary", "9"},
                                                                       {"width", "6"},

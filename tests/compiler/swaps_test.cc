@@ -5,6 +5,7 @@
 #include "compiler/differentiate.h"
 #include "compiler/generation.h"
 #include "compiler/ir/verifier.h"
+#include "tests/folders.h"
 
 namespace graphrun {
 namespace {
@@ -15,7 +16,7 @@ ir::Graph translator(const Settings& settings, bool training) {
   GraphRequest request;
   request.path = "translator.pbtxt";
   request.from_graphs = true;
-  request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+  request.graphs_root = tests::source_folder() + "/graphs";
   request.training = training;
   for (const auto& [name, value] :
        Settings{{"source_vocabulary", "7"}, {"target_vocabulary", "9"}, {"embed", "4"}, {"hidden", "4"}}) {

@@ -7,6 +7,7 @@
 #include "compiler/compile.h"
 #include "compiler/differentiate.h"
 #include "compiler/ir/builder.h"
+#include "tests/folders.h"
 
 namespace graphrun {
 namespace {
@@ -18,7 +19,7 @@ std::vector<TapeDecision> tape_of(const std::string& cell) {
   GraphRequest request;
   request.path = "language_model.pbtxt";
   request.from_graphs = true;
-  request.graphs_root = GRAPHRUN_SOURCE_DIR "/graphs";
+  request.graphs_root = tests::source_folder() + "/graphs";
   request.bindings = {{"cell", "cells/" + cell + ".pbtxt", {}},
                       {"vocabulary", "50", {}},
                       {"embed", "6", {}},
@@ -33,11 +34,11 @@ std::vector<TapeDecision> tape_of(const std::string& cell) {
   return tape;
 }
 
-GraphRequest translator() {
+GraphRequest translator_request() {
   GraphRequest request;
   request.path = "translator.pbtxt";
   request.from_graphs = true;
-  request.graphs_root = GRAPHRUN_SOURCE_DIR "/graphs";
+  request.graphs_root = tests::source_folder() + "/graphs";
   request.bindings = {
       {"source_vocabulary", "50", {}}, {"target_vocabulary", "60", {}}, {"embed", "6", {}}, {"hidden", "8", {}}};
   return request;
@@ -76,7 +77,7 @@ TEST(Tape, OfACrfKeepsNothingOverPairs) {
   GraphRequest request;
   request.path = "crf.pbtxt";
   request.from_graphs = true;
-  request.graphs_root = GRAPHRUN_SOURCE_DIR "/graphs";
+  request.graphs_root = tests::source_folder() + "/graphs";
   request.bindings = {{"labels", "7", {}}};
   const ir::Graph graph = load_graph(request);
   for (const char* output : {"nll", "margin"}) {
@@ -103,7 +104,7 @@ TEST(Tape, OfADecoderKeepsNothingThatIsTheSameForEveryWord) {
   options.observe = [&](const std::string& stage, const ir::Graph& graph, double) {
     if (stage == "differentiated") in_loop = product_in_loop(graph, "attend.keys");
   };
-  const ir::Graph graph = load_graph(translator());
+  const ir::Graph graph = load_graph(translator_request());
   compile(graph, options, &train);
   EXPECT_FALSE(in_loop);
   ASSERT_FALSE(tape.empty());

@@ -8,6 +8,7 @@
 
 #include "compiler/compile.h"
 #include "runtime/executable.h"
+#include "tests/folders.h"
 #include "tests/runtime/temporary_folder.h"
 
 namespace graphrun {
@@ -65,7 +66,7 @@ class TrainingStep : public ::testing::Test {
               "output: \"loss = sum(e * e), rows = sum(e * 0 + 1) / 2\"\n");
     GraphRequest request;
     request.path = folder_ / "line.pbtxt";
-    request.graphs_root = GRAPHRUN_SOURCE_DIR "/graphs";
+    request.graphs_root = tests::source_folder() + "/graphs";
     graph_ = load_graph(request);
     options_.minimize = "loss";
   }

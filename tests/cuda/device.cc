@@ -7,7 +7,7 @@
 #include "runtime/cuda_library.h"
 #include "tests/folders.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 // Of the library that was loaded.
@@ -41,4 +41,4 @@ std::set<std::string> generated_texts() {
   return all;
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -7,7 +7,7 @@
 
 #include "runtime/backend.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 
 // Loaded once.
 Backend& tested_device();
@@ -20,4 +20,4 @@ DeviceLimits& emulated_limits();
 // The texts of all generated kernels so far.
 std::set<std::string> generated_texts();
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -77,7 +77,7 @@ void expect_near(const Tensor& a, const Tensor& b) {
 
 class CudaDevice : public ::testing::Test {
  protected:
-  void SetUp() override { testing::tested_device(); }
+  void SetUp() override { tests::tested_device(); }
 };
 
 TEST_F(CudaDevice, TrainsAsTheCpuDoesAndSharesVariablesBetweenExecutables) {
@@ -238,7 +238,7 @@ TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
 
 // More than a letter to the host holds.
 TEST_F(CudaDevice, BringsMuchLater) {
-  Backend& device = testing::tested_device();
+  Backend& device = tests::tested_device();
   std::vector<std::int32_t> numbers(3000), found(3000);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int32_t>(i * 7);
   for (const std::size_t bytes : {std::size_t{8}, 4 * numbers.size()}) {
@@ -326,7 +326,7 @@ TEST_F(CudaDevice, TellsOfABadIndexInARecordedRun) {
   Model model(Device::kCuda);
   const Tensor words = model.reader.on_device(Tensor::of<std::int32_t>({2, 2}, {1, 1, 4, 2}));
   const auto run_with = [&](const std::vector<std::int32_t>& all) {
-    testing::tested_device().to_device(words.device_memory(), all.data(), words.bytes());
+    tests::tested_device().to_device(words.device_memory(), all.data(), words.bytes());
     return model.reader.run({{"words", words}})[0].clone();
   };
   const Tensor expected = run_with({1, 1, 4, 2});
@@ -364,7 +364,7 @@ TEST_F(CudaDevice, RecordedRunsSeeWhatTheHostWrites) {
 }
 
 TEST_F(CudaDevice, NotesWorkAndDoesItLater) {
-  Backend& device = testing::tested_device();
+  Backend& device = tests::tested_device();
   const std::vector<std::int32_t> numbers = {1, 2, 3, 4};
   std::vector<std::int32_t> found(4);
   const DeviceMemory a(device, 16), b(device, 16);
@@ -395,11 +395,11 @@ TEST_F(CudaDevice, RefusesADeviceThatIsNotThere) {
   } catch (const UserError& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kUsage);
     EXPECT_THAT(error.what(), HasSubstr("there is no device 'cuda:99': "));
-    if (testing::is_emulated()) {
+    if (tests::is_emulated()) {
       EXPECT_THAT(error.what(), HasSubstr("one device is emulated, cuda:0"));
     }
   }
-  EXPECT_EQ(&cuda_device(), &testing::tested_device());
+  EXPECT_EQ(&cuda_device(), &tests::tested_device());
 }
 
 }  // namespace

@@ -8,8 +8,9 @@
 #include "runtime/kernel.h"
 #include "tests/cuda/device.h"
 #include "tests/ops/fixture.h"
+#include "tests/same_bits.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 std::vector<Tensor> run_on(Device device, const Case& c, Precision precision, bool in_place) {
@@ -84,4 +85,4 @@ TEST(CudaRegistry, HasAKernelOfEveryOp) {
 }
 
 }  // namespace
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -44,14 +44,14 @@ class BoundLayer {
  public:
   BoundLayer(const std::string& cell, std::int64_t batch, std::int64_t hidden,
              ProductPrecision products = ProductPrecision::kFloat32) {
-    testing::tested_device();
+    tests::tested_device();
     GraphRequest request;
-    request.path = testing::source_folder() + "/tests/bench/layer.pbtxt";
-    request.graphs_root = testing::source_folder() + "/graphs";
+    request.path = tests::source_folder() + "/tests/bench/layer.pbtxt";
+    request.graphs_root = tests::source_folder() + "/graphs";
     request.bindings = {{"cell", "cells/" + cell + ".pbtxt", {}},
                         {"width", std::to_string(hidden), {}},
                         {"hidden", std::to_string(hidden), {}}};
-    program_ = compile(testing::with_gradients(load_graph(request)).graph, {});
+    program_ = compile(tests::with_gradients(load_graph(request)).graph, {});
     store_ = std::make_unique<KeptStore>(program_);
     binding_ = bind(program_, {{Symbol::named("time"), 30}, {Symbol::named("batch"), batch}},
                     Target(Device::kCuda, WeightForm::kFloat32, products), *store_);

@@ -55,15 +55,15 @@ void scale(Feeds& feeds, float by) {
 // A layer's outputs and every gradient.
 Program layer_program(const std::string& cell, const Shape4& shape, Precision precision) {
   GraphRequest request;
-  request.path = testing::source_folder() + "/tests/bench/layer.pbtxt";
-  request.graphs_root = testing::source_folder() + "/graphs";
+  request.path = tests::source_folder() + "/tests/bench/layer.pbtxt";
+  request.graphs_root = tests::source_folder() + "/graphs";
   request.bindings = {
       {"cell", "cells/" + cell + ".pbtxt", {}},
       {"width", std::to_string(cell == "sru" ? shape.hidden : shape.width), {}},  // its input is of its own width
       {"hidden", std::to_string(shape.hidden), {}}};
   CompileOptions options;
   options.precision = precision;
-  return compile(testing::with_gradients(load_graph(request)).graph, options);
+  return compile(tests::with_gradients(load_graph(request)).graph, options);
 }
 
 std::vector<Tensor> run_layer(const std::string& cell, const Shape4& shape, Precision precision, Target target) {
@@ -88,7 +88,7 @@ std::vector<LoopKernel::Traits> loops_of(const Program& program, const SymbolVal
 
 class Loop : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override { testing::tested_device(); }
+  void SetUp() override { tests::tested_device(); }
 };
 
 void expect_what_the_cpu_computes(const std::string& cell, const Shape4& shape) {
@@ -122,10 +122,10 @@ TEST_P(Loop, ComputesWhatTheCpuComputes) {
                                       {2, 60, 4, 40},
                                       {2, 100, 4, 8}};
   for (const Shape4& shape : shapes) expect_what_the_cpu_computes(GetParam(), shape);
-  if (!testing::is_emulated()) return;
+  if (!tests::is_emulated()) return;
   // Forward and backward were loops; blocks met in both.
   std::size_t loops = 0;
-  for (const std::string& text : testing::generated_texts()) {
+  for (const std::string& text : tests::generated_texts()) {
     if (text.find("loop::part_of_grid") == std::string::npos) continue;
     ++loops;
     // Where nothing but a block's own columns is read, none waits for another.
@@ -140,24 +140,24 @@ TEST_P(Loop, ComputesWhatTheCpuComputes) {
 class WithClusters {
  public:
   WithClusters() {
-    if (!testing::is_emulated()) return;
-    testing::emulated_limits().clusters = {3, 2, 0, 0};
-    testing::emulated_limits().shared = 64 << 10;
+    if (!tests::is_emulated()) return;
+    tests::emulated_limits().clusters = {3, 2, 0, 0};
+    tests::emulated_limits().shared = 64 << 10;
   }
   ~WithClusters() {
-    if (testing::is_emulated()) testing::emulated_limits() = before_;
+    if (tests::is_emulated()) tests::emulated_limits() = before_;
   }
 
   // Forward and backward, where the device has any.
   void expect_both_in_clusters(const Program& program, const Shape4& shape, Target target) const {
-    if (testing::tested_device().limits().clusters[0] == 0) return;
+    if (tests::tested_device().limits().clusters[0] == 0) return;
     const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols_of(shape.time, shape.batch), target);
     ASSERT_EQ(loops.size(), 2u);
     for (const LoopKernel::Traits& loop : loops) EXPECT_TRUE(loop.in_clusters && loop.keeps_weights);
   }
 
  private:
-  const DeviceLimits before_ = testing::tested_device().limits();
+  const DeviceLimits before_ = tests::tested_device().limits();
 };
 
 TEST_P(Loop, ComputesItInClusters) {
@@ -179,7 +179,7 @@ TEST_P(Loop, ComputesItAtAnyShape) {
   const auto size = [&random](double most) {
     return static_cast<std::int64_t>(std::pow(most, std::uniform_real_distribution<>(0, 1)(random)));
   };
-  const bool small = testing::is_emulated();
+  const bool small = tests::is_emulated();
   for (int i = 0; i < (small ? 2 : 20); ++i) {
     expect_what_the_cpu_computes(
         GetParam(), small ? Shape4{size(5), size(20), size(20), size(40)} : Shape4{size(40), size(257), size(700), size(1100)});
@@ -190,15 +190,15 @@ TEST_P(Loop, ComputesItAtAnyShape) {
 class RoundedLoop : public ::testing::TestWithParam<std::tuple<std::string, ProductPrecision>> {
  protected:
   void SetUp() override {
-    testing::tested_device();
-    if (testing::is_emulated()) testing::emulated_limits().threads = 64;  // two warps
+    tests::tested_device();
+    if (tests::is_emulated()) tests::emulated_limits().threads = 64;  // two warps
   }
   void TearDown() override {
-    if (testing::is_emulated()) testing::emulated_limits() = limits_;
+    if (tests::is_emulated()) tests::emulated_limits() = limits_;
   }
   void expect_rounding(const std::vector<Shape4>& shapes) const;
 
-  const DeviceLimits limits_ = testing::tested_device().limits();
+  const DeviceLimits limits_ = tests::tested_device().limits();
 };
 
 void RoundedLoop::expect_rounding(const std::vector<Shape4>& shapes) const {
@@ -221,13 +221,13 @@ void RoundedLoop::expect_rounding(const std::vector<Shape4>& shapes) const {
     }
     EXPECT_LT(std::sqrt(distance / size), 4 * std::exp2(-bits));
     EXPECT_GT(std::sqrt(distance / size), std::exp2(-bits - 8));
-    if (!testing::is_emulated()) continue;
+    if (!tests::is_emulated()) continue;
     // Kernel by kernel, where no launch has room for a loop: sums come in another order, so that now and then a state falls to
     // the other side of a half and is rounded the other way, with all that follows from it: of one gradient of a step, a
     // column of a matrix's.
-    const std::size_t shared = std::exchange(testing::emulated_limits().shared, 0);
+    const std::size_t shared = std::exchange(tests::emulated_limits().shared, 0);
     const std::vector<Tensor> expected = run_layer(cell, shape, Precision::kFloat32, target);
-    testing::emulated_limits().shared = shared;
+    tests::emulated_limits().shared = shared;
     double others = 0;
     for (std::size_t k = 0; k < found.size(); ++k) {
       double most = 1e-3;
@@ -245,25 +245,24 @@ void RoundedLoop::expect_rounding(const std::vector<Shape4>& shapes) const {
 TEST_P(RoundedLoop, ComputesWhatSingleProductsOfRoundedFactorsDo) {
   const auto loops = [] {
     std::size_t count = 0;
-    for (const std::string& text : testing::generated_texts())
-      count += text.find("loop::multiply_rounded<") != std::string::npos;
+    for (const std::string& text : tests::generated_texts()) count += text.find("loop::multiply_rounded<") != std::string::npos;
     return count;
   };
   // Few rows, whose tiles several warps share; many, and weights that do not fit a block; sizes that no tile divides.
   expect_rounding({{3, 2, 5, 8}, {3, 33, 7, 37}, {2, 70, 4, 60}});
-  if (testing::is_emulated()) {
+  if (tests::is_emulated()) {
     EXPECT_GE(loops(), 2u);
   }
 }
 
 // Blocks with rows of their own, which read what is passed of those alone.
 TEST_P(RoundedLoop, ComputesItInPartsOfTheRows) {
-  if (testing::is_emulated()) testing::emulated_limits().multiprocessors = 6, testing::emulated_limits().shared = 64 << 10;
+  if (tests::is_emulated()) tests::emulated_limits().multiprocessors = 6, tests::emulated_limits().shared = 64 << 10;
   const Shape4 shape = {3, 70, 5, 20};
   expect_rounding({shape, {2, 33, 7, 37}});
   const auto& [cell, products] = GetParam();
   const Program program = layer_program(cell, shape, Precision::kFloat32);
-  if (!testing::is_emulated()) return;
+  if (!tests::is_emulated()) return;
   for (const LoopKernel::Traits& loop :
        loops_of(program, symbols_of(shape.time, shape.batch), Target(Device::kCuda, WeightForm::kFloat32, products))) {
     EXPECT_GT(loop.row_parts, 1);
@@ -316,19 +315,19 @@ TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
     for (std::int64_t i = 0; i < found.count(); ++i) ASSERT_NEAR(found.at(i), expected.at(i), 1e-4) << apart << " " << i;
     const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols);
     ASSERT_EQ(loops.size(), 1u);
-    EXPECT_EQ(loops[0].in_clusters, apart && testing::tested_device().limits().clusters[0] > 0);
+    EXPECT_EQ(loops[0].in_clusters, apart && tests::tested_device().limits().clusters[0] > 0);
   }
 }
 
 TEST_P(RoundedLoop, ComputesItAtSizesOfAGpu) {
-  if (testing::is_emulated())
+  if (tests::is_emulated())
     GTEST_SKIP() << "a GPU's sizes: the emulated device, whose threads are the host's, would take hours";
   expect_rounding({{30, 64, 620, 1000}, {35, 20, 650, 650}, {10, 256, 64, 1024}});
 }
 
 // What is drawn at a step is what the CPU draws there, whatever loop stands around.
 TEST(LoopDraws, AreThoseOfTheCpu) {
-  testing::tested_device();
+  tests::tested_device();
   constexpr const char* kGraph = R"(
 graph "network" {
   input %x: FLOAT[time, batch, 12]
@@ -371,17 +370,16 @@ graph "network" {
         ASSERT_NEAR(found[1][k].at(i), found[0][k].at(i), 1e-5) << k << " " << i;
     }
   }
-  if (!testing::is_emulated()) return;
+  if (!tests::is_emulated()) return;
   std::size_t loops = 0;
-  for (const std::string& text : testing::generated_texts())
-    loops += text.find("fold_coordinate(own.draw0") != std::string::npos;
+  for (const std::string& text : tests::generated_texts()) loops += text.find("fold_coordinate(own.draw0") != std::string::npos;
   EXPECT_GE(loops, 2u);
 }
 
 // Both directions of a layer, each on half of the device, which does the last one first; in turn where half of it has no room
 // for the weights, two matrices of 90 KB.
 TEST(LoopsBeside, ComputeWhatTheCpuComputes) {
-  testing::tested_device();
+  tests::tested_device();
   const Program program = compile(ir::parse(two_directions("%h0"), "two directions"), {});
   const SymbolValues symbols = symbols_of(3, 5);
   Feeds feeds = random_feeds(program, symbols, Precision::kFloat32, 5);
@@ -399,14 +397,14 @@ TEST(LoopsBeside, ComputeWhatTheCpuComputes) {
     for (std::int64_t i = 0; i < results[k].count(); ++i)
       ASSERT_NEAR(results[k].at(i), expected[k].at(i), 1e-4 * (1 + std::abs(expected[k].at(i)))) << k << " " << i;
   }
-  if (!testing::is_emulated()) return;
-  const DeviceLimits before = testing::emulated_limits();
+  if (!tests::is_emulated()) return;
+  const DeviceLimits before = tests::emulated_limits();
   const auto beside = [&](std::size_t shared) {
-    testing::emulated_limits().multiprocessors = 8;
-    testing::emulated_limits().shared = shared;
+    tests::emulated_limits().multiprocessors = 8;
+    tests::emulated_limits().shared = shared;
     KeptStore store(program);
     const auto binding = graphrun::bind(program, symbols, Device::kCuda, store);
-    testing::emulated_limits() = before;
+    tests::emulated_limits() = before;
     for (const BoundInstruction& bound : binding->root.instructions) {
       if (bound.scan) return bound.beside;
     }

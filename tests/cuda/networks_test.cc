@@ -13,19 +13,19 @@
 namespace graphrun {
 namespace {
 
-const testing::NetworkFixtures& fixtures() {
-  static const testing::NetworkFixtures all("networks");
+const tests::NetworkFixtures& fixtures() {
+  static const tests::NetworkFixtures all("networks");
   return all;
 }
 
 class CudaNetwork : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override { testing::tested_device(); }
+  void SetUp() override { tests::tested_device(); }
 };
 
 TEST_P(CudaNetwork, ComputesWhatTheCpuComputes) {
   const NamedTensors tensors = read_safetensors(fixtures().tensors(GetParam()));
-  const auto [graph, names] = testing::with_gradients(load_graph(fixtures().request(GetParam(), true)));
+  const auto [graph, names] = tests::with_gradients(load_graph(fixtures().request(GetParam(), true)));
   CompileOptions options;
   options.precision = Precision::kFloat64;
   std::vector<std::vector<Tensor>> found;

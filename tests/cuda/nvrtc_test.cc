@@ -28,17 +28,17 @@ const Nvrtc* nvrtc_or_null() {
 
 // Of every network of the papers, forward and backward, in one precision.
 std::set<std::string> texts_of_networks(ProductPrecision products) {
-  const graphrun::testing::NetworkFixtures fixtures("networks");
+  const tests::NetworkFixtures fixtures("networks");
   for (const std::string& network : fixtures.names()) {
     const NamedTensors tensors = read_safetensors(fixtures.tensors(network));
-    const auto [graph, names] = graphrun::testing::with_gradients(load_graph(fixtures.request(network, true)));
+    const auto [graph, names] = tests::with_gradients(load_graph(fixtures.request(network, true)));
     Executable executable(compile(graph, {}), std::make_shared<Variables>(),
                           Target(Device::kCuda, WeightForm::kFloat32, products));
     Feeds feeds;
     for (const FeedSpec& f : executable.program().feeds) feeds[f.name] = tensors.at("feed/" + f.name);
     executable.reserve(feeds);  // binds, and runs nothing
   }
-  return graphrun::testing::generated_texts();
+  return tests::generated_texts();
 }
 
 // One program of all of them: each is in a namespace of its own, and the headers are read once.
@@ -46,7 +46,7 @@ TEST(Nvrtc, CompilesEveryGeneratedKernelOfTheNetworks) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
   if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC comes with the CUDA toolkit, which the build does without where there is none";
   std::string all;
-  if (!graphrun::testing::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
+  if (!tests::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
   const std::set<std::string> texts = texts_of_networks(ProductPrecision::kFloat32);
   EXPECT_GE(texts.size(), 100u);
   for (const std::string& text : texts) all += text;
@@ -61,7 +61,7 @@ TEST(Nvrtc, CompilesEveryGeneratedKernelOfTheNetworks) {
 TEST(Nvrtc, CompilesLoopsOfRoundedProducts) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
   if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC comes with the CUDA toolkit, which the build does without where there is none";
-  if (!graphrun::testing::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
+  if (!tests::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
   for (const auto& [products, instruction] :
        {std::pair(ProductPrecision::kTf32, "f32.tf32.tf32.f32"), std::pair(ProductPrecision::kBFloat16, "f32.bf16.bf16.f32")}) {
     std::string all;
@@ -79,26 +79,26 @@ TEST(Nvrtc, CompilesLoopsOfRoundedProducts) {
 TEST(Nvrtc, CompilesLoopsInClusters) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
   if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC comes with the CUDA toolkit, which the build does without where there is none";
-  if (!graphrun::testing::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
-  const DeviceLimits before = graphrun::testing::emulated_limits();
-  graphrun::testing::emulated_limits().clusters = {3, 2, 0, 0};
-  graphrun::testing::emulated_limits().shared = 64 << 10;
+  if (!tests::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
+  const DeviceLimits before = tests::emulated_limits();
+  tests::emulated_limits().clusters = {3, 2, 0, 0};
+  tests::emulated_limits().shared = 64 << 10;
   for (const char* cell : {"atr", "gru", "lstm", "adaptive_gru"}) {
     for (ProductPrecision products : {ProductPrecision::kFloat32, ProductPrecision::kTf32, ProductPrecision::kBFloat16}) {
       GraphRequest request;
-      request.path = graphrun::testing::source_folder() + "/tests/bench/layer.pbtxt";
-      request.graphs_root = graphrun::testing::source_folder() + "/graphs";
+      request.path = tests::source_folder() + "/tests/bench/layer.pbtxt";
+      request.graphs_root = tests::source_folder() + "/graphs";
       request.bindings = {{"cell", std::string("cells/") + cell + ".pbtxt", {}}, {"width", "20", {}}, {"hidden", "20", {}}};
-      const Program program = compile(graphrun::testing::with_gradients(load_graph(request)).graph, {});
+      const Program program = compile(tests::with_gradients(load_graph(request)).graph, {});
       KeptStore store(program);
       graphrun::bind(program, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 4}},
                      Target(Device::kCuda, WeightForm::kFloat32, products), store);
     }
   }
-  graphrun::testing::emulated_limits() = before;
+  tests::emulated_limits() = before;
   std::string all;
   std::size_t clusters = 0;
-  for (const std::string& text : graphrun::testing::generated_texts()) {
+  for (const std::string& text : tests::generated_texts()) {
     if (text.find("part_of_cluster") == std::string::npos) continue;
     ++clusters;
     all += text;

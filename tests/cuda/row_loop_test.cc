@@ -127,7 +127,7 @@ void expect_what_the_cpu_computes(const Program& program, std::int64_t batch, do
 
 class RowLoops : public ::testing::Test {
  protected:
-  void SetUp() override { testing::tested_device(); }
+  void SetUp() override { tests::tested_device(); }
 };
 
 // Fused, and each op by itself: every kind of part.
@@ -241,7 +241,7 @@ TEST_F(RowLoops, AreNoneWhereARowReadsAnother) {
 }
 
 TEST_F(RowLoops, AreNoneWhereABlockHasNoRoomForItsRows) {
-  if (!testing::is_emulated()) GTEST_SKIP() << "a GPU has room";
+  if (!tests::is_emulated()) GTEST_SKIP() << "a GPU has room";
   const Program program = compile(ir::parse(steps("%d"), "network"), {});
   EXPECT_EQ(loop_of(program, 20000), nullptr);
 }

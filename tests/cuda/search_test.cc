@@ -8,11 +8,11 @@
 namespace graphrun {
 namespace {
 
-class CudaSearch : public testing::SearchFixture {
+class CudaSearch : public tests::SearchFixture {
  protected:
   CudaSearch() : SearchFixture(11) {}  // an emulated device is slow
   void SetUp() override {
-    testing::tested_device();
+    tests::tested_device();
     SearchFixture::SetUp();
   }
   StepRunner runner(Device device, std::int64_t most, bool asked) {
@@ -60,7 +60,7 @@ TEST_P(CudaSearch, DrawsWhatTheCpuDraws) {
   expect_alike(found[1], found[0]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, CudaSearch, ::testing::ValuesIn(testing::kGeneratingNetworks),
+INSTANTIATE_TEST_SUITE_P(Networks, CudaSearch, ::testing::ValuesIn(tests::kGeneratingNetworks),
                          [](const auto& i) { return i.param.network; });
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "compiler/compile.h"
 #include "tests/documentation/markdown.h"
+#include "tests/folders.h"
 #include "tests/runtime/temporary_folder.h"
 #include "tools/commands/commands.h"
 #include "tools/job/job.h"
@@ -21,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kRoot = GRAPHRUN_SOURCE_DIR;
+const fs::path kRoot = tests::source_folder();
 constexpr const char* kFolders[] = {"runtime/", "ops/", "graphs/", "compiler/", "tools/", "tests/"};
 
 std::string read_text(const fs::path& path) {

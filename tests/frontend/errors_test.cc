@@ -10,13 +10,14 @@
 #include <sstream>
 
 #include "compiler/compile.h"
+#include "tests/folders.h"
 
 namespace graphrun {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kFolder = fs::path(GRAPHRUN_SOURCE_DIR) / "tests/errors";
+const fs::path kFolder = fs::path(tests::source_folder()) / "tests/errors";
 
 std::string contents(const fs::path& path) {
   std::ifstream in(path);
@@ -36,7 +37,7 @@ TEST_P(Mistake, GetsItsMessage) {
   const fs::path file = kFolder / (GetParam() + ".pbtxt"), expected = kFolder / (GetParam() + ".txt");
   GraphRequest request;
   request.path = file.string();
-  request.graphs_root = (fs::path(GRAPHRUN_SOURCE_DIR) / "graphs").string();
+  request.graphs_root = (fs::path(tests::source_folder()) / "graphs").string();
   const std::string text = contents(file);
   if (const std::size_t set = text.find("# set:"); set != std::string::npos) {
     std::istringstream words(text.substr(set + 6, text.find('\n', set) - set - 6));
@@ -55,7 +56,7 @@ TEST_P(Mistake, GetsItsMessage) {
     found = e.what();
   }
   ASSERT_NE(found, "") << "no mistake was found";
-  found = without(without(found + "\n", kFolder.string() + "/"), std::string(GRAPHRUN_SOURCE_DIR) + "/");
+  found = without(without(found + "\n", kFolder.string() + "/"), tests::source_folder() + "/");
   if (std::getenv("GRAPHRUN_UPDATE")) std::ofstream(expected) << found;
   EXPECT_EQ(found, contents(expected));
 }

@@ -1,4 +1,5 @@
 #include "compiler/frontend/installation.h"
+#include "tests/folders.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +9,7 @@ namespace graphrun::frontend {
 namespace {
 
 TEST(InstalledGraphs, AreTheSourcesInABuildFolder) {
-  EXPECT_TRUE(std::filesystem::equivalent(installed_graphs(), GRAPHRUN_SOURCE_DIR "/graphs")) << installed_graphs();
+  EXPECT_TRUE(std::filesystem::equivalent(installed_graphs(), tests::source_folder() + "/graphs")) << installed_graphs();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/compile.h"
+#include "tests/folders.h"
 
 namespace graphrun {
 namespace {
@@ -17,7 +18,7 @@ std::set<std::string> parameters(std::vector<std::pair<std::string, std::string>
   GraphRequest request;
   request.path = "translator.pbtxt";
   request.from_graphs = true;
-  request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+  request.graphs_root = tests::source_folder() + "/graphs";
   bindings.insert(bindings.end(), {{"source_vocabulary", "5"}, {"target_vocabulary", "5"}, {"embed", "4"}, {"hidden", "4"}});
   for (const auto& [name, value] : bindings) request.bindings.push_back({name, value, {}});
   const ir::Graph graph = load_graph(request);

@@ -5,7 +5,7 @@
 
 #include "runtime/random.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 std::uint32_t bits(std::uint64_t seed, std::int64_t i) { return philox(seed, static_cast<std::uint32_t>(i), 0, 0, 0).v[0]; }
@@ -101,4 +101,4 @@ Tensor bools(const Sizes& sizes, const std::vector<std::uint8_t>& values) { retu
 
 Tensor floats(const Sizes& sizes, const std::vector<double>& values) { return Tensor::of<double>(sizes, values); }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

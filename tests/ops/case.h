@@ -11,7 +11,7 @@
 #include "compiler/ir/builder.h"
 #include "runtime/tensor.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 
 struct Case {
   std::string op;
@@ -75,4 +75,4 @@ Tensor random_integers(const Sizes& sizes, std::int32_t below, std::uint64_t see
 Tensor bools(const Sizes& sizes, const std::vector<std::uint8_t>& values);
 Tensor floats(const Sizes& sizes, const std::vector<double>& values);
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

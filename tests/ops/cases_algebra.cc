@@ -4,7 +4,7 @@
 
 #include "tests/ops/case.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 void add_products(std::vector<Case>& cases) {
@@ -152,4 +152,4 @@ void add_algebra_cases(std::vector<Case>& cases) {
   add_updates(cases);
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -2,7 +2,7 @@
 
 #include "tests/ops/case.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 const Dim kTime = Symbol::named("time");
@@ -129,4 +129,4 @@ void add_index_cases(std::vector<Case>& cases) {
   add_padding(cases);
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

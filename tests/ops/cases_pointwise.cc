@@ -2,7 +2,7 @@
 
 #include "tests/ops/case.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 // Where each function is defined and smooth: finite differences need room around every operand.
@@ -109,4 +109,4 @@ void add_constant_cases(std::vector<Case>& cases) {
   cases.push_back(CaseBuilder("full", "large").with("shape", Shape{300, 301}).with("value", 0.5).large());
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

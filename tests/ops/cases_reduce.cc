@@ -2,7 +2,7 @@
 
 #include "tests/ops/case.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
@@ -245,4 +245,4 @@ void add_reduce_cases(std::vector<Case>& cases) {
   }
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -1,9 +1,9 @@
 #include "tests/ops/case.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
-const Dim kTime = Symbol::named("time"), kBatch = Symbol::named("batch");
+const Dim kSteps = Symbol::named("time"), kBatch = Symbol::named("batch");
 
 void add_joins(std::vector<Case>& cases) {
   cases.push_back(CaseBuilder("concat", "last axis")
@@ -72,7 +72,7 @@ void add_views(std::vector<Case>& cases) {
   cases.push_back(CaseBuilder("reshape", "to a scalar").in(uniform({1, 1})).with("shape", Shape{}));
   cases.push_back(CaseBuilder("reshape", "symbols")
                       .in(uniform({3, 2, 4}))
-                      .with("shape", Shape{kTime * kBatch, 2, 2})
+                      .with("shape", Shape{kSteps * kBatch, 2, 2})
                       .shapes({"[time, batch, 4]"}));
   cases.push_back(CaseBuilder("reshape", "INT32").in(random_integers({4}, 9)).with("shape", Shape{2, 2}));
   cases.push_back(CaseBuilder("expand", "last").in(uniform({2, 3})).axis(-1));
@@ -100,4 +100,4 @@ void add_shape_cases(std::vector<Case>& cases) {
   add_views(cases);
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -6,8 +6,8 @@
 namespace graphrun {
 namespace {
 
-using testing::KernelCall;
-using testing::run_kernel;
+using tests::KernelCall;
+using tests::run_kernel;
 
 TEST(Constants, FillTheirShapeInEveryType) {
   for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kBool}) {
@@ -18,7 +18,7 @@ TEST(Constants, FillTheirShapeInEveryType) {
     call.op = "constant";
     EXPECT_EQ(run_kernel(call, dtype, {}).at(0), 1);
     const Tensor out = ones.clone();
-    testing::run_kernel_into({"zeros", {}, {}, {}, {}}, {out});
+    tests::run_kernel_into({"zeros", {}, {}, {}, {}}, {out});
     for (std::int64_t i = 0; i < 15; ++i) EXPECT_EQ(out.at(i), 0) << name_of(dtype);
   }
 }

@@ -2,7 +2,7 @@
 
 #include "compiler/ir/verifier.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 Type type_of(DType dtype) { return dtype == DType::kInt32 ? Type::kInt32 : dtype == DType::kBool ? Type::kBool : Type::kFloat; }
@@ -108,4 +108,4 @@ std::vector<Tensor> result_weights(const CaseGraph& g) {
   return weights;
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -9,7 +9,7 @@
 #include "tests/ops/case.h"
 #include "tests/ops/interpreter.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 
 struct CaseGraph {
   ir::Graph graph;
@@ -35,4 +35,4 @@ std::vector<Tensor> run_forward(const Case& c, Precision precision, bool in_plac
 // Weights for the results, which make a scalar of them: fixed numbers, none of them small.
 std::vector<Tensor> result_weights(const CaseGraph& g);
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -16,8 +16,8 @@ namespace {
 using ir::PointwiseProgram;
 using Operand = PointwiseProgram::Operand;
 using ::testing::HasSubstr;
-using testing::run_kernel;
-using testing::run_kernel_into;
+using tests::run_kernel;
+using tests::run_kernel_into;
 
 Tensor random_tensor(DType dtype, const Sizes& sizes, std::mt19937& random) {
   Tensor t(DType::kFloat64, sizes);
@@ -148,7 +148,7 @@ std::vector<Tensor> one_by_one(const Sample& s) {
       }
     }
     const PointwiseProgram::Instruction& instruction = s.program.instructions[i];
-    testing::KernelCall call{instruction.op->name, in, {}, random_state(), {}};
+    tests::KernelCall call{instruction.op->name, in, {}, random_state(), {}};
     if (ir::is_draw(*instruction.op)) {
       call.attributes.set("rate", instruction.rate);
       call.attributes.set("key", instruction.key);
@@ -160,8 +160,8 @@ std::vector<Tensor> one_by_one(const Sample& s) {
   return results;
 }
 
-testing::KernelCall call_of(const Sample& s, const std::vector<Tensor>& inputs) {
-  testing::KernelCall call{"fused", inputs, {}, random_state(), {}};
+tests::KernelCall call_of(const Sample& s, const std::vector<Tensor>& inputs) {
+  tests::KernelCall call{"fused", inputs, {}, random_state(), {}};
   call.inputs.resize(s.program.inputs());
   call.attributes.set("code", print(s.program));
   return call;
@@ -177,7 +177,7 @@ std::vector<Tensor> outputs_of(const Sample& s) {
 }
 
 // The same bits; of two that are not a number the sign may differ: which operand's it is is the compiler's choice.
-bool same_bits(const Tensor& a, const Tensor& b) {
+bool same_numbers(const Tensor& a, const Tensor& b) {
   const bool is_float = a.dtype() == DType::kFloat32 || a.dtype() == DType::kFloat64;
   const std::size_t size = size_of(a.dtype());
   for (std::int64_t i = 0; i < a.count(); ++i) {
@@ -192,11 +192,11 @@ void expect_same(const std::vector<Tensor>& expected, const std::vector<Tensor>&
   ASSERT_EQ(expected.size(), found.size());
   for (std::size_t r = 0; r < expected.size(); ++r) {
     ASSERT_EQ(expected[r].dtype(), found[r].dtype());
-    ASSERT_TRUE(same_bits(expected[r], found[r])) << "result " << r << " " << what;
+    ASSERT_TRUE(same_numbers(expected[r], found[r])) << "result " << r << " " << what;
   }
 }
 
-void run_columns(const testing::KernelCall& call, const std::vector<Tensor>& outputs, std::int64_t width) {
+void run_columns(const tests::KernelCall& call, const std::vector<Tensor>& outputs, std::int64_t width) {
   KernelRequest request;
   request.attributes = &call.attributes;
   std::vector<TensorView> in, out;
@@ -236,7 +236,7 @@ TEST(Fused, RandomProgramsGiveTheBitsOfTheirOps) {
     SCOPED_TRACE(std::to_string(seed) + ": " + print(s.program) + " of " + str(s.sizes));
     set_threads(1);
     const std::vector<Tensor> expected = one_by_one(s);
-    const testing::KernelCall call = call_of(s, s.inputs);
+    const tests::KernelCall call = call_of(s, s.inputs);
     for (int t = 1; t <= std::min(2, core_count()); ++t) {
       set_threads(t);
       const std::vector<Tensor> found = outputs_of(s);
@@ -287,7 +287,7 @@ TEST(Pointwise, ColumnsGiveTheBitsOfTheWhole) {
   std::mt19937 random(2);
   const Tensor x = random_tensor(DType::kFloat32, {9, 50}, random);
   for (const Sizes& sizes : std::vector<Sizes>{{9, 50}, {50}, {9, 1}, {}}) {
-    const testing::KernelCall call{"sub", {x, random_tensor(DType::kFloat32, sizes, random)}, {}, {}, {}};
+    const tests::KernelCall call{"sub", {x, random_tensor(DType::kFloat32, sizes, random)}, {}, {}, {}};
     const Tensor whole = run_kernel(call, DType::kFloat32, {9, 50}), found(DType::kFloat32, {9, 50});
     run_columns(call, {found}, 16);
     expect_same({whole}, {found}, str(sizes));

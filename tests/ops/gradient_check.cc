@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "tests/ops/fixture.h"
+#include "tests/same_bits.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 constexpr double kStep = 1e-4, kTolerance = 1e-6;
@@ -75,4 +76,4 @@ std::string gradient_fault(const Case& c, double scale) {
   return "";
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

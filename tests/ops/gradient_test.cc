@@ -3,7 +3,7 @@
 #include "compiler/ir/op.h"
 #include "tests/ops/gradient_check.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 const Case& case_named(const std::string& name) {
@@ -52,4 +52,4 @@ TEST(GradientCheck, FailsOnAGradientThatIsZeroEverywhere) {
 }
 
 }  // namespace
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -13,8 +13,8 @@
 namespace graphrun {
 namespace {
 
-using testing::KernelCall;
-using testing::run_kernel;
+using tests::KernelCall;
+using tests::run_kernel;
 
 // While it lives, kernels run on one instruction set.
 class OnlyTarget {
@@ -31,7 +31,7 @@ class OnlyTarget {
   OnlyTarget& operator=(const OnlyTarget&) = delete;
 };
 
-Tensor sample(DType dtype, const Sizes& sizes, std::uint32_t state) {
+Tensor operand_of(DType dtype, const Sizes& sizes, std::uint32_t state) {
   Tensor t(DType::kFloat64, sizes);
   for (double& x : t.span<double>()) {
     state = state * 1664525u + 1013904223u;
@@ -57,19 +57,24 @@ std::vector<NamedCall> calls() {
       std::vector<Tensor> in;
       for (int k = 0; k < line.arity; ++k) {
         const bool condition = line.arity == 3 && k == 0;
-        in.push_back(sample(condition ? DType::kBool : dtype, k == 1 ? Sizes{77} : sizes, static_cast<std::uint32_t>(k) + 7));
+        in.push_back(
+            operand_of(condition ? DType::kBool : dtype, k == 1 ? Sizes{77} : sizes, static_cast<std::uint32_t>(k) + 7));
       }
       const bool truth = line.promotion == ir::Promotion::kCompare || line.promotion == ir::Promotion::kLogical;
       out.push_back({{std::string(line.name), in, {}, {}, {}}, truth ? DType::kBool : dtype, sizes});
     }
   }
   for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
-    out.push_back({{"matmul", {sample(dtype, {7, 9}, 1), sample(dtype, {9, 21}, 2)}, {}, {}, {}}, dtype, {7, 21}});
-    out.push_back({{"sgd_update", {sample(dtype, {99}, 1), sample(dtype, {99}, 2), sample(dtype, {}, 3), Tensor()}, {}, {}, {}},
+    out.push_back({{"matmul", {operand_of(dtype, {7, 9}, 1), operand_of(dtype, {9, 21}, 2)}, {}, {}, {}}, dtype, {7, 21}});
+    out.push_back({{"sgd_update",
+                    {operand_of(dtype, {99}, 1), operand_of(dtype, {99}, 2), operand_of(dtype, {}, 3), Tensor()},
+                    {},
+                    {},
+                    {}},
                    dtype,
                    {99}});
-    out.push_back({{"global_norm", {sample(dtype, {99}, 1)}, {}, {}, {}}, dtype, {}});
-    KernelCall dropout{"dropout", {sample(dtype, {5, 1101}, 1)}, {}, {3, 4, {}}, {}};
+    out.push_back({{"global_norm", {operand_of(dtype, {99}, 1)}, {}, {}, {}}, dtype, {}});
+    KernelCall dropout{"dropout", {operand_of(dtype, {5, 1101}, 1)}, {}, {3, 4, {}}, {}};
     dropout.attributes.set("rate", 0.4);
     out.push_back({dropout, dtype, {5, 1101}});
   }
@@ -106,7 +111,7 @@ TEST(InstructionSets, AgreeOnNarrowMatrices) {
   for (const WeightForm form : {WeightForm::kBFloat16, WeightForm::kInt8}) {
     for (const std::int64_t columns : {5, 16, 50, 500}) {
       const Product p{15, columns, 33};
-      const Tensor a = sample(DType::kFloat32, {p.m, p.k}, 1), b = sample(DType::kFloat32, {p.k, p.n}, 2);
+      const Tensor a = operand_of(DType::kFloat32, {p.m, p.k}, 1), b = operand_of(DType::kFloat32, {p.k, p.n}, 2);
       for (float& x : b.span<float>()) x -= 4;
       const PackedProduct packed(p, form);
       Tensor panels(DType::kBool, {static_cast<std::int64_t>(packed.bytes())}), expected(DType::kFloat32, {p.m, p.n});

@@ -1,16 +1,15 @@
 #include "tests/ops/interpreter.h"
 
-#include <cstring>
 #include <set>
 #include <string>
 
 #include "compiler/ir/op.h"
 #include "runtime/cuda_library.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
-constexpr std::int64_t kStep = 3;  // of an imagined scan around the graph
+constexpr std::int64_t kImaginedStep = 3;  // of an imagined scan around the graph
 
 Tensor poisoned(DType dtype, const Sizes& sizes) {
   Tensor t(dtype, sizes);
@@ -123,7 +122,7 @@ class Interpreter {
     context.workspace = places.of(workspace).data;
     context.stream = places.stream();
     const auto low_step = Tensor::of<std::int32_t>({}, {11});
-    context.random = {7, 11, std::span(&kStep, 1), static_cast<const std::uint32_t*>(places.of(low_step).data)};
+    context.random = {7, 11, std::span(&kImaginedStep, 1), static_cast<const std::uint32_t*>(places.of(low_step).data)};
     kernel.run(context);
     places.bring_back();
   }
@@ -145,9 +144,4 @@ std::vector<Tensor> interpret(const ir::Graph& graph, const std::map<ir::ValueId
   return out;
 }
 
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || a.sizes() != b.sizes()) return false;
-  return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
-}
-
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

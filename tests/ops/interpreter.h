@@ -8,7 +8,7 @@
 #include "runtime/kernel.h"
 #include "runtime/tensor.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 
 struct InterpretOptions {
   Precision precision = Precision::kFloat64;
@@ -21,7 +21,4 @@ struct InterpretOptions {
 std::vector<Tensor> interpret(const ir::Graph& graph, const std::map<ir::ValueId, Tensor>& feeds,
                               const std::vector<ir::ValueId>& wanted, const InterpretOptions& options);
 
-// Whether two tensors have the same dtype, sizes and bits.
-bool same_bits(const Tensor& a, const Tensor& b);
-
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

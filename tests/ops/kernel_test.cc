@@ -11,8 +11,9 @@
 #include "runtime/threads.h"
 #include "tests/ops/fixture.h"
 #include "tests/ops/reference.h"
+#include "tests/same_bits.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 class KernelTest : public ::testing::TestWithParam<Precision> {};
@@ -130,4 +131,4 @@ TEST(Padding, NeverLeaksIntoResultsOrGradients) {
 }
 
 }  // namespace
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

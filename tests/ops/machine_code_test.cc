@@ -28,13 +28,13 @@ std::size_t line_of(std::string_view name) {
   throw InternalError("no such line");
 }
 
-using Operand = TileOperand;
-Operand input(std::size_t i) { return {Operand::Kind::kInput, i, 0, DType::kFloat32}; }
-Operand step(std::size_t i) { return {Operand::Kind::kStep, i, 0, DType::kFloat32}; }
-Operand number(double x, DType dtype = DType::kFloat32) { return {Operand::Kind::kNumber, 0, x, dtype}; }
+using CodeOperand = TileOperand;
+CodeOperand input(std::size_t i) { return {CodeOperand::Kind::kInput, i, 0, DType::kFloat32}; }
+CodeOperand step(std::size_t i) { return {CodeOperand::Kind::kStep, i, 0, DType::kFloat32}; }
+CodeOperand number_operand(double x, DType dtype = DType::kFloat32) { return {CodeOperand::Kind::kNumber, 0, x, dtype}; }
 
 // `read`: of the operands (where: of a and b); what the line makes of them.
-TileStep make(std::string_view name, std::vector<Operand> operands, DType read = DType::kFloat32, int result = -1) {
+TileStep make(std::string_view name, std::vector<CodeOperand> operands, DType read = DType::kFloat32, int result = -1) {
   TileStep s;
   s.line = line_of(name);
   const PointwiseLine& line = pointwise_table()[s.line];
@@ -112,10 +112,10 @@ std::vector<std::vector<char>> by_tiles(const std::vector<TileStep>& steps, cons
     bool scalar[3] = {};
     std::array<char, 8> numbers[3];
     for (int k = 0; k < s.arity; ++k) {
-      const Operand& o = s.operands[static_cast<std::size_t>(k)];
-      if (o.kind == Operand::Kind::kInput) {
+      const CodeOperand& o = s.operands[static_cast<std::size_t>(k)];
+      if (o.kind == CodeOperand::Kind::kInput) {
         at[k] = from[o.index].of(inputs[o.index].dtype), scalar[k] = inputs[o.index].scalar;
-      } else if (o.kind == Operand::Kind::kStep) {
+      } else if (o.kind == CodeOperand::Kind::kStep) {
         at[k] = made[o.index].data();
       } else {
         const auto as_float = static_cast<float>(o.number);
@@ -129,8 +129,8 @@ std::vector<std::vector<char>> by_tiles(const std::vector<TileStep>& steps, cons
   return made;
 }
 
-void expect_same(const std::vector<char>& expected, const std::vector<char>& found, DType dtype, std::size_t n,
-                 const std::string& what) {
+void expect_same_bytes(const std::vector<char>& expected, const std::vector<char>& found, DType dtype, std::size_t n,
+                       const std::string& what) {
   for (std::size_t i = 0; i < n * size_of(dtype); i += size_of(dtype)) {
     if (dtype == DType::kFloat32) {
       float a, b;
@@ -143,7 +143,7 @@ void expect_same(const std::vector<char>& expected, const std::vector<char>& fou
 }
 
 // Runs both ways for lengths around the vectors' and checks every step that is a result.
-void check(const std::vector<TileStep>& steps, const std::vector<MachineCode::Input>& inputs, const std::string& what) {
+void check_code(const std::vector<TileStep>& steps, const std::vector<MachineCode::Input>& inputs, const std::string& what) {
   const auto code = MachineCode::of(steps, inputs);
   ASSERT_NE(code, nullptr) << what;
   std::vector<Data> from;
@@ -162,7 +162,7 @@ void check(const std::vector<TileStep>& steps, const std::vector<MachineCode::In
     code->run(in.data(), out.data(), n);
     for (std::size_t s = 0; s < steps.size(); ++s) {
       if (steps[s].result < 0) continue;
-      expect_same(expected[s], results[static_cast<std::size_t>(steps[s].result)], steps[s].dtype, n, what);
+      expect_same_bytes(expected[s], results[static_cast<std::size_t>(steps[s].result)], steps[s].dtype, n, what);
     }
   }
 }
@@ -205,7 +205,7 @@ TEST_F(MachineCodeTest, GivesTheBitsOfEveryLine) {
       if (pointwise_tile(line_of(line.name), dtype) == nullptr) continue;
       for (int variant = 0; variant < (1 << line.arity); ++variant) {
         std::vector<MachineCode::Input> inputs;
-        std::vector<Operand> operands;
+        std::vector<CodeOperand> operands;
         for (int k = 0; k < line.arity; ++k) {
           const bool condition = line.arity == 3 && k == 0;
           inputs.push_back({condition ? DType::kBool : dtype, (variant >> k) % 2 == 1});
@@ -216,11 +216,12 @@ TEST_F(MachineCodeTest, GivesTheBitsOfEveryLine) {
         if (lane_by_lane) {
           EXPECT_EQ(MachineCode::of(steps, inputs), nullptr) << what;
         } else {
-          check(steps, inputs, what);
+          check_code(steps, inputs, what);
         }
         if (line.arity == 2 && dtype != DType::kBool && !lane_by_lane) {
-          check({make(line.name, {input(0), number(3, dtype)}, dtype, 0)}, {inputs[0]}, what + " and a number");
-          check({make(line.name, {number(-2, dtype), input(0)}, dtype, 0)}, {inputs[0]}, "a number and " + what);
+          check_code({make(line.name, {input(0), number_operand(3, dtype)}, dtype, 0)}, {inputs[0]}, what + " and a number");
+          check_code({make(line.name, {number_operand(-2, dtype), input(0)}, dtype, 0)}, {inputs[0]},
+                     "a number and " + what);
         }
       }
     }
@@ -238,8 +239,8 @@ TEST_F(MachineCodeTest, GivesTheBitsOfCasts) {
       if (from == DType::kFloat32 && to == DType::kInt32) {
         EXPECT_EQ(MachineCode::of(std::vector<TileStep>{s}, {{from, false}}), nullptr);
       } else {
-        check({s}, {{from, false}}, std::string(name_of(from)) + " to " + std::string(name_of(to)));
-        check({s}, {{from, true}}, std::string(name_of(from)) + " to " + std::string(name_of(to)));
+        check_code({s}, {{from, false}}, std::string(name_of(from)) + " to " + std::string(name_of(to)));
+        check_code({s}, {{from, true}}, std::string(name_of(from)) + " to " + std::string(name_of(to)));
       }
     }
   }
@@ -255,20 +256,20 @@ TEST_F(MachineCodeTest, GivesTheBitsOfLongPrograms) {
     std::vector<MachineCode::Input> inputs;
     for (std::size_t k = 0; k < kInputs; ++k) inputs.push_back({DType::kFloat32, random() % 4 == 0});
     std::vector<TileStep> steps;
-    const auto any = [&]() -> Operand {
+    const auto any = [&]() -> CodeOperand {
       const auto r = random() % 8;
-      if (r == 0) return number(static_cast<double>(random() % 100) / 16);
+      if (r == 0) return number_operand(static_cast<double>(random() % 100) / 16);
       return r < 4 || steps.empty() ? input(random() % kInputs) : step(random() % steps.size());
     };
     for (std::size_t s = 0; s < kSteps; ++s) {
       const bool one = random() % 3 == 0;
       const std::string_view name = one ? unary[random() % std::size(unary)] : binary[random() % std::size(binary)];
-      std::vector<Operand> operands = {any()};
+      std::vector<CodeOperand> operands = {any()};
       if (!one) operands.push_back(any());
       steps.push_back(make(name, operands));
     }
     for (int r = 0; r < 4; ++r) steps[kSteps - 1 - 3 * static_cast<std::size_t>(r)].result = r;
-    check(steps, inputs, "program " + std::to_string(seed));
+    check_code(steps, inputs, "program " + std::to_string(seed));
   }
 }
 
@@ -307,7 +308,7 @@ TEST_F(MachineCodeTest, RunsRowByRow) {
 }
 
 TEST_F(MachineCodeTest, IsMadeOnceForTheSameSteps) {
-  const std::vector<TileStep> steps = {make("tanh", {input(0)}), make("add", {step(0), number(1)}, DType::kFloat32, 0)};
+  const std::vector<TileStep> steps = {make("tanh", {input(0)}), make("add", {step(0), number_operand(1)}, DType::kFloat32, 0)};
   const std::vector<MachineCode::Input> stream = {{DType::kFloat32, false}}, scalar = {{DType::kFloat32, true}};
   EXPECT_EQ(MachineCode::of(steps, stream), MachineCode::of(steps, stream));
   EXPECT_NE(MachineCode::of(steps, stream), MachineCode::of(steps, scalar));
@@ -349,7 +350,7 @@ struct Folded {
   }
   void run(const std::vector<Fold>& folds) {
     const std::vector<TileStep> steps = {make("add", {input(0), input(1)}, DType::kFloat32, 0),
-                                         make("mul", {step(0), number(2)}, DType::kFloat32, 1)};
+                                         make("mul", {step(0), number_operand(2)}, DType::kFloat32, 1)};
     const auto code = FoldCode::of(steps, {{DType::kFloat32, true}, {DType::kFloat32, false}}, folds);
     ASSERT_NE(code, nullptr);
     found.assign(folds.size(), std::vector<std::int32_t>(kStep, 77));

@@ -12,19 +12,10 @@
 namespace graphrun {
 namespace {
 
-using testing::KernelCall;
-using testing::run_kernel;
-using testing::run_kernel_into;
-
-Tensor sample(DType dtype, const Sizes& sizes, std::uint32_t seed) {
-  Tensor t(DType::kFloat64, sizes);
-  std::uint32_t state = seed;
-  for (double& x : t.span<double>()) {
-    state = state * 1664525u + 1013904223u;
-    x = static_cast<double>(state >> 20) / 2048 - 1;
-  }
-  return t.converted(dtype);
-}
+using tests::KernelCall;
+using tests::run_kernel;
+using tests::run_kernel_into;
+using tests::sample;
 
 Attributes transposed(bool b) {
   Attributes attributes;

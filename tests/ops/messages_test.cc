@@ -7,7 +7,7 @@
 #include "runtime/status.h"
 #include "tests/ops/fixture.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -108,4 +108,4 @@ TEST(OpMessages, SlicesThatDoNotFitTheBatch) {
 }
 
 }  // namespace
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -7,7 +7,7 @@
 
 #include "tests/ops/fixture.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -133,4 +133,4 @@ INSTANTIATE_TEST_SUITE_P(Precisions, NonFinite, ::testing::Values(Precision::kFl
                          [](const auto& info) { return info.param == Precision::kFloat32 ? "Float32" : "Float64"; });
 
 }  // namespace
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

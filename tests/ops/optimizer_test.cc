@@ -11,9 +11,9 @@
 namespace graphrun {
 namespace {
 
-using testing::KernelCall;
-using testing::run_kernel;
-using testing::run_kernel_into;
+using tests::KernelCall;
+using tests::run_kernel;
+using tests::run_kernel_into;
 
 Tensor wave(DType dtype, std::int64_t n, double frequency, double offset = 0) {
   Tensor t(DType::kFloat64, {n});

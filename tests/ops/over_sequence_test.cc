@@ -11,7 +11,7 @@
 #include "compiler/ir/verifier.h"
 #include "tests/ops/fixture.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 constexpr std::int64_t kSteps = 3;
@@ -83,7 +83,7 @@ std::vector<std::vector<Tensor>> results_by_step(const Case& c, const std::vecto
   return results;
 }
 
-std::vector<Tensor> run(const Lifted& lifted, const Case& c, const std::vector<bool>& is_sequence) {
+std::vector<Tensor> run_lifted(const Lifted& lifted, const Case& c, const std::vector<bool>& is_sequence) {
   std::map<ir::ValueId, Tensor> feeds;
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     if (lifted.inputs[i] == ir::kNone) continue;
@@ -95,7 +95,7 @@ std::vector<Tensor> run(const Lifted& lifted, const Case& c, const std::vector<b
   return interpret(lifted.graph, feeds, lifted.outputs, {Precision::kFloat64, forward.symbols});
 }
 
-void expect_same(const Tensor& found, const Tensor& expected, const std::string& where) {
+void expect_same_values(const Tensor& found, const Tensor& expected, const std::string& where) {
   ASSERT_EQ(found.sizes(), expected.sizes()) << where;
   ASSERT_EQ(found.dtype(), expected.dtype()) << where;
   for (std::int64_t k = 0; k < expected.count(); ++k) {
@@ -126,11 +126,11 @@ TEST(OverSequence, GivesWhatEachStepGives) {
       const std::optional<Lifted> lifted = lift(c, is_sequence, false);
       if (!lifted) continue;
       const std::vector<std::vector<Tensor>> steps = results_by_step(c, is_sequence);
-      const std::vector<Tensor> found = run(*lifted, c, is_sequence);
+      const std::vector<Tensor> found = run_lifted(*lifted, c, is_sequence);
       for (std::size_t r = 0; r < found.size(); ++r) {
         std::vector<Tensor> of_result;
         for (const std::vector<Tensor>& at : steps) of_result.push_back(at[r]);
-        expect_same(found[r], stacked(of_result), c.full_name());
+        expect_same_values(found[r], stacked(of_result), c.full_name());
       }
       ++checked[c.op];
     }
@@ -158,7 +158,7 @@ TEST(OverSequence, OpsThatSumOverLeadingAxesGiveTheSum) {
         for (std::int64_t k = 0; k < sum.count(); ++k) sum.span<double>()[static_cast<std::size_t>(k)] += next.at(k);
       }
     }
-    expect_same(run(*lifted, c, all)[0].converted(DType::kFloat64), sum, c.full_name());
+    expect_same_values(run_lifted(*lifted, c, all)[0].converted(DType::kFloat64), sum, c.full_name());
     ++checked[c.op];
   }
   for (const ir::OpSchema* op : ir::OpRegistry::instance().all()) {
@@ -181,4 +181,4 @@ TEST(OverSequence, OpsWithoutARuleAreKnown) {
 }
 
 }  // namespace
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -16,7 +16,7 @@
 namespace graphrun {
 namespace {
 
-std::vector<float> sample(std::int64_t n, std::uint32_t seed) {
+std::vector<float> numbers(std::int64_t n, std::uint32_t seed) {
   std::vector<float> out;
   for (std::int64_t i = 0; i < n; ++i) {
     seed = seed * 1664525u + 1013904223u;
@@ -26,8 +26,8 @@ std::vector<float> sample(std::int64_t n, std::uint32_t seed) {
 }
 
 // The product in ranges that end at these columns.
-std::vector<float> run(const PackedProduct& packed, const Product& p, const std::vector<float>& a, const std::vector<float>& b,
-                       const std::vector<std::int64_t>& ends) {
+std::vector<float> run_packed(const PackedProduct& packed, const Product& p, const std::vector<float>& a,
+                              const std::vector<float>& b, const std::vector<std::int64_t>& ends) {
   std::vector<char> panels(packed.bytes());
   std::vector<float> c(static_cast<std::size_t>(p.m * p.n), p.accumulate ? 0.5f : -7);
   std::int64_t begin = 0;
@@ -50,7 +50,7 @@ float rounded_to_bfloat16(float x) {
 }
 
 // b as the form rounds it.
-std::vector<float> rounded(const Product& p, std::vector<float> b, WeightForm form) {
+std::vector<float> rounded_as(const Product& p, std::vector<float> b, WeightForm form) {
   const auto at = [&](std::int64_t i, std::int64_t j) -> float& {
     return b[static_cast<std::size_t>(p.transpose_b ? j * p.k + i : i * p.n + j)];
   };
@@ -69,16 +69,16 @@ std::vector<float> rounded(const Product& p, std::vector<float> b, WeightForm fo
 
 int checked = 0;
 
-void check(const Product& p, PackedForm form) {
+void check_product(const Product& p, PackedForm form) {
   const PackedProduct packed(p, form);
   if (!packed.available()) return;  // of such sizes, or on this machine
   ++checked;
-  const std::vector<float> a = sample(p.m * p.k, 1), b = sample(p.n * p.k, 2), near = rounded(p, b, form.matrix);
+  const std::vector<float> a = numbers(p.m * p.k, 1), b = numbers(p.n * p.k, 2), near = rounded_as(p, b, form.matrix);
   std::vector<float> rows = a;
   if (form.pairs) std::transform(a.begin(), a.end(), rows.begin(), rounded_to_bfloat16);
   std::vector<std::vector<std::int64_t>> cuts = {{p.n}};
   for (std::int64_t at = packed.panel(); at < p.n; at += packed.panel()) cuts.push_back({at, p.n});
-  const std::vector<float> whole = run(packed, p, a, b, cuts[0]);
+  const std::vector<float> whole = run_packed(packed, p, a, b, cuts[0]);
   for (std::int64_t i = 0; i < p.m; ++i) {
     for (std::int64_t j = 0; j < p.n; ++j) {
       double sum = p.accumulate ? 0.5 : 0, size = 1;
@@ -91,7 +91,7 @@ void check(const Product& p, PackedForm form) {
     }
   }
   for (const std::vector<std::int64_t>& cut : cuts) {
-    EXPECT_EQ(std::memcmp(run(packed, p, a, b, cut).data(), whole.data(), whole.size() * sizeof(float)), 0)
+    EXPECT_EQ(std::memcmp(run_packed(packed, p, a, b, cut).data(), whole.data(), whole.size() * sizeof(float)), 0)
         << "another result where the columns are cut at " << cut[0];
   }
 }
@@ -120,8 +120,8 @@ TEST_P(Packed, IsTheProductWhereverItsColumnsAreCut) {
                                  {3, 40, 40},
                                  {2, 50, 2051}}) {
       SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));
-      check({m, n, k, false, transposed}, GetParam());
-      check({m, n, k, false, transposed, true}, GetParam());
+      check_product({m, n, k, false, transposed}, GetParam());
+      check_product({m, n, k, false, transposed, true}, GetParam());
     }
   }
 #if !defined(__x86_64__)
@@ -148,7 +148,7 @@ TEST(PackedProduct, NarrowColumnsStayApart) {
   const Product p{1, 4, 3};
   for (const WeightForm form : {WeightForm::kBFloat16, WeightForm::kInt8}) {
     const PackedProduct packed(p, form);
-    const std::vector<float> c = run(packed, p, {1, 1, 1}, {1, nan, infinity, 0, 2, 1, 1, 0, 4, 1, 1, 0}, {4});
+    const std::vector<float> c = run_packed(packed, p, {1, 1, 1}, {1, nan, infinity, 0, 2, 1, 1, 0, 4, 1, 1, 0}, {4});
     EXPECT_NEAR(c[0], 7, 4. / 127);
     EXPECT_TRUE(std::isnan(c[1]));
     EXPECT_FALSE(std::isfinite(c[2]));

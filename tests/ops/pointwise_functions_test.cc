@@ -10,7 +10,7 @@
 namespace graphrun {
 namespace {
 
-using testing::run_kernel;
+using tests::run_kernel;
 
 struct Function {
   const char* op;

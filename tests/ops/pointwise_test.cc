@@ -17,9 +17,9 @@
 namespace graphrun {
 namespace {
 
-using testing::KernelCall;
-using testing::run_kernel;
-using testing::run_kernel_into;
+using tests::KernelCall;
+using tests::run_kernel;
+using tests::run_kernel_into;
 
 // What each op is, on numbers: for one, two or three operands (the condition first).
 using Reference = std::function<double(double, double, double)>;
@@ -67,7 +67,7 @@ const std::map<std::string, Reference, std::less<>>& references() {
 }
 
 // Numbers of every sign, with repetitions, that every op is defined on where `positive`.
-Tensor sample(DType dtype, const Sizes& sizes, unsigned seed, bool positive) {
+Tensor operand_in_domain(DType dtype, const Sizes& sizes, unsigned seed, bool positive) {
   Tensor t(dtype, sizes);
   std::uint32_t state = seed * 2654435761u + 12345u;
   for (std::int64_t i = 0; i < t.count(); ++i) {
@@ -121,8 +121,8 @@ std::vector<Tensor> operands(const PointwiseLine& line, DType dtype, const std::
   std::vector<Tensor> in;
   for (int k = 0; k < line.arity; ++k) {
     const bool condition = line.arity == 3 && k == 0;
-    in.push_back(sample(condition ? DType::kBool : dtype, sizes[static_cast<std::size_t>(k) % sizes.size()],
-                        static_cast<unsigned>(k) + 1, positive));
+    in.push_back(operand_in_domain(condition ? DType::kBool : dtype, sizes[static_cast<std::size_t>(k) % sizes.size()],
+                                   static_cast<unsigned>(k) + 1, positive));
   }
   return in;
 }

@@ -12,8 +12,8 @@
 namespace graphrun {
 namespace {
 
-using testing::KernelCall;
-using testing::run_kernel;
+using tests::KernelCall;
+using tests::run_kernel;
 
 Attributes attributes(double rate, std::string key) {
   Attributes a;

@@ -4,7 +4,7 @@
 
 #include "tests/ops/fixture.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 
 Array::Array(Sizes s, double fill) : sizes(std::move(s)) {
   std::int64_t n = 1;
@@ -90,4 +90,4 @@ std::vector<Array> run_reference(const Case& c) {
   return (*reference)(call);
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -10,7 +10,7 @@
 #include "runtime/tensor.h"
 #include "tests/ops/case.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 
 // A dense array of doubles; integers and bools too.
 struct Array {
@@ -66,4 +66,4 @@ void add_constant_references(References& references);
 void add_algebra_references(References& references);
 void add_optimizer_references(References& references);
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

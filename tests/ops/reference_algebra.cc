@@ -5,7 +5,7 @@
 #include "runtime/random.h"
 #include "tests/ops/reference.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 // Element [lead…, i, j] of a factor that may have fewer or stretched leading axes, and be transposed.
@@ -125,4 +125,4 @@ void add_algebra_references(References& r) {
   };
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

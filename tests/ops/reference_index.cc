@@ -3,7 +3,7 @@
 
 #include "tests/ops/reference.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 std::int64_t whole(double x) { return static_cast<std::int64_t>(x); }
@@ -165,4 +165,4 @@ void add_index_references(References& r) {
   r["topk"] = topk;
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

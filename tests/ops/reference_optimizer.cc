@@ -4,7 +4,7 @@
 
 #include "tests/ops/reference.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 // step(g', slots of the element) moves the slots and says how far p moves beside its decay. The rate stands behind the slots.
@@ -97,4 +97,4 @@ void add_optimizer_references(References& r) {
   r["average_update"] = average;
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

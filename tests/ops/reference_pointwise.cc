@@ -5,7 +5,7 @@
 #include "compiler/ir/pointwise_program.h"
 #include "tests/ops/reference.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 // The element of a broadcast operand that goes with an index of the result.
@@ -124,4 +124,4 @@ void add_constant_references(References& r) {
   };
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

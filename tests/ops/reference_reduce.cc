@@ -6,7 +6,7 @@
 #include "compiler/ir/reduction_program.h"
 #include "tests/ops/reference.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 // The elements that each element of a reduction's result stands for, found by walking over x; `keep` and lists of axes too.
@@ -275,4 +275,4 @@ void add_reduce_references(References& r) {
   r["fused_reduction"] = fused_reduction;
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -2,7 +2,7 @@
 
 #include "tests/ops/reference.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 std::vector<Array> concat(const Call& c) {
@@ -85,4 +85,4 @@ void add_shape_references(References& r) {
   r["broadcast_to"] = broadcast_to;
 }
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

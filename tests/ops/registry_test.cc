@@ -8,7 +8,7 @@
 #include "runtime/kernel.h"
 #include "tests/ops/reference.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 namespace {
 
 // Nodes with regions: the executor runs their bodies, and its own tests cover them.
@@ -80,4 +80,4 @@ TEST(OpRegistry, InPlacePairsNameOperandsThatExist) {
 }
 
 }  // namespace
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -14,8 +14,8 @@
 namespace graphrun {
 namespace {
 
-using testing::KernelCall;
-using testing::run_kernel_into;
+using tests::KernelCall;
+using tests::run_kernel_into;
 
 Tensor random_matrix(const Sizes& sizes, std::uint32_t seed) {
   std::mt19937 random(seed);
@@ -30,21 +30,21 @@ Tensor reshaped(const Tensor& t, const Sizes& sizes) {
   return out;
 }
 
-double rounded(double x) {
+double to_bfloat16(double x) {
   if (x == 0 || !std::isfinite(x)) return x;
   const double eighth_bit = std::ldexp(1., std::ilogb(x) - 7);
   return std::nearbyint(x / eighth_bit) * eighth_bit;
 }
 
 // y [m, n] = Σ op(a) op(b) of rounded factors, where a [m, k] or, transposed, [k, m].
-Tensor reference(const Tensor& a, bool transpose_a, const Tensor& b, bool transpose_b) {
+Tensor rounded_reference(const Tensor& a, bool transpose_a, const Tensor& b, bool transpose_b) {
   const std::int64_t k = a.sizes()[transpose_a ? 0 : 1], m = a.sizes()[transpose_a ? 1 : 0], n = b.sizes()[transpose_b ? 0 : 1];
   Tensor y(DType::kFloat64, {m, n});
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
       double sum = 0;
       for (std::int64_t t = 0; t < k; ++t) {
-        sum += rounded(a.at(transpose_a ? t * m + i : i * k + t)) * rounded(b.at(transpose_b ? j * k + t : t * n + j));
+        sum += to_bfloat16(a.at(transpose_a ? t * m + i : i * k + t)) * to_bfloat16(b.at(transpose_b ? j * k + t : t * n + j));
       }
       y.data<double>()[i * n + j] = sum;
     }
@@ -52,14 +52,14 @@ Tensor reference(const Tensor& a, bool transpose_a, const Tensor& b, bool transp
   return y;
 }
 
-void expect_near(const Tensor& found, const Tensor& expected, double tolerance) {
+void expect_within(const Tensor& found, const Tensor& expected, double tolerance) {
   ASSERT_EQ(found.count(), expected.count());
   for (std::int64_t i = 0; i < found.count(); ++i) ASSERT_NEAR(found.at(i), expected.at(i), tolerance) << i;
 }
 
-Tensor run(KernelCall call, const Sizes& sizes, ProductPrecision products = ProductPrecision::kBFloat16) {
+Tensor run_rounded(KernelCall call, const Sizes& sizes, ProductPrecision products = ProductPrecision::kBFloat16) {
   call.products = products;
-  return testing::run_kernel(call, DType::kFloat32, sizes);
+  return tests::run_kernel(call, DType::kFloat32, sizes);
 }
 
 class RoundedProducts : public ::testing::Test {
@@ -73,10 +73,11 @@ struct Sized {
   std::int64_t m, n, k;
 };
 // Runs of rows and of terms, and panels, whole and shorter; odd numbers of terms.
-const Sized kSizes[] = {{1, 16, 16}, {5, 17, 19}, {32, 48, 64}, {33, 100, 31}, {70, 333, 130}, {40, 61, 1500}, {3, 50, 2049}};
+const Sized kRoundedSizes[] = {{1, 16, 16},    {5, 17, 19},    {32, 48, 64}, {33, 100, 31},
+                               {70, 333, 130}, {40, 61, 1500}, {3, 50, 2049}};
 
 TEST_F(RoundedProducts, AreSumsOfRoundedFactors) {
-  for (const auto& [m, n, k] : kSizes) {
+  for (const auto& [m, n, k] : kRoundedSizes) {
     for (const bool ta : {false, true}) {
       for (const bool tb : {false, true}) {
         SCOPED_TRACE(::testing::Message() << m << " x " << n << " x " << k << (ta ? ", a transposed" : "")
@@ -85,14 +86,14 @@ TEST_F(RoundedProducts, AreSumsOfRoundedFactors) {
         KernelCall call{"matmul", {a, b}, {}, {}, {}};
         call.attributes.set("transpose_a", ta);
         call.attributes.set("transpose_b", tb);
-        const Tensor y = run(call, {m, n}), expected = reference(a, ta, b, tb);
-        ASSERT_NO_FATAL_FAILURE(expect_near(y, expected, 1e-6 * static_cast<double>(k)));
+        const Tensor y = run_rounded(call, {m, n}), expected = rounded_reference(a, ta, b, tb);
+        ASSERT_NO_FATAL_FAILURE(expect_within(y, expected, 1e-6 * static_cast<double>(k)));
         // It can tell them from those of other factors.
-        const Tensor exact = run(call, {m, n}, ProductPrecision::kFloat32);
+        const Tensor exact = run_rounded(call, {m, n}, ProductPrecision::kFloat32);
         double off = 0;
         for (std::int64_t i = 0; i < y.count(); ++i) off = std::max(off, std::abs(exact.at(i) - expected.at(i)));
         EXPECT_GT(off, 1e-4);
-        EXPECT_EQ(std::memcmp(run(call, {m, n}, ProductPrecision::kTf32).raw(), exact.raw(), exact.bytes()), 0)
+        EXPECT_EQ(std::memcmp(run_rounded(call, {m, n}, ProductPrecision::kTf32).raw(), exact.raw(), exact.bytes()), 0)
             << "the CPU has no TF32";
       }
     }
@@ -103,21 +104,23 @@ TEST_F(RoundedProducts, OfStacksAndOfSeveralFactors) {
   const std::int64_t time = 7, batch = 5, k = 37, n = 53;
   const Tensor rows = random_matrix({time, batch, k}, 3), others = random_matrix({time, batch, n}, 4);
   const Tensor flat = reshaped(rows, {time * batch, k}), flat_others = reshaped(others, {time * batch, n});
-  expect_near(run({"matmul_reduce", {rows, others}, {}, {}, {}}, {k, n}), reference(flat, true, flat_others, false), 1e-4);
+  expect_within(run_rounded({"matmul_reduce", {rows, others}, {}, {}, {}}, {k, n}),
+                rounded_reference(flat, true, flat_others, false), 1e-4);
 
   const Tensor b = random_matrix({k, n}, 5), c = random_matrix({k, n}, 6);
   const std::vector<Tensor> y = {Tensor(DType::kFloat32, {time, batch, n}), Tensor(DType::kFloat32, {time, batch, n})};
   KernelCall many{"matmul_many", {rows, b, c}, {}, {}, {}, ProductPrecision::kBFloat16};
   run_kernel_into(many, y);
-  expect_near(y[0], reference(flat, false, b, false), 1e-4);
-  expect_near(y[1], reference(flat, false, c, false), 1e-4);
+  expect_within(y[0], rounded_reference(flat, false, b, false), 1e-4);
+  expect_within(y[1], rounded_reference(flat, false, c, false), 1e-4);
 
   const Tensor more = random_matrix({time, batch, 21}, 7), d = random_matrix({n, 21}, 8), e = random_matrix({n, k}, 9);
   KernelCall sum{"matmul_sum", {rows, e, more, d}, {}, {}, {}};
   sum.attributes.set("transpose_b", true);
-  const Tensor first = reference(flat, false, e, true), second = reference(reshaped(more, {time * batch, 21}), false, d, true);
+  const Tensor first = rounded_reference(flat, false, e, true),
+               second = rounded_reference(reshaped(more, {time * batch, 21}), false, d, true);
   for (std::int64_t i = 0; i < first.count(); ++i) first.data<double>()[i] += second.at(i);
-  expect_near(run(sum, {time, batch, n}), first, 1e-4);
+  expect_within(run_rounded(sum, {time, batch, n}), first, 1e-4);
 }
 
 // However few terms one of them has: a sum is rounded as its products are.
@@ -125,10 +128,10 @@ TEST_F(RoundedProducts, OfASumAreAllRounded) {
   for (const std::int64_t k : {1, 10, 1500}) {
     const Tensor a = random_matrix({9, k}, 1), b = random_matrix({k, 40}, 2), c = random_matrix({9, 200}, 3),
                  d = random_matrix({200, 40}, 4);
-    const Tensor first = reference(a, false, b, false), second = reference(c, false, d, false);
+    const Tensor first = rounded_reference(a, false, b, false), second = rounded_reference(c, false, d, false);
     for (std::int64_t i = 0; i < first.count(); ++i) first.data<double>()[i] += second.at(i);
-    expect_near(run({"matmul_sum", {a, b, c, d}, {}, {}, {}}, {9, 40}), first, 1e-3);
-    expect_near(run({"matmul", {a, b}, {}, {}, {}}, {9, 40}), reference(a, false, b, false), 1e-3);
+    expect_within(run_rounded({"matmul_sum", {a, b, c, d}, {}, {}, {}}, {9, 40}), first, 1e-3);
+    expect_within(run_rounded({"matmul", {a, b}, {}, {}, {}}, {9, 40}), rounded_reference(a, false, b, false), 1e-3);
   }
 }
 
@@ -167,22 +170,24 @@ TEST_F(RoundedProducts, AreTheSameForAnyNumberOfThreads) {
   std::vector<Tensor> found;
   for (const int n : {1, core_count()}) {
     set_threads(n);
-    found.push_back(run({"matmul", {a, b}, {}, {}, {}}, {300, 430}));
+    found.push_back(run_rounded({"matmul", {a, b}, {}, {}, {}}, {300, 430}));
   }
   set_threads(before);
   EXPECT_EQ(std::memcmp(found[0].raw(), found[1].raw(), found[0].bytes()), 0);
 }
 
 TEST_F(RoundedProducts, OfNothingAreZeros) {
-  const Tensor y = run({"matmul", {Tensor(DType::kFloat32, {20, 0}), Tensor(DType::kFloat32, {0, 30})}, {}, {}, {}}, {20, 30});
+  const Tensor y =
+      run_rounded({"matmul", {Tensor(DType::kFloat32, {20, 0}), Tensor(DType::kFloat32, {0, 30})}, {}, {}, {}}, {20, 30});
   for (std::int64_t i = 0; i < y.count(); ++i) ASSERT_EQ(y.at(i), 0);
-  EXPECT_EQ(run({"matmul", {Tensor(DType::kFloat32, {0, 20}), random_matrix({20, 30}, 1)}, {}, {}, {}}, {0, 30}).count(), 0);
+  EXPECT_EQ(
+      run_rounded({"matmul", {Tensor(DType::kFloat32, {0, 20}), random_matrix({20, 30}, 1)}, {}, {}, {}}, {0, 30}).count(), 0);
 }
 
 // Of few columns; one for each of a batch.
 TEST_F(RoundedProducts, AreNotMadeWhereNothingIsWonByThem) {
   const auto exact = [](const KernelCall& call, const Sizes& sizes) {
-    return std::memcmp(run(call, sizes).raw(), run(call, sizes, ProductPrecision::kFloat32).raw(),
+    return std::memcmp(run_rounded(call, sizes).raw(), run_rounded(call, sizes, ProductPrecision::kFloat32).raw(),
                        static_cast<std::size_t>(element_count(sizes)) * sizeof(float)) == 0;
   };
   EXPECT_TRUE(exact({"matmul", {random_matrix({40, 30}, 1), random_matrix({30, 15}, 2)}, {}, {}, {}}, {40, 15}));
@@ -201,7 +206,7 @@ TEST_F(RoundedProducts, KeepApartWhatIsNoNumber) {
   a.data<float>()[17] = 3e38f;         // row 1: finite, and so when it is rounded
   b.data<float>()[5] = infinity;       // column 5
   b.data<float>()[16 * 20 + 7] = nan;  // column 7
-  const Tensor y = run({"matmul", {a, b}, {}, {}, {}}, {3, 20});
+  const Tensor y = run_rounded({"matmul", {a, b}, {}, {}, {}}, {3, 20});
   for (std::int64_t j = 0; j < 20; ++j) {
     EXPECT_TRUE(std::isnan(y.at(j)));
     EXPECT_EQ(std::isfinite(y.at(20 + j)), j != 5 && j != 7) << j;

@@ -1,6 +1,7 @@
 // Runs one op's CPU kernel on tensors, without a graph: what the tests of single kernels share.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,7 @@
 #include "runtime/kernel.h"
 #include "runtime/tensor.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 
 struct KernelCall {
   std::string op;
@@ -54,4 +55,14 @@ inline Tensor run_kernel(const KernelCall& call, DType dtype, const Sizes& sizes
   return out;
 }
 
-}  // namespace graphrun::testing
+// Numbers in [-1, 1) that depend on the seed alone.
+inline Tensor sample(DType dtype, const Sizes& sizes, std::uint32_t seed) {
+  Tensor t(DType::kFloat64, sizes);
+  for (double& x : t.span<double>()) {
+    seed = seed * 1664525u + 1013904223u;
+    x = static_cast<double>(seed >> 20) / 2048 - 1;
+  }
+  return t.converted(dtype);
+}
+
+}  // namespace graphrun::tests

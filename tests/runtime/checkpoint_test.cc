@@ -36,7 +36,7 @@ void expect_step(const Checkpoint& c, int step) {
 }
 
 template <class Call>
-std::string failure(Call call) {
+std::string told_by(Call call) {
   try {
     call();
   } catch (const UserError& error) {
@@ -58,7 +58,7 @@ TEST(Checkpoint, LoadsWhatItSaved) {
   EXPECT_THAT(reader.texts(), ElementsAre("job.pbtxt"));
   EXPECT_TRUE(reader.has_group("slots") && reader.has_text("job.pbtxt"));
   EXPECT_FALSE(reader.has_group("states") || reader.has_text("slots.safetensors"));
-  EXPECT_THAT(failure([&] { reader.group("states"); }), HasSubstr("it has no 'states.safetensors'"));
+  EXPECT_THAT(told_by([&] { reader.group("states"); }), HasSubstr("it has no 'states.safetensors'"));
 }
 
 TEST(Checkpoint, ReplacesOneOfTheSameName) {
@@ -103,18 +103,18 @@ TEST(Checkpoint, RefusesDamage) {
   std::string bytes = get_bytes(weights);
   bytes[bytes.size() - 3] ^= 1;
   put_bytes(weights, bytes);
-  EXPECT_THAT(failure([&] { load_checkpoint(folder); }), HasSubstr("'parameters.safetensors' is damaged"));
+  EXPECT_THAT(told_by([&] { load_checkpoint(folder); }), HasSubstr("'parameters.safetensors' is damaged"));
   EXPECT_NO_THROW(CheckpointReader(folder).group("slots"));
   put_bytes(weights, bytes + "x");
-  EXPECT_THAT(failure([&] { load_checkpoint(folder); }), HasSubstr("the manifest says"));
+  EXPECT_THAT(told_by([&] { load_checkpoint(folder); }), HasSubstr("the manifest says"));
   std::filesystem::remove(weights);
-  EXPECT_THAT(failure([&] { load_checkpoint(folder); }), HasSubstr("No such file"));
+  EXPECT_THAT(told_by([&] { load_checkpoint(folder); }), HasSubstr("No such file"));
   again();
   put_bytes(text, "step: 2");
-  EXPECT_THAT(failure([&] { load_checkpoint(folder); }), HasSubstr("'job.pbtxt' is damaged"));
+  EXPECT_THAT(told_by([&] { load_checkpoint(folder); }), HasSubstr("'job.pbtxt' is damaged"));
   std::filesystem::remove(folder + "/manifest.json");
-  EXPECT_THAT(failure([&] { load_checkpoint(folder); }), HasSubstr("no manifest.json"));
-  EXPECT_THAT(failure([&] { load_checkpoint(run / "none"); }), HasSubstr("no such folder"));
+  EXPECT_THAT(told_by([&] { load_checkpoint(folder); }), HasSubstr("no manifest.json"));
+  EXPECT_THAT(told_by([&] { load_checkpoint(run / "none"); }), HasSubstr("no such folder"));
 }
 
 TEST(Checkpoint, RefusesHostileManifests) {
@@ -122,7 +122,7 @@ TEST(Checkpoint, RefusesHostileManifests) {
   const std::string hash(64, '0');
   const auto message = [&](const std::string& manifest) {
     put_bytes(run / "manifest.json", manifest);
-    return failure([&] { load_checkpoint(run.path()); });
+    return told_by([&] { load_checkpoint(run.path()); });
   };
   const auto listing = [&](const std::string& files) {
     return message(R"({"format":"graphrun checkpoint","version":1,"files":)" + files + "}");

@@ -15,6 +15,7 @@
 #include "runtime/profiler.h"
 #include "tests/compiler/interpreter.h"
 #include "tests/compiler/random_graph.h"
+#include "tests/same_bits.h"
 
 namespace graphrun {
 namespace {
@@ -25,6 +26,7 @@ using ir::ValueId;
 using test::Interpreter;
 using test::RandomGraph;
 using testing::HasSubstr;
+using tests::same_bits;
 
 const Symbol kBatch = Symbol::named("batch"), kTime = Symbol::named("time"), kWords = Symbol::named("words");
 
@@ -40,10 +42,6 @@ Tensor random_tensor(DType dtype, const Sizes& sizes, unsigned seed) {
   Tensor tensor(DType::kFloat64, sizes);
   for (double& x : tensor.span<double>()) x = static_cast<double>(random() % 1000) / 500 - 1;
   return tensor.converted(dtype);
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.dtype() == b.dtype() && a.sizes() == b.sizes() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
 // Runs of one graph under the executable and under the interpreter, side by side, on batches of several sizes.

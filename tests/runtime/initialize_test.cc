@@ -8,10 +8,12 @@
 #include "runtime/executable.h"
 #include "runtime/program.h"
 #include "runtime/threads.h"
+#include "tests/same_bits.h"
 
 namespace graphrun {
 namespace {
 
+using tests::same_bits;
 using Init = VariableSpec::Init;
 
 VariableSpec variable(const std::string& name, const Shape& shape, Init init, double amount = 0,
@@ -23,10 +25,6 @@ VariableSpec variable(const std::string& name, const Shape& shape, Init init, do
   spec.init_amount = amount;
   spec.dtype = dtype;
   return spec;
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.bytes() == b.bytes() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
 struct Moments {

@@ -9,10 +9,12 @@
 #include "compiler/ir/parser.h"
 #include "runtime/executable.h"
 #include "runtime/threads.h"
+#include "tests/same_bits.h"
 
 namespace graphrun {
 namespace {
 
+using tests::same_bits;
 // A loop with its matrix, and a product outside of it on its last state.
 constexpr const char* kNetwork = R"(
 graph "network" {
@@ -62,8 +64,6 @@ Program training() {
   return compile(ir::parse(kNetwork, "network"), {}, &train);
 }
 
-bool same(const Tensor& a, const Tensor& b) { return a.sizes() == b.sizes() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0; }
-
 class KeptValues : public ::testing::Test {
  protected:
   KeptValues() {
@@ -79,8 +79,8 @@ class KeptValues : public ::testing::Test {
   // The next run sees what was written, and not by chance.
   void expect_seen() {
     const Tensor y = run(executable_);
-    EXPECT_TRUE(same(y, afresh()));
-    EXPECT_FALSE(same(y, first_));
+    EXPECT_TRUE(same_bits(y, afresh()));
+    EXPECT_FALSE(same_bits(y, first_));
   }
   void train() {
     Executable trainer(training(), variables_);
@@ -99,11 +99,11 @@ class KeptValues : public ::testing::Test {
 
 TEST_F(KeptValues, AreUsedAgain) {
   if (executable_.kept_bytes() == 0) GTEST_SKIP() << "this machine packs nothing";
-  EXPECT_TRUE(same(run(executable_), first_));
+  EXPECT_TRUE(same_bits(run(executable_), first_));
   // Behind the runtime's back: so nothing was read again.
   for (const char* name : {"U", "P"}) variables_->at(name).data<float>()[0] += 1;
-  EXPECT_TRUE(same(run(executable_), first_));
-  EXPECT_FALSE(same(afresh(), first_));
+  EXPECT_TRUE(same_bits(run(executable_), first_));
+  EXPECT_FALSE(same_bits(afresh(), first_));
 }
 
 TEST_F(KeptValues, SeeAnElementThatWasWritten) {
@@ -126,21 +126,21 @@ TEST_F(KeptValues, SeeAStepOfTrainingThatSharesTensorsAlone) {
   auto others = std::make_shared<Variables>();
   for (const auto& [name, tensor] : variables_->all()) others->set(name, tensor);
   Executable other(inference(), others);
-  EXPECT_TRUE(same(run(other), first_));
+  EXPECT_TRUE(same_bits(run(other), first_));
   train();
-  EXPECT_TRUE(same(run(other), afresh()));
+  EXPECT_TRUE(same_bits(run(other), afresh()));
 }
 
 TEST_F(KeptValues, AreSharedByBatchShapes) {
   const std::size_t bytes = executable_.kept_bytes();
-  for (std::int64_t batch : {1, 2, 5, 8}) EXPECT_TRUE(same(run(executable_, batch), afresh(batch))) << batch;
+  for (std::int64_t batch : {1, 2, 5, 8}) EXPECT_TRUE(same_bits(run(executable_, batch), afresh(batch))) << batch;
   EXPECT_EQ(executable_.kept_bytes(), bytes);
   // Many rows may want another layout, and too many none.
-  for (std::int64_t batch : {30, 150}) EXPECT_TRUE(same(run(executable_, batch), afresh(batch))) << batch;
-  EXPECT_TRUE(same(run(executable_), first_));
+  for (std::int64_t batch : {30, 150}) EXPECT_TRUE(same_bits(run(executable_, batch), afresh(batch))) << batch;
+  EXPECT_TRUE(same_bits(run(executable_), first_));
   // Where the loop is too short to be shared, too.
   Executable fresh(inference(), variables_);
-  EXPECT_TRUE(same(executable_.run(feeds(3, 2))[0], fresh.run(feeds(3, 2))[0]));
+  EXPECT_TRUE(same_bits(executable_.run(feeds(3, 2))[0], fresh.run(feeds(3, 2))[0]));
 }
 
 // Two loops at the same time over one matrix, and a third product with it: packed once; transposed it is another.
@@ -202,10 +202,10 @@ TEST(Kept, IsOnceForAllThatWantItAlike) {
   EXPECT_EQ(both, alone);
   EXPECT_EQ(all, alone);
   EXPECT_EQ(transposed, 2 * alone);
-  EXPECT_TRUE(same(a[0], abyz[0]));
-  for (std::size_t i = 0; i < ab.size(); ++i) EXPECT_TRUE(same(ab[i], abyz[i]));
-  EXPECT_TRUE(same(aby[2], abyz[2]));
-  EXPECT_FALSE(same(abyz[2], abyz[3]));
+  EXPECT_TRUE(same_bits(a[0], abyz[0]));
+  for (std::size_t i = 0; i < ab.size(); ++i) EXPECT_TRUE(same_bits(ab[i], abyz[i]));
+  EXPECT_TRUE(same_bits(aby[2], abyz[2]));
+  EXPECT_FALSE(same_bits(abyz[2], abyz[3]));
 }
 
 TEST_F(KeptValues, MayBeNarrow) {
@@ -214,16 +214,16 @@ TEST_F(KeptValues, MayBeNarrow) {
     const auto narrow = [&] { return Executable(inference(), variables_, Target(Device::kCpu, form)); };
     Executable executable = narrow();
     const Tensor y = run(executable);
-    EXPECT_FALSE(same(y, first_));
+    EXPECT_FALSE(same_bits(y, first_));
     for (std::int64_t i = 0; i < y.count(); ++i) EXPECT_NEAR(y.at(i), first_.at(i), 0.02) << i;
     bytes.push_back(executable.kept_bytes());
-    EXPECT_TRUE(same(run(executable), y));
+    EXPECT_TRUE(same_bits(run(executable), y));
     // Rounded anew where they were written.
     variables_->at("P").data<float>()[3] += 1, variables_->at("P").mark_written();
     Executable fresh = narrow();
     const Tensor after = run(executable);
-    EXPECT_TRUE(same(after, run(fresh)));
-    EXPECT_FALSE(same(after, y));
+    EXPECT_TRUE(same_bits(after, run(fresh)));
+    EXPECT_FALSE(same_bits(after, y));
     variables_->at("P").data<float>()[3] -= 1, variables_->at("P").mark_written();
   }
   EXPECT_LT(bytes[1], bytes[0]);
@@ -235,8 +235,8 @@ TEST_F(KeptValues, HaveTheSameBitsForAnyNumberOfThreads) {
   const int before = threads();
   for (int t = 1; t <= core_count(); ++t) {
     set_threads(t);
-    EXPECT_TRUE(same(afresh(), first_));
-    EXPECT_TRUE(same(run(executable_), first_));
+    EXPECT_TRUE(same_bits(afresh(), first_));
+    EXPECT_TRUE(same_bits(run(executable_), first_));
   }
   set_threads(before);
 }

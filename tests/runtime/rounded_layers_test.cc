@@ -22,20 +22,20 @@ class RoundedLayer : public ::testing::TestWithParam<std::string> {
   }
 };
 
-constexpr std::int64_t kTime = 6, kBatch = 5, kHidden = 70;
+constexpr std::int64_t kLayerSteps = 6, kLayerRows = 5, kHidden = 70;
 
 // The layer's scalar, its gradients and its outputs.
 std::vector<Tensor> run_layer(const std::string& cell, Target target) {
   GraphRequest request;
-  request.path = testing::source_folder() + "/tests/bench/layer.pbtxt";
-  request.graphs_root = testing::source_folder() + "/graphs";
+  request.path = tests::source_folder() + "/tests/bench/layer.pbtxt";
+  request.graphs_root = tests::source_folder() + "/graphs";
   request.bindings = {{"cell", "cells/" + cell + ".pbtxt", {}},
                       {"width", std::to_string(cell == "sru" ? kHidden : 50), {}},  // its input is of its own width
                       {"hidden", std::to_string(kHidden), {}}};
   auto variables = std::make_shared<Variables>();
-  Executable executable(compile(testing::with_gradients(load_graph(request)).graph), variables, target);
+  Executable executable(compile(tests::with_gradients(load_graph(request)).graph), variables, target);
   initialize(executable.program(), *variables, 1);
-  const SymbolValues symbols = {{Symbol::named("time"), kTime}, {Symbol::named("batch"), kBatch}};
+  const SymbolValues symbols = {{Symbol::named("time"), kLayerSteps}, {Symbol::named("batch"), kLayerRows}};
   Feeds feeds;
   for (const FeedSpec& feed : executable.program().feeds) {
     Tensor t(DType::kFloat32, evaluate(feed.shape, symbols));

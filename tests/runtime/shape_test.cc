@@ -14,8 +14,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-const Dim kTime = Symbol::named("time");
-const Dim kBatch = Symbol::named("batch");
+const Dim kSteps = Symbol::named("time");
+const Dim kBatchSize = Symbol::named("batch");
 
 TEST(Symbol, IsInterned) {
   EXPECT_EQ(Symbol::named("time"), Symbol::named("time"));
@@ -37,28 +37,28 @@ TEST(Symbol, IsInternedFromManyThreads) {
 }
 
 TEST(Dim, HasANormalForm) {
-  EXPECT_EQ((kTime + 1) * (kTime - 1), kTime * kTime - 1);
-  EXPECT_EQ(kTime * kBatch, kBatch * kTime);
-  EXPECT_EQ(kTime - kTime, Dim(0));
-  EXPECT_TRUE((kTime - kTime).is(0));
-  EXPECT_NE(kTime, kBatch);
-  EXPECT_EQ(kTime.as_symbol(), Symbol::named("time"));
-  EXPECT_FALSE((kTime + 1).as_symbol());
-  EXPECT_FALSE((kTime * 2).as_symbol());
-  EXPECT_THAT((kTime * kBatch * kTime + 3).symbols(), ElementsAre(Symbol::named("batch"), Symbol::named("time")));
+  EXPECT_EQ((kSteps + 1) * (kSteps - 1), kSteps * kSteps - 1);
+  EXPECT_EQ(kSteps * kBatchSize, kBatchSize * kSteps);
+  EXPECT_EQ(kSteps - kSteps, Dim(0));
+  EXPECT_TRUE((kSteps - kSteps).is(0));
+  EXPECT_NE(kSteps, kBatchSize);
+  EXPECT_EQ(kSteps.as_symbol(), Symbol::named("time"));
+  EXPECT_FALSE((kSteps + 1).as_symbol());
+  EXPECT_FALSE((kSteps * 2).as_symbol());
+  EXPECT_THAT((kSteps * kBatchSize * kSteps + 3).symbols(), ElementsAre(Symbol::named("batch"), Symbol::named("time")));
 }
 
 TEST(Dim, PrintsAndParses) {
-  EXPECT_EQ((Dim(2) * kTime * kBatch + 1).str(), "2*batch*time+1");
-  EXPECT_EQ((kBatch - kTime * kTime - 3).str(), "-time*time+batch-3");
+  EXPECT_EQ((Dim(2) * kSteps * kBatchSize + 1).str(), "2*batch*time+1");
+  EXPECT_EQ((kBatchSize - kSteps * kSteps - 3).str(), "-time*time+batch-3");
   EXPECT_EQ(Dim(0).str(), "0");
   constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
   for (const Dim& dim :
-       {Dim(2) * kTime * kBatch + 1, kBatch - kTime * kTime - 3, Dim(0), Dim(-7), Dim(kLowest), Dim(kLowest) * kTime,
-        Dim(std::numeric_limits<std::int64_t>::max()), Dim(-1) * kTime, Dim(Symbol::named("a.b@2"))}) {
+       {Dim(2) * kSteps * kBatchSize + 1, kBatchSize - kSteps * kSteps - 3, Dim(0), Dim(-7), Dim(kLowest),
+        Dim(kLowest) * kSteps, Dim(std::numeric_limits<std::int64_t>::max()), Dim(-1) * kSteps, Dim(Symbol::named("a.b@2"))}) {
     EXPECT_EQ(Dim::parse(dim.str()), dim) << dim.str();
   }
-  EXPECT_EQ(Dim::parse(" 2 * time * 3 - 4 "), Dim(6) * kTime - 4);
+  EXPECT_EQ(Dim::parse(" 2 * time * 3 - 4 "), Dim(6) * kSteps - 4);
   for (const char* bad :
        {"", "+", "2*", "*2", "time time", "2time", "time+", "9223372036854775808", "a*9223372036854775807*3", "(a)"}) {
     EXPECT_FALSE(Dim::parse(bad)) << bad;
@@ -67,10 +67,10 @@ TEST(Dim, PrintsAndParses) {
 
 TEST(Dim, EvaluatesOrSaysWhy) {
   const SymbolValues values = {{Symbol::named("time"), 35}, {Symbol::named("batch"), std::int64_t{1} << 40}};
-  EXPECT_EQ((kTime * kTime - 2).evaluate(values), 1223);
-  EXPECT_THROW((kBatch * kBatch).evaluate(values), UserError);
+  EXPECT_EQ((kSteps * kSteps - 2).evaluate(values), 1223);
+  EXPECT_THROW((kBatchSize * kBatchSize).evaluate(values), UserError);
   try {
-    (kTime + Symbol::named("unknown")).evaluate(values);
+    (kSteps + Symbol::named("unknown")).evaluate(values);
     FAIL();
   } catch (const UserError& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kBadData);
@@ -82,28 +82,28 @@ TEST(Dim, RefusesOverflowAndMonsters) {
   const Dim huge = std::numeric_limits<std::int64_t>::max();
   EXPECT_THROW(huge + 1, UserError);
   EXPECT_THROW(huge * 2, UserError);
-  EXPECT_THROW(huge * kTime * 2, UserError);
+  EXPECT_THROW(huge * kSteps * 2, UserError);
   EXPECT_THROW(Dim(std::numeric_limits<std::int64_t>::min()) - 1, UserError);
-  Dim power = kTime;
+  Dim power = kSteps;
   EXPECT_THROW(for (int i = 0; i < 20; ++i) power = power * power, UserError);
 }
 
 TEST(Dim, Divides) {
-  EXPECT_EQ((Dim(6) * kTime + 4).divided_by(2), Dim(3) * kTime + 2);
-  EXPECT_FALSE((Dim(6) * kTime + 3).divided_by(2));
-  EXPECT_EQ((kTime * kBatch).divided_by(kBatch), kTime);
-  EXPECT_FALSE((kTime * kBatch + 1).divided_by(kBatch));
-  EXPECT_FALSE(kTime.divided_by(kBatch));
-  EXPECT_FALSE(kTime.divided_by(0));
-  EXPECT_EQ(Dim(0).divided_by(kTime), Dim(0));
-  EXPECT_EQ((kTime * kTime - kBatch * kBatch).divided_by(kTime + kBatch), kTime - kBatch);
+  EXPECT_EQ((Dim(6) * kSteps + 4).divided_by(2), Dim(3) * kSteps + 2);
+  EXPECT_FALSE((Dim(6) * kSteps + 3).divided_by(2));
+  EXPECT_EQ((kSteps * kBatchSize).divided_by(kBatchSize), kSteps);
+  EXPECT_FALSE((kSteps * kBatchSize + 1).divided_by(kBatchSize));
+  EXPECT_FALSE(kSteps.divided_by(kBatchSize));
+  EXPECT_FALSE(kSteps.divided_by(0));
+  EXPECT_EQ(Dim(0).divided_by(kSteps), Dim(0));
+  EXPECT_EQ((kSteps * kSteps - kBatchSize * kBatchSize).divided_by(kSteps + kBatchSize), kSteps - kBatchSize);
   EXPECT_FALSE(Dim(std::numeric_limits<std::int64_t>::min()).divided_by(-1));
 }
 
 // (a * b) / b is a for polynomials drawn at random, and what does not divide leaves a rest when evaluated.
 TEST(Dim, DividesWhatItMultiplied) {
   std::mt19937 random(1);
-  const std::vector<Dim> symbols = {1, kTime, kBatch, Symbol::named("words")};
+  const std::vector<Dim> symbols = {1, kSteps, kBatchSize, Symbol::named("words")};
   const auto draw = [&] {
     Dim sum = 0;
     for (int i = 0; i < 4; ++i)
@@ -121,22 +121,23 @@ TEST(Dim, DividesWhatItMultiplied) {
 }
 
 TEST(Dim, Substitutes) {
-  EXPECT_EQ((kTime * kTime + kBatch).substitute({{Symbol::named("time"), kBatch - 1}}), kBatch * kBatch - kBatch + 1);
+  EXPECT_EQ((kSteps * kSteps + kBatchSize).substitute({{Symbol::named("time"), kBatchSize - 1}}),
+            kBatchSize * kBatchSize - kBatchSize + 1);
 }
 
 TEST(Dim, IsTotallyOrdered) {
-  const std::vector<Dim> dims = {0, 1, kTime, kBatch, kTime + 1, kTime * kBatch};
+  const std::vector<Dim> dims = {0, 1, kSteps, kBatchSize, kSteps + 1, kSteps * kBatchSize};
   for (const Dim& a : dims) {
     for (const Dim& b : dims) EXPECT_EQ((a < b) + (b < a) + (a == b), 1);
   }
 }
 
 TEST(Shape, PrintsCountsAndEvaluates) {
-  const Shape shape = {kTime, kBatch, 300};
+  const Shape shape = {kSteps, kBatchSize, 300};
   EXPECT_EQ(str(shape), "[time, batch, 300]");
   EXPECT_EQ(str(Sizes{35, 20}), "[35, 20]");
   EXPECT_EQ(str(Sizes{}), "[]");
-  EXPECT_EQ(element_count(shape), Dim(300) * kTime * kBatch);
+  EXPECT_EQ(element_count(shape), Dim(300) * kSteps * kBatchSize);
   EXPECT_EQ(element_count(Sizes{}), 1);
   EXPECT_EQ(element_count(Sizes{3, 0, 5}), 0);
   const std::int64_t big = std::int64_t{1} << 40;
@@ -144,16 +145,16 @@ TEST(Shape, PrintsCountsAndEvaluates) {
   EXPECT_THROW(element_count(Sizes{big, big, 0}), UserError);
   EXPECT_THROW(element_count(Sizes{-1}), UserError);
   EXPECT_THAT(evaluate(shape, {{Symbol::named("time"), 2}, {Symbol::named("batch"), 3}}), ElementsAre(2, 3, 300));
-  EXPECT_THROW(evaluate({kTime - 3}, {{Symbol::named("time"), 2}}), UserError);
+  EXPECT_THROW(evaluate({kSteps - 3}, {{Symbol::named("time"), 2}}), UserError);
 }
 
 TEST(Shape, BroadcastsLiteralOnes) {
-  EXPECT_EQ(broadcast({kTime, kBatch, 300}, {300}), (Shape{kTime, kBatch, 300}));
-  EXPECT_EQ(broadcast({1, 5}, {kBatch, 1}), (Shape{kBatch, 5}));
-  EXPECT_EQ(broadcast({}, {kBatch}), (Shape{kBatch}));
-  EXPECT_FALSE(broadcast({kTime}, {kBatch}));
+  EXPECT_EQ(broadcast({kSteps, kBatchSize, 300}, {300}), (Shape{kSteps, kBatchSize, 300}));
+  EXPECT_EQ(broadcast({1, 5}, {kBatchSize, 1}), (Shape{kBatchSize, 5}));
+  EXPECT_EQ(broadcast({}, {kBatchSize}), (Shape{kBatchSize}));
+  EXPECT_FALSE(broadcast({kSteps}, {kBatchSize}));
   EXPECT_FALSE(broadcast({2}, {3}));
-  EXPECT_FALSE(broadcast({kTime}, {5}));
+  EXPECT_FALSE(broadcast({kSteps}, {5}));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::string numbered_lines(int count) {
   return text;
 }
 
-Prepared lines_of(const Scratch& scratch, int count, std::int64_t rows) {
+Prepared scratch_lines(const Scratch& scratch, int count, std::int64_t rows) {
   DataSpec data;
   data.fields = {make_field("words", 0, {Split::kSpace})};
   data.feeds = make_feeds("words, lengths = length(words)");
@@ -126,7 +126,7 @@ TEST(Batch, PadsTimeFirst) {
 
 TEST(BatchSource, BatchesHoldWhatTheDataHolds) {
   Scratch scratch;
-  const Prepared p = lines_of(scratch, 57, 8);
+  const Prepared p = scratch_lines(scratch, 57, 8);
   const Dataset set = p.train();
   BatchSource source(p.data, p.plan, set, {true, 3, 0, {}, 2});
   EXPECT_EQ(source.batches(), 8);
@@ -154,7 +154,7 @@ TEST(BatchSource, BatchesHoldWhatTheDataHolds) {
 
 TEST(BatchSource, TakenUpAnywhereItGivesTheSameBatches) {
   Scratch scratch;
-  const Prepared p = lines_of(scratch, 57, 8);
+  const Prepared p = scratch_lines(scratch, 57, 8);
   const Dataset set = p.train();
   std::vector<std::vector<std::int32_t>> whole;
   BatchSource source(p.data, p.plan, set, {true, 3, 0, {}, 4});
@@ -192,7 +192,7 @@ TEST(BatchSource, TheLargestBatchIsAsLargeAsAnyInEachOfItsSizes) {
 
 TEST(BatchSource, BatchesByTokensDifferFromEpochToEpoch) {
   Scratch scratch;
-  Prepared p = lines_of(scratch, 500, 0);
+  Prepared p = scratch_lines(scratch, 500, 0);
   p.data.tokens = 40;
   const Dataset set = p.train();
   BatchSource source(p.data, p.plan, set, {true, 3, 0, {}, 2});
@@ -218,7 +218,7 @@ TEST(BatchSource, BatchesByTokensDifferFromEpochToEpoch) {
 
 TEST(BatchSource, OnlyTheFeedsThatAreWanted) {
   Scratch scratch;
-  const Prepared p = lines_of(scratch, 5, 8);
+  const Prepared p = scratch_lines(scratch, 5, 8);
   const Dataset set = p.train();
   BatchSource source(p.data, p.plan, set, {false, 0, 2, {"lengths"}, 4});
   const auto batch = source.next();

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "runtime/processor.h"
+#include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
 
 namespace graphrun {
@@ -19,7 +20,7 @@ class TrainOnCuda : public ProgramTest {
   void SetUp() override {
     ProgramTest::SetUp();
     write_segmenter();
-    setenv("GRAPHRUN_CUDA_LIBRARY", GRAPHRUN_BINARY_DIR "/libgraphrun_cuda_emulated.so", 1);
+    setenv("GRAPHRUN_CUDA_LIBRARY", (tests::build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 1);
   }
   void TearDown() override {
     unsetenv("GRAPHRUN_CUDA_LIBRARY");

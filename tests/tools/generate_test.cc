@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
 
 namespace graphrun {
@@ -21,7 +22,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 // A language whose words are those of another one by one.
-constexpr const char* kJob = R"x(
+constexpr const char* kGeneratingJob = R"x(
 graph: "translator.pbtxt"
 arg: "embed = 12, hidden = 16, source_vocabulary = vocabulary(left), target_vocabulary = vocabulary(right)"
 data {
@@ -51,7 +52,7 @@ class Generate : public ProgramTest {
   void SetUp() override {
     ProgramTest::SetUp();
     write_word_pairs(60, 1, 4);
-    write("graphs/jobs/say.pbtxt", kJob);
+    write("graphs/jobs/say.pbtxt", kGeneratingJob);
   }
 };
 
@@ -280,7 +281,7 @@ TEST_F(Generate, NamesTheSettingThatIsWrong) {
 
 // A device searches by itself, and with what is given or drawn the host does with it what it does without.
 TEST_F(Generate, ADeviceSaysWhatTheCpuSays) {
-  setenv("GRAPHRUN_CUDA_LIBRARY", GRAPHRUN_BINARY_DIR "/libgraphrun_cuda_emulated.so", 1);
+  setenv("GRAPHRUN_CUDA_LIBRARY", (tests::build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 1);
   const Ran trained = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", "train.epochs=4"});
   ASSERT_EQ(trained.code, 0) << trained.err;
   write("begin", "three\n\none\n\ntwo two\n"), write("refs", "one\n\ntwo three\nthree two one\none\n");

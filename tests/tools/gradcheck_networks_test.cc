@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiler/compile.h"
+#include "tests/folders.h"
 #include "tools/gradcheck/gradient_check.h"
 
 namespace graphrun {
@@ -38,7 +39,7 @@ Case with(std::string graph, const Bindings& common, const Bindings& more = {}) 
   return made;
 }
 
-const std::vector<Case>& cases() {
+const std::vector<Case>& networks() {
   static const std::vector<Case> all = {
       with("attention/additive.pbtxt", kAttention),
       with("attention/additive.pbtxt", kAttention, {{"bias", "true"}, {"width", "2"}}),
@@ -91,7 +92,7 @@ TEST_P(GradientOf, IsWhatDifferencesShow) {
   GraphRequest request;
   request.path = GetParam().graph;
   request.from_graphs = true;
-  request.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+  request.graphs_root = tests::source_folder() + "/graphs";
   for (const auto& [name, value] : GetParam().bindings) request.bindings.push_back({name, value, {}});
   const GradientCheckOptions options;
   const GradientCheckResult result = check_gradients(load_graph(request), options);
@@ -99,7 +100,7 @@ TEST_P(GradientOf, IsWhatDifferencesShow) {
   EXPECT_FALSE(result.all_zero());
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, GradientOf, ::testing::ValuesIn(cases()), [](const auto& i) {
+INSTANTIATE_TEST_SUITE_P(Shipped, GradientOf, ::testing::ValuesIn(networks()), [](const auto& i) {
   std::string name = std::to_string(i.index) + "_" + i.param.graph.substr(0, i.param.graph.size() - 6);
   for (char& c : name) c = c == '/' ? '_' : c;
   return name;
@@ -107,9 +108,9 @@ INSTANTIATE_TEST_SUITE_P(Shipped, GradientOf, ::testing::ValuesIn(cases()), [](c
 
 TEST(GradientOfShipped, LeavesOutNone) {
   namespace fs = std::filesystem;
-  const fs::path root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+  const fs::path root = tests::source_folder() + "/graphs";
   std::set<std::string> checked;
-  for (const Case& c : cases()) checked.insert(c.graph);
+  for (const Case& c : networks()) checked.insert(c.graph);
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
     const fs::path path = entry.path().lexically_relative(root);
     const bool elsewhere = *path.begin() == "jobs" || *path.begin() == "cells";  // cells: gradcheck_test.cc

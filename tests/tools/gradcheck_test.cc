@@ -1,3 +1,4 @@
+#include "tests/folders.h"
 #include "tools/gradcheck/gradient_check.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ namespace {
 
 ir::Graph cell() {
   GraphRequest request;
-  request.path = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs/cells/atr.pbtxt";
+  request.path = tests::source_folder() + "/graphs/cells/atr.pbtxt";
   request.bindings = {{"input", "5", {}}, {"hidden", "4", {}}};
   return load_graph(request);
 }
@@ -32,7 +33,7 @@ TEST(GradientCheck, PassesWhereTheGradientIsRight) {
 TEST(GradientCheck, HoldsForEveryCell) {
   const std::vector<std::string> cells = {"adaptive_gru", "atr", "elman", "gru", "lrn", "lstm", "ran", "sru"};
   std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(GRAPHRUN_SOURCE_DIR) + "/graphs/cells")) {
+  for (const auto& entry : std::filesystem::directory_iterator(tests::source_folder() + "/graphs/cells")) {
     files += entry.path().extension() == ".pbtxt";
   }
   EXPECT_EQ(files, cells.size()) << "a cell is missing here";
@@ -43,7 +44,7 @@ TEST(GradientCheck, HoldsForEveryCell) {
   cases.push_back({"atr", {{"layer_norm", "true"}, {"coupled", "true"}, {"tanh_output", "true"}}});
   for (const auto& [name, args] : cases) {
     GraphRequest request;
-    request.path = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs/cells/" + name + ".pbtxt";
+    request.path = tests::source_folder() + "/graphs/cells/" + name + ".pbtxt";
     request.bindings = {{"hidden", "4", {}}};
     if (name != "sru") request.bindings.push_back({"input", "5", {}});
     for (const auto& [arg, value] : args) request.bindings.push_back({arg, value, {}});

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
 
 namespace graphrun {
@@ -77,7 +78,7 @@ TEST_F(GraphDump, TellsHowLoopsRun) {
   EXPECT_THAT(cpu.out, StartsWith("loops on the CPU, 2 threads:\n"));
   EXPECT_THAT(cpu.out, ContainsRegex("  read.forward.end.h: 9 steps of [0-9]+ kernels, by "));
   EXPECT_THAT(cpu.out, ContainsRegex("  d.read.forward.d.h: 9 steps backwards of [0-9]+ kernels, by "));
-  setenv("GRAPHRUN_CUDA_LIBRARY", GRAPHRUN_BINARY_DIR "/libgraphrun_cuda_emulated.so", 1);
+  setenv("GRAPHRUN_CUDA_LIBRARY", (tests::build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 1);
   const Ran cuda = dump(with({"--device", "cuda"}));
   const Ran large = dump({"--stage", "loops", "--size", "time=9", "--size", "batch=40000", "--device", "cuda"});
   const Ran rounded = dump(with({"--device", "cuda", "--product-precision", "bfloat16"}));

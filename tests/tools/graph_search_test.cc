@@ -11,7 +11,7 @@
 namespace graphrun {
 namespace {
 
-class GraphSearchTest : public testing::SearchFixture {};
+class GraphSearchTest : public tests::SearchFixture {};
 
 TEST_P(GraphSearchTest, GivesWhatTheHostsSearchGives) {
   for (const SearchOptions& options : settings()) {
@@ -29,7 +29,7 @@ TEST_P(GraphSearchTest, GivesWhatTheHostsSearchGives) {
 TEST_P(GraphSearchTest, KeepsWhatIsFetched) {
   GenerationSpec spec = GetParam().spec;
   spec.fetches = {spec.score};
-  const testing::NetworkFixtures fixtures("networks");
+  const tests::NetworkFixtures fixtures("networks");
   const GenerationGraphs cut = cut_for_generation(load_graph(fixtures.request(GetParam().network, false)), spec);
   const SearchOptions options = settings()[1];
   GraphSearch search(cut, GraphSearch::Options{.fetches = spec.fetches, .search = options}, variables_);
@@ -89,7 +89,7 @@ TEST_P(GraphSearchTest, StandsStillWhenNobodyGoesOn) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, GraphSearchTest, ::testing::ValuesIn(testing::kGeneratingNetworks),
+INSTANTIATE_TEST_SUITE_P(Networks, GraphSearchTest, ::testing::ValuesIn(tests::kGeneratingNetworks),
                          [](const auto& i) { return i.param.network; });
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "tools/job/job.h"
+#include "tests/folders.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr const char* kJob = R"job(# proto-message: graphrun.Job
+constexpr const char* kShortJob = R"job(# proto-message: graphrun.Job
 graph: "tagger.pbtxt"
 arg: "cell = cells/atr.pbtxt, hidden = 300, labels = vocabulary( tags ) + 1"
 arg: "encoder = encoders/gnmt.pbtxt(depth = 8, width = vocabulary(characters))"
@@ -39,15 +40,15 @@ report: "loss = sum(margin) / count(rows), f1 = segmentation(tags, path, lengths
 infer { name: "segment" read: LINES write: SEGMENTED from: "path" }
 )job";
 
-LoadedJob job_with(const std::vector<std::string>& sets) { return parse_job(kJob, "jobs/segment.pbtxt", sets); }
+LoadedJob job_with(const std::vector<std::string>& sets) { return parse_job(kShortJob, "jobs/segment.pbtxt", sets); }
 
 std::string mistakes(const std::string& text, const std::vector<std::string>& sets = {}) {
   return message_of([&] { parse_job(text, "job.pbtxt", sets); });
 }
 
-// kJob with a part replaced.
+// The job with a part replaced.
 std::string changed(const std::string& part, const std::string& by) {
-  std::string text = kJob;
+  std::string text = kShortJob;
   const std::size_t at = text.find(part);
   if (at == std::string::npos) throw std::runtime_error("no '" + part + "' in the job");
   return text.replace(at, part.size(), by);
@@ -118,7 +119,7 @@ TEST(Set, ReachesEveryKindOfField) {
 // Of a message that stands once nothing says which is meant.
 TEST(Set, GoesIntoTheOnlyOneOfARepeatedMessage) {
   EXPECT_DOUBLE_EQ(job_with({"train.initialize.normal=0.02"}).message.train().initialize(0).normal(), 0.02);
-  const std::string all = mistakes(kJob, {"train.initialize.nromal=0.02", "train.initialize=2"});
+  const std::string all = mistakes(kShortJob, {"train.initialize.nromal=0.02", "train.initialize=2"});
   EXPECT_THAT(all, HasSubstr("--set:1:18: error[E0401 unknown-field]: Initialize has no field 'nromal'"));
   EXPECT_THAT(all, HasSubstr("did you mean 'normal'?"));
   EXPECT_THAT(all, HasSubstr("there is 1 'initialize'"));
@@ -133,9 +134,9 @@ TEST(Set, FilesStartWhereTheProgramRuns) {
 
 TEST(Set, MistakesAreShownInTheArgument) {
   const std::string all =
-      mistakes(kJob, {"train.epoch=3", "train.epochs=three", "data.field.tag.column=1", "data.format=SEGMENT", "trian.epochs=3",
-                      "train=3", "train.epochs.x=3", "data.field=1", "nonsense", "data.field.tags.vocabulary.closed=yes",
-                      "train.seed=-1", "train.clip.global_norm=inf"});
+      mistakes(kShortJob, {"train.epoch=3", "train.epochs=three", "data.field.tag.column=1", "data.format=SEGMENT",
+                           "trian.epochs=3", "train=3", "train.epochs.x=3", "data.field=1", "nonsense",
+                           "data.field.tags.vocabulary.closed=yes", "train.seed=-1", "train.clip.global_norm=inf"});
   EXPECT_THAT(all, HasSubstr("--set:1:7: error[E0401 unknown-field]: Train has no field 'epoch'"));
   EXPECT_THAT(all, HasSubstr("did you mean 'epochs'?"));
   EXPECT_THAT(all, HasSubstr("  1 | train.epoch=3\n    |       ^~~~~\n"));
@@ -154,7 +155,7 @@ TEST(Set, MistakesAreShownInTheArgument) {
 }
 
 TEST(Set, WhatItSaysIsCheckedLikeTheFile) {
-  const std::string all = mistakes(kJob, {"data.batch.rows=0", "report=f1 = mean(nll", "train.validate.keep_highest=f2"});
+  const std::string all = mistakes(kShortJob, {"data.batch.rows=0", "report=f1 = mean(nll", "train.validate.keep_highest=f2"});
   EXPECT_THAT(all, HasSubstr("--set:1:17: error[E0411 bad-setting]: batches of 0 rows"));
   EXPECT_THAT(all, HasSubstr("--set:2:"));
   EXPECT_THAT(all, HasSubstr("--set:3:29: error[E0412 unknown-name]: no report 'f2'"));
@@ -289,18 +290,19 @@ TEST(Job, WhatTrainingNeeds) {
 }
 
 TEST(Job, FieldPathsEndInAName) {
-  const LoadedJob job = parse_job(kJob, "job.pbtxt", {"train.optimizer.adam.learning_rate=1"});
+  const LoadedJob job = parse_job(kShortJob, "job.pbtxt", {"train.optimizer.adam.learning_rate=1"});
   EXPECT_THAT(field_paths(job.message, "learning_rate"), ElementsAre("train.optimizer.adam.learning_rate"));
   EXPECT_THAT(field_paths(job.message, "adam.learning_rate"), ElementsAre("train.optimizer.adam.learning_rate"));
   EXPECT_THAT(field_paths(job.message, "bucket_by"), ElementsAre("data.batch.bucket_by"));
   EXPECT_THAT(field_paths(job.message, "train"), ElementsAre("data.train"));  // no message
   EXPECT_THAT(field_paths(job.message, "by"), IsEmpty());                     // half a name
-  for (const std::string& path : field_paths(job.message, "min_count")) EXPECT_EQ(mistakes(kJob, {path + "=1"}), "") << path;
+  for (const std::string& path : field_paths(job.message, "min_count"))
+    EXPECT_EQ(mistakes(kShortJob, {path + "=1"}), "") << path;
   EXPECT_EQ(field_paths(Job(), "learning_rate").size(), 6u);  // any optimizer's
 }
 
 TEST(Job, AWrongSettingLeavesTheJobAsItWas) {
-  const std::string all = mistakes(kJob, {"train.optimizer.rmsprop.learning_rate=x", "train.clip.global_norm=-1"});
+  const std::string all = mistakes(kShortJob, {"train.optimizer.rmsprop.learning_rate=x", "train.clip.global_norm=-1"});
   EXPECT_THAT(all, HasSubstr("learning_rate is 'x'; expected a number"));
   EXPECT_THAT(all, HasSubstr("global_norm is -1"));
   EXPECT_THAT(all, Not(HasSubstr("learning_rate is 0")));
@@ -314,7 +316,7 @@ TEST(Job, AFieldThatNothingReadsIsAWarning) {
 
 TEST(Job, ShippedJobsLoad) {
   int jobs = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(GRAPHRUN_SOURCE_DIR) + "/graphs/jobs")) {
+  for (const auto& entry : std::filesystem::directory_iterator(tests::source_folder() + "/graphs/jobs")) {
     if (entry.path().extension() != ".pbtxt") continue;
     ++jobs;
     EXPECT_EQ(message_of([&] {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
 
 namespace graphrun {
@@ -36,7 +37,7 @@ class Killed : public ProgramTest {
     if (exists(out + "/manifest.json")) words.push_back("--resume");
     if (!fault.empty()) {
       setenv("FILE_FAULT", fault.c_str(), 1);
-      setenv("LD_PRELOAD", GRAPHRUN_BINARY_DIR "/libfile_faults.so", 1);
+      setenv("LD_PRELOAD", (tests::build_folder() + "/libfile_faults.so").c_str(), 1);
       // AddressSanitizer wants to be the first library, unless told.
       const char* sanitizer = std::getenv("ASAN_OPTIONS");
       setenv("ASAN_OPTIONS", (std::string(sanitizer ? sanitizer : "") + ":verify_asan_link_order=0").c_str(), 1);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "tests/folders.h"
 #include "tests/runtime/temporary_folder.h"
 #include "tests/tools/program_fixture.h"
 
@@ -19,10 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kFolder = fs::path(GRAPHRUN_SOURCE_DIR) / "tests/errors";
+const fs::path kFolder = fs::path(tests::source_folder()) / "tests/errors";
 
 // "data/empty.sh" for every one of an extension in the folders below.
-std::vector<std::string> cases(const std::string& extension) {
+std::vector<std::string> files_of_cases(const std::string& extension) {
   std::vector<std::string> names;
   for (const auto& folder : fs::directory_iterator(kFolder)) {
     if (!folder.is_directory() || folder.path().filename() == "shared") continue;
@@ -50,7 +51,7 @@ class Mistakes : public ProgramTest, public testing::WithParamInterface<std::str
   // What stands on stderr and the exit code against NAME.txt.
   void expect_said(const Ran& ran) const {
     std::string said = ran.err;
-    for (const std::string& part : {path(""), std::string(GRAPHRUN_SOURCE_DIR) + "/"}) {
+    for (const std::string& part : {path(""), tests::source_folder() + "/"}) {
       for (std::size_t at; (at = said.find(part)) != std::string::npos;) said.erase(at, part.size());
     }
     if (!said.empty() && said.back() != '\n') said += '\n';
@@ -80,14 +81,14 @@ class MistakeOfUse : public Mistakes {};
 
 TEST_P(MistakeOfUse, GetsItsMessage) {
   const std::string path_before = std::getenv("PATH");
-  setenv("PATH", (GRAPHRUN_BINARY_DIR ":" + path_before).c_str(), 1);
+  setenv("PATH", (tests::build_folder() + ":" + path_before).c_str(), 1);
   const Ran ran = run("/bin/sh", {"-e", (kFolder / GetParam()).string()});
   setenv("PATH", path_before.c_str(), 1);
   expect_said(ran);
 }
 
-INSTANTIATE_TEST_SUITE_P(Errors, MistakeOfJob, testing::ValuesIn(cases(".pbtxt")), test_name);
-INSTANTIATE_TEST_SUITE_P(Errors, MistakeOfUse, testing::ValuesIn(cases(".sh")), test_name);
+INSTANTIATE_TEST_SUITE_P(Errors, MistakeOfJob, testing::ValuesIn(files_of_cases(".pbtxt")), test_name);
+INSTANTIATE_TEST_SUITE_P(Errors, MistakeOfUse, testing::ValuesIn(files_of_cases(".sh")), test_name);
 
 }  // namespace
 }  // namespace graphrun

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
 
 namespace graphrun {
@@ -152,7 +153,7 @@ TEST_F(OwnNetwork, ThatIsNowhereIsToldWithAllPlaces) {
   const Ran ran = graphrun({"check", "n/my.pbtxt"});
   EXPECT_EQ(ran.code, 3);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("n/my.pbtxt:2:8: error[E0221 no-file]: no graph 'mytagger.pbtxt'"),
-                             HasSubstr("looked for n/mytagger.pbtxt, n/graphs/mytagger.pbtxt, " GRAPHRUN_SOURCE_DIR
+                             HasSubstr("looked for n/mytagger.pbtxt, n/graphs/mytagger.pbtxt, " + tests::source_folder() +
                                        "/graphs/mytagger.pbtxt"),
                              HasSubstr("'mytager.pbtxt'")));
 }

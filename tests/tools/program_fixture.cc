@@ -12,6 +12,8 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/folders.h"
+
 namespace graphrun {
 namespace fs = std::filesystem;
 
@@ -23,7 +25,7 @@ void ProgramTest::make_root() {
 
 void ProgramTest::SetUp() {
   make_root();
-  fs::copy(fs::path(GRAPHRUN_SOURCE_DIR) / "graphs", root_ / "graphs", fs::copy_options::recursive);
+  fs::copy(fs::path(tests::source_folder()) / "graphs", root_ / "graphs", fs::copy_options::recursive);
 }
 
 void ProgramTest::TearDown() { fs::remove_all(root_); }
@@ -60,7 +62,7 @@ Ran ProgramTest::run(const std::string& name, const std::vector<std::string>& ar
                      int kill_after, int signal) const {
   const fs::path in = root_ / "stdin", out = root_ / "stdout", err = root_ / "stderr";
   std::ofstream(in, std::ios::binary) << input;
-  const std::string program = name.starts_with("/") ? name : std::string(GRAPHRUN_BINARY_DIR) + "/" + name;
+  const std::string program = name.starts_with("/") ? name : tests::build_folder() + "/" + name;
   std::vector<char*> words = {const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);

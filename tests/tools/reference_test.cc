@@ -7,10 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/folders.h"
+
 namespace graphrun {
 namespace {
 
-const std::string kReference = std::string(GRAPHRUN_SOURCE_DIR) + "/tests/reference/";
+const std::string kReference = tests::source_folder() + "/tests/reference/";
 
 std::string output_of(const std::string& command) {
   std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);

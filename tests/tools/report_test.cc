@@ -1,4 +1,5 @@
 #include "tools/report/report.h"
+#include "tests/folders.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kReference = std::string(GRAPHRUN_SOURCE_DIR) + "/tests/reference/";
+const std::string kExpectedReports = tests::source_folder() + "/tests/reference/";
 
 Report make_report(const std::string& text) {
   std::vector<Diagnostic> problems;
@@ -129,7 +130,7 @@ TEST(Report, AccuracyLeavesPaddingOut) {
 }
 
 nlohmann::json expected() {
-  std::ifstream in(kReference + "expected.json");
+  std::ifstream in(kExpectedReports + "expected.json");
   return nlohmann::json::parse(in);
 }
 
@@ -159,7 +160,7 @@ Tagged tagged(const std::string& name) {
   Tagged all;
   VocabularyCounter counter;
   std::vector<std::string> gold, predicted;
-  auto lines = read_lines(kReference + name + ".txt");
+  auto lines = read_lines(kExpectedReports + name + ".txt");
   lines.emplace_back();
   for (const std::string& line : lines) {
     if (line.empty()) {
@@ -202,7 +203,7 @@ struct Segmented {
 };
 Segmented segmented(const std::string& name) {
   Segmented all;
-  for (const std::string& line : read_lines(kReference + name)) {
+  for (const std::string& line : read_lines(kExpectedReports + name)) {
     std::istringstream in(line);
     std::string places;
     std::vector<std::int32_t> characters;

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
 #include "tools/score/numpy_random.h"
 #include "tools/score/tokenize.h"
@@ -15,9 +16,9 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kScores = std::string(GRAPHRUN_SOURCE_DIR) + "/tests/reference/scores/";
+const std::string kScores = tests::source_folder() + "/tests/reference/scores/";
 
-const nlohmann::json& expected() {
+const nlohmann::json& expected_scores() {
   static const nlohmann::json kExpected = [] {
     std::ifstream in(kScores + "expected.json");
     return nlohmann::json::parse(in);
@@ -57,7 +58,7 @@ TEST_F(Score, TextIsScoredAsByTheReferencePrograms) {
         for (const auto& [metric, result] : scores.items()) {
           std::string signature = result["signature"];
           signature.resize(signature.find("|program:"));
-          EXPECT_EQ(result["figures"], expected().at(signature)) << signature;
+          EXPECT_EQ(result["figures"], expected_scores().at(signature)) << signature;
           ++compared;
         }
       }
@@ -67,7 +68,7 @@ TEST_F(Score, TextIsScoredAsByTheReferencePrograms) {
 }
 
 TEST_F(Score, TheBootstrapDrawsAsSacreBleuDoes) {
-  for (const auto& [metric, figures] : expected().at("bootstrap").items()) {
+  for (const auto& [metric, figures] : expected_scores().at("bootstrap").items()) {
     const auto results = json({kScores + "output.txt", kScores + "reference.txt", "--metric", metric, "--against",
                                kScores + "other.txt", "--samples", "200"})[metric]["bootstrap"];
     char text[200];
@@ -82,7 +83,7 @@ TEST_F(Score, GroupsByTheLengthOfTheSource) {
   const Ran ran =
       score({kScores + "output.txt", kScores + "reference.txt", "--by-length", kScores + "source.txt", "--length-step", "5"});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  for (const auto& [range, figures] : expected().at("by_length").items()) {
+  for (const auto& [range, figures] : expected_scores().at("by_length").items()) {
     const std::string text = figures;
     const std::string count = text.substr(0, text.find(' ')), value = text.substr(text.find(' ') + 1);
     EXPECT_THAT(ran.out, testing::ContainsRegex(" " + range + " +" + count + " +" + value));
@@ -91,9 +92,9 @@ TEST_F(Score, GroupsByTheLengthOfTheSource) {
 
 TEST_F(Score, AlignmentsAgainstGoldOnes) {
   EXPECT_THAT(score({kScores + "links.txt", kScores + "gold.txt", "--metric", "aer"}).out,
-              HasSubstr(" = " + expected().at("AER").get<std::string>() + " "));
+              HasSubstr(" = " + expected_scores().at("AER").get<std::string>() + " "));
   EXPECT_THAT(score({kScores + "weights.txt", kScores + "gold.txt", "--metric", "saer"}).out,
-              HasSubstr(" = " + expected().at("SAER").get<std::string>() + " "));
+              HasSubstr(" = " + expected_scores().at("SAER").get<std::string>() + " "));
 }
 
 TEST_F(Score, TellsWhatIsWrong) {

@@ -14,7 +14,7 @@
 #include "tests/compiler/network_fixture.h"
 #include "tools/generate/beam_search.h"
 
-namespace graphrun::testing {
+namespace graphrun::tests {
 
 struct GeneratingNetwork {
   std::string network;
@@ -95,4 +95,4 @@ class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
   }
 };
 
-}  // namespace graphrun::testing
+}  // namespace graphrun::tests

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "compiler/compile.h"
+#include "tests/folders.h"
 #include "tests/tools/scratch.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/inference.h"
@@ -16,7 +17,7 @@
 namespace graphrun {
 namespace {
 
-const std::string kJobs = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs/jobs";
+const std::string kJobs = tests::source_folder() + "/graphs/jobs";
 
 // A few entries for each field.
 Vocabularies small_vocabularies(const DataSpec& data) {
@@ -33,7 +34,7 @@ Vocabularies small_vocabularies(const DataSpec& data) {
 void check(const std::string& path) {
   Network network;
   network.job = load_job(path);
-  network.graphs_root = std::string(GRAPHRUN_SOURCE_DIR) + "/graphs";
+  network.graphs_root = tests::source_folder() + "/graphs";
   network.vocabularies = small_vocabularies(network.job.data);
   network.job.plan->bind(network.vocabularies);
   std::vector<Diagnostic> warnings = std::move(network.job.warnings);

@@ -14,12 +14,12 @@
 namespace graphrun {
 namespace {
 
-constexpr std::int32_t kBegin = 1, kEnd = 2;
+constexpr std::int32_t kFirstWord = 1, kLastWord = 2;
 
-class StepRunnerTest : public ::testing::TestWithParam<testing::GeneratingNetwork> {
+class StepRunnerTest : public ::testing::TestWithParam<tests::GeneratingNetwork> {
  protected:
   void SetUp() override {
-    const testing::NetworkFixtures fixtures("networks");
+    const tests::NetworkFixtures fixtures("networks");
     for (const auto& [name, tensor] : read_safetensors(fixtures.tensors(GetParam().network))) {
       if (name.rfind("feed/", 0) == 0) feeds_[name.substr(5)] = tensor;
       if (name.rfind("parameter/", 0) == 0) variables_->set(name.substr(10), tensor.converted(DType::kFloat32));
@@ -43,7 +43,7 @@ class StepRunnerTest : public ::testing::TestWithParam<testing::GeneratingNetwor
   std::vector<std::vector<Hypothesis>> search(const Feeds& feeds, std::int64_t beam) {
     const std::int64_t sentences = feeds.at("source").sizes()[1];
     SearchOptions options;
-    options.begin = kBegin, options.end = kEnd;
+    options.begin = kFirstWord, options.end = kLastWord;
     options.beam = beam, options.n_best = std::min<std::int64_t>(beam, 3);
     options.max_length.assign(static_cast<std::size_t>(sentences), 6);
     options.norm.kind = LengthNorm::Kind::kLength;
@@ -58,8 +58,8 @@ class StepRunnerTest : public ::testing::TestWithParam<testing::GeneratingNetwor
     Tensor previous(DType::kInt32, {steps, 1}), target(DType::kInt32, {steps, 1});
     for (std::int64_t t = 0; t < steps; ++t) {
       const auto k = static_cast<std::size_t>(t);
-      previous.data<std::int32_t>()[t] = t == 0 ? kBegin : h.words[k - 1];
-      target.data<std::int32_t>()[t] = k < h.words.size() ? h.words[k] : kEnd;
+      previous.data<std::int32_t>()[t] = t == 0 ? kFirstWord : h.words[k - 1];
+      target.data<std::int32_t>()[t] = k < h.words.size() ? h.words[k] : kLastWord;
     }
     all["previous"] = previous, all["target"] = target;
     all["target_lengths"] = Tensor::of<std::int32_t>({1}, {static_cast<std::int32_t>(steps)});
@@ -112,11 +112,11 @@ TEST_P(StepRunnerTest, GivesASentenceTheSameAloneAndInCompany) {
 TEST_P(StepRunnerTest, WordsMayBeGiven) {
   const std::int64_t sentences = feeds_.at("source").sizes()[1];
   SearchOptions options;
-  options.begin = kBegin, options.end = kEnd;
+  options.begin = kFirstWord, options.end = kLastWord;
   options.max_length.assign(static_cast<std::size_t>(sentences), 5);
   for (std::int64_t s = 0; s < sentences; ++s) {
     const auto w = static_cast<std::int32_t>(3 + s % 2);
-    options.prefix.push_back(s % 2 == 0 ? std::vector<std::int32_t>{w, 4, w, kEnd} : std::vector<std::int32_t>{w, w});
+    options.prefix.push_back(s % 2 == 0 ? std::vector<std::int32_t>{w, 4, w, kLastWord} : std::vector<std::int32_t>{w, w});
   }
   runner_->begin(feeds_, sentences, 6);
   const auto found = beam_search(*runner_, sentences, options);
@@ -124,14 +124,14 @@ TEST_P(StepRunnerTest, WordsMayBeGiven) {
     ASSERT_EQ(found[s].size(), 1u);
     const Hypothesis& h = found[s][0];
     std::vector<std::int32_t> words = h.words;
-    if (h.ended) words.push_back(kEnd);
+    if (h.ended) words.push_back(kLastWord);
     ASSERT_GE(words.size(), options.prefix[s].size());
     EXPECT_TRUE(std::equal(options.prefix[s].begin(), options.prefix[s].end(), words.begin()));
     EXPECT_NEAR(h.log_probability, log_probability(static_cast<std::int64_t>(s), h), 1e-4) << "sentence " << s;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, StepRunnerTest, ::testing::ValuesIn(testing::kGeneratingNetworks),
+INSTANTIATE_TEST_SUITE_P(Networks, StepRunnerTest, ::testing::ValuesIn(tests::kGeneratingNetworks),
                          [](const auto& i) { return i.param.network; });
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "runtime/safetensors.h"
+#include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
 
 namespace graphrun {
@@ -165,7 +166,8 @@ TEST_F(TrainSegmenter, TheLongestBatchFailsBeforeTheFirstStepOrNever) {
 
 TEST_F(TrainSegmenter, AJobMayComeFromAPipe) {
   const auto train = [&](const std::string& sets) {
-    const std::string program = GRAPHRUN_BINARY_DIR "/graphrun train /dev/stdin --out model --set graph=graphs/tagger.pbtxt";
+    const std::string program =
+        tests::build_folder() + "/graphrun train /dev/stdin --out model --set graph=graphs/tagger.pbtxt";
     const std::string data = " --set data.train=data/train.seg --set data.valid=data/dev.seg --set data.test=data/dev.seg ";
     return run("/bin/sh", {"-c", "cat graphs/jobs/segment.pbtxt | " + program + data + sets});
   };

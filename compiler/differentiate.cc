@@ -12,7 +12,6 @@ namespace graphrun {
 namespace {
 
 using ir::Builder;
-using ir::Graph;
 using ir::kNone;
 using ir::Node;
 using ir::ScanLayout;
@@ -23,14 +22,14 @@ using ir::ValueId;
 using Flags = std::vector<char>;              // by value
 using Adjoints = std::map<ValueId, ValueId>;  // value -> its gradient so far
 
-bool is_float(const Graph& g, ValueId v) { return v != kNone && g.type(v).type == Type::kFloat; }
+bool is_float(const ir::Graph& g, ValueId v) { return v != kNone && g.type(v).type == Type::kFloat; }
 
-void mark_dependents(const Graph& g, std::size_t nodes, Flags& depends);
+void mark_dependents(const ir::Graph& g, std::size_t nodes, Flags& depends);
 
 // Which of a body's inputs depend on what is differentiated by, given those of the scan's operands. A state depends where its
 // begin does or, through the body, where its next does.
 Flags active_inputs(const Node& scan, const std::vector<bool>& operand_depends) {
-  const Graph& body = scan.regions[0];
+  const ir::Graph& body = scan.regions[0];
   const ScanLayout l = scan_layout(scan);
   Flags depends(body.values.size(), 0);
   for (std::size_t i = 0; i < scan.inputs.size(); ++i) {
@@ -59,13 +58,13 @@ std::vector<bool> operand_flags(const Node& node, const Flags& depends) {
 }
 
 // Marks every FLOAT value that the marked ones reach through ops with a gradient.
-void mark_dependents(const Graph& g, std::size_t nodes, Flags& depends) {
+void mark_dependents(const ir::Graph& g, std::size_t nodes, Flags& depends) {
   for (std::size_t n = 0; n < nodes; ++n) {
     const Node& node = g.nodes[n];
     const std::vector<bool> operands = operand_flags(node, depends);
     if (std::none_of(operands.begin(), operands.end(), [](bool b) { return b; })) continue;
     if (is_scan(node)) {
-      const Graph& body = node.regions[0];
+      const ir::Graph& body = node.regions[0];
       Flags inside = active_inputs(node, operands);
       mark_dependents(body, body.nodes.size(), inside);
       for (std::size_t o = 0; o < node.outputs.size(); ++o) {
@@ -81,10 +80,10 @@ void mark_dependents(const Graph& g, std::size_t nodes, Flags& depends) {
   }
 }
 
-void differentiate_scan(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints,
+void differentiate_scan(ir::Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints,
                         const TapeOptions& tape);
 
-void accumulate(const Graph& g, Builder& b, Adjoints& adjoints, ValueId value, ValueId gradient, const char* op) {
+void accumulate(const ir::Graph& g, Builder& b, Adjoints& adjoints, ValueId value, ValueId gradient, const char* op) {
   GRAPHRUN_CHECK(g.type(gradient) == g.type(value), std::string("the gradient rule of '") + op + "' gives " +
                                                         g.type(gradient).str() + " for an operand " + g.type(value).str());
   const auto [it, fresh] = adjoints.emplace(value, gradient);
@@ -92,7 +91,7 @@ void accumulate(const Graph& g, Builder& b, Adjoints& adjoints, ValueId value, V
 }
 
 // The generic walk: from the last of the first `nodes` nodes to the first, each adding to the gradients of its operands.
-void walk_back(Graph& g, Builder& b, std::size_t nodes, const Flags& depends, Adjoints& adjoints, const TapeOptions& tape) {
+void walk_back(ir::Graph& g, Builder& b, std::size_t nodes, const Flags& depends, Adjoints& adjoints, const TapeOptions& tape) {
   for (std::size_t n = nodes; n-- > 0;) {
     const std::vector<ValueId> outputs = g.nodes[n].outputs;
     std::vector<ValueId> d_outputs;
@@ -125,7 +124,7 @@ void walk_back(Graph& g, Builder& b, std::size_t nodes, const Flags& depends, Ad
 // forward body and hands out what the rest, the backward body, reads of it.
 class ScanGradient {
  public:
-  ScanGradient(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints, const TapeOptions& tape)
+  ScanGradient(ir::Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints, const TapeOptions& tape)
       : g_(g),
         b_(b),
         index_(index),
@@ -302,7 +301,7 @@ class ScanGradient {
 
   // The forward scan again, with what the backward one reads as further outputs.
   void hand_out() {
-    Graph forward;
+    ir::Graph forward;
     forward.name = joint_.name;
     Transplant t(joint_, forward);
     for (const ir::Input& i : joint_.inputs) {
@@ -362,13 +361,13 @@ class ScanGradient {
     std::size_t index;
     ValueId before;
   };
-  Graph& g_;
+  ir::Graph& g_;
   Builder& b_;
   std::size_t index_;
   Adjoints& adjoints_;
   const TapeOptions& tape_;
   ScanLayout layout_;
-  Graph joint_, backward_;
+  ir::Graph joint_, backward_;
   std::size_t forward_nodes_;
   Flags active_;
   std::vector<bool> outer_needs_;
@@ -382,14 +381,14 @@ class ScanGradient {
   std::vector<std::size_t> d_each_;
 };
 
-void differentiate_scan(Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints,
+void differentiate_scan(ir::Graph& g, Builder& b, std::size_t index, const Flags& depends, Adjoints& adjoints,
                         const TapeOptions& tape) {
   ScanGradient(g, b, index, depends, adjoints, tape).run();
 }
 
 }  // namespace
 
-std::vector<ValueId> differentiate(Graph& graph, ValueId of, const std::vector<ValueId>& wrt, const TapeOptions& tape) {
+std::vector<ValueId> differentiate(ir::Graph& graph, ValueId of, const std::vector<ValueId>& wrt, const TapeOptions& tape) {
   GRAPHRUN_CHECK(is_float(graph, of) && graph.type(of).shape.empty(), "differentiate: not a FLOAT scalar");
   const std::size_t nodes = graph.nodes.size();
   Flags depends(graph.values.size(), 0);

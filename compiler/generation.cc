@@ -16,7 +16,6 @@
 namespace graphrun {
 namespace {
 
-using ir::Graph;
 using ir::kNone;
 using ir::Node;
 using ir::ValueId;
@@ -61,12 +60,12 @@ bool mentions(const Attributes& attributes, Symbol symbol) {
 }
 
 // The input of the graph that feeds `spec.feed` of the driven scans.
-std::string driven_input(const Graph& graph, const GenerationSpec& spec) {
+std::string driven_input(const ir::Graph& graph, const GenerationSpec& spec) {
   std::set<std::string> scans, names;
   std::set<ValueId> sequences;
   for (const Node& node : graph.nodes) {
     if (!ir::is_scan(node)) continue;
-    const Graph& body = node.regions[0];
+    const ir::Graph& body = node.regions[0];
     scans.insert(without_numbers(body.name));
     if (body.name != spec.scan && without_numbers(body.name) != spec.scan) continue;
     const ir::ScanLayout l = ir::scan_layout(node);
@@ -111,7 +110,7 @@ std::string driven_input(const Graph& graph, const GenerationSpec& spec) {
 }
 
 // The score by the scan's own name of it, or by its path.
-std::string scored(const Graph& graph, const GenerationSpec& spec) {
+std::string scored(const ir::Graph& graph, const GenerationSpec& spec) {
   const std::string inner = spec.scan + "." + spec.score;
   const bool is_output_of_scan =
       std::any_of(graph.values.begin(), graph.values.end(), [&](const ir::Value& v) { return v.name == inner; });
@@ -121,7 +120,7 @@ std::string scored(const Graph& graph, const GenerationSpec& spec) {
 // Everything known about the optimised graph that is cut.
 class Cut {
  public:
-  Cut(const Graph& graph, const std::string& driven, std::vector<std::string> wanted)
+  Cut(const ir::Graph& graph, const std::string& driven, std::vector<std::string> wanted)
       : graph_(graph), wanted_(std::move(wanted)), stepwise_(graph.values.size()), constant_(graph.values.size()) {
     for (const ir::Input& input : graph.inputs) {
       if (graph.value(input.value).name == driven) driven_ = input.value;
@@ -161,8 +160,8 @@ class Cut {
   }
 
   // Which states and constants a step takes from the prologue, whose graph this is.
-  Graph prologue(const GenerationGraphs& made) const {
-    Graph graph = graph_;
+  ir::Graph prologue(const GenerationGraphs& made) const {
+    ir::Graph graph = graph_;
     graph.outputs.clear();
     for (const auto* list : {&made.constants, &made.states}) {
       for (const GenerationGraphs::Carried& c : *list) {
@@ -306,7 +305,7 @@ class Cut {
     }
 
     // Copies a node of `graph` whose values are `ids` here; `root`: not inside of a driven scan, so that time is an axis.
-    void make_node(const Graph& graph, const Node& node, std::vector<ValueId>& ids, bool root) {
+    void make_node(const ir::Graph& graph, const Node& node, std::vector<ValueId>& ids, bool root) {
       b_.set_location(node.at);
       b_.set_name(graph.value(node.outputs[0]).name);
       if (root && drives(node)) return make_scan(node);
@@ -326,7 +325,7 @@ class Cut {
     }
 
     // Positions in time are the step's; nothing is behind the end.
-    std::optional<ValueId> known_result(const Node& node, const Graph& graph, const std::vector<ValueId>& ids, bool root) {
+    std::optional<ValueId> known_result(const Node& node, const ir::Graph& graph, const std::vector<ValueId>& ids, bool root) {
       if (root && node.op->name == "range" && node.attributes.dim("n") == Dim(*cut_.time_)) {
         return b_.op("expand", {step_}, {{"axis", std::int64_t{0}}});
       }
@@ -356,7 +355,7 @@ class Cut {
 
     // The body, once.
     void make_scan(const Node& node) {
-      const Graph& body = node.regions[0];
+      const ir::Graph& body = node.regions[0];
       if (node.attributes.boolean("reverse")) {
         fail("E0435 needs-all-steps", "scan '" + body.name + "' runs from the last step to the first");
       }
@@ -388,7 +387,7 @@ class Cut {
     }
 
     // A scan over something else than the driven time, as it stands.
-    void copy_scan(const Graph& graph, const Node& node, std::vector<ValueId>& ids, std::vector<ValueId> inputs) {
+    void copy_scan(const ir::Graph& graph, const Node& node, std::vector<ValueId>& ids, std::vector<ValueId> inputs) {
       Node copy = node;
       copy.inputs = std::move(inputs);
       std::vector<ir::TensorType> types;
@@ -406,7 +405,7 @@ class Cut {
     ir::SizesBySymbol one_step() const { return {{*cut_.time_, Dim(1)}}; }
 
     Cut& cut_;
-    const Graph& from_;
+    const ir::Graph& from_;
     GenerationGraphs& made_;
     ir::Builder b_;
     std::vector<ValueId> to_;  // by value of the cut graph
@@ -415,7 +414,7 @@ class Cut {
     std::vector<ir::Output> nexts_;
   };
 
-  const Graph& graph_;
+  const ir::Graph& graph_;
   const std::vector<std::string> wanted_;  // what the graph's outputs are called in the step
   std::vector<bool> stepwise_, constant_;
   ValueId driven_ = kNone;
@@ -425,14 +424,14 @@ class Cut {
 
 }  // namespace
 
-GenerationGraphs cut_for_generation(const Graph& checked, const GenerationSpec& spec) {
+GenerationGraphs cut_for_generation(const ir::Graph& checked, const GenerationSpec& spec) {
   const std::string driven = driven_input(checked, spec);
   std::vector<std::string> wanted = {scored(checked, spec)};
   const std::string scores = wanted[0];
   for (const std::string& name : spec.fetches) {
     if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) wanted.push_back(name);
   }
-  Graph graph = drop_unneeded(with_fetches(checked, wanted));
+  ir::Graph graph = drop_unneeded(with_fetches(checked, wanted));
   graph = run_passes(std::move(graph), {"spread", "shift", "merge", "fuse", "fuse_reductions"});
   wanted[0] = kScoreOutput;
   GenerationGraphs made = Cut(graph, driven, std::move(wanted)).run();

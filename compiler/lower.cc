@@ -8,7 +8,6 @@
 namespace graphrun {
 namespace {
 
-using ir::Graph;
 using ir::kNone;
 using ir::Node;
 
@@ -16,7 +15,7 @@ Dim bytes_of(const ir::TensorType& type, Precision precision) {
   return element_count(type.shape) * Dim(static_cast<std::int64_t>(size_of(concrete(type.type, precision))));
 }
 
-VariableSpec variable_spec(const Graph& graph, const ir::Variable& variable, Precision precision) {
+VariableSpec variable_spec(const ir::Graph& graph, const ir::Variable& variable, Precision precision) {
   const ir::Value& value = graph.value(variable.value);
   VariableSpec spec;
   switch (variable.kind) {
@@ -45,21 +44,21 @@ class Lowering {
   explicit Lowering(Precision precision) : precision_(precision) {}
 
   // Appends the region, and after it the bodies of its scans; its index.
-  std::int32_t lower_region(const Graph& graph, const RegionPlan& plan);
+  std::int32_t lower_region(const ir::Graph& graph, const RegionPlan& plan);
   std::vector<Region> take() { return std::move(regions_); }
 
  private:
   ValueSpec value_spec(const std::string& name, const ir::TensorType& type, Storage storage) const {
     return {name, concrete(type.type, precision_), type.shape, storage};
   }
-  void append_copies(const Graph& graph, const RegionPlan& plan, Region& region) const;
+  void append_copies(const ir::Graph& graph, const RegionPlan& plan, Region& region) const;
   static void find_beside(Region& region);
 
   Precision precision_;
   std::vector<Region> regions_;
 };
 
-Instruction instruction_of(const Graph& graph, const Node& node) {
+Instruction instruction_of(const ir::Graph& graph, const Node& node) {
   Instruction out;
   out.op = node.op->name;
   out.name = node.outputs.empty() ? node.op->name : graph.value(node.outputs[0]).name;
@@ -107,7 +106,7 @@ void Lowering::find_beside(Region& region) {
 }
 
 // The copies at the region's end. What is staged is read first of all: a slot must not be written before it was.
-void Lowering::append_copies(const Graph& graph, const RegionPlan& plan, Region& region) const {
+void Lowering::append_copies(const ir::Graph& graph, const RegionPlan& plan, Region& region) const {
   const auto add_value = [&](const CopyPlan& copy, Storage storage) {
     region.values.push_back(value_spec(graph.value(copy.from).name, graph.type(copy.from), storage));
     return region.values.size() - 1;
@@ -125,7 +124,7 @@ void Lowering::append_copies(const Graph& graph, const RegionPlan& plan, Region&
   }
 }
 
-std::int32_t Lowering::lower_region(const Graph& graph, const RegionPlan& plan) {
+std::int32_t Lowering::lower_region(const ir::Graph& graph, const RegionPlan& plan) {
   const std::size_t index = regions_.size();
   regions_.emplace_back();
   Region region;

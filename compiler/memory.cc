@@ -11,7 +11,6 @@
 namespace graphrun {
 namespace {
 
-using ir::Graph;
 using ir::kNone;
 using ir::Node;
 using ir::ValueId;
@@ -35,7 +34,7 @@ struct Role {
 
 class RegionPlanner {
  public:
-  RegionPlanner(const Graph& graph, const Role& role, const MemoryOptions& options)
+  RegionPlanner(const ir::Graph& graph, const Role& role, const MemoryOptions& options)
       : graph_(graph),
         role_(role),
         options_(options),
@@ -82,7 +81,7 @@ class RegionPlanner {
   void copy_at_end(ValueId v, std::size_t slot_index, bool staged = false);
   void place_blocks();
 
-  const Graph& graph_;
+  const ir::Graph& graph_;
   const Role& role_;
   const MemoryOptions& options_;
   const std::int32_t end_;  // the position of the copies at the end

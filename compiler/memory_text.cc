@@ -21,7 +21,7 @@ std::string_view name_of(StateSpec::Mode mode) {
   return "?";
 }
 
-std::string bytes_of(const ir::TensorType& type, Precision precision) {
+std::string byte_text(const ir::TensorType& type, Precision precision) {
   const auto size = static_cast<std::int64_t>(size_of(concrete(type.type, precision)));
   return (element_count(type.shape) * Dim(size)).str();
 }
@@ -75,7 +75,7 @@ void Describer::region(const ir::Graph& graph, const RegionPlan& plan, const std
   const auto value = [&](ir::ValueId v) {
     const ir::TensorType& type = graph.type(v);
     line(indent, "  %{}: {} {}, {} bytes", graph.value(v).name, type.str(),
-         storage(graph, plan, states, plan.values[static_cast<std::size_t>(v)]), bytes_of(type, precision_));
+         storage(graph, plan, states, plan.values[static_cast<std::size_t>(v)]), byte_text(type, precision_));
   };
   for (const ir::Variable& variable : graph.variables) value(variable.value);
   for (const ir::Input& input : graph.inputs) value(input.value);

@@ -9,7 +9,7 @@
 namespace graphrun {
 namespace {
 
-Dim bytes_of(const std::vector<TapeDecision::Value>& values, Precision precision) {
+Dim bytes_of_values(const std::vector<TapeDecision::Value>& values, Precision precision) {
   Dim sum(0);
   for (const TapeDecision::Value& v : values) {
     const auto size = static_cast<std::int64_t>(size_of(concrete(v.type.type, precision)));
@@ -29,9 +29,9 @@ std::string names_of(const std::vector<TapeDecision::Value>& values) {
 std::string describe(const TapeDecision& d, Precision precision) {
   std::string out = d.scan + (d.kept.empty() ? " keeps nothing" : " keeps " + names_of(d.kept) + ": ");
   const auto in_all = [&](const Dim& bytes) { return (bytes * d.steps).str() + " bytes"; };
-  if (!d.kept.empty()) out += in_all(bytes_of(d.kept, precision));
+  if (!d.kept.empty()) out += in_all(bytes_of_values(d.kept, precision));
   if (!d.remade.empty()) {
-    const Dim saved = bytes_of(d.remade, precision) - bytes_of(d.instead, precision);
+    const Dim saved = bytes_of_values(d.remade, precision) - bytes_of_values(d.instead, precision);
     out += "; makes again " + names_of(d.remade) + ": saves " + in_all(saved);
   }
   return out;

@@ -31,12 +31,12 @@ constexpr std::uint64_t kLargestManifest = std::uint64_t{16} << 20;
 constexpr std::uint64_t kLargestText = std::uint64_t{1} << 30;
 constexpr std::size_t kMostFiles = 10000;
 constexpr int kDeepestManifest = 3;  // {"files": {"a": {"bytes": 1}}}
-constexpr std::size_t kLongestName = 200;
+constexpr std::size_t kLongestFileName = 200;
 
 bool is_plain(const std::string& name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
   const auto allowed = [&](char c) { return letter(c) || c == '.' || c == '_' || c == '-'; };
-  return !name.empty() && name.size() <= kLongestName && letter(name[0]) && std::all_of(name.begin(), name.end(), allowed);
+  return !name.empty() && name.size() <= kLongestFileName && letter(name[0]) && std::all_of(name.begin(), name.end(), allowed);
 }
 
 bool ends_with(std::string_view text, std::string_view end) {
@@ -162,14 +162,14 @@ bool is_complete(const std::string& folder) {
   }
 }
 
-struct Entry {
+struct StepFolder {
   std::int64_t step;
   std::string folder;
 };
 
 // Entries with a step, newest first; and by `leftover` the names that a killed process left.
-std::vector<Entry> entries_of(const std::string& parent, std::vector<std::string>* leftovers) {
-  std::vector<Entry> entries;
+std::vector<StepFolder> entries_of(const std::string& parent, std::vector<std::string>* leftovers) {
+  std::vector<StepFolder> entries;
   std::error_code error;
   if (!fs::exists(parent, error) && !error) return entries;
   for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
@@ -183,7 +183,7 @@ std::vector<Entry> entries_of(const std::string& parent, std::vector<std::string
   // Taking a folder that cannot be read for an empty one would start a run afresh.
   if (error) throw UserError(ExitCode::kBadData, "E0501 unreadable-file", "cannot read '" + parent + "': " + error.message());
   std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.step != b.step ? a.step > b.step : a.folder > b.folder; });
+            [](const StepFolder& a, const StepFolder& b) { return a.step != b.step ? a.step > b.step : a.folder > b.folder; });
   return entries;
 }
 
@@ -285,7 +285,7 @@ std::string checkpoint_folder(const std::string& run_folder, std::int64_t step, 
 }
 
 std::optional<std::string> newest_complete(const std::string& run_folder, const std::string& kind) {
-  for (const Entry& entry : entries_of(run_folder + "/" + kind, nullptr)) {
+  for (const StepFolder& entry : entries_of(run_folder + "/" + kind, nullptr)) {
     if (is_complete(entry.folder)) return entry.folder;
   }
   return std::nullopt;
@@ -294,7 +294,7 @@ std::optional<std::string> newest_complete(const std::string& run_folder, const 
 NewestCheckpoint newest_sound(const std::string& run_folder, const std::string& kind) {
   NewestCheckpoint found;
   std::vector<std::string> unfinished;  // what pruning leaves where it is killed
-  for (const Entry& entry : entries_of(run_folder + "/" + kind, nullptr)) {
+  for (const StepFolder& entry : entries_of(run_folder + "/" + kind, nullptr)) {
     try {
       CheckpointReader(entry.folder).verify();
       found.folder = entry.folder;
@@ -323,7 +323,7 @@ void remove_checkpoint(const std::string& folder) {
 
 std::vector<std::string> complete_checkpoints(const std::string& run_folder, const std::string& kind) {
   std::vector<std::string> folders;
-  for (const Entry& entry : entries_of(run_folder + "/" + kind, nullptr)) {
+  for (const StepFolder& entry : entries_of(run_folder + "/" + kind, nullptr)) {
     if (is_complete(entry.folder)) folders.push_back(entry.folder);
   }
   std::reverse(folders.begin(), folders.end());
@@ -347,7 +347,7 @@ void prune_checkpoints(const std::string& run_folder, int keep, const std::strin
   }
   // One with a manifest that is damaged all the same is no leftover: it stays for its owner to look at.
   int complete = 0;
-  for (const Entry& entry : entries_of(parent, nullptr)) {
+  for (const StepFolder& entry : entries_of(parent, nullptr)) {
     std::error_code ignored;
     const bool counts = is_complete(entry.folder);
     complete += counts;

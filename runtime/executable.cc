@@ -59,7 +59,7 @@ void check_kernels(const Program& program, Device device) {
   if (!mistakes.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(mistakes));
 }
 
-std::string str(const SymbolValues& symbols) {
+std::string listed(const SymbolValues& symbols) {
   std::string text;
   for (const auto& [symbol, value] : symbols) {
     text += (text.empty() ? "" : ", ") + symbol.name() + " = " + std::to_string(value);
@@ -162,9 +162,10 @@ void Executable::Impl::make_room(Binding& binding) {
     try {
       make_arena(static_cast<std::size_t>(bytes));
     } catch (const UserError&) {
-      throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory",
-                      "no memory for " + std::to_string(bytes) + " bytes, which a batch of " + str(binding.symbols) + " needs",
-                      {"help: use a smaller batch or smaller sizes, or a machine with more memory"});
+      throw UserError(
+          ExitCode::kNoRoom, "E0503 out-of-memory",
+          "no memory for " + std::to_string(bytes) + " bytes, which a batch of " + listed(binding.symbols) + " needs",
+          {"help: use a smaller batch or smaller sizes, or a machine with more memory"});
     }
   }
   if (void* const base = const_cast<void*>(arena_memory()); binding.base != base) rebase(binding, base);
@@ -195,8 +196,8 @@ const Tensor& Executable::Impl::variable_memory(const VariableSpec& spec, const 
   const Tensor& tensor = device_side ? variables->on_host(spec.name) : variables->at(spec.name);
   if (tensor.dtype() != spec.dtype || tensor.sizes() != sizes) {
     throw UserError(ExitCode::kBadData, "E0628 variable-mismatch",
-                    "'" + spec.name + "' is " + std::string(name_of(tensor.dtype())) + graphrun::str(tensor.sizes()) + ", " +
-                        std::string(name_of(spec.dtype)) + graphrun::str(sizes) + " expected");
+                    "'" + spec.name + "' is " + std::string(name_of(tensor.dtype())) + str(tensor.sizes()) + ", " +
+                        std::string(name_of(spec.dtype)) + str(sizes) + " expected");
   }
   return tensor;
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kSmall = 256;  // bytes of results that every thread may as well make for itself
 // Additions in all steps that are worth waking a thread for: a tenth of a millisecond, which is what it takes where it sleeps.
-constexpr double kWorkOfMember = 2 * 1024 * 1024;
+constexpr double kWorkOfRows = 2 * 1024 * 1024;
 
 std::int64_t rows_of(const TensorView& view) { return view.sizes.empty() ? 0 : view.sizes[0]; }
 
@@ -106,7 +106,7 @@ int row_members(const BoundScan& scan, int threads) {
   const std::optional<RowPlan> plan = row_plan(scan);
   if (!plan || scan.steps == 0) return 0;
   const double all = plan->operations * static_cast<double>(scan.steps);
-  const auto worth = static_cast<std::int64_t>(std::min(all / kWorkOfMember, 1e6));
+  const auto worth = static_cast<std::int64_t>(std::min(all / kWorkOfRows, 1e6));
   const std::int64_t wanted = std::clamp<std::int64_t>(worth, 1, threads);
   return wanted > plan->rows ? 0 : static_cast<int>(wanted);
 }

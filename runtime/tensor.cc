@@ -31,7 +31,7 @@ std::size_t memory_limit() {
   return limit;
 }
 
-[[noreturn]] void refuse(std::string bytes, DType dtype, const Sizes& sizes) {
+[[noreturn]] void refuse_bytes(std::string bytes, DType dtype, const Sizes& sizes) {
   throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory",
                   "no memory for a " + std::string(name_of(dtype)) + " tensor of sizes " + str(sizes) + " (" + bytes + ")",
                   {"help: use a smaller batch or smaller sizes, or a machine with more memory"});
@@ -42,11 +42,11 @@ std::size_t checked_bytes(DType dtype, const Sizes& sizes) {
   try {
     count = element_count(sizes);
   } catch (const UserError&) {
-    refuse("more bytes than 63 bits count", dtype, sizes);
+    refuse_bytes("more bytes than 63 bits count", dtype, sizes);
   }
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(static_cast<std::size_t>(count), size_of(dtype), &bytes)) {
-    refuse("more bytes than 64 bits count", dtype, sizes);
+    refuse_bytes("more bytes than 64 bits count", dtype, sizes);
   }
   return bytes;
 }
@@ -69,11 +69,11 @@ std::uint64_t next_version() {
 // Memory fresh from the kernel is zero already: calloc knows, and large tensors cost nothing until they are touched.
 std::shared_ptr<void> allocate_zeros(DType dtype, const Sizes& sizes) {
   const std::size_t bytes = checked_bytes(dtype, sizes);
-  if (bytes > memory_limit()) refuse(std::to_string(bytes) + " bytes", dtype, sizes);
+  if (bytes > memory_limit()) refuse_bytes(std::to_string(bytes) + " bytes", dtype, sizes);
   // Whole vectors may be read at the end of a buffer: round up to the alignment; never empty, so that data is never null.
   const std::size_t rounded = std::max<std::size_t>(1, (bytes + kAlignment - 1) / kAlignment) * kAlignment;
   void* base = std::calloc(1, rounded + 2 * kAlignment - 1);
-  if (base == nullptr) refuse(std::to_string(bytes) + " bytes", dtype, sizes);
+  if (base == nullptr) refuse_bytes(std::to_string(bytes) + " bytes", dtype, sizes);
   const std::shared_ptr<void> owner(base, [](void* p) { std::free(p); });
   const auto address = reinterpret_cast<std::uintptr_t>(base);
   const std::uintptr_t offset = (kAlignment - address % kAlignment) % kAlignment;

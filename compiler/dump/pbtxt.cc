@@ -13,7 +13,6 @@
 namespace graphrun {
 namespace {
 
-using ir::Graph;
 using ir::kNone;
 using ir::Node;
 using ir::ScanLayout;
@@ -66,7 +65,7 @@ std::string text_string(const std::string& text) {
   return out + "\"";
 }
 
-std::string number(double value) {
+std::string text_number(double value) {
   if (std::isnan(value)) return "(0.0 / 0.0)";
   if (std::isinf(value)) return value > 0 ? "(1.0 / 0.0)" : "(-1.0 / 0.0)";
   return ir::print(value);
@@ -81,7 +80,7 @@ std::string joined(const std::vector<std::string>& parts) {
 // One graph or body on its way to text.
 class Writer {
  public:
-  Writer(const Graph& g, int depth) : g_(g), indent_(static_cast<std::size_t>(2 * depth), ' '), depth_(depth) {}
+  Writer(const ir::Graph& g, int depth) : g_(g), indent_(static_cast<std::size_t>(2 * depth), ' '), depth_(depth) {}
 
   // A root graph.
   std::string root() {
@@ -269,7 +268,7 @@ class Writer {
   std::string attribute(const Attribute& value) {
     if (const auto* b = std::get_if<bool>(&value)) return *b ? "true" : "false";
     if (const auto* i = std::get_if<std::int64_t>(&value)) return std::to_string(*i);
-    if (const auto* d = std::get_if<double>(&value)) return number(*d);
+    if (const auto* d = std::get_if<double>(&value)) return text_number(*d);
     if (const auto* s = std::get_if<std::string>(&value)) return "'" + *s + "'";
     if (const auto* dim = std::get_if<Dim>(&value)) return size(*dim);
     if (const auto* shape = std::get_if<Shape>(&value)) return sizes(*shape);
@@ -280,7 +279,7 @@ class Writer {
 
   void scan(const Node& n) {
     const ScanLayout l = ir::scan_layout(n);
-    const Graph& body = n.regions[0];
+    const ir::Graph& body = n.regions[0];
     Writer inner(body, depth_ + 1);
     const std::string graph = values_.fresh(body.name.empty() ? "body" : body.name + "_body");
     const std::string name = values_.fresh(body.name.empty() ? "scan" : body.name);
@@ -309,7 +308,7 @@ class Writer {
     }
   }
 
-  const Graph& g_;
+  const ir::Graph& g_;
   std::string indent_;
   int depth_;
   Names values_;  // sizes too: they share a namespace
@@ -320,6 +319,6 @@ class Writer {
 
 }  // namespace
 
-std::string dump_pbtxt(const Graph& graph) { return Writer(graph, 0).root(); }
+std::string dump_pbtxt(const ir::Graph& graph) { return Writer(graph, 0).root(); }
 
 }  // namespace graphrun

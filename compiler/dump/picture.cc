@@ -11,7 +11,6 @@
 namespace graphrun {
 namespace {
 
-using ir::Graph;
 using ir::kNone;
 using ir::Node;
 using ir::ScanLayout;
@@ -23,7 +22,7 @@ constexpr const char* kOutputColor = "#e8e8e8";
 
 class Drawer {
  public:
-  Picture draw(const Graph& g) {
+  Picture draw(const ir::Graph& g) {
     picture_.title = g.name;
     Scope scope(g, -1);
     for (const ir::Input& i : g.inputs) scope.source[at(i.value)] = box(g, i.value, "input", "ellipse", kInputColor, -1);
@@ -47,15 +46,15 @@ class Drawer {
 
   // One graph: which box each of its values comes out of.
   struct Scope {
-    Scope(const Graph& graph, int in) : g(graph), cluster(in), source(graph.values.size(), kUndrawn) {}
-    const Graph& g;
+    Scope(const ir::Graph& graph, int in) : g(graph), cluster(in), source(graph.values.size(), kUndrawn) {}
+    const ir::Graph& g;
     int cluster;
     std::vector<int> source;
   };
 
   static std::size_t at(ValueId v) { return static_cast<std::size_t>(v); }
 
-  int box(const Graph& g, ValueId v, const std::string& what, const char* shape, std::string fill, int cluster) {
+  int box(const ir::Graph& g, ValueId v, const std::string& what, const char* shape, std::string fill, int cluster) {
     picture_.boxes.push_back({g.value(v).name + "\n" + what + "\n" + g.type(v).str(), shape, std::move(fill), cluster});
     return static_cast<int>(picture_.boxes.size()) - 1;
   }
@@ -64,7 +63,7 @@ class Drawer {
     picture_.arrows.push_back({from, to, std::move(label), feedback});
   }
 
-  static std::optional<double> constant(const Graph& g, ValueId v) {
+  static std::optional<double> constant(const ir::Graph& g, ValueId v) {
     const std::int32_t node = v == kNone ? -1 : g.value(v).node;
     if (node < 0 || g.nodes[static_cast<std::size_t>(node)].op->name != "constant") return std::nullopt;
     return g.nodes[static_cast<std::size_t>(node)].attributes.number("value");
@@ -124,7 +123,7 @@ class Drawer {
 
   // The body in a frame; its results come straight out of the boxes inside.
   void scan(Scope& s, const Node& n) {
-    const Graph& body = n.regions[0];
+    const ir::Graph& body = n.regions[0];
     const ScanLayout l = ir::scan_layout(n);
     const std::string steps =
         n.attributes.dim("steps").str() + (n.attributes.boolean("reverse") ? " steps, last first" : " steps");
@@ -236,7 +235,7 @@ class DotWriter {
 
 }  // namespace
 
-Picture draw(const Graph& graph) { return Drawer().draw(graph); }
+Picture draw(const ir::Graph& graph) { return Drawer().draw(graph); }
 
 std::string to_dot(const Picture& picture) { return DotWriter(picture).write(); }
 
@@ -252,10 +251,10 @@ std::string family_color(const std::string& family) {
   return kOthers[sum % std::size(kOthers)];
 }
 
-std::size_t count_nodes(const Graph& graph) {
+std::size_t count_nodes(const ir::Graph& graph) {
   std::size_t count = graph.nodes.size();
   for (const Node& n : graph.nodes) {
-    for (const Graph& region : n.regions) count += count_nodes(region);
+    for (const ir::Graph& region : n.regions) count += count_nodes(region);
   }
   return count;
 }

@@ -12,7 +12,6 @@
 namespace graphrun {
 namespace {
 
-using ir::Graph;
 using ir::kNone;
 using ir::Node;
 using ir::ScanLayout;
@@ -46,7 +45,7 @@ struct Place {
 
 class Summary {
  public:
-  Picture make(const Graph& g, std::size_t most) {
+  Picture make(const ir::Graph& g, std::size_t most) {
     picture_.title = g.name + " (summed up: " + std::to_string(count_nodes(g)) + " nodes)";
     places_.emplace_back();
     std::vector<int> top(g.values.size(), kNowhere);
@@ -99,7 +98,7 @@ class Summary {
   }
 
   // source[v]: the leaf that v comes from, through the borders of scans.
-  void walk(const Graph& g, std::vector<int>& source) {
+  void walk(const ir::Graph& g, std::vector<int>& source) {
     for (const Node& n : g.nodes) {
       if (ir::is_scan(n)) {
         scan(n, source);
@@ -114,7 +113,7 @@ class Summary {
   }
 
   void scan(const Node& n, std::vector<int>& outer) {
-    const Graph& body = n.regions[0];
+    const ir::Graph& body = n.regions[0];
     const ScanLayout l = ir::scan_layout(n);
     std::vector<int> inner(body.values.size(), kNowhere);
     for (std::size_t i = 0; i < n.inputs.size(); ++i) inner[at(body.inputs[i].value)] = outer[at(n.inputs[i])];
@@ -195,6 +194,6 @@ class Summary {
 
 }  // namespace
 
-Picture sum_up(const Graph& graph, std::size_t most) { return Summary().make(graph, most); }
+Picture sum_up(const ir::Graph& graph, std::size_t most) { return Summary().make(graph, most); }
 
 }  // namespace graphrun

@@ -164,9 +164,9 @@ class Lexer {
   std::size_t i_ = 0;
 };
 
-class Parser {
+class ExpressionParser {
  public:
-  explicit Parser(const SourceText& source) : source_(source), tokens_(Lexer(source).all()) {
+  explicit ExpressionParser(const SourceText& source) : source_(source), tokens_(Lexer(source).all()) {
     if (tokens_.size() > kLongest) {
       fail(source, tokens_[kLongest].offset, 1, "E0106 too-deep",
            "the expression has more than " + std::to_string(kLongest) + " parts",
@@ -275,7 +275,7 @@ class Parser {
   }
 
   struct Deeper {
-    explicit Deeper(Parser& p) : p(p) {
+    explicit Deeper(ExpressionParser& p) : p(p) {
       if (++p.depth_ > kDeepest) {
         const Token& t = p.peek();
         fail(p.source_, t.offset, 1, "E0106 too-deep",
@@ -283,7 +283,7 @@ class Parser {
       }
     }
     ~Deeper() { --p.depth_; }
-    Parser& p;
+    ExpressionParser& p;
   };
 
   Expression call(std::string op, const Location& where, std::vector<Expression> operands) {
@@ -336,11 +336,11 @@ class Parser {
   }
   Expression either() {
     static constexpr Infix k[] = {{"or", "or"}};
-    return left(k, &Parser::both);
+    return left(k, &ExpressionParser::both);
   }
   Expression both() {
     static constexpr Infix k[] = {{"and", "and"}};
-    return left(k, &Parser::inverse);
+    return left(k, &ExpressionParser::inverse);
   }
   Expression inverse() {
     if (!is(peek(), "not")) return compare();
@@ -353,15 +353,15 @@ class Parser {
   }
   Expression compare() {
     static constexpr Infix k[] = {{"==", "eq"}, {"!=", "ne"}, {"<", "lt"}, {"<=", "le"}, {">", "gt"}, {">=", "ge"}};
-    return left(k, &Parser::sum);
+    return left(k, &ExpressionParser::sum);
   }
   Expression sum() {
     static constexpr Infix k[] = {{"+", "add"}, {"-", "sub"}};
-    return left(k, &Parser::term);
+    return left(k, &ExpressionParser::term);
   }
   Expression term() {
     static constexpr Infix k[] = {{"*", "mul"}, {"/", "div"}, {"@", "matmul"}};
-    return left(k, &Parser::unary);
+    return left(k, &ExpressionParser::unary);
   }
   Expression unary() {
     if (!is(peek(), "-")) return postfix();
@@ -531,9 +531,9 @@ std::string Expression::dotted() const {
   return out;
 }
 
-Expression parse_expression(const SourceText& text) { return Parser(text).whole_expression(); }
-std::vector<Binding> parse_bindings(const SourceText& text) { return Parser(text).bindings(); }
-Equation parse_equation(const SourceText& text) { return Parser(text).equation(); }
-std::vector<Expression> parse_shape(const SourceText& text) { return Parser(text).shape(); }
+Expression parse_expression(const SourceText& text) { return ExpressionParser(text).whole_expression(); }
+std::vector<Binding> parse_bindings(const SourceText& text) { return ExpressionParser(text).bindings(); }
+Equation parse_equation(const SourceText& text) { return ExpressionParser(text).equation(); }
+std::vector<Expression> parse_shape(const SourceText& text) { return ExpressionParser(text).shape(); }
 
 }  // namespace graphrun::ir

@@ -137,9 +137,9 @@ struct Scope {
   std::vector<Next> nexts;  // a variable's next value stands below it
 };
 
-class Parser {
+class GraphParser {
  public:
-  Parser(std::string_view text, std::string_view file, const ParseOptions& options) : s_(text, file), options_(options) {}
+  GraphParser(std::string_view text, std::string_view file, const ParseOptions& options) : s_(text, file), options_(options) {}
 
   Graph parse() {
     if (!s_.accept_word("graph")) s_.expected("'graph'");
@@ -513,7 +513,7 @@ class Parser {
 }  // namespace
 
 Graph parse(std::string_view text, std::string_view file, const ParseOptions& options) {
-  return Parser(text, file, options).parse();
+  return GraphParser(text, file, options).parse();
 }
 
 }  // namespace graphrun::ir

@@ -15,7 +15,7 @@ RowMajorProduct row_major(const Product& p) { return {p.m, p.n, p.k, p.transpose
 
 // A product whose sums are over nothing is 0: not every library says so.
 template <class T>
-void multiply(const KernelContext& c, const RowMajorProduct& p, ProductPrecision precision, const T* a, const T* b, T* y) {
+void multiply_rows(const KernelContext& c, const RowMajorProduct& p, ProductPrecision precision, const T* a, const T* b, T* y) {
   if (p.k > 0) return cuda::multiply_rows(c.stream, p, precision, a, b, y);
   if (p.accumulate) return;
   cuda::for_elements(
@@ -52,8 +52,8 @@ Kernel plan_kernel(const ProductPlan& plan, ProductPrecision precision) {
   return {[plan, precision, runs = runs_of(plan)](const KernelContext& c) {
     for (const Run& run : runs) {
       const ProductOffsets& at = plan.batch[static_cast<std::size_t>(run.first)];
-      multiply(c, run.product, precision, c.inputs[0].as<const T>() + at.a, c.inputs[1].as<const T>() + at.b,
-               c.outputs[0].as<T>() + run.first * run.product.c_step);
+      multiply_rows(c, run.product, precision, c.inputs[0].as<const T>() + at.a, c.inputs[1].as<const T>() + at.b,
+                    c.outputs[0].as<T>() + run.first * run.product.c_step);
     }
   }};
 }
@@ -76,8 +76,8 @@ template <class T>
 Kernel group_kernel(const ProductGroup& group, ProductPrecision precision) {
   return {[group, precision](const KernelContext& c) {
     for (std::size_t i = 0; i < group.products.size(); ++i) {
-      multiply(c, row_major(group.products[i]), precision, c.inputs[group.a(i)].as<const T>(),
-               c.inputs[group.b(i)].as<const T>(), c.outputs[group.y(i)].as<T>());
+      multiply_rows(c, row_major(group.products[i]), precision, c.inputs[group.a(i)].as<const T>(),
+                    c.inputs[group.b(i)].as<const T>(), c.outputs[group.y(i)].as<T>());
     }
   }};
 }

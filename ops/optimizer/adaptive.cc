@@ -6,14 +6,12 @@
 namespace graphrun {
 namespace {
 
-const std::string kGradient = "\nwith g' = scale * g + l2 * p.";
-
 const OpRegistration adagrad_op = update_op("adagrad_update", {{"s", "the sum of squared gradients"}})
                                       .Doc(
                                           "Adagrad (Duchi et al. 2011, with a diagonal matrix):\n"
                                           "  s' = s + g'²,\n"
                                           "  p' = p - rate * (g' / (√(s' + initial) + epsilon) + weight_decay p)," +
-                                          kGradient)
+                                          kScaledGradient)
                                       .Float("initial", 0, "where the sums begin")
                                       .Float("epsilon", 1e-10, "keeps the quotient finite");
 REGISTER_KERNEL("adagrad_update", kCpu, [](const KernelRequest& request) {
@@ -28,7 +26,7 @@ const OpRegistration adadelta_op =
             "Adadelta (Zeiler 2012, Algorithm 1; its rate is 1):\n"
             "  s' = rho s + (1 - rho) g'²,  x = √(d + epsilon) / √(s' + epsilon) * g',  d' = rho d + (1 - rho) x²,\n"
             "  p' = p - rate * (x + weight_decay p)," +
-            kGradient)
+            kScaledGradient)
         .Float("rho", 0.95, "how slowly both means forget")
         .Float("epsilon", 1e-6, "begins the steps and keeps the quotient finite");
 REGISTER_KERNEL("adadelta_update", kCpu, [](const KernelRequest& request) {
@@ -43,7 +41,7 @@ const OpRegistration rmsprop_op = update_op("rmsprop_update", {{"s", "the mean o
                                           "Learning; epsilon as PyTorch adds it):\n"
                                           "  s' = rho s + (1 - rho) g'²,\n"
                                           "  p' = p - rate * (g' / (√s' + epsilon) + weight_decay p)," +
-                                          kGradient)
+                                          kScaledGradient)
                                       .Float("rho", 0.9, "how slowly the mean forgets")
                                       .Float("epsilon", 1e-8, "keeps the quotient finite");
 REGISTER_KERNEL("rmsprop_update", kCpu, [](const KernelRequest& request) {
@@ -58,7 +56,7 @@ const OpRegistration adam_op =
             "Adam (Kingma & Ba 2015, Algorithm 1); with weight_decay it is AdamW (Loshchilov & Hutter 2019):\n"
             "  m' = beta1 m + (1 - beta1) g',  v' = beta2 v + (1 - beta2) g'²,\n"
             "  p' = p - rate * ((m' / (1 - beta1ᵗ)) / (√(v' / (1 - beta2ᵗ)) + epsilon) + weight_decay p)," +
-            kGradient)
+            kScaledGradient)
         .Float("beta1", 0.9, "how slowly m forgets")
         .Float("beta2", 0.999, "how slowly v forgets")
         .Float("epsilon", 1e-8, "keeps the quotient finite");

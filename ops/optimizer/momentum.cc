@@ -4,12 +4,9 @@
 namespace graphrun {
 namespace {
 
-// What every update's doc ends with.
-const std::string kGradient = "\nwith g' = scale * g + l2 * p.";
-
 const OpRegistration sgd_op =
     update_op("sgd_update", {})
-        .Doc("p' = p - rate * (g' + weight_decay * p): a step of stochastic gradient descent," + kGradient);
+        .Doc("p' = p - rate * (g' + weight_decay * p): a step of stochastic gradient descent," + kScaledGradient);
 REGISTER_KERNEL("sgd_update", kCpu, [](const KernelRequest& request) {
   return update_kernel(request, Counted::kNo, [](const Attributes&, double) { return SgdRule{}; });
 });
@@ -20,7 +17,7 @@ const OpRegistration momentum_op =
             "Momentum (Polyak 1964), or Nesterov's (Sutskever et al. 2013, with the velocity kept as PyTorch does):\n"
             "  v' = momentum v + g',\n"
             "  p' = p - rate * ((g' + momentum v' if nesterov else v') + weight_decay p)," +
-            kGradient)
+            kScaledGradient)
         .Float("momentum", 0.9, "how much of the velocity stays")
         .Bool("nesterov", false, "steps from where the velocity leads to");
 REGISTER_KERNEL("momentum_update", kCpu, [](const KernelRequest& request) {

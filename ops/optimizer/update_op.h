@@ -19,6 +19,9 @@ namespace graphrun {
 
 enum class Counted : bool { kNo, kYes };
 
+// What the doc of every update ends with.
+inline const std::string kScaledGradient = "\nwith g' = scale * g + l2 * p.";
+
 OpDefinition update_op(const std::string& name, const std::vector<std::pair<std::string, std::string>>& slots,
                        Counted counted = Counted::kNo);
 

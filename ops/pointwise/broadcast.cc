@@ -8,7 +8,7 @@ namespace graphrun {
 namespace {
 
 // Rows shorter than this are gathered into longer runs first: a tile of a few elements costs more to begin than to compute.
-constexpr std::int64_t kShortRow = 32;
+constexpr std::int64_t kShortBroadcastRow = 32;
 // Elements gathered at once: a few operands of them fit the first-level cache.
 constexpr std::int64_t kGathered = 512;
 
@@ -141,7 +141,7 @@ const void* BroadcastPlan::in_place(const void* in, std::int64_t begin, std::int
 void BroadcastPlan::run(PointwiseTile tile, const void* const* in, char* out, std::size_t out_bytes, std::int64_t begin,
                         std::int64_t end) const {
   if (begin >= end) return;
-  if (sizes_.size() > 1 && sizes_.back() < kShortRow) return run_gathered(tile, in, out, out_bytes, begin, end);
+  if (sizes_.size() > 1 && sizes_.back() < kShortBroadcastRow) return run_gathered(tile, in, out, out_bytes, begin, end);
   run_rows(tile, in, out, out_bytes, begin, end);
 }
 

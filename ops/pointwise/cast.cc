@@ -57,7 +57,7 @@ PointwiseTile tile_from(DType to) {
   throw InternalError("cast: no such dtype");
 }
 
-Kernel bind(const KernelRequest& request) {
+Kernel bind_cast(const KernelRequest& request) {
   const DType from = request.inputs.at(0).dtype, to = request.outputs.at(0).dtype;
   TileStep step{cast_tile(from, to), 1, {}, to, 0, 1};
   return tile_kernel(std::make_shared<TileProgram>(request.outputs[0].sizes, request.inputs, TileSteps{{step}, {}}));
@@ -80,7 +80,7 @@ REGISTER_OP("cast", "pointwise")
       // Whole numbers and truth values have no gradient, so what comes through INT32 or BOOL stops there.
       if (c.needs(0) && c.type(c.x()).type == Type::kFloat && c.type(c.y()).type == Type::kFloat) c.set(0, c.g());
     });
-REGISTER_KERNEL("cast", kCpu, bind);
+REGISTER_KERNEL("cast", kCpu, bind_cast);
 
 }  // namespace
 

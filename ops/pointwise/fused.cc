@@ -12,7 +12,7 @@ namespace {
 
 using ir::PointwiseProgram;
 
-void infer(ir::InferContext& c) {
+void infer_fused(ir::InferContext& c) {
   const PointwiseProgram program = ir::parse_program(c.attributes->string("code"));
   GRAPHRUN_CHECK(program.inputs() == c.inputs.size(), "fused: the code reads " + std::to_string(program.inputs()) +
                                                           " inputs, the node has " + std::to_string(c.inputs.size()));
@@ -36,7 +36,7 @@ void infer(ir::InferContext& c) {
                  "fused: FLOAT inside alone, so that no operand tells which float it is");
 }
 
-Kernel bind(const KernelRequest& request) {
+Kernel bind_fused(const KernelRequest& request) {
   return program_kernel(ir::parse_program(request.attributes->string("code")), request);
 }
 
@@ -52,8 +52,8 @@ REGISTER_OP("fused", "pointwise")
     .Internal()
     .NoGradient("made after differentiation")
     .InPlace([](const Attributes& a) { return ir::in_place_pairs(ir::parse_program(a.string("code"))); })
-    .Shape(infer);
-REGISTER_KERNEL("fused", kCpu, bind);
+    .Shape(infer_fused);
+REGISTER_KERNEL("fused", kCpu, bind_fused);
 
 }  // namespace
 }  // namespace graphrun

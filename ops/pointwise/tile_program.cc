@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/round_up.h"
 #include "runtime/threads.h"
 
 namespace graphrun {
@@ -39,8 +40,6 @@ std::array<char, 8> element(double number, DType dtype) {
   }
   return bytes;
 }
-
-std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 }  // namespace
 

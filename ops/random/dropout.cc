@@ -11,7 +11,7 @@ namespace {
 
 // A program of this one instruction: drawn alone as in a group.
 template <bool mask>
-Kernel bind(const KernelRequest& request) {
+Kernel bind_dropout(const KernelRequest& request) {
   ir::PointwiseProgram::Instruction draw;
   draw.op = ir::OpRegistry::instance().find(mask ? "dropout_mask" : "dropout");
   draw.operands = {ir::PointwiseProgram::Operand::input(0)};
@@ -20,7 +20,7 @@ Kernel bind(const KernelRequest& request) {
   return program_kernel({{std::move(draw)}, {0}}, request);
 }
 
-void infer(ir::InferContext& c) {
+void infer_dropout(ir::InferContext& c) {
   require_type(c, 0, Type::kFloat);
   const double rate = c.attributes->number("rate");
   if (!(rate >= 0 && rate < 1)) {
@@ -50,12 +50,12 @@ REGISTER_OP("dropout", "random")
     .Output("y")
     .Random()
     .InPlace(0, 0)
-    .Shape(infer)
+    .Shape(infer_dropout)
     .Gradient([](ir::GradientContext& c) {
       if (!c.needs(0)) return;
       c.set(0, c.b.op("dropout", {c.g()}, {{"rate", c.attributes.number("rate")}, {"key", c.attributes.string("key")}}));
     });
-REGISTER_KERNEL("dropout", kCpu, bind<false>);
+REGISTER_KERNEL("dropout", kCpu, bind_dropout<false>);
 
 REGISTER_OP("dropout_mask", "random")
     .Doc(
@@ -71,9 +71,9 @@ REGISTER_OP("dropout_mask", "random")
     .Output("y")
     .Random()
     .InPlace(0, 0)
-    .Shape(infer)
+    .Shape(infer_dropout)
     .NoGradient("the mask does not depend on x's elements");
-REGISTER_KERNEL("dropout_mask", kCpu, bind<true>);
+REGISTER_KERNEL("dropout_mask", kCpu, bind_dropout<true>);
 
 }  // namespace
 }  // namespace graphrun

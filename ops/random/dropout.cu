@@ -21,7 +21,7 @@ struct DropoutBody {
 };
 
 template <bool mask>
-Kernel bind(const KernelRequest& request) {
+Kernel bind_draws(const KernelRequest& request) {
   const double rate = request.attributes->number("rate");
   const Draw draw(rate, request.attributes->string("key"));
   Kernel kernel = with_float(request.outputs[0].dtype, [&](auto zero) {
@@ -37,8 +37,8 @@ Kernel bind(const KernelRequest& request) {
   take_part_alone(kernel, request, mask ? "dropout_mask" : "dropout", std::move(instruction));
   return kernel;
 }
-REGISTER_KERNEL("dropout", kCuda, bind<false>);
-REGISTER_KERNEL("dropout_mask", kCuda, bind<true>);
+REGISTER_KERNEL("dropout", kCuda, bind_draws<false>);
+REGISTER_KERNEL("dropout_mask", kCuda, bind_draws<true>);
 
 }  // namespace
 }  // namespace graphrun

@@ -110,7 +110,7 @@ std::size_t most_argument_bytes(const BoundScan& scan) {
   return bytes;
 }
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool loop_registered = [] {
   set_loop_factory([](const BoundScan& scan, const ProgramLayout& layout, int sharing) -> std::shared_ptr<const LoopKernel> {
     if (most_argument_bytes(scan) > cuda::ArgumentBytes::kMostBytes) return nullptr;
     LoopCode code(scan, layout, share_of(cuda_device().limits(), sharing));

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "ops/recurrent/loop_passed.h"
+#include "ops/round_up.h"
 #include "runtime/team.h"
 
 namespace graphrun {
@@ -14,8 +15,6 @@ namespace {
 constexpr std::int64_t kColumnsTogether = loop::kColumnsTogether;
 // Fewer columns than these are not worth a block of a cluster: a tile of matrix units.
 constexpr std::int64_t kColumnsOfBlock = cuda::kUnitColumns;
-
-std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 // A float32 product's, on a device that has matrix units; null: it is multiplied as it is.
 const LoopCode::RoundedForm* rounded_form(const ProductPart& part, bool matrix_units) {

@@ -122,7 +122,7 @@ inline void take_part(Kernel& kernel, const KernelRequest& request, const Produc
 // Makes a reduction a part of loops by rows, where the first axis stays.
 inline void take_part(Kernel& kernel, const KernelRequest& request, const Sizes& work, const AxisView& view,
                       std::shared_ptr<const DeviceCode> code, std::vector<DeviceFold> folds) {
-  if (work.empty() || work[0] == 0 || view.outer % work[0] != 0 || folds.size() > kMostFolds) return;
+  if (work.empty() || work[0] == 0 || view.outer % work[0] != 0 || folds.size() > kFoldsOfKernel) return;
   share_by_rows(kernel, request, work);
   if (kernel.by_rows != nullptr) kernel.part = std::make_shared<ReductionPart>(std::move(code), std::move(folds), view);
 }

@@ -85,7 +85,7 @@ class DeviceRowLoop : public LoopKernel {
   mutable std::shared_ptr<cuda::GeneratedKernel> kernel_;
 };
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool row_loop_registered = [] {
   set_row_loop_factory([](const BoundScan& scan, const RowPlan& plan) -> std::shared_ptr<const LoopKernel> {
     if (!RowLoopCode::can_run(scan, plan)) return nullptr;
     RowLoopCode code(scan, plan, cuda_device().limits());

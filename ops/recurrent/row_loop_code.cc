@@ -5,14 +5,13 @@
 #include <algorithm>
 
 #include "ops/reduce/reduction_text.h"
+#include "ops/round_up.h"
 #include "runtime/cuda/matrix_units.h"
 
 namespace graphrun {
 namespace {
 
 constexpr int kMostThreads = 256;
-
-std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 template <class Types>
 std::string pointers(const Types& types, const char* what, const char* name) {

@@ -48,7 +48,7 @@ struct CrossEntropyBody {
 };
 
 template <class T>
-struct GradientBody {
+struct CrossEntropyGradientBody {
   Rows<T> rows;
   const T *nll, *g;
   T* d_logits;  // may be the logits
@@ -97,12 +97,13 @@ Kernel gradient_kernel(const Task& task) {
   return {[task](const KernelContext& c) {
     cuda::check_device_indices(c, c.inputs[1], task.classes);
     if (task.classes == 0) return;  // refused
-    cuda::for_columns(c, task.view, {nullptr, 1, task.classes}, sizeof(T),
-                      GradientBody<T>{task.of<T>(c), c.inputs[2].as<T>(), c.inputs[3].as<T>(), c.outputs[0].as<T>()});
+    cuda::for_columns(
+        c, task.view, {nullptr, 1, task.classes}, sizeof(T),
+        CrossEntropyGradientBody<T>{task.of<T>(c), c.inputs[2].as<T>(), c.inputs[3].as<T>(), c.outputs[0].as<T>()});
   }};
 }
 
-Kernel bind(const KernelRequest& request, bool gradient) {
+Kernel bind_cross_entropy(const KernelRequest& request, bool gradient) {
   const Task task(request);
   Kernel kernel = with_float(request.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -111,8 +112,9 @@ Kernel bind(const KernelRequest& request, bool gradient) {
   kernel.refuse = cuda::refusal(request.inputs[1], task.classes, "cross_entropy: target");
   return kernel;
 }
-REGISTER_KERNEL("cross_entropy", kCuda, [](const KernelRequest& request) { return bind(request, false); });
-REGISTER_KERNEL("cross_entropy_gradient", kCuda, [](const KernelRequest& request) { return bind(request, true); });
+REGISTER_KERNEL("cross_entropy", kCuda, [](const KernelRequest& request) { return bind_cross_entropy(request, false); });
+REGISTER_KERNEL("cross_entropy_gradient", kCuda,
+                [](const KernelRequest& request) { return bind_cross_entropy(request, true); });
 
 }  // namespace
 }  // namespace graphrun

@@ -42,7 +42,7 @@ struct PositionBody {
   }
 };
 template <bool kMax, class T>
-struct GradientBody {
+struct ExtremeGradientBody {
   const T *x, *g;
   T* out;
   GRAPHRUN_DEVICE void operator()(const Column& c) const {
@@ -88,7 +88,7 @@ Kernel bind_gradient(const KernelRequest& request) {
     using T = decltype(zero);
     return Kernel{[view](const KernelContext& c) {
       cuda::for_columns(c, view, lengths_of(c, 1, view), sizeof(Best<T>),
-                        GradientBody<kMax, T>{c.inputs[0].as<T>(), c.inputs[2].as<T>(), c.outputs[0].as<T>()});
+                        ExtremeGradientBody<kMax, T>{c.inputs[0].as<T>(), c.inputs[2].as<T>(), c.outputs[0].as<T>()});
     }};
   });
 }

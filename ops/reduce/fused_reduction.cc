@@ -25,7 +25,7 @@ Shape shape_of_work(const ir::InferContext& c) {
   return shape;
 }
 
-void infer(ir::InferContext& c) {
+void infer_fused_reduction(ir::InferContext& c) {
   const ReductionProgram code = ir::parse_reduction_program(c.attributes->string("code"));
   GRAPHRUN_CHECK(code.program.inputs() == c.inputs.size(), "fused_reduction: the code reads " +
                                                                std::to_string(code.program.inputs()) +
@@ -49,7 +49,7 @@ void infer(ir::InferContext& c) {
   }
 }
 
-Kernel bind(const KernelRequest& request) {
+Kernel bind_fused_reduction(const KernelRequest& request) {
   const ReductionProgram code = ir::parse_reduction_program(request.attributes->string("code"));
   const Sizes sizes = sizes_of_work(request);
   auto program = std::make_shared<const TileProgram>(sizes, request.inputs, tile_steps(code.program, request),
@@ -73,8 +73,8 @@ REGISTER_OP("fused_reduction", "reduce")
     .Output("y")
     .Internal()
     .NoGradient("made after differentiation")
-    .Shape(infer);
-REGISTER_KERNEL("fused_reduction", kCpu, bind);
+    .Shape(infer_fused_reduction);
+REGISTER_KERNEL("fused_reduction", kCpu, bind_fused_reduction);
 
 }  // namespace
 }  // namespace graphrun

@@ -11,7 +11,7 @@
 namespace graphrun {
 namespace {
 
-struct Part {
+struct FoldPart {
   std::shared_ptr<cuda::GeneratedKernel> kernel;
   std::size_t first = 0, folds = 0;  // of the node's results
 };
@@ -22,16 +22,16 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
   const auto code = std::make_shared<const DeviceCode>(work, request.inputs, tile_steps(program.program, request));
   std::vector<DeviceFold> folds;
   for (const ir::ReductionProgram::Fold& fold : program.folds) folds.push_back({fold.op, fold.result});
-  std::vector<Part> parts;
-  for (std::size_t first = 0; first < folds.size(); first += kMostFolds) {
-    const std::size_t some = std::min(kMostFolds, folds.size() - first);
+  std::vector<FoldPart> parts;
+  for (std::size_t first = 0; first < folds.size(); first += kFoldsOfKernel) {
+    const std::size_t some = std::min(kFoldsOfKernel, folds.size() - first);
     const DeviceText text = reduction_text(*code, std::span(folds).subspan(first, some));
     parts.push_back({cuda::generated_kernel(text.entry, text.text), first, some});
   }
   const AxisView view = reduced_view(*request.attributes, work);
   Kernel kernel{[code, view, parts](const KernelContext& c) {
     const ColumnGrid grid = column_grid(view);
-    for (const Part& part : parts) {
+    for (const FoldPart& part : parts) {
       if (grid.blocks == 0) continue;
       cuda::ArgumentBytes arguments;
       put_operands(arguments, *code, c);

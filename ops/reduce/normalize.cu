@@ -10,7 +10,7 @@ namespace {
 using cuda::Column;
 
 template <class T>
-struct Operands {
+struct NormalizeOperands {
   const T *x, *gain, *bias, *g;  // gain, bias, g: null where the op has none
   T* out;                        // may be x or g
   T epsilon;
@@ -21,7 +21,7 @@ struct Moments {
   T mean, scale;  // scale: 1 / sqrt(variance + epsilon)
 };
 template <class T>
-GRAPHRUN_DEVICE Moments<T> moments_of(const Column& c, const Operands<T>& o) {
+GRAPHRUN_DEVICE Moments<T> moments_of(const Column& c, const NormalizeOperands<T>& o) {
   const T* x = o.x;
   const T n = static_cast<T>(c.view.n);
   const T mean = c.fold(
@@ -34,7 +34,7 @@ GRAPHRUN_DEVICE Moments<T> moments_of(const Column& c, const Operands<T>& o) {
 
 template <class T>
 struct NormalizeBody {
-  Operands<T> o;
+  NormalizeOperands<T> o;
   GRAPHRUN_DEVICE void operator()(const Column& c) const {
     const Moments<T> m = moments_of(c, o);
     c.each([&](std::int64_t at, std::int64_t a, bool) {
@@ -48,8 +48,8 @@ struct NormalizeBody {
 
 // With h = g * gain: out = r (h - mean(h) - n mean(h n)), n the normal x, r its scale.
 template <class T>
-struct GradientBody {
-  Operands<T> o;
+struct NormalizeGradientBody {
+  NormalizeOperands<T> o;
   GRAPHRUN_DEVICE void operator()(const Column& c) const {
     const Moments<T> m = moments_of(c, o);
     const auto gained = [&](std::int64_t at, std::int64_t a) { return o.gain == nullptr ? o.g[at] : o.g[at] * o.gain[a]; };
@@ -69,7 +69,7 @@ struct GradientBody {
 
 // Which inputs are gain, bias and g; -1: none is.
 template <template <class> class Body, int gain, int bias, int g>
-Kernel bind(const KernelRequest& request) {
+Kernel bind_normalize(const KernelRequest& request) {
   const std::int64_t width = request.inputs[0].sizes.back();
   const AxisView view{width == 0 ? 0 : request.inputs[0].count() / width, width, 1};
   const double epsilon = request.attributes->number("epsilon");
@@ -82,9 +82,9 @@ Kernel bind(const KernelRequest& request) {
     }};
   });
 }
-REGISTER_KERNEL("normalize", kCuda, bind<NormalizeBody, -1, -1, -1>);
-REGISTER_KERNEL("layer_norm", kCuda, bind<NormalizeBody, 1, 2, -1>);
-REGISTER_KERNEL("normalize_gradient", kCuda, bind<GradientBody, 1, -1, 2>);
+REGISTER_KERNEL("normalize", kCuda, bind_normalize<NormalizeBody, -1, -1, -1>);
+REGISTER_KERNEL("layer_norm", kCuda, bind_normalize<NormalizeBody, 1, 2, -1>);
+REGISTER_KERNEL("normalize_gradient", kCuda, bind_normalize<NormalizeGradientBody, 1, -1, 2>);
 
 }  // namespace
 }  // namespace graphrun

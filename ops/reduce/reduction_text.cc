@@ -60,7 +60,7 @@ FoldTexts fold_texts(const DeviceCode& code, std::span<const DeviceFold> folds, 
 }  // namespace
 
 DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds) {
-  GRAPHRUN_CHECK(folds.size() <= kMostFolds, "too many folds for one kernel");
+  GRAPHRUN_CHECK(folds.size() <= kFoldsOfKernel, "too many folds for one kernel");
   const FoldTexts texts = fold_texts(code, folds, "arguments");
   std::string body = kTextBegin + code.begin() + texts.results;
   body += "  AxisView view;\n  ColumnGrid grid;\n};\n\n" + code.functions() + texts.values;

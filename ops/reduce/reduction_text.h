@@ -15,7 +15,7 @@ struct DeviceFold {
   std::size_t result = 0;
 };
 // Bytes that a fold's value takes in shared memory; folds that one kernel may have at once.
-inline constexpr std::size_t kFoldBytes = 16, kMostFolds = 8;
+inline constexpr std::size_t kFoldBytes = 16, kFoldsOfKernel = 8;
 // The kernel that reduces results along an axis.
 DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds);
 // What reduces one column after the other in a loop: an ElementText (ops/recurrent/row_loop_code.h), its Arguments with the

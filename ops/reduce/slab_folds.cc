@@ -8,7 +8,7 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kMostOperands = 24, kMostFolds = 32;
+constexpr std::size_t kMostOperands = 24, kMostSlabFolds = 32;
 // Of fewer columns most of a register stays empty: whole pieces of pointwise work fill it.
 constexpr std::int64_t kFewestColumns = 8;
 
@@ -17,7 +17,8 @@ constexpr std::int64_t kFewestColumns = 8;
 std::unique_ptr<const SlabFolds> SlabFolds::of(const TileProgram& program, const AxisView& view,
                                                const std::vector<FoldCode::Fold>& folds) {
   const std::vector<TensorView>& operands = program.inputs();
-  if (view.n < 2 || view.inner < kFewestColumns || operands.size() > kMostOperands || folds.size() > kMostFolds) return nullptr;
+  if (view.n < 2 || view.inner < kFewestColumns || operands.size() > kMostOperands || folds.size() > kMostSlabFolds)
+    return nullptr;
   if (program.draws()) return nullptr;
   TileAxes axes = program.axes_of(view);
   const std::size_t last = axes.sizes.size() - 1;
@@ -43,7 +44,7 @@ SlabFolds::SlabFolds(std::shared_ptr<const FoldCode> code, TileAxes axes, std::v
 bool SlabFolds::run(const KernelContext& c, std::int64_t outer, std::int64_t begin, std::int64_t width) const {
   const std::size_t last = axes_.sizes.size() - 1;
   std::array<const void*, kMostOperands> from;
-  std::array<void*, kMostFolds> to;
+  std::array<void*, kMostSlabFolds> to;
   for (std::size_t k = 0; k < elements_.size(); ++k) {
     std::int64_t offset = begin * axes_.strides[last][k];
     std::int64_t rest = outer;

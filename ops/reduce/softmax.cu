@@ -39,13 +39,13 @@ struct LogSumExpBody {
 
 // x, and out, which may be x: an element is read and written by one thread. The names of the op's operands.
 template <class T>
-struct Operands {
+struct SoftmaxOperands {
   const T *x, *g;
   T* out;
 };
 
 template <class T>
-struct SoftmaxBody : Operands<T> {
+struct SoftmaxBody : SoftmaxOperands<T> {
   GRAPHRUN_DEVICE void operator()(const Column& c) const {
     const Exponentials<T> e = exponentials_of(c, this->x);
     const T scale = e.total == T(0) ? T(0) : T(1) / e.total;
@@ -55,7 +55,7 @@ struct SoftmaxBody : Operands<T> {
   }
 };
 template <class T>
-struct LogSoftmaxBody : Operands<T> {
+struct LogSoftmaxBody : SoftmaxOperands<T> {
   GRAPHRUN_DEVICE void operator()(const Column& c) const {
     const Exponentials<T> e = exponentials_of(c, this->x);
     const T log_total = e.shift + element::log(e.total);
@@ -64,7 +64,7 @@ struct LogSoftmaxBody : Operands<T> {
 };
 // x is the softmax: d_x = y (g - Σ g y).
 template <class T>
-struct SoftmaxGradientBody : Operands<T> {
+struct SoftmaxGradientBody : SoftmaxOperands<T> {
   GRAPHRUN_DEVICE void operator()(const Column& c) const {
     const T dot = c.fold(
         T(0), [this](T sum, std::int64_t at, std::int64_t) { return sum + this->x[at] * this->g[at]; }, cuda::Add());
@@ -73,7 +73,7 @@ struct SoftmaxGradientBody : Operands<T> {
 };
 // x is the log_softmax: d_x = g - eʸ Σ g.
 template <class T>
-struct LogSoftmaxGradientBody : Operands<T> {
+struct LogSoftmaxGradientBody : SoftmaxOperands<T> {
   GRAPHRUN_DEVICE void operator()(const Column& c) const {
     const T total = c.fold(
         T(0), [this](T sum, std::int64_t at, std::int64_t) { return sum + this->g[at]; }, cuda::Add());

@@ -39,7 +39,7 @@ Kernel parts_kernel(const PartLayout& layout, Way way) {
 }
 
 // What the parts lie side by side in is the result, or the operand that is cut.
-Kernel bind(const KernelRequest& request, const char* op, Way way, bool stacked) {
+Kernel bind_parts(const KernelRequest& request, const char* op, Way way, bool stacked) {
   const TensorView& whole = way == Way::kJoin ? request.outputs[0] : request.inputs[0];
   const std::vector<TensorView>& parts = way == Way::kJoin ? request.inputs : request.outputs;
   const int axis = ir::resolve_axis(request.attributes->integer("axis"), whole.sizes.size(), op);
@@ -47,9 +47,9 @@ Kernel bind(const KernelRequest& request, const char* op, Way way, bool stacked)
   return with_bits(whole.dtype, [&](auto zero) { return parts_kernel<decltype(zero)>(layout, way); });
 }
 
-REGISTER_KERNEL("concat", kCuda, [](const KernelRequest& r) { return bind(r, "concat", Way::kJoin, false); });
-REGISTER_KERNEL("stack", kCuda, [](const KernelRequest& r) { return bind(r, "stack", Way::kJoin, true); });
-REGISTER_KERNEL("split", kCuda, [](const KernelRequest& r) { return bind(r, "split", Way::kCut, false); });
+REGISTER_KERNEL("concat", kCuda, [](const KernelRequest& r) { return bind_parts(r, "concat", Way::kJoin, false); });
+REGISTER_KERNEL("stack", kCuda, [](const KernelRequest& r) { return bind_parts(r, "stack", Way::kJoin, true); });
+REGISTER_KERNEL("split", kCuda, [](const KernelRequest& r) { return bind_parts(r, "split", Way::kCut, false); });
 
 }  // namespace
 }  // namespace graphrun

@@ -174,7 +174,7 @@ class SearchMaker {
     give_next(kBest, best_), give_next(kBestSum, best_sum_);
     give_next(kBestStep, best_step_), give_next(kBestPlace, best_place_);
     outputs.push_back({kParent, parents});
-    outputs.push_back({kGoesOn, goes_on_});
+    outputs.push_back({search_names::kGoesOn, goes_on_});
     for (const std::string& name : o_.fetches) outputs.push_back(*graph_.output(name));
     graph_.outputs = std::move(outputs);
   }

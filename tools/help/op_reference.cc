@@ -38,16 +38,16 @@ std::string_view promotion_text(ir::Promotion promotion) {
   return "";
 }
 
-struct Row {
+struct HelpRow {
   std::string name, text;
 };
 
-std::string table(std::string_view title, const std::vector<Row>& rows) {
+std::string table(std::string_view title, const std::vector<HelpRow>& rows) {
   if (rows.empty()) return "";
   std::size_t width = 0;
-  for (const Row& row : rows) width = std::max(width, row.name.size());
+  for (const HelpRow& row : rows) width = std::max(width, row.name.size());
   std::string text = fmt::format("\n{}\n", title);
-  for (const Row& row : rows) {
+  for (const HelpRow& row : rows) {
     std::string line = fmt::format("  {:<{}}  {}", row.name, width, row.text);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
@@ -55,8 +55,8 @@ std::string table(std::string_view title, const std::vector<Row>& rows) {
   return text;
 }
 
-std::vector<Row> input_rows(const ir::OpSchema& op) {
-  std::vector<Row> rows;
+std::vector<HelpRow> input_rows(const ir::OpSchema& op) {
+  std::vector<HelpRow> rows;
   for (const ir::InputSpec& input : op.inputs) {
     const char* note = input.optional ? "may be absent. " : input.variadic ? "one or more. " : "";
     rows.push_back({input.name + (input.variadic ? ", ..." : ""), note + input.doc});
@@ -64,8 +64,8 @@ std::vector<Row> input_rows(const ir::OpSchema& op) {
   return rows;
 }
 
-std::vector<Row> attribute_rows(const ir::OpSchema& op) {
-  std::vector<Row> rows;
+std::vector<HelpRow> attribute_rows(const ir::OpSchema& op) {
+  std::vector<HelpRow> rows;
   for (const ir::AttributeSpec& attribute : op.attributes) {
     const std::string start = attribute.default_value ? " = " + ir::print(*attribute.default_value) : ", must be given";
     rows.push_back({attribute.name, fmt::format("{}{}: {}", kind_text(attribute.kind), start, attribute.doc)});
@@ -85,7 +85,7 @@ std::string op_reference(const ir::OpSchema& op) {
     text += fmt::format("{}\n", promotion);
   text += table("inputs", input_rows(op));
   text += table("attributes", attribute_rows(op));
-  std::vector<Row> results;
+  std::vector<HelpRow> results;
   for (const std::string& output : op.outputs) results.push_back({output, ""});
   text += table(results.size() == 1 ? "result" : "results", results);
   text += op.gradient ? "\ngradient: yes\n" : fmt::format("\ngradient: none: {}\n", op.no_gradient);

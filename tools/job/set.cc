@@ -14,7 +14,7 @@ namespace graphrun {
 namespace {
 
 namespace pb = google::protobuf;
-using Type = pb::FieldDescriptor::CppType;
+using CppType = pb::FieldDescriptor::CppType;
 
 std::vector<std::string> field_names(const pb::Descriptor& message) {
   std::vector<std::string> names;
@@ -37,14 +37,14 @@ bool parse_number(const std::string& text, Number& number) {
 // What a value of this type looks like.
 std::string expected_of(const pb::FieldDescriptor& field) {
   switch (field.cpp_type()) {
-    case Type::CPPTYPE_INT32: return "a whole number up to 2147483647";
-    case Type::CPPTYPE_INT64: return "a whole number";
-    case Type::CPPTYPE_UINT32:
-    case Type::CPPTYPE_UINT64: return "a whole number, not negative";
-    case Type::CPPTYPE_FLOAT:
-    case Type::CPPTYPE_DOUBLE: return "a number";
-    case Type::CPPTYPE_BOOL: return "true or false";
-    case Type::CPPTYPE_ENUM: {
+    case CppType::CPPTYPE_INT32: return "a whole number up to 2147483647";
+    case CppType::CPPTYPE_INT64: return "a whole number";
+    case CppType::CPPTYPE_UINT32:
+    case CppType::CPPTYPE_UINT64: return "a whole number, not negative";
+    case CppType::CPPTYPE_FLOAT:
+    case CppType::CPPTYPE_DOUBLE: return "a number";
+    case CppType::CPPTYPE_BOOL: return "true or false";
+    case CppType::CPPTYPE_ENUM: {
       std::vector<std::string> names;
       for (int i = 0; i < field.enum_type()->value_count(); ++i) names.push_back(field.enum_type()->value(i)->name());
       return listed(names);
@@ -125,7 +125,7 @@ class Setter {
     const pb::FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(parts_[at].name);
     if (!field) return unknown_field(*message.GetDescriptor(), parts_[at]);
     const bool last = at + 1 == parts_.size();
-    if (field->cpp_type() != Type::CPPTYPE_MESSAGE) {
+    if (field->cpp_type() != CppType::CPPTYPE_MESSAGE) {
       if (!last)
         return problem("E0401 unknown-field", parts_[at + 1],
                        fmt::format("'{}' is a value of its own: it has no field '{}'", field->name(), parts_[at + 1].name));
@@ -227,36 +227,36 @@ class Setter {
       return false;
     };
     switch (field.cpp_type()) {
-      case Type::CPPTYPE_INT32: {
+      case CppType::CPPTYPE_INT32: {
         std::int32_t number = 0;
         if (!parse_number(text, number)) return wrong();
         add ? r.AddInt32(&message, &field, number) : r.SetInt32(&message, &field, number);
         return true;
       }
-      case Type::CPPTYPE_UINT64: {
+      case CppType::CPPTYPE_UINT64: {
         std::uint64_t number = 0;
         if (!parse_number(text, number)) return wrong();
         add ? r.AddUInt64(&message, &field, number) : r.SetUInt64(&message, &field, number);
         return true;
       }
-      case Type::CPPTYPE_DOUBLE: {
+      case CppType::CPPTYPE_DOUBLE: {
         double number = 0;
         if (!parse_number(text, number) || !std::isfinite(number)) return wrong();
         add ? r.AddDouble(&message, &field, number) : r.SetDouble(&message, &field, number);
         return true;
       }
-      case Type::CPPTYPE_BOOL: {
+      case CppType::CPPTYPE_BOOL: {
         if (text != "true" && text != "false") return wrong();
         add ? r.AddBool(&message, &field, text == "true") : r.SetBool(&message, &field, text == "true");
         return true;
       }
-      case Type::CPPTYPE_ENUM: {
+      case CppType::CPPTYPE_ENUM: {
         const pb::EnumValueDescriptor* value = field.enum_type()->FindValueByName(text);
         if (!value) return wrong();
         add ? r.AddEnum(&message, &field, value) : r.SetEnum(&message, &field, value);
         return true;
       }
-      case Type::CPPTYPE_STRING: {
+      case CppType::CPPTYPE_STRING: {
         const std::string kept = holds_path(field) ? from_here(text) : holds_named_path(field) ? named_from_here(text) : text;
         add ? r.AddString(&message, &field, kept) : r.SetString(&message, &field, kept);
         return true;

@@ -16,7 +16,7 @@ constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", 
 constexpr std::size_t kColourCount = std::size(kColours);
 constexpr int kPanelWidth = 440, kPanelHeight = 270, kColumns = 2;
 constexpr int kLeft = 62, kRight = 14, kTop = 34, kBottom = 40;  // of a panel, around its axes
-constexpr int kLegendLine = 20, kMargin = 12;
+constexpr int kLegendLine = 20, kEdge = 12;
 constexpr std::size_t kMostMarkers = 60;  // points of a curve that are marked
 
 std::string stroke_of(std::size_t run) {
@@ -133,7 +133,7 @@ constexpr const char* kStyle =
 std::string legend(const std::vector<RunCurves>& runs) {
   std::string svg;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const int y = kMargin + kLegendLine * static_cast<int>(i) + kLegendLine / 2;
+    const int y = kEdge + kLegendLine * static_cast<int>(i) + kLegendLine / 2;
     svg += fmt::format("<line class=\"curve\" {} x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>\n", stroke_of(i), kLeft, y,
                        kLeft + 28, y);
     svg += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", kLeft + 36, y + 4, escaped(runs[i].name));
@@ -163,9 +163,9 @@ std::string draw_runs(const std::vector<RunCurves>& runs) {
     }
   steps.add(0);
   if (steps.high == steps.low) steps.high = steps.low + 1;
-  const int head = kMargin + kLegendLine * static_cast<int>(runs.size());
+  const int head = kEdge + kLegendLine * static_cast<int>(runs.size());
   const int rows = (static_cast<int>(titles.size()) + kColumns - 1) / kColumns;
-  const int width = kColumns * kPanelWidth, height = head + rows * kPanelHeight + kMargin;
+  const int width = kColumns * kPanelWidth, height = head + rows * kPanelHeight + kEdge;
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n<style>\n{2}</style>\n"
       "<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRecallWeight = 2;  // chrF's beta
 
-using Ngrams = std::unordered_map<std::string, std::int64_t>;
+using NgramCounts = std::unordered_map<std::string, std::int64_t>;
 
 bool is_punctuation(std::string_view point) {
   constexpr std::string_view kMarks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
@@ -36,8 +36,8 @@ std::vector<std::string_view> words_and_marks(std::string_view text) {
   return parts;
 }
 
-Ngrams ngrams_of(const std::vector<std::string_view>& parts, std::size_t n, std::string_view between) {
-  Ngrams ngrams;
+NgramCounts character_ngrams(const std::vector<std::string_view>& parts, std::size_t n, std::string_view between) {
+  NgramCounts ngrams;
   for (std::size_t begin = 0; begin + n <= parts.size(); ++begin) {
     std::string ngram;
     for (std::size_t i = 0; i < n; ++i) ngram.append(i == 0 ? "" : between).append(parts[begin + i]);
@@ -71,7 +71,7 @@ class Chrf : public TextScore {
 
   // By order: n-grams of the output, of the reference, and those that both have. The reference is the one that fits best.
   Counts counts(const std::string& output, std::span<const std::string> references) const override {
-    const std::vector<Ngrams> ours = orders_of(output);
+    const std::vector<NgramCounts> ours = orders_of(output);
     Counts best;
     double highest = -1;
     for (const std::string& reference : references) {
@@ -93,19 +93,20 @@ class Chrf : public TextScore {
   std::string figures(const Counts& sums) const override { return fmt::format("{:.2f}", score(sums)); }
 
  private:
-  std::vector<Ngrams> orders_of(const std::string& given) const {
+  std::vector<NgramCounts> orders_of(const std::string& given) const {
     const std::string text = options_.lower_case ? full_lower_case(given) : given;
     std::vector<std::string_view> characters;
     for (const std::string_view word : split_at_spaces(text))
       for (const std::string_view point : code_points(word)) characters.push_back(point);
-    std::vector<Ngrams> orders;
-    for (int n = 1; n <= options_.characters; ++n) orders.push_back(ngrams_of(characters, static_cast<std::size_t>(n), ""));
+    std::vector<NgramCounts> orders;
+    for (int n = 1; n <= options_.characters; ++n)
+      orders.push_back(character_ngrams(characters, static_cast<std::size_t>(n), ""));
     const auto words = words_and_marks(text);
-    for (int n = 1; n <= options_.words; ++n) orders.push_back(ngrams_of(words, static_cast<std::size_t>(n), " "));
+    for (int n = 1; n <= options_.words; ++n) orders.push_back(character_ngrams(words, static_cast<std::size_t>(n), " "));
     return orders;
   }
 
-  static Counts matches(const std::vector<Ngrams>& ours, const std::vector<Ngrams>& theirs) {
+  static Counts matches(const std::vector<NgramCounts>& ours, const std::vector<NgramCounts>& theirs) {
     Counts counts(3 * ours.size());
     for (std::size_t n = 0; n < ours.size(); ++n) {
       for (const auto& [ngram, count] : ours[n]) {

@@ -12,7 +12,7 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kMostNotes = 10;
+constexpr std::size_t kMostTold = 10;
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
@@ -125,9 +125,9 @@ class Beginning {
     for (const std::string& name : missing) notes.push_back("note: missing there: " + name);
     for (const std::string& name : surplus) notes.push_back("note: surplus there: " + name);
     if (notes.empty()) notes.push_back("note: no parameter matches its patterns");
-    if (notes.size() > kMostNotes) {
-      const std::size_t more = notes.size() - kMostNotes;
-      notes.resize(kMostNotes);
+    if (notes.size() > kMostTold) {
+      const std::size_t more = notes.size() - kMostTold;
+      notes.resize(kMostTold);
       notes.push_back(fmt::format("note: and {} more", more));
     }
     notes.push_back("help: match names what is to be loaded; partial: true leaves out what only one of the two has");

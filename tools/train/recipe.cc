@@ -60,7 +60,7 @@ void read_optimizer(const Job::Optimizer& message, const Places& places, Recipe&
   recipe.no_decay = read_patterns(message.no_decay(), places, "no_decay");
 }
 
-ScheduleRule read_schedule(const Job::Schedule& message) {
+ScheduleRule schedule_of(const Job::Schedule& message) {
   using Kind = ScheduleRule::Kind;
   ScheduleRule rule;
   rule.warmup = message.warmup_steps();
@@ -119,7 +119,7 @@ Recipe make_recipe(const LoadedJob& job) {
         {path_in(job.folder, start.model()), read_patterns(start.match(), at, "match"), start.partial(), at.location("model")});
   }
   recipe.freeze = read_patterns(train.freeze(), places, "freeze");
-  recipe.schedule = read_schedule(train.schedule());
+  recipe.schedule = schedule_of(train.schedule());
   recipe.epochs = train.epochs();
   recipe.seed = train.seed();
   recipe.validate = read_validate(train.validate(), inside(places, "validate"));

@@ -25,7 +25,7 @@ bool exists(const std::string& path) {
   return stat(path.c_str(), &info) == 0;
 }
 
-bool holds_run(const ModelLayout& layout) {
+bool run_lies_in(const ModelLayout& layout) {
   return exists(layout.job()) || exists(layout.manifest()) || exists(layout.checkpoints()) || exists(layout.metrics());
 }
 
@@ -81,7 +81,7 @@ int take_lock(const std::string& path, const std::string& folder) {
 
 }  // namespace
 
-bool holds_run(const std::string& folder) { return holds_run(ModelLayout{folder}); }
+bool holds_run(const std::string& folder) { return run_lies_in(ModelLayout{folder}); }
 
 std::string seed_folder(const std::string& folder, std::uint64_t seed) {
   return fmt::format("{}/{}{}", folder, kSeedPrefix, seed);
@@ -103,7 +103,7 @@ std::vector<std::uint64_t> seeds_in(const std::string& folder) {
 }
 
 RunFolder::RunFolder(const std::string& path, Begin begin) : layout_{path} {
-  if (begin == Begin::kResume && !holds_run(layout_)) {
+  if (begin == Begin::kResume && !run_lies_in(layout_)) {
     throw UserError(ExitCode::kUsage, "E0521 no-run", "there is no run to resume in '" + path + "'",
                     {"help: leave --resume out to begin one"});
   }
@@ -111,7 +111,7 @@ RunFolder::RunFolder(const std::string& path, Begin begin) : layout_{path} {
   lock_ = take_lock(layout_.lock(), path);
   // Looked at under the lock: of two runs that begin at once the later one finds what the first left.
   if (begin == Begin::kResume) return;
-  const bool run = holds_run(layout_), seeds = !seeds_in(path).empty();
+  const bool run = run_lies_in(layout_), seeds = !seeds_in(path).empty();
   if (!run && !seeds) return;
   close(lock_);
   if (!run) refuse(path, "runs of several seeds stand", "--seeds N,N,... --resume goes on with them; else ");
@@ -119,7 +119,7 @@ RunFolder::RunFolder(const std::string& path, Begin begin) : layout_{path} {
 }
 
 RunFolder::~RunFolder() {
-  if (!holds_run(layout_)) {
+  if (!run_lies_in(layout_)) {
     // Nothing came of it: no trace is left. Where there are other files, rmdir leaves the folder.
     unlink(layout_.lock().c_str());
     rmdir(layout_.root.c_str());

@@ -19,7 +19,7 @@ namespace graphrun {
 namespace {
 
 constexpr std::size_t kMostNotes = 8;
-constexpr std::uint64_t kLargestRecord = std::uint64_t{1} << 24;  // bytes of data.json
+constexpr std::uint64_t kLargestDataRecord = std::uint64_t{1} << 24;  // bytes of data.json
 
 [[noreturn]] void other(const std::string& code, const std::string& text, std::vector<std::string> notes) {
   notes.push_back("help: only train.epochs may change; else begin a run in another folder");
@@ -164,7 +164,7 @@ void check_same_graphs(LoadedJob job, const Network& begun, const ModelLayout& l
 
 void check_same_data(const ModelLayout& layout, std::vector<Diagnostic>& warnings) {
   if (!std::filesystem::exists(layout.data())) return;
-  const auto recorded = nlohmann::json::parse(read_file(layout.data(), kLargestRecord), nullptr, false);
+  const auto recorded = nlohmann::json::parse(read_file(layout.data(), kLargestDataRecord), nullptr, false);
   if (!recorded.is_object() || !recorded.contains("files")) no_record(layout);
   std::vector<std::string> notes;
   for (const Recorded& file : recorded_files(recorded["files"], layout)) {

@@ -220,8 +220,7 @@ TEST_F(MachineCodeTest, GivesTheBitsOfEveryLine) {
         }
         if (line.arity == 2 && dtype != DType::kBool && !lane_by_lane) {
           check_code({make(line.name, {input(0), number_operand(3, dtype)}, dtype, 0)}, {inputs[0]}, what + " and a number");
-          check_code({make(line.name, {number_operand(-2, dtype), input(0)}, dtype, 0)}, {inputs[0]},
-                     "a number and " + what);
+          check_code({make(line.name, {number_operand(-2, dtype), input(0)}, dtype, 0)}, {inputs[0]}, "a number and " + what);
         }
       }
     }

@@ -2,6 +2,7 @@
 //
 //   FILE_FAULT=kill:TEXT:N     SIGKILL at the N-th operation (from 1) on a path that contains TEXT; of a write, half is written
 //   FILE_FAULT=kill:TEXT:N+U   SIGKILL U microseconds after that operation
+//   FILE_FAULT=int:TEXT:N      SIGINT at that operation, which is then done; term: SIGTERM; +U as above
 //   FILE_FAULT=full:TEXT:N     from that operation on writing to such paths fails as on a full disk, half of the first written
 //   FILE_FAULT_LOG=FILE        a line for each operation: microseconds of a steady clock, operation, path
 //
@@ -27,6 +28,7 @@ enum class Deed { kGoOn, kKill, kFull };
 
 struct Fault {
   Deed deed = Deed::kGoOn;
+  int signal = 0;  // of kKill: SIGKILL, or one that the program may handle
   std::string text;
   long number = 0, delay = 0, seen = 0;
   int log = -1;
@@ -37,7 +39,9 @@ Fault read_fault() {
   if (const char* given = std::getenv("FILE_FAULT")) {
     const std::string all = given;
     const std::size_t first = all.find(':'), last = all.rfind(':');
-    fault.deed = all.substr(0, first) == "kill" ? Deed::kKill : Deed::kFull;
+    const std::string kind = all.substr(0, first);
+    fault.deed = kind == "full" ? Deed::kFull : Deed::kKill;
+    fault.signal = kind == "int" ? SIGINT : kind == "term" ? SIGTERM : SIGKILL;
     fault.text = all.substr(first + 1, last - first - 1);
     char* rest = nullptr;
     fault.number = std::strtol(all.c_str() + last + 1, &rest, 10);
@@ -54,10 +58,10 @@ Fn* real(const char* name) {
   return reinterpret_cast<Fn*>(dlsym(RTLD_NEXT, name));
 }
 
-void kill_after(long microseconds) {
+void signal_after(long microseconds, int signal) {
   sigevent event{};
   event.sigev_notify = SIGEV_SIGNAL;
-  event.sigev_signo = SIGKILL;
+  event.sigev_signo = signal;
   timer_t timer{};
   timer_create(CLOCK_MONOTONIC, &event, &timer);
   itimerspec at{};
@@ -82,8 +86,13 @@ Deed deed_at(const char* operation, const char* path) {
   ++fault.seen;
   if (fault.deed == Deed::kFull) return fault.seen >= fault.number ? Deed::kFull : Deed::kGoOn;
   if (fault.seen != fault.number) return Deed::kGoOn;
-  if (fault.delay > 0) kill_after(fault.delay);
-  return fault.delay > 0 ? Deed::kGoOn : Deed::kKill;
+  if (fault.delay > 0) {
+    signal_after(fault.delay, fault.signal);
+    return Deed::kGoOn;
+  }
+  if (fault.signal == SIGKILL) return Deed::kKill;
+  kill(getpid(), fault.signal);  // the process's: whichever thread waits for it takes it
+  return Deed::kGoOn;
 }
 
 Deed deed_at(const char* operation, int file) {

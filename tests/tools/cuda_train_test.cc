@@ -179,23 +179,20 @@ TEST_F(TrainOnCuda, GoesOnFromACheckpoint) {
 
 // A signal comes while a step is under way: its loss is read before the checkpoint is saved, and counted once.
 TEST_F(TrainOnCuda, GoesOnFromASignal) {
-  const std::vector<std::string> common = {"train",          "graphs/jobs/segment.pbtxt", "--device", "cuda", "--set",
-                                           "train.epochs=60"};
-  const auto train = [&](const std::string& out, int kill_after) {
-    std::vector<std::string> words = common;
-    words.insert(words.end(), {"--out", out});
+  const auto train = [&](const std::string& out, const std::string& fault) {
+    std::vector<std::string> words = {"train", "graphs/jobs/segment.pbtxt",      "--device", "cuda", "--set", "train.epochs=6",
+                                      "--set", "train.checkpoint.every_steps=4", "--out",    out};
     if (exists(out + "/job.pbtxt")) words.push_back("--resume");
-    return kill_after == 0 ? graphrun(words) : graphrun(words, "", kill_after, SIGINT);
+    return graphrun_under(fault, words);
   };
-  ASSERT_EQ(train("whole", 0).code, 0);
-  // Until one falls into a step, and not into what comes before the first.
-  bool within = false;
-  for (int after = 200; !within; after = after * 3 / 2) {
-    const Ran ran = train("parts", after);
-    ASSERT_EQ(ran.code, 128 + SIGINT) << "no signal came in time: " << ran.err;
-    within = ran.err.find("stopped by signal") != std::string::npos && ran.err.find("at step 0;") == std::string::npos;
+  ASSERT_EQ(train("whole", "").code, 0);
+  // In the midst, and with a step under way on the device.
+  for (const char* fault : {"int:/checkpoints/:30", "int:/checkpoints/:30+700"}) {
+    const Ran ran = train("parts", fault);
+    ASSERT_EQ(ran.code, 128 + SIGINT) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("stopped by signal"));
   }
-  ASSERT_EQ(train("parts", 0).code, 0);
+  ASSERT_EQ(train("parts", "").code, 0);
   EXPECT_EQ(losses("whole"), losses("parts"));
 }
 

@@ -35,17 +35,7 @@ class Killed : public ProgramTest {
                                       "--set",     "train.optimizer.adam.learning_rate=0.01"};
     for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
     if (exists(out + "/manifest.json")) words.push_back("--resume");
-    if (!fault.empty()) {
-      setenv("FILE_FAULT", fault.c_str(), 1);
-      setenv("LD_PRELOAD", (tests::build_folder() + "/libfile_faults.so").c_str(), 1);
-      // AddressSanitizer wants to be the first library, unless told.
-      const char* sanitizer = std::getenv("ASAN_OPTIONS");
-      setenv("ASAN_OPTIONS", (std::string(sanitizer ? sanitizer : "") + ":verify_asan_link_order=0").c_str(), 1);
-    }
-    const Ran ran = graphrun(words);
-    unsetenv("LD_PRELOAD");
-    unsetenv("FILE_FAULT");
-    return ran;
+    return graphrun_under(fault, words);
   }
 
   // Which of the operations on paths that contain `text` are of this kind, counted from 1.

@@ -32,16 +32,18 @@ class ProgramTest : public testing::Test {
   // The one file in a folder of that name below `folder`, at any depth, as bytes.
   std::string read_below(const std::string& folder, const std::string& name) const;
 
-  // Runs graphrun in the folder with `input` as stdin. With `kill_after` (ms, 0: never) it gets `signal` then.
-  Ran graphrun(const std::vector<std::string>& arguments, const std::string& input = "", int kill_after = 0,
-               int signal = 0) const;
+  // Runs graphrun in the folder with `input` as stdin.
+  Ran graphrun(const std::vector<std::string>& arguments, const std::string& input = "") const;
   // Any program of the build, or by its path, the same way.
-  Ran run(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = "",
-          int kill_after = 0, int signal = 0) const;
+  Ran run(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = "") const;
+  // graphrun under a fault of tests/faults/file_faults.cc, so that it is signalled at a save of its own:
+  // "int:/checkpoints/:30+500". An empty one is none.
+  Ran graphrun_under(const std::string& fault, const std::vector<std::string>& arguments) const;
 
-  // A training into `folder` that is stopped after so many ms each, by SIGTERM and SIGKILL in turn, and gone on with until it
-  // is done; it must have been stopped at least once.
-  void finish_with_stops(const std::vector<std::string>& arguments, const std::string& folder, std::vector<int> after) const;
+  // A training into `folder` that is stopped by each fault in turn, resumed each time, and then runs to its end. The first must
+  // come while it runs; others may find it done.
+  void finish_with_stops(const std::vector<std::string>& arguments, const std::string& folder,
+                         const std::vector<std::string>& faults) const;
 
   // graphs/jobs/segment.pbtxt and graphs/jobs/words.pbtxt: a segmenter and a language model on a few made-up lines.
   void write_segmenter();

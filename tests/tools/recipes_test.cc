@@ -147,7 +147,9 @@ TEST_F(Recipes, AResumedRunOfEverythingIsTheSameBitForBit) {
   const Ran whole = graphrun(command("whole"));
   ASSERT_EQ(whole.code, 0) << whole.err;
   EXPECT_THAT(whole.err, HasSubstr("from the best parameters on"));
-  finish_with_stops(command("parts"), "parts", {70, 60, 90, 80, 110, 100});
+  finish_with_stops(
+      command("parts"), "parts",
+      {"term:/checkpoints/:30", "kill:/checkpoints/:50+2000", "term:/checkpoints/:40+9000", "kill:/checkpoints/:70"});
   EXPECT_EQ(read("parts/metrics.jsonl"), read("whole/metrics.jsonl"));
   EXPECT_EQ(read_below("parts/best", "parameters.safetensors"), read_below("whole/best", "parameters.safetensors"));
   const NamedTensors slots = tensors("parts", "checkpoints", "slots"), others = tensors("whole", "checkpoints", "slots");

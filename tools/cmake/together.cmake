@@ -2,7 +2,7 @@
 # instantiated once for many files, which is where a compiler of C++ spends most of its time: the programs build five times as
 # fast so. Names in anonymous namespaces must therefore differ within a group; a clash is an error of the compiler.
 #
-# -DGRAPHRUN_UNITY=OFF compiles each file alone. tests/sources/check proves that every file still compiles alone, so no file
+# -DGRAPHRUN_UNITY=OFF compiles each file alone. tests/alone/check proves that every file still compiles alone, so no file
 # can come to rely on what its neighbours include.
 option(GRAPHRUN_UNITY "Compile neighbouring source files together" ON)
 

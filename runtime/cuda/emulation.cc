@@ -24,6 +24,11 @@ namespace graphrun::cuda {
 
 constinit thread_local EmulatedThread emulated_thread;
 
+// What the threads of a warp share: two rounds of it, so that nobody writes over what another still reads.
+struct EmulatedWarp {
+  SharedWords words[2][kWarpThreads];
+};
+
 namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
@@ -38,11 +43,7 @@ constexpr bool kWatchesRaces = false;
 // For the test that what is watched for would be seen.
 const bool kNobodyWaits = kWatchesRaces && std::getenv("GRAPHRUN_EMULATE_WITHOUT_BARRIERS") != nullptr;
 
-// What the threads of a warp share: two rounds of it, so that nobody writes over what another still reads.
-struct Warp {
-  SharedWords words[2][kWarp];
-};
-SharedWords* put_words(Warp& warp, const SharedWords& mine) {
+SharedWords* put_words(EmulatedWarp& warp, const SharedWords& mine) {
   SharedWords* const all = warp.words[emulated_thread.shared_in_warp++ % 2];
   all[emulated_thread.thread % kWarp] = mine;
   return all;
@@ -183,7 +184,7 @@ class Block {
   }
 
   std::vector<std::unique_ptr<Fiber>> fibers_;
-  std::vector<Warp> warps_;
+  std::vector<EmulatedWarp> warps_;
   Fiber* current_ = nullptr;
   const std::function<void()>* thread_ = nullptr;
   sigjmp_buf scheduler_;
@@ -263,7 +264,7 @@ class EmulatedBlocks {
   }
 
  private:
-  struct WarpOfThreads : Warp {
+  struct WarpOfThreads : EmulatedWarp {
     explicit WarpOfThreads(int n) : threads(n), barrier(n) {}
     const int threads;
     std::barrier<> barrier;

@@ -27,16 +27,14 @@ void data_error(std::string code, const std::string& file, std::int64_t line, st
   throw UserError(ExitCode::kBadData, {std::move(d)});
 }
 
-namespace {
-
 // A descriptor, whose text may be what gzip wrote: its first bytes tell.
-class Stream {
+class DescriptorStream {
  public:
-  explicit Stream(int descriptor) : descriptor_(descriptor) {}
-  ~Stream() {
+  explicit DescriptorStream(int descriptor) : descriptor_(descriptor) {}
+  ~DescriptorStream() {
     if (unzipping_) inflateEnd(&zip_);
   }
-  Stream(const Stream&) = delete;
+  DescriptorStream(const DescriptorStream&) = delete;
 
   int descriptor() const { return descriptor_; }
   bool has_some() const { return full_ || at_ < bytes_.size(); }  // read, and not yet given out
@@ -113,16 +111,14 @@ class Stream {
   z_stream zip_{};
 };
 
-}  // namespace
-
 struct LineReader::Source {
   gzFile compressed = nullptr;  // reads plain files too
-  std::optional<Stream> stream;
+  std::optional<DescriptorStream> stream;
   ~Source() {
     if (compressed) gzclose(compressed);
   }
 
-  // As Stream::read.
+  // As DescriptorStream::read.
   std::int64_t read(char* text, std::size_t size, std::string& why) {
     if (stream) return stream->read(text, size, why);
     const int n = gzread(compressed, text, static_cast<unsigned>(size));

@@ -8,5 +8,6 @@ namespace graphrun::tests {
 
 std::string source_folder();
 std::string build_folder();
+std::string reference(const std::string& name);  // a file of tests/reference
 
 }  // namespace graphrun::tests

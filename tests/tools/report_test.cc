@@ -19,8 +19,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kExpectedReports = tests::source_folder() + "/tests/reference/";
-
 Report make_report(const std::string& text) {
   std::vector<Diagnostic> problems;
   Report report(ir::parse_bindings(ir::SourceText(text)), problems);
@@ -130,7 +128,7 @@ TEST(Report, AccuracyLeavesPaddingOut) {
 }
 
 nlohmann::json expected() {
-  std::ifstream in(kExpectedReports + "expected.json");
+  std::ifstream in(tests::reference("expected.json"));
   return nlohmann::json::parse(in);
 }
 
@@ -160,7 +158,7 @@ Tagged tagged(const std::string& name) {
   Tagged all;
   VocabularyCounter counter;
   std::vector<std::string> gold, predicted;
-  auto lines = read_lines(kExpectedReports + name + ".txt");
+  auto lines = read_lines(tests::reference(name + ".txt"));
   lines.emplace_back();
   for (const std::string& line : lines) {
     if (line.empty()) {
@@ -203,7 +201,7 @@ struct Segmented {
 };
 Segmented segmented(const std::string& name) {
   Segmented all;
-  for (const std::string& line : read_lines(kExpectedReports + name)) {
+  for (const std::string& line : read_lines(tests::reference(name))) {
     std::istringstream in(line);
     std::string places;
     std::vector<std::int32_t> characters;

@@ -16,11 +16,11 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kScores = tests::source_folder() + "/tests/reference/scores/";
+std::string in_scores(const std::string& name) { return tests::reference("scores/" + name); }
 
 const nlohmann::json& expected_scores() {
   static const nlohmann::json kExpected = [] {
-    std::ifstream in(kScores + "expected.json");
+    std::ifstream in(in_scores("expected.json"));
     return nlohmann::json::parse(in);
   }();
   return kExpected;
@@ -46,8 +46,8 @@ TEST_F(Score, TextIsScoredAsByTheReferencePrograms) {
   int compared = 0;
   for (const bool second : {false, true}) {
     for (const bool lower : {false, true}) {
-      std::vector<std::string> files = {kScores + "output.txt", kScores + "reference.txt"};
-      if (second) files.push_back(kScores + "reference2.txt");
+      std::vector<std::string> files = {in_scores("output.txt"), in_scores("reference.txt")};
+      if (second) files.push_back(in_scores("reference2.txt"));
       if (lower) files.emplace_back("--lowercase");
       for (const std::string tokenize : {"none", "char", "zh", "13a"}) {
         std::vector<std::string> arguments = files;
@@ -69,8 +69,8 @@ TEST_F(Score, TextIsScoredAsByTheReferencePrograms) {
 
 TEST_F(Score, TheBootstrapDrawsAsSacreBleuDoes) {
   for (const auto& [metric, figures] : expected_scores().at("bootstrap").items()) {
-    const auto results = json({kScores + "output.txt", kScores + "reference.txt", "--metric", metric, "--against",
-                               kScores + "other.txt", "--samples", "200"})[metric]["bootstrap"];
+    const auto results = json({in_scores("output.txt"), in_scores("reference.txt"), "--metric", metric, "--against",
+                               in_scores("other.txt"), "--samples", "200"})[metric]["bootstrap"];
     char text[200];
     const auto number = [&](std::size_t i, const char* name) { return results[i][name].get<double>(); };
     std::snprintf(text, sizeof text, "%.2f %.2f %.2f | %.2f %.2f %.2f %.4f", number(0, "score"), number(0, "mean"),
@@ -80,8 +80,8 @@ TEST_F(Score, TheBootstrapDrawsAsSacreBleuDoes) {
 }
 
 TEST_F(Score, GroupsByTheLengthOfTheSource) {
-  const Ran ran =
-      score({kScores + "output.txt", kScores + "reference.txt", "--by-length", kScores + "source.txt", "--length-step", "5"});
+  const Ran ran = score(
+      {in_scores("output.txt"), in_scores("reference.txt"), "--by-length", in_scores("source.txt"), "--length-step", "5"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   for (const auto& [range, figures] : expected_scores().at("by_length").items()) {
     const std::string text = figures;
@@ -91,9 +91,9 @@ TEST_F(Score, GroupsByTheLengthOfTheSource) {
 }
 
 TEST_F(Score, AlignmentsAgainstGoldOnes) {
-  EXPECT_THAT(score({kScores + "links.txt", kScores + "gold.txt", "--metric", "aer"}).out,
+  EXPECT_THAT(score({in_scores("links.txt"), in_scores("gold.txt"), "--metric", "aer"}).out,
               HasSubstr(" = " + expected_scores().at("AER").get<std::string>() + " "));
-  EXPECT_THAT(score({kScores + "weights.txt", kScores + "gold.txt", "--metric", "saer"}).out,
+  EXPECT_THAT(score({in_scores("weights.txt"), in_scores("gold.txt"), "--metric", "saer"}).out,
               HasSubstr(" = " + expected_scores().at("SAER").get<std::string>() + " "));
 }
 

@@ -13,19 +13,17 @@
 namespace graphrun {
 namespace {
 
-const std::string kSegmented = tests::source_folder() + "/tests/reference/";
-
 TEST(Segmentation, RealOutputIsScoredAsTheReferenceDoes) {
   DataSpec data;
   data.format = Format::kSegmented;
   data.fields = {make_field("characters", 0, {Split::kCharacter}), make_field("tags", 0, {}, Derive::kBmes),
                  make_field("lexicon", 0, {Split::kSpace})};
-  data.fields[2].vocabulary_file = kSegmented + "words_known.txt";
+  data.fields[2].vocabulary_file = tests::reference("words_known.txt");
   data.feeds = make_feeds("characters, tags, lexicon, lengths = length(characters)");
-  data.train = {kSegmented + "words_gold.txt"};
+  data.train = {tests::reference("words_gold.txt")};
   const Prepared p(data);
   const Dataset gold = p.train();
-  const Dataset predicted = read_dataset(p.data, p.vocabularies, {kSegmented + "words_predicted.txt"});
+  const Dataset predicted = read_dataset(p.data, p.vocabularies, {tests::reference("words_predicted.txt")});
   ASSERT_EQ(gold.size(), predicted.size());
 
   std::vector<Diagnostic> problems;
@@ -44,7 +42,7 @@ TEST(Segmentation, RealOutputIsScoredAsTheReferenceDoes) {
     batch.feeds["path"] = make_batch(p.plan, chosen, found).feeds.at("tags");
     report.add({batch.feeds, batch.rows});
   }
-  std::ifstream in(kSegmented + "expected.json");
+  std::ifstream in(tests::reference("expected.json"));
   const auto want = nlohmann::json::parse(in).at("words");
   const double all = want["gold"], cut = want["predicted"], correct = want["correct"], unknown = want["unknown"],
                unknown_found = want["unknown_found"];

@@ -8,6 +8,7 @@
 #include "compiler/fetch.h"
 #include "compiler/frontend/expand.h"
 #include "compiler/frontend/library.h"
+#include "compiler/frontend/source.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/lower.h"
 #include "compiler/memory.h"
@@ -72,11 +73,12 @@ ir::Graph expand_graph(const GraphRequest& request, std::vector<Diagnostic>* war
       request.from_graphs ? library.load(request.path, request.at) : library.load_file(request.path);
   ir::Graph graph;
   // Beyond syntax, and imports that never end, everything is looked for before anything is told.
-  const auto stops = [](const Diagnostic& d) { return d.code.rfind("E01", 0) == 0 || d.code.rfind("E0218", 0) == 0; };
+  const auto stops = [](const Diagnostic& d) { return is_syntax_error(d) || d.code.rfind("E0218", 0) == 0; };
   if (root && std::none_of(diagnostics.begin(), diagnostics.end(), stops)) {
     graph = frontend::expand(library, *root, request, diagnostics);
   }
   diagnostics = without_repetition(std::move(diagnostics));
+  limit_syntax_errors(diagnostics);
   if (has_errors(diagnostics)) throw UserError(ExitCode::kInvalidGraph, std::move(diagnostics));
   if (warnings) *warnings = std::move(diagnostics);
   if (sources) *sources = library.sources();

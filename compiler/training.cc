@@ -118,8 +118,7 @@ class Training {
     variable.kind = ir::Variable::Kind::kSlot;
     variable.at = b_.location();
     const std::size_t at = graph_.variables.size();
-    const ir::TensorType copy = type;  // making a value may move those that there are
-    return {at, b_.variable(name, copy, variable)};
+    return {at, b_.variable(name, type, variable)};
   }
 
   // The norm of the divided gradients as an output; what multiplies the gradients as they are: kNone for 1.

@@ -48,26 +48,12 @@ std::optional<std::string> interned_text(const std::string& name) {
   return found == tables.texts.end() ? std::nullopt : std::optional(found->second);
 }
 
-// One line of a regular file of text, without its end; nothing where there is none. Reads no pipe: that could wait for ever.
-std::optional<std::string> read_line(const std::string& path, int line) {
-  std::unique_ptr<std::istream> file;
+// The text of a file, or what stands for one; null where there is none. Reads no pipe: that could wait for ever.
+std::unique_ptr<std::istream> open_text(const std::string& path) {
+  if (const std::optional<std::string> text = interned_text(path)) return std::make_unique<std::istringstream>(*text);
   struct stat info {};
-  if (const std::optional<std::string> text = interned_text(path)) {
-    file = std::make_unique<std::istringstream>(*text);
-  } else if (stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
-    file = std::make_unique<std::ifstream>(path, std::ios::binary);
-  }
-  if (!file || line < 1) return std::nullopt;
-  std::string text;
-  for (int i = 0; i < line; ++i) {
-    if (!std::getline(*file, text)) return std::nullopt;
-    const bool compressed = i == 0 && text.rfind("\x1F\x8B", 0) == 0;  // gzip's first bytes
-    if (compressed) return std::nullopt;
-    if (i == 0 && text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // no reader counts it
-  }
-  if (!text.empty() && text.back() == '\r') text.pop_back();
-  if (text.size() > kLongestLine) return std::nullopt;
-  return text;
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return nullptr;
+  return std::make_unique<std::ifstream>(path, std::ios::binary);
 }
 
 // Columns that a character takes on a terminal: 0 for combining ones, 2 for East Asian wide ones and emoji (Unicode's East
@@ -128,10 +114,54 @@ std::vector<Character> characters_of(std::string_view text) {
   return all;
 }
 
+struct SourceLine {
+  std::vector<Character> characters;
+  int width = 0;
+};
+
+// Lines of text, for messages. Those of one file are read in one go where they are asked for in order, and each once.
+class SourceLines {
+ public:
+  // Null where there is none to show.
+  const SourceLine* line(const std::string& path, int number) {
+    if (path != path_ || number < number_) open(path);
+    while (text_ && number_ < number) advance();
+    if (!text_ || number < 1 || raw_.size() > kLongestLine) return nullptr;
+    if (!line_) line_ = source_line(raw_);
+    return &*line_;
+  }
+
+ private:
+  void open(const std::string& path) {
+    path_ = path, number_ = 0;
+    text_ = open_text(path);
+  }
+
+  void advance() {
+    line_.reset();
+    if (!std::getline(*text_, raw_)) return text_.reset();
+    const bool compressed = number_ == 0 && raw_.rfind("\x1F\x8B", 0) == 0;  // gzip's first bytes
+    if (compressed) return text_.reset();
+    if (number_ == 0 && raw_.starts_with("\xEF\xBB\xBF")) raw_.erase(0, 3);  // no reader counts it
+    if (!raw_.empty() && raw_.back() == '\r') raw_.pop_back();
+    ++number_;
+  }
+
+  static SourceLine source_line(const std::string& text) {
+    SourceLine line{characters_of(text), 0};
+    for (const Character& c : line.characters) line.width += c.width;
+    return line;
+  }
+
+  std::string path_;
+  std::unique_ptr<std::istream> text_;  // null: no such file, or no such line
+  int number_ = 0;                      // of the line that was read last
+  std::string raw_;
+  std::optional<SourceLine> line_;
+};
+
 // The part [first, last) of the line that is shown: all of it, or a window in which the marked character stands.
-std::pair<std::size_t, std::size_t> window(const std::vector<Character>& line, std::size_t marked) {
-  int total = 0;
-  for (const Character& c : line) total += c.width;
+std::pair<std::size_t, std::size_t> window(const std::vector<Character>& line, int total, std::size_t marked) {
   if (total <= kWidestLine) return {0, line.size()};
   std::size_t first = std::min(marked, line.size());
   for (int before = 0; first > 0 && before + line[first - 1].width <= kWidestLine / 2; --first) before += line[first - 1].width;
@@ -152,15 +182,15 @@ Style style(bool color) {
 // The line and under it a caret with a tilde for each further column: "  12 | let: …\n     |      ^~~~\n".
 constexpr int kMostCalls = 12;  // that led to a place
 
-std::string render_source(const Location& at, const Style& s) {
-  const std::optional<std::string> text = read_line(*at.file, at.line);
-  if (!text) return "";
-  const std::vector<Character> line = characters_of(*text);
+std::string render_source(SourceLines& lines, const Location& at, const Style& s) {
+  const SourceLine* const found = lines.line(*at.file, at.line);
+  if (!found) return "";
+  const std::vector<Character>& line = found->characters;
   const auto begin = static_cast<std::size_t>(std::max(at.column, 1) - 1);
   const std::size_t end = begin + static_cast<std::size_t>(std::max(at.length, 1));
-  const auto marked = static_cast<std::size_t>(
-      std::count_if(line.begin(), line.end(), [&](const Character& c) { return c.begin + c.bytes <= begin; }));
-  const auto [first, last] = window(line, marked);
+  const auto before = [&](const Character& c) { return c.begin + c.bytes <= begin; };
+  const auto marked = static_cast<std::size_t>(std::partition_point(line.begin(), line.end(), before) - line.begin());
+  const auto [first, last] = window(line, found->width, marked);
 
   std::string source, indent, mark;
   if (first > 0) source += "…", indent += ' ';
@@ -176,6 +206,25 @@ std::string render_source(const Location& at, const Style& s) {
   const std::string number = std::to_string(at.line);
   return "  " + number + " | " + source + "\n  " + std::string(number.size(), ' ') + " | " + indent + s.green + mark + s.off +
          "\n";
+}
+
+std::string rendered(SourceLines& lines, const Diagnostic& diagnostic, bool color) {
+  const Style s = style(color);
+  const bool error = diagnostic.severity == Severity::kError;
+  std::string text;
+  if (diagnostic.at.known()) text += s.bold + diagnostic.at.str() + ": " + s.off;
+  text += (error ? s.red : s.magenta) + std::string(error ? "error" : "warning");
+  if (!diagnostic.code.empty()) text += "[" + diagnostic.code + "]";
+  text += ":" + std::string(s.off) + " " + diagnostic.text + "\n";
+  if (diagnostic.at.known()) text += render_source(lines, diagnostic.at, s);
+  int calls = 0;
+  for (const Location* via = diagnostic.at.via; via != nullptr; via = via->via) {
+    if (via->known() && ++calls <= kMostCalls) text += "  from " + via->str() + "\n";
+  }
+  if (calls > kMostCalls) text += "  from " + std::to_string(calls - kMostCalls) + " more\n";
+  for (const std::string& note : diagnostic.notes) text += "  " + note + "\n";
+  text.pop_back();
+  return text;
 }
 
 // The number of single-character insertions, deletions, substitutions and swaps of neighbours that turn a into b (Damerau's
@@ -239,27 +288,14 @@ UserError::UserError(ExitCode exit_code, std::string code, std::string text, std
     : UserError(exit_code, {Diagnostic{Severity::kError, std::move(code), {}, std::move(text), std::move(notes)}}) {}
 
 std::string render(const Diagnostic& diagnostic, bool color) {
-  const Style s = style(color);
-  const bool error = diagnostic.severity == Severity::kError;
-  std::string text;
-  if (diagnostic.at.known()) text += s.bold + diagnostic.at.str() + ": " + s.off;
-  text += (error ? s.red : s.magenta) + std::string(error ? "error" : "warning");
-  if (!diagnostic.code.empty()) text += "[" + diagnostic.code + "]";
-  text += ":" + std::string(s.off) + " " + diagnostic.text + "\n";
-  if (diagnostic.at.known()) text += render_source(diagnostic.at, s);
-  int calls = 0;
-  for (const Location* via = diagnostic.at.via; via != nullptr; via = via->via) {
-    if (via->known() && ++calls <= kMostCalls) text += "  from " + via->str() + "\n";
-  }
-  if (calls > kMostCalls) text += "  from " + std::to_string(calls - kMostCalls) + " more\n";
-  for (const std::string& note : diagnostic.notes) text += "  " + note + "\n";
-  text.pop_back();
-  return text;
+  SourceLines lines;
+  return rendered(lines, diagnostic, color);
 }
 
 std::string render(const std::vector<Diagnostic>& diagnostics, bool color) {
+  SourceLines lines;
   std::string text;
-  for (const Diagnostic& diagnostic : diagnostics) text += (text.empty() ? "" : "\n") + render(diagnostic, color);
+  for (const Diagnostic& diagnostic : diagnostics) text += (text.empty() ? "" : "\n") + rendered(lines, diagnostic, color);
   return text;
 }
 

@@ -12,7 +12,7 @@ constexpr double kMostRepetitions = 100000;
 class Call : public Sub {
  public:
   using Sub::Sub;
-  StateTree tree() override { return instance().tree(); }
+  std::shared_ptr<const StateTree> tree() override { return instance().tree(); }
   ir::TensorType leaf_type(const Leaf& leaf) override { return instance().leaf_type(leaf); }
   Meaning zero(const Leaf& leaf) override { return instance().zero(leaf); }
   Meaning end() override { return instance().end(); }
@@ -26,7 +26,7 @@ class Call : public Sub {
       check_inputs(s.inputs);
       instance_ = std::make_unique<Instance>(parent_.expansion(), std::move(s));
       instance_->set_states([this](const Leaf& leaf) -> std::optional<Meaning> {
-        if (!def_.begins.empty()) return given(instance_->tree(), leaf, {});
+        if (!def_.begins.empty()) return given(*instance_->tree(), leaf, {});
         Leaf outer = {def_.name};
         outer.insert(outer.end(), leaf.begin(), leaf.end());
         return parent_.begin(outer);
@@ -41,22 +41,31 @@ class Repeat : public Sub {
  public:
   using Sub::Sub;
 
-  StateTree tree() override {
+  std::shared_ptr<const StateTree> tree() override {
+    if (tree_) return tree_;
     StateTree t;
     t.numbered = true;
     for (std::size_t k = 0; k < parts().size(); ++k) {
-      StateTree member = parts()[k]->tree();
-      if (member.members.empty()) return {};
-      t.members.emplace_back(std::to_string(k), std::move(member));
+      const std::shared_ptr<const StateTree> member = parts()[k]->tree();
+      t.whole &= member->whole;
+      if (member->members.empty()) {
+        t.numbered = false;
+        t.members.clear();
+        break;
+      }
+      t.members.emplace_back(std::to_string(k), *member);
     }
-    return t;
+    auto shared = std::make_shared<const StateTree>(std::move(t));
+    if (shared->whole || parent_.expansion().budget.exceeded()) tree_ = shared;
+    return shared;
   }
   ir::TensorType leaf_type(const Leaf& leaf) override { return part(leaf).leaf_type(Leaf(leaf.begin() + 1, leaf.end())); }
   Meaning zero(const Leaf& leaf) override { return part(leaf).zero(Leaf(leaf.begin() + 1, leaf.end())); }
   Meaning end() override {
+    if (end_) return *end_;
     std::vector<Meaning> out;
     for (auto& p : parts()) out.push_back(p->end());
-    return Meaning::stack(std::move(out));
+    return end_.emplace(Meaning::stack(std::move(out)));
   }
   Meaning output(const std::string& name, const Location& at) override {
     run();
@@ -74,8 +83,19 @@ class Repeat : public Sub {
   Instance& part(const Leaf& leaf) { return *parts().at(std::stoul(leaf[0])); }
 
   std::vector<std::unique_ptr<Instance>>& parts() {
+    if (failure_) throw *failure_;
     if (made_) return parts_;
     made_ = true;
+    try {
+      make_parts();
+    } catch (const Failure& failure) {
+      failure_ = failure;
+      throw;
+    }
+    return parts_;
+  }
+
+  void make_parts() {
     const Meaning times = parent_.evaluate(*def_.times, path_ + "times");
     const ir::Number* n = times.number();
     if (!n || n->value != std::floor(n->value) || n->value < 0 || n->value > kMostRepetitions) {
@@ -102,12 +122,11 @@ class Repeat : public Sub {
       parts_.back()->set_states([this, k](const Leaf& leaf) -> std::optional<Meaning> {
         Leaf outer = {std::to_string(k)};
         outer.insert(outer.end(), leaf.begin(), leaf.end());
-        if (!def_.begins.empty()) return given(tree(), outer, k);
+        if (!def_.begins.empty()) return given(*tree(), outer, k);
         outer.insert(outer.begin(), def_.name);
         return parent_.begin(outer);
       });
     }
-    return parts_;
   }
 
   // One repetition after the other, so that a deep stack of layers needs no deep stack of calls.
@@ -132,6 +151,9 @@ class Repeat : public Sub {
 
   bool made_ = false, ran_ = false;
   std::vector<std::unique_ptr<Instance>> parts_;
+  std::optional<Failure> failure_;  // of making them
+  std::shared_ptr<const StateTree> tree_;
+  std::optional<Meaning> end_;
 };
 
 }  // namespace
@@ -141,6 +163,7 @@ Sub::Sub(Instance& parent, const InstanceDef& def) : parent_(parent), def_(def) 
   path_ = parent.path() + def.name + ".";
   parameters_path_ = parent.parameters_path() + def.name + ".";
   if (!def.parameters.empty()) {
+    parent.require_declared(def.parameters);
     const Member* m = parent.definition().member(def.parameters);
     if (!m || m->kind != Member::Kind::kInstance)
       fail("E0207 unknown-name", at(), "parameters: no call is named '" + def.parameters + "'");
@@ -156,6 +179,8 @@ Sub::Sub(Instance& parent, const InstanceDef& def) : parent_(parent), def_(def) 
 }
 
 Instance::Setup Sub::setup(std::optional<int> index, const std::string& path, Region& region) {
+  bound_recursion(parent_.expansion(), at());
+  parent_.expansion().budget.add_instance(path, at());
   Instance::Setup s;
   s.graph = graph_;
   s.args = parent_.arg_thunks(*graph_, def_.args, index);
@@ -211,12 +236,7 @@ std::optional<Meaning> Sub::given(const StateTree& tree, const Leaf& leaf, std::
         } else if (rest) {
           rest->push_back(part);
         }
-        for (const auto& [name, member] : t->members) {
-          if (name == part) {
-            t = &member;
-            break;
-          }
-        }
+        if (const StateTree* member = t->member(part)) t = member;
       }
       return j == prefix.size();
     };

@@ -43,14 +43,14 @@ class Reader {
                 {"help: import: \"cell = cells/atr.pbtxt\""});
           continue;
         }
-        declare(d, b.name, {Member::Kind::kImport, d.imports.size()}, b.at);
+        if (!declare(d, b.name, {Member::Kind::kImport, d.imports.size()}, b.at)) continue;
         d.imports.push_back({b.name, std::move(b.value), b.at});
       }
     }
     for (int i = 0; i < m.arg_size(); ++i) arg(d, m.arg(i), p.message("arg", i));
     for (int i = 0; i < m.input_size(); ++i) input(d, m.input(i), p.message("input", i));
     for (int i = 0; i < m.parameter_size(); ++i) parameter(d, m.parameter(i), p.message("parameter", i));
-    for (int i = 0; i < m.let_size(); ++i) {
+    for (int i = 0; i < m.let_size() && !has_enough(); ++i) {
       try {
         equation(d, ir::parse_equation(p.text("let", i)));
       } catch (const UserError& e) {
@@ -59,31 +59,11 @@ class Reader {
     }
     for (int i = 0; i < m.node_size(); ++i) node(d, m.node(i), p.message("node", i));
     for (int i = 0; i < m.state_size(); ++i) state(d, m.state(i), p.message("state", i));
-    for (int i = 0; i < m.call_size(); ++i) instance(d, m.call(i), p.message("call", i), InstanceDef::Kind::kCall);
-    for (int i = 0; i < m.scan_size(); ++i) {
-      const Places& q = p.message("scan", i);
-      if (InstanceDef* s = instance(d, m.scan(i), q, InstanceDef::Kind::kScan)) {
-        s->each = list(q, "each", m.scan(i).each_size());
-        if (!m.scan(i).lengths().empty()) s->lengths = expression(q.text("lengths"));
-        s->reverse = m.scan(i).reverse();
-        if (s->each.empty()) {
-          error("E0214 no-sequence", s->at, "scan '" + s->name + "' has no `each`: nothing says how many steps it takes",
-                {"help: each: \"x = words\" gives step t the slice words[t]"});
-        }
-      }
+    for (int i = 0; i < m.call_size(); ++i) {
+      add(d, instance(m.call(i), p.message("call", i), InstanceDef::Kind::kCall), !m.call(i).graph().empty());
     }
-    for (int i = 0; i < m.repeat_size(); ++i) {
-      const Places& q = p.message("repeat", i);
-      if (InstanceDef* r = instance(d, m.repeat(i), q, InstanceDef::Kind::kRepeat)) {
-        r->each = list(q, "each", m.repeat(i).each_size());
-        r->carry = list(q, "carry", m.repeat(i).carry_size());
-        if (m.repeat(i).times().empty()) {
-          error("E0204 missing", r->at, "repeat '" + r->name + "' does not say how often", {"help: times: \"depth\""});
-        } else {
-          r->times = expression(q.text("times"));
-        }
-      }
-    }
+    for (int i = 0; i < m.scan_size(); ++i) scan(d, m.scan(i), p.message("scan", i));
+    for (int i = 0; i < m.repeat_size(); ++i) repeat(d, m.repeat(i), p.message("repeat", i));
     for (int i = 0; i < m.output_size(); ++i) {
       for (ir::Binding& b : bindings(p.text("output", i))) {
         if (b.name.empty()) {
@@ -112,9 +92,22 @@ class Reader {
   void error(std::string code, const Location& at, std::string text, std::vector<std::string> notes = {}) {
     diagnostics_.push_back({Severity::kError, std::move(code), at, std::move(text), std::move(notes)});
   }
-  void collect(const UserError& e) { diagnostics_.insert(diagnostics_.end(), e.diagnostics().begin(), e.diagnostics().end()); }
+  // A mistake that leaves nothing to be called `name`.
+  bool refuse(Definition& d, const std::string& name, std::string code, const Location& at, std::string text,
+              std::vector<std::string> notes = {}) {
+    error(std::move(code), at, std::move(text), std::move(notes));
+    d.refused.emplace(name, std::make_shared<const Diagnostic>(diagnostics_.back()));
+    return false;
+  }
+  // Beyond the mistakes that are told nothing is parsed: one more shows that there are more.
+  bool has_enough() const { return syntax_errors_ > kMostSyntaxErrors; }
+  void collect(const UserError& e) {
+    syntax_errors_ += e.diagnostics().size();
+    diagnostics_.insert(diagnostics_.end(), e.diagnostics().begin(), e.diagnostics().end());
+  }
 
   std::vector<ir::Binding> bindings(const ir::SourceText& text) {
+    if (has_enough()) return {};
     try {
       return ir::parse_bindings(text);
     } catch (const UserError& e) {
@@ -130,6 +123,7 @@ class Reader {
     return out;
   }
   std::optional<ir::Expression> expression(const ir::SourceText& text) {
+    if (has_enough()) return std::nullopt;
     try {
       return ir::parse_expression(text);
     } catch (const UserError& e) {
@@ -138,6 +132,7 @@ class Reader {
     }
   }
   std::vector<ir::Expression> shape(const ir::SourceText& text) {
+    if (has_enough()) return {};
     try {
       return ir::parse_shape(text);
     } catch (const UserError& e) {
@@ -146,38 +141,50 @@ class Reader {
     }
   }
 
-  void declare(Definition& d, const std::string& name, Member member, const Location& at) {
+  // Whether the name is free and may be one. Only then does the definition have what is declared.
+  bool declare(Definition& d, const std::string& name, Member member, const Location& at) {
+    if (!may_be_declared(d, name, member.kind, at)) return false;
+    d.members.insert_or_assign(name, member);
+    if (is_static(member.kind)) d.statics.emplace(name, member);
+    return true;
+  }
+
+  static bool is_static(Member::Kind kind) { return kind == Member::Kind::kArg || kind == Member::Kind::kImport; }
+
+  bool may_be_declared(Definition& d, const std::string& name, Member::Kind kind, const Location& at) {
     static const std::set<std::string> kReserved = {"end",  "next", "step", "history", "index", "if",
                                                     "else", "and",  "or",   "not",     "true",  "false"};
     const auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
     if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) || !std::all_of(name.begin(), name.end(), word)) {
-      error("E0206 bad-name", at, "'" + name + "' is no name",
-            {"help: a name is made of letters, digits and _, and begins with no digit"});
-      return;
+      return refuse(d, name, "E0206 bad-name", at, "'" + name + "' is no name",
+                    {"help: a name is made of letters, digits and _, and begins with no digit"});
     }
     if (kReserved.count(name)) {
-      error("E0206 bad-name", at, "'" + name + "' is a word of the language and can't be a name");
-      return;
+      return refuse(d, name, "E0206 bad-name", at, "'" + name + "' is a word of the language and can't be a name");
     }
-    const bool is_static = member.kind == Member::Kind::kArg || member.kind == Member::Kind::kImport;
-    const auto [it, fresh] = d.members.emplace(name, member);
-    if (is_static) d.statics.emplace(name, member);
-    if (fresh) return;
-    if (it->second.kind == Member::Kind::kImport && member.kind == Member::Kind::kInstance) {
-      it->second = member;
-      return;
-    }
-    error("E0205 named-twice", at, "'" + name + "' is declared twice in graph '" + d.name + "'",
-          {"help: args, inputs, parameters, states, equations, calls and imports share one namespace"});
+    const Member* other = d.member(name);
+    if (!other || (other->kind == Member::Kind::kImport && kind == Member::Kind::kInstance)) return true;
+    return refuse(d, name, "E0205 named-twice", at, "'" + name + "' is declared twice in graph '" + d.name + "'",
+                  {"help: args, inputs, parameters, states, equations, calls and imports share one namespace"});
+  }
+
+  static void keep_reads(Definition& d, std::vector<ir::Expression> reads) {
+    for (ir::Expression& e : reads) d.refused_reads.push_back(std::move(e));
+  }
+  static void keep_reads(Definition& d, std::optional<ir::Expression> read) {
+    if (read) d.refused_reads.push_back(*std::move(read));
   }
 
   void arg(Definition& d, const Arg& m, const Places& p) {
     if (m.name_size() == 0) error("E0201 no-name", p.at, "an arg needs a name");
     for (int i = 0; i < m.name_size(); ++i) {
-      declare(d, m.name(i), {Member::Kind::kArg, d.args.size()}, p.location("name", i));
       ArgDef a{m.name(i), m.doc(), std::nullopt, p.location("name", i)};
       if (!m.default_().empty()) a.default_value = expression(p.text("default"));
-      d.args.push_back(std::move(a));
+      if (declare(d, a.name, {Member::Kind::kArg, d.args.size()}, a.at)) {
+        d.args.push_back(std::move(a));
+      } else {
+        keep_reads(d, std::move(a.default_value));
+      }
     }
   }
 
@@ -186,7 +193,6 @@ class Reader {
     if (m.shape().empty())
       error("E0204 missing", p.at, "this input has no shape", {"help: shape: \"[batch, width]\"; a scalar's is \"[]\""});
     for (int i = 0; i < m.name_size(); ++i) {
-      declare(d, m.name(i), {Member::Kind::kInput, d.inputs.size()}, p.location("name", i));
       InputDef in;
       in.name = m.name(i);
       in.doc = m.doc();
@@ -198,7 +204,7 @@ class Reader {
       if ((in.below || !in.lengths_of.empty()) && in.type != Type::kInt32) {
         error("E0303 wrong-type", in.at, "`below` and `lengths_of` are for inputs of type INT32");
       }
-      d.inputs.push_back(std::move(in));
+      if (declare(d, in.name, {Member::Kind::kInput, d.inputs.size()}, in.at)) d.inputs.push_back(std::move(in));
     }
   }
 
@@ -213,7 +219,6 @@ class Reader {
     if (m.name_size() == 0) error("E0201 no-name", p.at, "a parameter needs a name");
     if (m.shape().empty()) error("E0204 missing", p.at, "this parameter has no shape", {"help: shape: \"[input, hidden]\""});
     for (int i = 0; i < m.name_size(); ++i) {
-      declare(d, m.name(i), {Member::Kind::kParameter, d.parameters.size()}, p.location("name", i));
       ParameterDef q;
       q.name = m.name(i);
       q.doc = m.doc();
@@ -231,13 +236,25 @@ class Reader {
         case Init::KIND_NOT_SET: break;
       }
       if (q.init) check_number(*q.init, p.message("init"));
-      d.parameters.push_back(std::move(q));
+      if (declare(d, q.name, {Member::Kind::kParameter, d.parameters.size()}, q.at)) {
+        d.parameters.push_back(std::move(q));
+      } else {
+        keep_reads(d, std::move(q.shape));
+      }
     }
   }
 
   void equation(Definition& d, ir::Equation e) {
     for (std::size_t k = 0; k < e.targets.size(); ++k) {
-      declare(d, e.targets[k].name, {Member::Kind::kEquation, d.equations.size(), k}, e.targets[k].at);
+      if (declare(d, e.targets[k].name, {Member::Kind::kEquation, d.equations.size(), k}, e.targets[k].at)) continue;
+      // Results are had all or none.
+      const auto why = std::make_shared<const Diagnostic>(diagnostics_.back());
+      for (std::size_t other = 0; other < e.targets.size(); ++other) {
+        if (other < k) d.members.erase(e.targets[other].name);
+        d.refused.emplace(e.targets[other].name, why);
+      }
+      for (ir::Equation::Target& target : e.targets) keep_reads(d, std::move(target.sizes));
+      return d.refused_reads.push_back(std::move(e.value));
     }
     d.equations.push_back(std::move(e));
   }
@@ -284,12 +301,14 @@ class Reader {
     } else {
       s.next = expression(p.text("next"));
     }
-    declare(d, s.name, {Member::Kind::kState, d.states.size()}, s.at);
-    d.states.push_back(std::move(s));
+    if (declare(d, s.name, {Member::Kind::kState, d.states.size()}, s.at)) return d.states.push_back(std::move(s));
+    keep_reads(d, std::move(s.shape));
+    keep_reads(d, std::move(s.begin));
+    keep_reads(d, std::move(s.next));
   }
 
   template <class Message>
-  InstanceDef* instance(Definition& d, const Message& m, const Places& p, InstanceDef::Kind kind) {
+  InstanceDef instance(const Message& m, const Places& p, InstanceDef::Kind kind) {
     InstanceDef c;
     c.kind = kind;
     c.name = m.name();
@@ -298,27 +317,67 @@ class Reader {
     c.args = list(p, "arg", m.arg_size());
     c.inputs = list(p, "input", m.input_size());
     c.begins = list(p, "begin", m.begin_size());
-    if (m.graph().empty()) {
-      error("E0204 missing", c.at, "'" + c.name + "' does not say which graph",
-            {"help: graph: \"cell\", an import or a local graph"});
-      return nullptr;
+    if (m.graph().empty()) return c;
+    if (auto graph = expression(p.text("graph"))) c.graph = *std::move(graph);
+    return c;
+  }
+
+  void scan(Definition& d, const graphrun::Scan& m, const Places& p) {
+    InstanceDef s = instance(m, p, InstanceDef::Kind::kScan);
+    s.each = list(p, "each", m.each_size());
+    if (!m.lengths().empty()) s.lengths = expression(p.text("lengths"));
+    s.reverse = m.reverse();
+    if (s.each.empty()) {
+      error("E0214 no-sequence", s.at, "scan '" + s.name + "' has no `each`: nothing says how many steps it takes",
+            {"help: each: \"x = words\" gives step t the slice words[t]"});
     }
-    auto graph = expression(p.text("graph"));
-    if (!graph) return nullptr;
-    c.graph = std::move(*graph);
+    add(d, std::move(s), !m.graph().empty());
+  }
+
+  void repeat(Definition& d, const graphrun::Repeat& m, const Places& p) {
+    InstanceDef r = instance(m, p, InstanceDef::Kind::kRepeat);
+    r.each = list(p, "each", m.each_size());
+    r.carry = list(p, "carry", m.carry_size());
+    if (!m.times().empty()) {
+      r.times = expression(p.text("times"));
+    } else {
+      refuse(d, r.name, "E0204 missing", r.at, "repeat '" + r.name + "' does not say how often", {"help: times: \"depth\""});
+    }
+    add(d, std::move(r), !m.graph().empty());
+  }
+
+  // One that does not say what it needs to say is as if it were not there.
+  void add(Definition& d, InstanceDef c, bool says_graph) {
+    const bool sound = names_graph(d, c, says_graph) && (c.kind != InstanceDef::Kind::kRepeat || c.times);
+    if (sound && declare(d, c.name, {Member::Kind::kInstance, d.instances.size()}, c.at)) {
+      return d.instances.push_back(std::move(c));
+    }
+    d.refused_reads.push_back(std::move(c.graph));
+    for (auto* bindings : {&c.args, &c.inputs, &c.begins, &c.each, &c.carry}) {
+      for (ir::Binding& b : *bindings) d.refused_reads.push_back(std::move(b.value));
+    }
+    keep_reads(d, std::move(c.lengths));
+    keep_reads(d, std::move(c.times));
+  }
+
+  bool names_graph(Definition& d, const InstanceDef& c, bool says_graph) {
+    if (!says_graph) {
+      return refuse(d, c.name, "E0204 missing", c.at, "'" + c.name + "' does not say which graph",
+                    {"help: graph: \"cell\", an import or a local graph"});
+    }
+    if (!c.graph.at.known()) return false;  // it can't be read
     const auto k = c.graph.kind;
-    if (k != ir::Expression::Kind::kGraph && k != ir::Expression::Kind::kCall &&
-        !(k == ir::Expression::Kind::kName && c.graph.path.size() == 1)) {
-      error("E0203 no-graph", c.graph.at, "`graph` names an import, a local graph or a path such as cells/atr.pbtxt");
-      return nullptr;
+    if (k == ir::Expression::Kind::kGraph || k == ir::Expression::Kind::kCall ||
+        (k == ir::Expression::Kind::kName && c.graph.path.size() == 1)) {
+      return true;
     }
-    declare(d, c.name, {Member::Kind::kInstance, d.instances.size()}, c.at);
-    d.instances.push_back(std::move(c));
-    return &d.instances.back();
+    return refuse(d, c.name, "E0203 no-graph", c.graph.at,
+                  "`graph` names an import, a local graph or a path such as cells/atr.pbtxt");
   }
 
   std::string path_;
   std::vector<Diagnostic>& diagnostics_;
+  std::size_t syntax_errors_ = 0;
 };
 
 }  // namespace
@@ -346,6 +405,8 @@ const Member* Definition::static_member(std::string_view n) const {
   const auto it = statics.find(n);
   return it == statics.end() ? nullptr : &it->second;
 }
+
+bool Definition::is_refused(std::string_view n) const { return refused.find(n) != refused.end() && !member(n); }
 
 bool Definition::has_arg(std::string_view n) const { return static_member(n) != nullptr; }
 

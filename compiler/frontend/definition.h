@@ -102,12 +102,17 @@ struct Definition {
   std::map<std::string, Member, std::less<>> members;
   std::map<std::string, Member, std::less<>> statics;  // args and imports
   std::set<std::string, std::less<>> symbols;          // names of sizes that are no members
+  // Names of what could not be declared, with the first mistake of each: what reads them makes none of its own. What their
+  // declarations read is read all the same.
+  std::map<std::string, std::shared_ptr<const Diagnostic>, std::less<>> refused;
+  std::vector<ir::Expression> refused_reads;
   // For each equation those that it reads whatever the args are: evaluated first, so that a long chain needs no deep stack.
   std::vector<std::vector<std::size_t>> dependencies;
   bool readable = true;  // every line of the file: else what is declared, and which names mean what, is not known
 
   const Member* member(std::string_view name) const;
   const Member* static_member(std::string_view name) const;  // an arg or an import
+  bool is_refused(std::string_view name) const;              // and no member
   const Definition* local_graph(std::string_view name) const;
   const OutputDef* output(std::string_view name) const;
   bool has_arg(std::string_view name) const;  // an arg or an import

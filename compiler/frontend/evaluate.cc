@@ -12,14 +12,6 @@ using ir::Number;
 
 constexpr std::ptrdiff_t kStackBytes = 5 << 20;  // of the 8 MiB that a thread has
 
-void bound_recursion(const Expansion& x, const Location& at) {
-  const char here = 0;
-  if (std::abs(x.stack_begin - &here) > kStackBytes) {
-    fail("E0106 too-deep", at, "the graph nests too deeply to be read",
-         {"help: repeat { … } stacks layers without nesting calls"});
-  }
-}
-
 std::optional<double> fold_numbers(const std::string& op, const std::vector<double>& x) {
   if (x.size() == 1) {
     if (op == "neg") return -x[0];
@@ -157,6 +149,11 @@ void stop_at_present(const ir::OpSchema& op, const std::vector<ir::Operand>& ope
 
 }  // namespace
 
+void bound_recursion(Expansion& expansion, const Location& at) {
+  const char here = 0;
+  if (std::abs(expansion.stack_begin - &here) > kStackBytes) expansion.budget.stop_too_deep(at);
+}
+
 Meaning stacked(const Meaning& value, Region& region, const Location& at) {
   const std::vector<Meaning>* members = value.stack();
   if (!members) return value;
@@ -255,6 +252,7 @@ Meaning apply_op(const std::string& name, std::vector<Meaning> operands, std::ve
     stop_at_present(op, values, keywords, region);
     const std::size_t before = region.graph.nodes.size();
     const std::vector<ir::ValueId> results = ir::apply(region.builder, op, values, keywords);
+    scope.instance->expansion().budget.add_values(region, scope.instance->path(), at);
     // An op that its attributes make the identity (dropout at rate 0) leaves no node.
     if (op.identity && region.graph.nodes.size() > before && op.identity(region.graph.nodes.back().attributes)) {
       return region.ref(region.graph.nodes.back().inputs[0]);

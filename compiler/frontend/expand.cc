@@ -1,5 +1,7 @@
 #include "compiler/frontend/expand.h"
 
+#include <set>
+
 #include "compiler/frontend/instance.h"
 
 namespace graphrun::frontend {
@@ -11,7 +13,7 @@ class Expander {
       : request_(request),
         diagnostics_(diagnostics),
         region_(nullptr),
-        expansion_{library, region_, request.training, {}, nullptr, {}, 0, {}},
+        expansion_{library, region_, request.training, {}, nullptr, {}, 0, {}, {}},
         root_(root) {}
 
   ir::Graph expand() {
@@ -41,6 +43,7 @@ class Expander {
       attempt([&] { emit(instance_->output(o.name, o.at), o.name, o.at); });
     }
     attempt([&] { states(); });
+    if (const auto& exceeded = expansion_.budget.exceeded()) tell(*exceeded);  // whoever it failed may have gone on without
     region_.graph.other_names = std::move(expansion_.other_names);
     return std::move(region_.graph);
   }
@@ -51,7 +54,13 @@ class Expander {
     try {
       f();
     } catch (const Failure& failure) {
-      for (const auto& d : failure.why) diagnostics_.push_back(*d);
+      tell(failure);
+    }
+  }
+
+  void tell(const Failure& failure) {
+    for (const auto& d : failure.why) {
+      if (told_.insert(d).second) diagnostics_.push_back(*d);
     }
   }
 
@@ -111,6 +120,12 @@ class Expander {
     return [this, e = std::move(e)]() -> Meaning { return instance_->graph_value(e); };
   }
 
+  struct StateVariable {
+    Leaf leaf;
+    ir::ValueId value;
+    std::size_t variable;  // among the graph's
+  };
+
   // The states of the root live from run to run: variables.
   ir::ValueId variable(const Leaf& leaf) {
     const std::string name = dotted(leaf);
@@ -121,7 +136,7 @@ class Expander {
     const ir::TensorType type = instance_->leaf_type(leaf);
     const ir::ValueId id = region_.builder.variable(name, type, v);
     variables_.emplace(name, id);
-    leaves_.push_back(leaf);
+    leaves_.push_back({leaf, id, region_.graph.variables.size() - 1});
     return id;
   }
 
@@ -153,13 +168,10 @@ class Expander {
     }
     // Reading a next may bring in more states.
     for (std::size_t k = 0; k < leaves_.size(); ++k) {
-      const Leaf leaf = leaves_[k];
-      const ir::ValueId id = variables_.at(dotted(leaf));
+      const StateVariable s = leaves_[k];
       attempt([&] {
-        const ir::ValueId next = next_of(leaf, region_.type(id));
-        for (ir::Variable& v : region_.graph.variables) {
-          if (v.value == id) v.next = next;
-        }
+        const ir::ValueId next = next_of(s.leaf, region_.type(s.value));
+        region_.graph.variables[s.variable].next = next;
       });
     }
   }
@@ -183,7 +195,8 @@ class Expander {
   std::map<std::string, Dim> sizes_;
   std::unique_ptr<Instance> instance_;
   std::map<std::string, ir::ValueId> variables_;
-  std::vector<Leaf> leaves_;
+  std::vector<StateVariable> leaves_;
+  std::set<std::shared_ptr<const Diagnostic>> told_;  // held, so that no other gets the address of one
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ Meaning Instance::once(const std::string& key, const Location& where, const std:
   Memo& memo = memo_[key];
   if (memo.value) return *memo.value;
   if (memo.failure) throw *memo.failure;
+  if (expansion_.budget.exceeded()) throw *expansion_.budget.exceeded();
   if (memo.busy) {
     std::string cycle;
     bool in = false;
@@ -35,6 +36,7 @@ Meaning Instance::once(const std::string& key, const Location& where, const std:
   expansion_.busy.emplace_back(this, key);
   try {
     Meaning m = f();
+    expansion_.budget.add_values(region(), path(), at(where));
     Memo& done = memo_[key];
     done.value = m;
     done.busy = false;
@@ -147,6 +149,7 @@ std::shared_ptr<const GraphValue> Instance::graph_value(const Expression& e, std
              (e.kind == Expression::Kind::kCall && e.operands.empty())) {
     const std::string& name = e.kind == Expression::Kind::kName ? e.path[0] : e.text;
     const std::optional<Meaning> m = constant(name);
+    if (!m) require_declared(name);
     if (!m || !m->graph()) {
       std::vector<std::string> notes;
       for (const std::string& path : expansion_.library.called(name)) {
@@ -294,6 +297,7 @@ Meaning Instance::name(const Expression& e, const Scope& scope) {
   } else if (std::optional<Meaning> c = constant(first)) {
     m = *c;
   } else {
+    require_declared(first);
     if (!definition().symbols.count(first))
       fail("E0207 unknown-name", at(e.at), "nothing is called '" + first + "' in graph '" + definition().name + "'");
     m = symbol(first, e.at);
@@ -518,10 +522,18 @@ Meaning Instance::output(const std::string& name, const Location& where) {
   });
 }
 
+void Instance::require_declared(const std::string& name) const {
+  for (const Definition* d = &definition(); d; d = d->outer) {
+    if (d->is_refused(name)) throw Failure{{d->refused.find(name)->second}};
+  }
+}
+
 Sub& Instance::sub(const std::string& name) {
   auto it = subs_.find(name);
   if (it == subs_.end()) {
-    const InstanceDef& def = definition().instances[definition().member(name)->index];
+    const Member* m = definition().member(name);
+    GRAPHRUN_CHECK(m && m->kind == Member::Kind::kInstance, "sub: " + name);
+    const InstanceDef& def = definition().instances[m->index];
     it = subs_.emplace(name, make_sub(*this, def)).first;
   }
   return *it->second;

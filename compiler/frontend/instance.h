@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/frontend/budget.h"
 #include "compiler/frontend/library.h"
 #include "compiler/frontend/meaning.h"
 #include "compiler/frontend/region.h"
@@ -19,10 +20,12 @@ using Leaf = std::vector<std::string>;
 std::string dotted(const Leaf& leaf);
 Leaf split_path(const std::string& path);
 
-// The states of an instance: names down to leaves; numbered where a repeat stands.
+// The states of an instance: names down to leaves; numbered where a repeat stands, each member by its number.
 struct StateTree {
   bool leaf = false, numbered = false;
+  bool whole = true;  // false: the states of a call are missing, which could not be had
   std::vector<std::pair<std::string, StateTree>> members;
+  const StateTree* member(const std::string& name) const;             // null where there is none
   const StateTree& at(const Leaf& path, std::size_t from = 0) const;  // throws Failure
 };
 std::vector<Leaf> leaves(const StateTree& tree);
@@ -41,7 +44,11 @@ struct Expansion {
   std::vector<std::pair<const Instance*, std::string>> busy;  // what is being evaluated, outermost first
   std::int64_t parameter_elements = 0;                        // of all of them
   std::map<std::string, std::string> other_names;             // ir::Graph's
+  Budget budget;
 };
+
+// Throws Failure where the stack is nearly full; the expansion then takes no more calls.
+void bound_recursion(Expansion& expansion, const Location& at);
 
 // Where an expression stands: the instance, the number of the repetition, and the stem of the names of what it builds.
 struct Scope {
@@ -94,7 +101,7 @@ class Instance {
   Meaning next(const Leaf& leaf, const Location& at);
   Meaning end();
 
-  StateTree tree();
+  std::shared_ptr<const StateTree> tree();
   ir::TensorType leaf_type(const Leaf& leaf);
   Meaning begin(const Leaf& leaf);  // before this step
   Meaning zero(const Leaf& leaf);   // before the first step, where nobody says otherwise
@@ -102,6 +109,8 @@ class Instance {
   Shape shape(const std::vector<ir::Expression>& sizes);
   Dim size(const ir::Expression& e);
   Sub& sub(const std::string& name);
+  // Throws the mistake again for which a name was refused: whoever reads it makes none of his own.
+  void require_declared(const std::string& name) const;
 
   Meaning evaluate(const ir::Expression& e, Scope& scope);
   Meaning evaluate(const ir::Expression& e, const std::string& stem, std::optional<int> index = {});
@@ -138,6 +147,7 @@ class Instance {
   std::map<std::string, Memo> memo_;
   std::map<std::string, Dim> symbols_;
   std::map<std::string, std::unique_ptr<Sub>> subs_;
+  std::shared_ptr<const StateTree> tree_;  // once it is whole
 };
 
 // A call, scan or repeat of an instance.
@@ -145,7 +155,7 @@ class Sub {
  public:
   Sub(Instance& parent, const InstanceDef& def);
   virtual ~Sub() = default;
-  virtual StateTree tree() = 0;
+  virtual std::shared_ptr<const StateTree> tree() = 0;
   virtual ir::TensorType leaf_type(const Leaf& leaf) = 0;
   virtual Meaning zero(const Leaf& leaf) = 0;
   virtual Meaning end() = 0;

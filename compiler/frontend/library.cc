@@ -130,8 +130,8 @@ const Definition* Library::read(const std::string& file, const std::string& show
     entry.text = std::move(text);
     auto definition = read_definition(message, places, kept, diagnostics_);
     // A line that can't be read leaves names undeclared: what would be said of those is no mistake of the user's.
-    definition->readable = std::none_of(diagnostics_.begin() + static_cast<std::ptrdiff_t>(before), diagnostics_.end(),
-                                        [](const Diagnostic& d) { return d.code.rfind("E01", 0) == 0; });
+    definition->readable =
+        std::none_of(diagnostics_.begin() + static_cast<std::ptrdiff_t>(before), diagnostics_.end(), is_syntax_error);
     if (definition->readable) resolve_names(*definition, diagnostics_);
     drop_unread(diagnostics_, before);
     std::vector<const ir::Expression*> imports;

@@ -7,6 +7,7 @@ namespace graphrun::frontend {
 
 void Failure::add(const Failure& other) {
   for (const auto& d : other.why) {
+    if (why.size() >= kMost) return;
     if (std::find(why.begin(), why.end(), d) == why.end()) why.push_back(d);
   }
 }

@@ -24,6 +24,7 @@ using Thunk = std::function<Meaning()>;
 // Mistakes on the way up to whoever can go on without the value. Diagnostics are shared, so that one mistake which many demand
 // is told once.
 struct Failure {
+  static constexpr std::size_t kMost = 100;  // mistakes; what reads many wrong things need not say more
   std::vector<std::shared_ptr<const Diagnostic>> why;
   void add(const Failure& other);
 };

@@ -9,6 +9,8 @@ namespace {
 
 using ir::Expression;
 
+constexpr std::size_t kMostHints = 100;
+
 // An arg, import or local graph of the definition or of the files around it.
 bool is_static(const Definition& d, std::string_view name) {
   for (const Definition* at = &d; at; at = at->outer) {
@@ -54,8 +56,8 @@ void find_dependencies(Definition& d) {
 
 class Checker {
  public:
-  Checker(const Definition& d, std::vector<Diagnostic>& diagnostics, Checker* outer)
-      : d_(d), diagnostics_(diagnostics), outer_(outer) {}
+  Checker(const Definition& d, std::vector<Diagnostic>& diagnostics, Checker* outer, std::size_t& hints)
+      : d_(d), diagnostics_(diagnostics), outer_(outer), hints_(hints) {}
 
   void check() {
     for (const ImportDef& i : d_.imports) keywords(i.value);
@@ -67,7 +69,7 @@ class Checker {
       if (i.below) expression(*i.below);
       if (!i.lengths_of.empty() && !d_.symbols.count(i.lengths_of)) {
         error("E0207 unknown-name", i.at, "lengths_of: no size is called '" + i.lengths_of + "'",
-              did_you_mean(i.lengths_of, {d_.symbols.begin(), d_.symbols.end()}));
+              hint(i.lengths_of, [&] { return std::vector<std::string>(d_.symbols.begin(), d_.symbols.end()); }));
       }
     }
     for (const ParameterDef& p : d_.parameters) {
@@ -86,7 +88,10 @@ class Checker {
     }
     for (const InstanceDef& i : d_.instances) instance(i);
     for (const OutputDef& o : d_.outputs) expression(o.value);
-    for (const auto& g : d_.graphs) Checker(*g, diagnostics_, this).check();
+    in_repeat_ = true;  // what was refused may have been one
+    for (const Expression& e : d_.refused_reads) expression(e);
+    in_repeat_ = false;
+    for (const auto& g : d_.graphs) Checker(*g, diagnostics_, this, hints_).check();
     unread();
   }
 
@@ -97,6 +102,13 @@ class Checker {
   }
   void warning(std::string code, const Location& at, std::string text) {
     diagnostics_.push_back({Severity::kWarning, std::move(code), at, std::move(text), {}});
+  }
+
+  // What a name may have meant, among those that `known()` gives. Holding many names against many others takes long, and who
+  // made more mistakes than these has enough to go on.
+  template <class Known>
+  std::string hint(const std::string& name, const Known& known) {
+    return hints_++ < kMostHints ? did_you_mean(name, known()) : "";
   }
 
   void shape(const std::vector<Expression>& sizes) {
@@ -111,9 +123,12 @@ class Checker {
       used_.insert(first);
       return;
     }
-    std::vector<std::string> known;
-    for (const InstanceDef& i : d_.instances) known.push_back(i.name);
-    error("E0207 unknown-name", at, "of: no call, scan or repeat is called '" + first + "'", did_you_mean(first, known));
+    if (d_.is_refused(first)) return;
+    error("E0207 unknown-name", at, "of: no call, scan or repeat is called '" + first + "'", hint(first, [&] {
+            std::vector<std::string> known;
+            for (const InstanceDef& i : d_.instances) known.push_back(i.name);
+            return known;
+          }));
   }
 
   void instance(const InstanceDef& i) {
@@ -139,6 +154,7 @@ class Checker {
     in_repeat_ = false;
     if (!i.parameters.empty()) {
       const Member* m = d_.member(i.parameters);
+      if (d_.is_refused(i.parameters)) return;
       if (!m || m->kind != Member::Kind::kInstance || i.parameters == i.name) {
         error("E0207 unknown-name", i.at, "parameters: no other call is named '" + i.parameters + "'");
       }
@@ -147,18 +163,20 @@ class Checker {
 
   void name_of_graph(const Expression& at, const std::string& name) {
     for (Checker* c = this; c; c = c->outer_) {
-      if (c->d_.local_graph(name)) return;
+      if (c->d_.local_graph(name) || c->d_.is_refused(name)) return;
       if (c->d_.has_arg(name)) {
         c->used_.insert(name);
         return;
       }
     }
-    std::vector<std::string> known;
-    for (Checker* c = this; c; c = c->outer_) {
-      for (const ImportDef& i : c->d_.imports) known.push_back(i.name);
-      for (const auto& g : c->d_.graphs) known.push_back(g->name);
-    }
-    std::string help = did_you_mean(name, known);
+    std::string help = hint(name, [&] {
+      std::vector<std::string> known;
+      for (Checker* c = this; c; c = c->outer_) {
+        for (const ImportDef& i : c->d_.imports) known.push_back(i.name);
+        for (const auto& g : c->d_.graphs) known.push_back(g->name);
+      }
+      return known;
+    });
     if (help.empty()) help = "import: \"" + name + " = path/of/a/graph.pbtxt\" brings one in";
     error("E0211 unknown-graph", at.at, "no import or local graph is called '" + name + "'", help);
   }
@@ -190,11 +208,15 @@ class Checker {
     if (op == "next") {
       const bool named = e.operands.size() == 1 && e.keywords.empty() && e.operands[0].kind == Expression::Kind::kName;
       const Member* m = named ? d_.member(e.operands[0].path[0]) : nullptr;
+      if (named && d_.is_refused(e.operands[0].path[0])) return;
       if (!m || m->kind != Member::Kind::kState) {
-        std::vector<std::string> known;
-        for (const StateDef& s : d_.states) known.push_back(s.name);
+        const auto states = [&] {
+          std::vector<std::string> known;
+          for (const StateDef& s : d_.states) known.push_back(s.name);
+          return known;
+        };
         error("E0216 no-state", e.at, "next(…) takes the name of a state of this graph",
-              named ? did_you_mean(e.operands[0].path[0], known) : "");
+              named ? hint(e.operands[0].path[0], states) : "");
       }
       return;
     }
@@ -214,11 +236,13 @@ class Checker {
         return;
       }
     }
-    std::vector<std::string> known = {"next", "step", "history"};
-    for (const ir::OpSchema* o : ir::OpRegistry::instance().all()) {
-      if (!o->internal) known.push_back(o->name);
-    }
-    std::string help = did_you_mean(op, known);
+    std::string help = hint(op, [] {
+      std::vector<std::string> known = {"next", "step", "history"};
+      for (const ir::OpSchema* o : ir::OpRegistry::instance().all()) {
+        if (!o->internal) known.push_back(o->name);
+      }
+      return known;
+    });
     error("E0212 unknown-op", e.at, "no op is called '" + op + "'",
           (help.empty() ? "" : help + " ") + "`graphrun help` lists them");
   }
@@ -235,7 +259,7 @@ class Checker {
     }
     if (d_.symbols.count(first) || (first == "index" && in_repeat_)) return;
     for (Checker* c = this; c; c = c->outer_) {
-      if (c->d_.local_graph(first)) return;
+      if (c->d_.local_graph(first) || c->d_.is_refused(first)) return;
       if (c->d_.has_arg(first)) {
         c->used_.insert(first);
         return;
@@ -256,12 +280,14 @@ class Checker {
         }
       }
     }
-    std::vector<std::string> known(d_.symbols.begin(), d_.symbols.end());
-    for (const auto& [name, member] : d_.members) known.push_back(name);
-    for (Checker* c = outer_; c; c = c->outer_) {
-      for (const ArgDef& a : c->d_.args) known.push_back(a.name);
-    }
-    std::string help = did_you_mean(first, known);
+    std::string help = hint(first, [&] {
+      std::vector<std::string> known(d_.symbols.begin(), d_.symbols.end());
+      for (const auto& [name, member] : d_.members) known.push_back(name);
+      for (Checker* c = outer_; c; c = c->outer_) {
+        for (const ArgDef& a : c->d_.args) known.push_back(a.name);
+      }
+      return known;
+    });
     if (ir::OpRegistry::instance().find(first)) help = "'" + first + "' is an op: call it, " + first + "(…)";
     error("E0207 unknown-name", e.at, "nothing is called '" + first + "' in graph '" + d_.name + "'", help);
   }
@@ -293,6 +319,7 @@ class Checker {
   Checker* outer_;
   std::set<std::string, std::less<>> used_;
   bool in_repeat_ = false;
+  std::size_t& hints_;  // asked for, in the whole file
 };
 
 }  // namespace
@@ -300,7 +327,8 @@ class Checker {
 void resolve_names(Definition& definition, std::vector<Diagnostic>& diagnostics) {
   find_symbols(definition);
   find_dependencies(definition);
-  Checker(definition, diagnostics, nullptr).check();
+  std::size_t hints = 0;
+  Checker(definition, diagnostics, nullptr, hints).check();
 }
 
 }  // namespace graphrun::frontend

@@ -20,6 +20,7 @@ struct Region {
   Region* parent;  // null: the root
   ir::Graph graph;
   ir::Builder builder;
+  std::size_t counted = 0;  // of its values, by the expansion's budget
 
   // Of a body.
   struct State {

@@ -10,18 +10,19 @@ class Scan : public Sub {
  public:
   using Sub::Sub;
 
-  StateTree tree() override { return body().tree(); }
+  std::shared_ptr<const StateTree> tree() override { return body().tree(); }
   ir::TensorType leaf_type(const Leaf& leaf) override { return body().leaf_type(leaf); }
   // A scan is no part of its caller's states; its own begin where its graph says so.
   Meaning zero(const Leaf& leaf) override { return first().zero(leaf); }
 
   Meaning end() override {
     run();
-    return fill(tree(), [this](const Leaf& leaf) -> Meaning {
+    if (end_) return *end_;
+    return end_.emplace(fill(*tree(), [this](const Leaf& leaf) -> Meaning {
       const auto it = ends_.find(dotted(leaf));
       if (it == ends_.end()) throw state_failures_.at(dotted(leaf));
       return it->second;
-    });
+    }));
   }
 
   Meaning output(const std::string& name, const Location& at) override {
@@ -161,22 +162,19 @@ class Scan : public Sub {
   // The value of a state before the step: made when first asked for.
   ir::ValueId before(const Leaf& leaf) {
     const std::string name = dotted(leaf);
-    for (const Region::State& s : region_->states) {
-      if (s.name == name) return s.before;
-    }
+    if (const Region::State* s = made(name)) return s->before;
     const ir::TensorType type = body().leaf_type(leaf);
     Region::State s;
     s.name = name;
     s.before = region_->builder.input(path_ + name + ".before", type);
+    state_at_.emplace(name, region_->states.size());
     region_->states.push_back(s);
     return s.before;
   }
 
   Region::State* made(const std::string& name) {
-    for (Region::State& s : region_->states) {
-      if (s.name == name) return &s;
-    }
-    return nullptr;
+    const auto it = state_at_.find(name);
+    return it == state_at_.end() ? nullptr : &region_->states[it->second];
   }
 
   // The value after the step, as what the state is: of its type and shape, kept where the row is padded.
@@ -238,7 +236,7 @@ class Scan : public Sub {
         output_failures_.emplace(o.name, f);
       }
     }
-    const std::vector<Leaf> all = leaves(b.tree());
+    const std::vector<Leaf> all = leaves(*b.tree());
     std::map<std::string, ir::ValueId> nexts;
     for (const Leaf& leaf : all) {
       try {
@@ -270,7 +268,7 @@ class Scan : public Sub {
   }
 
   ir::ValueId begin_of(const Leaf& leaf, ir::ValueId state) {
-    std::optional<Meaning> v = given(body().tree(), leaf, {});
+    std::optional<Meaning> v = given(*body().tree(), leaf, {});
     const Location where = def_.begins.empty() ? at() : parent_.at(def_.begins[0].value.at);
     if (!v) v = first().zero(leaf);
     parent_.region().builder.set_name(path_ + dotted(leaf) + ".begin");
@@ -368,7 +366,9 @@ class Scan : public Sub {
   std::map<std::size_t, ir::ValueId> lives_;  // by the axes after it
   bool running_ = false, ran_ = false;
   std::optional<Failure> failure_;
+  std::map<std::string, std::size_t> state_at_;  // by name, among the region's
   std::map<std::string, Meaning> ends_, outputs_;
+  std::optional<Meaning> end_;
   std::map<std::string, Failure> state_failures_, output_failures_;
 };
 

@@ -20,7 +20,8 @@ using pb::io::Tokenizer;
 
 constexpr int kDeepestMessage = 60;
 
-// protobuf counts columns from 0 and takes a tab to the next multiple of 8; ours are bytes from 1.
+// protobuf counts columns from 0 and takes a tab to the next multiple of 8; ours are bytes from 1. Most places are asked for
+// from left to right: each line is walked once then, however long it is.
 class Columns {
  public:
   explicit Columns(std::string_view text) : text_(text) {
@@ -35,14 +36,15 @@ class Columns {
   }
   std::size_t offset(int line, int column) const {
     if (line < 0 || static_cast<std::size_t>(line) >= starts_.size()) return text_.size();
-    const std::size_t begin = starts_[static_cast<std::size_t>(line)];
-    int seen = 0;
-    std::size_t i = begin;
-    while (i < text_.size() && text_[i] != '\n' && seen < column) {
-      seen += text_[i] == '\t' ? 8 - seen % 8 : 1;
-      ++i;
+    if (line != line_ || column < seen_) {
+      line_ = line, seen_ = 0;
+      at_ = starts_[static_cast<std::size_t>(line)];
     }
-    return i;
+    while (at_ < text_.size() && text_[at_] != '\n' && seen_ < column) {
+      seen_ += text_[at_] == '\t' ? 8 - seen_ % 8 : 1;
+      ++at_;
+    }
+    return at_;
   }
   std::string_view text() const { return text_; }
   // The last place of a word at or before an offset, which stays where there is none.
@@ -59,6 +61,9 @@ class Columns {
  private:
   std::string_view text_;
   std::vector<std::size_t> starts_;
+  // Where the last walk ended.
+  mutable int line_ = -1, seen_ = 0;
+  mutable std::size_t at_ = 0;
 };
 
 // For "Message type "graphrun.Graph" has no field named "lets".": the near ones, and all.
@@ -125,7 +130,7 @@ class Collector : public pb::io::ErrorCollector {
   Collector(const std::string* file, const Columns& columns, const pb::Descriptor* root)
       : file_(file), columns_(columns), root_(root) {}
   void AddError(int line, int column, const std::string& message) override {
-    if (diagnostics.size() >= 50) return;
+    if (diagnostics.size() > kMostSyntaxErrors) return;  // one more than are told
     Diagnostic d;
     d.code = message.find("has no field named") != std::string::npos ? "E0111 unknown-field" : "E0110 bad-text";
     d.text = message;
@@ -316,6 +321,21 @@ Location Places::location(std::string_view field, std::size_t index) const {
   return at;
 }
 
+bool is_syntax_error(const Diagnostic& diagnostic) { return diagnostic.code.starts_with("E01"); }
+
+void limit_syntax_errors(std::vector<Diagnostic>& diagnostics) {
+  std::size_t count = 0;
+  Diagnostic* last = nullptr;
+  const auto end = std::remove_if(diagnostics.begin(), diagnostics.end(),
+                                  [&](const Diagnostic& d) { return is_syntax_error(d) && ++count > kMostSyntaxErrors; });
+  diagnostics.erase(end, diagnostics.end());
+  if (count <= kMostSyntaxErrors) return;
+  for (Diagnostic& d : diagnostics) {
+    if (is_syntax_error(d)) last = &d;
+  }
+  last->notes.push_back("note: there are more like these; only the first " + std::to_string(kMostSyntaxErrors) + " are told");
+}
+
 Places parse_source(std::string_view text, const std::string* file, pb::Message* message) {
   if (text.size() > kLargestSource) {
     throw UserError(
@@ -335,6 +355,7 @@ Places parse_source(std::string_view text, const std::string* file, pb::Message*
   if (!read && collector.diagnostics.empty()) {
     collector.diagnostics.push_back({Severity::kError, "E0110 bad-text", begin, "no protobuf text", {}});
   }
+  limit_syntax_errors(collector.diagnostics);
   if (!collector.diagnostics.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(collector.diagnostics));
   return Walker(text, file, columns).message(begin);
 }

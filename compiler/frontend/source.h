@@ -37,6 +37,11 @@ struct Places {
 };
 
 inline constexpr std::size_t kLargestSource = 16u << 20;  // bytes of one .pbtxt
+inline constexpr std::size_t kMostSyntaxErrors = 100;     // that are told
+
+// Keeps the first of them, E01…, and says that there are more; whatever else was found stays.
+void limit_syntax_errors(std::vector<Diagnostic>& diagnostics);
+bool is_syntax_error(const Diagnostic& diagnostic);
 
 // Fills `message` from text. Throws UserError (kInvalidGraph, E0110 …) with every syntax error found.
 Places parse_source(std::string_view text, const std::string* file, google::protobuf::Message* message);

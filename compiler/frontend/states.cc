@@ -4,6 +4,11 @@
 #include "compiler/frontend/instance.h"
 
 namespace graphrun::frontend {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace
 
 std::string dotted(const Leaf& leaf) {
   std::string out;
@@ -21,11 +26,20 @@ Leaf split_path(const std::string& path) {
   return out;
 }
 
+const StateTree* StateTree::member(const std::string& wanted) const {
+  if (numbered && !wanted.empty() && wanted.size() < 10 && std::all_of(wanted.begin(), wanted.end(), is_digit)) {
+    const std::size_t k = std::stoul(wanted);
+    return k < members.size() && members[k].first == wanted ? &members[k].second : nullptr;
+  }
+  for (const auto& [name, tree] : members) {
+    if (name == wanted) return &tree;
+  }
+  return nullptr;
+}
+
 const StateTree& StateTree::at(const Leaf& path, std::size_t from) const {
   if (from == path.size()) return *this;
-  for (const auto& [name, tree] : members) {
-    if (name == path[from]) return tree.at(path, from + 1);
-  }
+  if (const StateTree* tree = member(path[from])) return tree->at(path, from + 1);
   fail("E0216 no-state", {}, "no state '" + dotted(path) + "'");
 }
 
@@ -58,7 +72,8 @@ Meaning fill(const StateTree& tree, const std::function<Meaning(const Leaf&)>& v
   return tree.numbered ? Meaning::stack(std::move(numbered)) : Meaning::bundle(std::move(named));
 }
 
-StateTree Instance::tree() {
+std::shared_ptr<const StateTree> Instance::tree() {
+  if (tree_) return tree_;
   StateTree t;
   for (const StateDef& s : definition().states) {
     StateTree member;
@@ -72,16 +87,22 @@ StateTree Instance::tree() {
   for (const InstanceDef& i : definition().instances) {
     if (i.kind == InstanceDef::Kind::kScan || !i.begins.empty()) continue;
     try {
-      StateTree member = sub(i.name).tree();
-      if (!member.members.empty()) t.members.emplace_back(i.name, std::move(member));
+      const std::shared_ptr<const StateTree> member = sub(i.name).tree();
+      t.whole &= member->whole;
+      if (!member->members.empty()) t.members.emplace_back(i.name, *member);
     } catch (const Failure&) {  // told by whoever reads a result of it
+      t.whole = false;
     }
   }
-  return t;
+  auto shared = std::make_shared<const StateTree>(std::move(t));
+  if (shared->whole || expansion_.budget.exceeded()) tree_ = shared;
+  return shared;
 }
 
 StateTree Instance::tree_of(const std::string& of, const Location& where) {
   const Leaf path = split_path(of);
+  require_declared(path[0]);
+  bound_recursion(expansion_, at(where));
   const Member* m = definition().member(path[0]);
   if (!m || (m->kind != Member::Kind::kInstance && m->kind != Member::Kind::kState)) {
     fail("E0207 unknown-name", at(where), "of: no call is named '" + path[0] + "'");
@@ -95,7 +116,7 @@ StateTree Instance::tree_of(const std::string& of, const Location& where) {
       t = tree_of(s.of, s.at);
     }
   } else {
-    t = sub(path[0]).tree();
+    t = *sub(path[0]).tree();
   }
   return t.at(path, 1);
 }
@@ -105,6 +126,7 @@ ir::TensorType Instance::leaf_type(const Leaf& leaf) {
   GRAPHRUN_CHECK(m != nullptr, "leaf_type: " + dotted(leaf));
   const Leaf rest(leaf.begin() + 1, leaf.end());
   if (m->kind == Member::Kind::kInstance) return sub(leaf[0]).leaf_type(rest);
+  GRAPHRUN_CHECK(m->kind == Member::Kind::kState, "leaf_type: " + dotted(leaf));
   const StateDef& s = definition().states[m->index];
   if (s.of.empty()) return {s.type, shape(s.shape)};
   Leaf other = split_path(s.of);
@@ -156,6 +178,7 @@ Meaning Instance::state(const StateDef& d) {
 }
 
 Meaning Instance::next(const Leaf& leaf, const Location& where) {
+  require_declared(leaf[0]);
   const Member* m = definition().member(leaf[0]);
   Meaning v;
   if (m && m->kind == Member::Kind::kState) {
@@ -175,7 +198,7 @@ Meaning Instance::next(const Leaf& leaf, const Location& where) {
 
 Meaning Instance::end() {
   return once("end", definition().at,
-              [&] { return fill(tree(), [&](const Leaf& leaf) { return next(leaf, definition().at); }); });
+              [&] { return fill(*tree(), [&](const Leaf& leaf) { return next(leaf, definition().at); }); });
 }
 
 }  // namespace graphrun::frontend

@@ -97,9 +97,8 @@ class GradientContext {
   ValueId y(std::size_t i = 0) const { return outputs[i]; }
   ValueId g(std::size_t i = 0) const { return d_outputs[i]; }
   bool needs(std::size_t i = 0) const { return needs_[i]; }
-  // By value: making a node may move the values.
-  TensorType type(ValueId v) const { return b.graph().type(v); }
-  Shape shape(ValueId v) const { return b.graph().type(v).shape; }
+  const TensorType& type(ValueId v) const { return b.graph().type(v); }
+  const Shape& shape(ValueId v) const { return b.graph().type(v).shape; }
   void set(std::size_t i, ValueId gradient) { d_inputs[i] = gradient; }
 };
 

@@ -1,5 +1,6 @@
 #include "compiler/ir/expression.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
@@ -33,17 +34,27 @@ class Lexer {
  public:
   explicit Lexer(const SourceText& source) : source_(source), s_(source.text) {}
 
+  // One more than there may be shows that there are too many.
   std::vector<Token> all() {
     std::vector<Token> tokens;
-    while (true) {
+    while (tokens.size() <= kLongest) {
       while (i_ < s_.size() && std::isspace(static_cast<unsigned char>(s_[i_]))) ++i_;
       Token t = next();
       tokens.push_back(t);
-      if (t.kind == Token::Kind::kEnd) return tokens;
+      if (t.kind == Token::Kind::kEnd) break;
     }
+    return tokens;
   }
 
  private:
+  // What may be the path of a graph: all up to the next character that no path has. The end of a run is looked for once.
+  std::string_view run() {
+    if (run_end_ <= i_) run_end_ = i_;
+    while (run_end_ < s_.size() && path_part(s_[run_end_])) ++run_end_;
+    return std::string_view(s_).substr(i_, run_end_ - i_);
+  }
+  static bool path_part(char c) { return word_part(c) || c == '/' || c == '.' || c == '-'; }
+
   Token next() {
     const std::size_t begin = i_;
     Token t;
@@ -109,14 +120,12 @@ class Lexer {
 
   // A path of a graph (cells/atr.pbtxt) is one token; so is a name.
   void name(Token& t) {
-    std::size_t j = i_;
-    while (j < s_.size() && (word_part(s_[j]) || s_[j] == '/' || s_[j] == '.' || s_[j] == '-')) ++j;
-    const std::string_view run = std::string_view(s_).substr(i_, j - i_);
     constexpr std::string_view kEnding = ".pbtxt";
-    if (const std::size_t e = run.find(kEnding); e != std::string_view::npos && (e + kEnding.size() == run.size())) {
+    const std::string_view path = run();
+    if (path.ends_with(kEnding) && path.find(kEnding) + kEnding.size() == path.size()) {
       t.kind = Token::Kind::kGraph;
-      t.text = run;
-      i_ = j;
+      t.text = path;
+      i_ += path.size();
       return;
     }
     t.kind = Token::Kind::kName;
@@ -144,16 +153,12 @@ class Lexer {
                ? std::vector<std::string>{"help: the operators are + - * / @ == != < <= > >= and or not"}
                : std::vector<std::string>{});
     }
-    if (c == '.' || c == '/') {
-      std::size_t j = i_;
-      while (j < s_.size() && (word_part(s_[j]) || s_[j] == '/' || s_[j] == '.' || s_[j] == '-')) ++j;
-      const std::string_view run = std::string_view(s_).substr(i_, j - i_);
-      if (run.ends_with(".pbtxt") && (i_ == 0 || std::isspace(static_cast<unsigned char>(s_[i_ - 1])) || s_[i_ - 1] == '=')) {
-        t.kind = Token::Kind::kGraph;
-        t.text = run;
-        i_ = j;
-        return;
-      }
+    const bool begins = i_ == 0 || std::isspace(static_cast<unsigned char>(s_[i_ - 1])) || s_[i_ - 1] == '=';
+    if ((c == '.' || c == '/') && begins && run().ends_with(".pbtxt")) {
+      t.kind = Token::Kind::kGraph;
+      t.text = run();
+      i_ += t.text.size();
+      return;
     }
     t.text = c;
     ++i_;
@@ -161,7 +166,7 @@ class Lexer {
 
   const SourceText& source_;
   const std::string& s_;
-  std::size_t i_ = 0;
+  std::size_t i_ = 0, run_end_ = 0;
 };
 
 class ExpressionParser {
@@ -502,11 +507,13 @@ class ExpressionParser {
 Location SourceText::at(std::size_t offset, std::size_t length) const {
   Location l;
   if (file == nullptr || pieces.empty()) return l;
-  std::size_t k = 0;
-  while (k + 1 < pieces.size() && pieces[k + 1].offset <= offset) ++k;
+  // The last piece that begins there or before; the first, where none does.
+  const auto behind = std::upper_bound(pieces.begin() + 1, pieces.end(), offset,
+                                       [](std::size_t o, const Piece& piece) { return o < piece.offset; });
+  const Piece& piece = *(behind - 1);
   l.file = file;
-  l.line = pieces[k].line;
-  l.column = pieces[k].column + static_cast<int>(offset - pieces[k].offset);
+  l.line = piece.line;
+  l.column = piece.column + static_cast<int>(offset - piece.offset);
   l.length = static_cast<int>(length);
   l.via = via;
   return l;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/stable_vector.h"
 #include "runtime/attributes.h"
 #include "runtime/dtype.h"
 #include "runtime/shape.h"
@@ -91,7 +92,7 @@ struct Output {
 // front end writes it into the body as selections.
 struct Graph {
   std::string name;
-  std::vector<Value> values;
+  StableVector<Value> values;  // a reference to one, or to its type, outlives the making of nodes
   std::vector<Node> nodes;
   std::vector<Input> inputs;
   std::vector<Variable> variables;

@@ -78,7 +78,7 @@ class EdgeFuser {
       for (Index r : edge.readers) reductions.push_back(*fusible_reduction(graph_, graph_.nodes[r]));
       made.emplace(n, std::pair(work_of(graph_, graph_.nodes[n]), std::move(reductions)));
     }
-    const std::vector<ir::Value> values = graph_.values;
+    const auto values = graph_.values;
     Rebuild rebuild(graph_);
     std::vector<Node>& old = rebuild.old_nodes();
     for (Index n = 0; n < goes.size(); ++n) {
@@ -132,7 +132,7 @@ class EdgeFuser {
            work.inputs.size() + work.program.instructions.size() + node.outputs.size() <= ReductionProgram::kMostPieces;
   }
 
-  static void emit(Rebuild& rebuild, const std::vector<ir::Value>& values, const Node& pointwise, const Edge& edge,
+  static void emit(Rebuild& rebuild, const ir::StableVector<ir::Value>& values, const Node& pointwise, const Edge& edge,
                    const Work& work, const std::vector<FusibleReduction>& reductions) {
     ReductionProgram code{work.program, {}};
     std::vector<ValueId> inputs, wanted;

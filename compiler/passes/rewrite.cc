@@ -108,7 +108,7 @@ void compact(Graph& graph, const std::vector<bool>& keep_node, const std::vector
     if (static_cast<std::size_t>(values) != v) graph.values[static_cast<std::size_t>(values)] = std::move(graph.values[v]);
     value_at[v] = values++;
   }
-  graph.values.resize(static_cast<std::size_t>(values));
+  graph.values.truncate(static_cast<std::size_t>(values));
   const auto moved = [&](ValueId v) { return v == kNone ? v : value_at[static_cast<std::size_t>(v)]; };
 
   std::size_t nodes = 0;

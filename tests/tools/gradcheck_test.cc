@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "compiler/compile.h"
 #include "runtime/status.h"
@@ -52,6 +53,22 @@ TEST(GradientCheck, HoldsForEveryCell) {
     const GradientCheckResult result = check_gradients(load_graph(request), options);
     EXPECT_TRUE(result.passed(options.tolerance)) << name << ": " << result.error();
     EXPECT_FALSE(result.all_zero()) << name;
+  }
+}
+
+// A graph whose state is read before its step: by the output alone, and by the step too.
+TEST(GradientCheck, HoldsForStatesReadBeforeTheirStep) {
+  for (const auto& [next, output] : {std::pair("tanh(x @ W + h @ U)", "h"), std::pair("tanh(x @ W)", "sum(h)")}) {
+    GraphRequest request;
+    request.path = testing::TempDir() + "/srn.pbtxt";
+    std::ofstream(request.path) << "name: \"srn\"\ninput { name: \"x\" shape: \"[batch, 4]\" }\n"
+                                   "parameter { name: [\"W\", \"U\"] shape: \"[4, 4]\" }\n"
+                                   "state { name: \"h\" shape: \"[batch, 4]\" next: \""
+                                << next << "\" }\noutput: \"y = " << output << "\"\n";
+    const GradientCheckOptions options;
+    const GradientCheckResult result = check_gradients(load_graph(request), options);
+    EXPECT_TRUE(result.passed(options.tolerance)) << output << ": " << result.error();
+    EXPECT_FALSE(result.all_zero()) << output;
   }
 }
 

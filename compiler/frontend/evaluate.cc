@@ -150,8 +150,9 @@ void stop_at_present(const ir::OpSchema& op, const std::vector<ir::Operand>& ope
 }  // namespace
 
 void bound_recursion(Expansion& expansion, const Location& at) {
-  const char here = 0;
-  if (std::abs(expansion.stack_begin - &here) > kStackBytes) expansion.budget.stop_too_deep(at);
+  // Not the address of a variable: AddressSanitizer may keep those elsewhere.
+  const auto* const here = static_cast<const char*>(__builtin_frame_address(0));
+  if (std::abs(expansion.stack_begin - here) > kStackBytes) expansion.budget.stop_too_deep(at);
 }
 
 Meaning stacked(const Meaning& value, Region& region, const Location& at) {

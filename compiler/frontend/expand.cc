@@ -17,8 +17,7 @@ class Expander {
         root_(root) {}
 
   ir::Graph expand() {
-    const char here = 0;
-    expansion_.stack_begin = &here;
+    expansion_.stack_begin = static_cast<const char*>(__builtin_frame_address(0));
     region_.graph.name = root_.name;
     auto value = std::make_shared<GraphValue>();
     value->definition = &root_;

@@ -1,6 +1,6 @@
 # Compiles neighbouring sources of a target as one translation unit ("unity build"). Headers and templates are then parsed and
-# instantiated once for many files, which is where a compiler of C++ spends most of its time: the programs build five times as
-# fast so. Names in anonymous namespaces must therefore differ within a group; a clash is an error of the compiler.
+# instantiated once for many files, which is where a compiler of C++ spends most of its time: the programs take about a quarter
+# of the processor's time. Names in anonymous namespaces must therefore differ within a group; a clash is an error of the compiler.
 #
 # -DGRAPHRUN_UNITY=OFF compiles each file alone. tests/alone/check proves that every file still compiles alone, so no file
 # can come to rely on what its neighbours include.

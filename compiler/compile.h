@@ -70,7 +70,7 @@ struct CompileOptions {
   bool does(const std::string& name) const;  // whether it is none of them
   // Called after each stage with its name and graph: graph-dump, --time-passes.
   std::function<void(const std::string& stage, const ir::Graph& graph, double seconds)> observe;
-  // Takes, in training, what each loop keeps for its gradient and what it makes again; null: nobody asks.
+  // Receives, in training, what each loop saves for its gradient and what it recomputes; may be null.
   std::vector<TapeDecision>* tape = nullptr;
 };
 

@@ -42,7 +42,7 @@ class Expander {
       attempt([&] { emit(instance_->output(o.name, o.at), o.name, o.at); });
     }
     attempt([&] { states(); });
-    if (const auto& exceeded = expansion_.budget.exceeded()) tell(*exceeded);  // whoever it failed may have gone on without
+    if (const auto& exceeded = expansion_.budget.exceeded()) tell(*exceeded);  // the caller may have caught the failure
     region_.graph.other_names = std::move(expansion_.other_names);
     return std::move(region_.graph);
   }

@@ -29,7 +29,7 @@ const std::vector<Pass>& all_passes();
 
 // What the compiler does beside its passes and can leave out by name as well: to see what that brings, or whether a wrong
 // result comes of it.
-inline constexpr const char* kRecompute = "recompute";                 // a loop's gradient makes again what is more to keep
+inline constexpr const char* kRecompute = "recompute";                 // a loop's gradient recomputes what costs more to save
 inline constexpr const char* kShareMemory = "share_memory";            // MemoryOptions::reuse
 inline constexpr const char* kRecurrentKernels = "recurrent_kernels";  // Program::recurrent_kernels
 // Every name that can be disabled: the passes', then those.

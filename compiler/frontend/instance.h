@@ -132,6 +132,7 @@ class Instance {
   Meaning root_input(const InputDef& d);
   Meaning parameter(const ParameterDef& d);
   Meaning plain_parameter(const ParameterDef& d, const std::string& full_name);
+  void require_shape(const std::string& of, const Location& at) const;
   Meaning state(const StateDef& d);
   Meaning symbol(const std::string& name, const Location& at);
   void fit(const ir::TensorType& type, const std::vector<ir::Expression>& want, const std::string& what, const Location& at);

@@ -99,9 +99,27 @@ std::shared_ptr<const StateTree> Instance::tree() {
   return shared;
 }
 
+// Fails where the states that `of` leads to are shaped like each other, and so have no shape.
+void Instance::require_shape(const std::string& of, const Location& where) const {
+  std::vector<const StateDef*> chain;
+  for (const std::string* next = &of; !next->empty(); next = &chain.back()->of) {
+    const Member* m = definition().member(split_path(*next)[0]);
+    if (!m || m->kind != Member::Kind::kState) return;
+    const StateDef* const state = &definition().states[m->index];
+    if (const auto first = std::find(chain.begin(), chain.end(), state); first != chain.end()) {
+      std::string cycle;
+      for (auto s = first; s != chain.end(); ++s) cycle += "state " + path() + (*s)->name + " -> ";
+      fail("E0225 cycle", at(where), "this is shaped like itself: " + cycle + "state " + path() + state->name,
+           {"help: give one of them its sizes: state { name: … shape: … }"});
+    }
+    chain.push_back(state);
+  }
+}
+
 StateTree Instance::tree_of(const std::string& of, const Location& where) {
   const Leaf path = split_path(of);
   require_declared(path[0]);
+  require_shape(of, where);
   bound_recursion(expansion_, at(where));
   const Member* m = definition().member(path[0]);
   if (!m || (m->kind != Member::Kind::kInstance && m->kind != Member::Kind::kState)) {

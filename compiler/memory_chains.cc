@@ -7,7 +7,6 @@
 namespace graphrun {
 namespace {
 
-using ir::Graph;
 using ir::kNone;
 using ir::Node;
 using ir::ValueId;
@@ -18,7 +17,7 @@ struct Link {
 
 class ChainFinder {
  public:
-  ChainFinder(const Graph& graph, const ir::Readers& readers, const std::vector<std::int32_t>& last_use,
+  ChainFinder(const ir::Graph& graph, const ir::Readers& readers, const std::vector<std::int32_t>& last_use,
               const std::map<std::int32_t, InPlacePairs>& scan_pairs, const std::vector<ChainEnds>& ends)
       : graph_(graph),
         readers_(readers),
@@ -39,7 +38,7 @@ class ChainFinder {
   std::int32_t leads_to(ValueId v) const { return leads_to_[static_cast<std::size_t>(v)]; }
   bool held_by(ValueId v, std::int32_t index) const { return holder_[static_cast<std::size_t>(v)] == index; }
 
-  const Graph& graph_;
+  const ir::Graph& graph_;
   const ir::Readers& readers_;
   const std::vector<std::int32_t>& last_use_;
   const std::map<std::int32_t, InPlacePairs>& scan_pairs_;
@@ -115,7 +114,7 @@ InPlacePairs in_place_pairs(const ir::Node& node, std::int32_t index, const std:
   return it == scan_pairs.end() ? InPlacePairs() : it->second;
 }
 
-InPlaceChains find_in_place_chains(const Graph& graph, const ir::Readers& readers, const std::vector<std::int32_t>& last_use,
+InPlaceChains find_in_place_chains(const ir::Graph& graph, const ir::Readers& readers, const std::vector<std::int32_t>& last_use,
                                    const std::map<std::int32_t, InPlacePairs>& scan_pairs, const std::vector<ChainEnds>& ends) {
   ChainFinder finder(graph, readers, last_use, scan_pairs, ends);
   InPlaceChains chains;

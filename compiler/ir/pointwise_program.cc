@@ -9,16 +9,15 @@
 namespace graphrun::ir {
 namespace {
 
-using Operand = PointwiseProgram::Operand;
 using Instruction = PointwiseProgram::Instruction;
 
 bool is_cast(const OpSchema& op) { return op.name == "cast"; }
 
-std::string text_of(const Operand& o) {
+std::string text_of(const PointwiseProgram::Operand& o) {
   switch (o.kind) {
-    case Operand::Kind::kInput: return "x" + std::to_string(o.index);
-    case Operand::Kind::kInstruction: return "t" + std::to_string(o.index);
-    case Operand::Kind::kNumber: break;
+    case PointwiseProgram::Operand::Kind::kInput: return "x" + std::to_string(o.index);
+    case PointwiseProgram::Operand::Kind::kInstruction: return "t" + std::to_string(o.index);
+    case PointwiseProgram::Operand::Kind::kNumber: break;
   }
   if (o.type == Type::kBool) return o.number != 0 ? "true" : "false";
   if (o.type == Type::kInt32) return std::to_string(static_cast<std::int32_t>(o.number));
@@ -126,21 +125,21 @@ class Reader {
     return error == std::errc() && end == text.data() + text.size();
   }
 
-  Operand operand(std::string_view name) const {
+  PointwiseProgram::Operand operand(std::string_view name) const {
     std::size_t index = 0;
     if (name[0] == 'x' && number(name.substr(1), index)) {
       check(index < PointwiseProgram::kMostInputs, "too many inputs", name);
-      return Operand::input(index);
+      return PointwiseProgram::Operand::input(index);
     }
     if (name[0] == 't' && number(name.substr(1), index)) {
       check(index < program_.instructions.size(), "expected an instruction above", name);
-      return Operand::instruction(index);
+      return PointwiseProgram::Operand::instruction(index);
     }
-    if (name == "true" || name == "false") return Operand::constant(name == "true", Type::kBool);
+    if (name == "true" || name == "false") return PointwiseProgram::Operand::constant(name == "true", Type::kBool);
     std::int32_t whole = 0;
-    if (number(name, whole)) return Operand::constant(whole, Type::kInt32);
+    if (number(name, whole)) return PointwiseProgram::Operand::constant(whole, Type::kInt32);
     double x = 0;
-    if (number(name, x)) return Operand::constant(x, Type::kFloat);
+    if (number(name, x)) return PointwiseProgram::Operand::constant(x, Type::kFloat);
     fail("expected an input, an instruction or a number", name);
   }
 
@@ -164,8 +163,8 @@ class Reader {
 std::size_t PointwiseProgram::inputs() const {
   std::size_t count = 0;
   for (const Instruction& i : instructions) {
-    for (const Operand& o : i.operands) {
-      if (o.kind == Operand::Kind::kInput) count = std::max(count, o.index + 1);
+    for (const PointwiseProgram::Operand& o : i.operands) {
+      if (o.kind == PointwiseProgram::Operand::Kind::kInput) count = std::max(count, o.index + 1);
     }
   }
   return count;
@@ -204,10 +203,10 @@ std::vector<TensorType> infer(const PointwiseProgram& program, const std::vector
     c.op = made.op;
     c.attributes = &attributes;
     for (std::size_t k = 0; k < made.operands.size(); ++k) {
-      const Operand& o = made.operands[k];
+      const PointwiseProgram::Operand& o = made.operands[k];
       numbers[k].type = o.type;
-      c.inputs.push_back(o.kind == Operand::Kind::kInput         ? &inputs[o.index]
-                         : o.kind == Operand::Kind::kInstruction ? &types[o.index]
+      c.inputs.push_back(o.kind == PointwiseProgram::Operand::Kind::kInput         ? &inputs[o.index]
+                         : o.kind == PointwiseProgram::Operand::Kind::kInstruction ? &types[o.index]
                                                                  : &numbers[k]);
     }
     made.op->infer(c);
@@ -219,8 +218,8 @@ std::vector<TensorType> infer(const PointwiseProgram& program, const std::vector
 std::vector<std::pair<int, int>> in_place_pairs(const PointwiseProgram& program) {
   std::vector<std::size_t> last_read(program.inputs(), 0);
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-    for (const Operand& o : program.instructions[i].operands) {
-      if (o.kind == Operand::Kind::kInput) last_read[o.index] = i;
+    for (const PointwiseProgram::Operand& o : program.instructions[i].operands) {
+      if (o.kind == PointwiseProgram::Operand::Kind::kInput) last_read[o.index] = i;
     }
   }
   std::vector<std::pair<int, int>> pairs;

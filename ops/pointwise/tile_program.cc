@@ -30,7 +30,7 @@ void put(std::array<char, 8>& to, T value) {
   std::memcpy(to.data(), &value, sizeof value);
 }
 
-std::array<char, 8> element(double number, DType dtype) {
+std::array<char, 8> element_bytes(double number, DType dtype) {
   std::array<char, 8> bytes{};
   switch (dtype) {
     case DType::kFloat32: put(bytes, static_cast<float>(number)); break;
@@ -170,7 +170,7 @@ void TileProgram::allocate_slots() {
       if (o.kind == TileOperand::Kind::kStep) slot = slot_of[o.index];
       if (o.kind == TileOperand::Kind::kNumber) {
         slot = first_buffer + buffers_ + numbers_.size();
-        numbers_.push_back(element(o.number, o.dtype));
+        numbers_.push_back(element_bytes(o.number, o.dtype));
       }
       slots.in[k] = static_cast<std::uint16_t>(slot);
     }

@@ -6,11 +6,14 @@
 # can come to rely on what its neighbours include.
 option(GRAPHRUN_UNITY "Compile neighbouring source files together" ON)
 
-# compile_together(TARGET SOURCE...): groups of up to GROUP_BYTES of text. A folder that fits joins the folder before it; a larger
-# one is cut into groups of its own, so that a new file moves no border in other folders. Left alone are files that Highway
-# compiles once for each instruction set and, by CMake's own rule, those with compile definitions or options of their own.
-set(GROUP_BYTES 60000)
-function(compile_together target)
+# compile_together(TARGET BYTES SOURCE...): groups of up to BYTES of text. Large groups make a whole build cheaper, small ones the
+# build after a change: PROGRAM_BYTES is for what a newcomer waits for, TEST_BYTES for the tests. A folder that fits joins the
+# folder before it; a larger one is cut into groups of its own, so that a new file moves no border in other folders. Left alone
+# are files that Highway compiles once for each instruction set and, by CMake's own rule, those with compile definitions or
+# options of their own.
+set(PROGRAM_BYTES 100000)
+set(TEST_BYTES 60000)
+function(compile_together target bytes)
   if(NOT GRAPHRUN_UNITY)
     return()
   endif()
@@ -32,13 +35,13 @@ function(compile_together target)
   foreach(folder ${folders})
     list(JOIN "sizes_${folder}" " + " sum)
     math(EXPR total "${filled} + ${sum}")
-    if(total GREATER GROUP_BYTES)
+    if(total GREATER bytes)
       math(EXPR group "${group} + 1")
       set(filled 0)
     endif()
     foreach(source size IN ZIP_LISTS "sources_${folder}" "sizes_${folder}")
       math(EXPR filled "${filled} + ${size}")
-      if(filled GREATER GROUP_BYTES)
+      if(filled GREATER bytes)
         math(EXPR group "${group} + 1")
         set(filled ${size})
       endif()

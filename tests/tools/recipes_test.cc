@@ -224,6 +224,15 @@ TEST_F(Recipes, AverageMakesAModelOfSeveral) {
   ASSERT_EQ(train("bent", {"train.epochs=1", "cell=cells/atr.pbtxt(tanh_state=true)"}).code, 0);
   EXPECT_THAT(graphrun({"average", "one", "bent", "--out", "other"}).err,
               HasSubstr("'bent' has no mean with 'one': its graph is another"));
+  // What the graph declares of a beginning is no other graph.
+  std::string declared = read("graphs/tagger.pbtxt");
+  const std::string bias = "\"b\" shape: \"[labels]\"";
+  declared.insert(declared.find(bias) + bias.size(), " init { constant: 0 }");
+  write("graphs/tagger.pbtxt", declared);
+  ASSERT_EQ(train("declared", {"train.epochs=1"}).code, 0);
+  EXPECT_THAT(read("declared/graph.txt"), HasSubstr("constant(0.0) declared"));
+  const Ran alike = graphrun({"average", "one", "declared", "--out", "other"});
+  EXPECT_EQ(alike.code, 0) << alike.err;
 }
 
 TEST_F(Recipes, WordVectorsBeginRowsAndMayBeFrozen) {

@@ -170,6 +170,8 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   }
   trainer.reserve_memory();
   describe(display, network, stepper, trainer, recipe, request.device, compile_seconds);
+  if (!checkpoint)
+    for (const std::string& line : stepper.beginnings()) display.log("initialize: " + line);
   for (const std::string& note : notes.log) display.log(note);
   for (const nlohmann::ordered_json& note : notes.metrics) trainer.note(note);
   if (!checkpoint) {

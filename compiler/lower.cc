@@ -34,6 +34,7 @@ VariableSpec variable_spec(const ir::Graph& graph, const ir::Variable& variable,
   spec.dtype = concrete(value.type.type, precision);
   spec.shape = value.type.shape;
   spec.init_amount = variable.init.amount;
+  spec.init_declared = variable.init.declared;
   spec.trainable = variable.trainable;
   spec.at = variable.at;
   return spec;

@@ -22,6 +22,7 @@ struct VariableSpec {
   DType dtype = DType::kFloat32;
   Shape shape;  // numbers for parameters and slots
   double init_amount = 0;
+  bool init_declared = false;  // the graph says how it starts
   bool trainable = true;
   Location at;
 };

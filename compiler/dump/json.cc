@@ -59,7 +59,7 @@ Json node_json(const ir::Node& n) {
 Json variable_json(const ir::Variable& v) {
   Json out = {{"value", id(v.value)},
               {"kind", name_of(v.kind)},
-              {"init", {{"kind", name_of(v.init.kind)}, {"amount", number(v.init.amount)}}},
+              {"init", {{"kind", name_of(v.init.kind)}, {"amount", number(v.init.amount)}, {"declared", v.init.declared}}},
               {"trainable", v.trainable},
               {"next", id(v.next)}};
   if (v.at.known()) out["at"] = place(v.at);

@@ -228,11 +228,11 @@ class Reader {
       q.trainable = !m.has_trainable() || m.trainable();
       using Kind = ir::Initializer::Kind;
       switch (m.init().kind_case()) {
-        case Init::kUniform: q.init = {Kind::kUniform, m.init().uniform()}; break;
-        case Init::kNormal: q.init = {Kind::kNormal, m.init().normal()}; break;
-        case Init::kConstant: q.init = {Kind::kConstant, m.init().constant()}; break;
-        case Init::kOrthogonal: q.init = {Kind::kOrthogonal, 0}; break;
-        case Init::kXavier: q.init = {Kind::kXavier, 0}; break;
+        case Init::kUniform: q.init = {Kind::kUniform, m.init().uniform(), true}; break;
+        case Init::kNormal: q.init = {Kind::kNormal, m.init().normal(), true}; break;
+        case Init::kConstant: q.init = {Kind::kConstant, m.init().constant(), true}; break;
+        case Init::kOrthogonal: q.init = {Kind::kOrthogonal, 0, true}; break;
+        case Init::kXavier: q.init = {Kind::kXavier, 0, true}; break;
         case Init::KIND_NOT_SET: break;
       }
       if (q.init) check_number(*q.init, p.message("init"));

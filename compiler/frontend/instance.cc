@@ -496,10 +496,7 @@ Meaning Instance::plain_parameter(const ParameterDef& d, const std::string& full
   v.kind = ir::Variable::Kind::kParameter;
   v.trainable = d.trainable;
   v.at = at(d.at);
-  // Glorot and Bengio's for matrices, zero for the rest, where nobody says otherwise.
-  v.init = d.init
-               ? *d.init
-               : ir::Initializer{type.shape.size() >= 2 ? ir::Initializer::Kind::kXavier : ir::Initializer::Kind::kConstant, 0};
+  v.init = d.init ? *d.init : ir::default_initializer(type.shape);
   const ir::ValueId id = root.builder.variable(full_name, type, v);
   expansion_.parameters.emplace(full_name, id);
   return root.ref(id);

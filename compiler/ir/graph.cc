@@ -6,6 +6,10 @@ namespace graphrun::ir {
 
 std::string TensorType::str() const { return std::string(name_of(type)) + graphrun::str(shape); }
 
+Initializer default_initializer(const Shape& shape) {
+  return {shape.size() >= 2 ? Initializer::Kind::kXavier : Initializer::Kind::kConstant};
+}
+
 const Output* Graph::output(std::string_view name) const {
   for (const Output& o : outputs) {
     if (o.name == name) return &o;

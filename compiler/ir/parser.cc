@@ -215,6 +215,7 @@ class GraphParser {
     s_.need('(');
     v.init.amount = std::get<double>(number(true));
     s_.need(')');
+    v.init.declared = s_.accept_word("declared");
     v.trainable = !s_.accept_word("frozen");
     if (s_.accept_word("next")) {
       const std::size_t position = (s_.skip(), s_.position());

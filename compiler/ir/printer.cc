@@ -85,6 +85,7 @@ class Printer {
   void variable(const Graph& g, const Variable& v) {
     text += std::string(name_of(v.kind)) + " " + definition(g, v.value);
     text += " = " + std::string(name_of(v.init.kind)) + "(" + print(v.init.amount) + ")";
+    if (v.init.declared) text += " declared";
     if (!v.trainable) text += " frozen";
     if (v.next != kNone) text += " next " + name(g, v.next);
     location(v.at);

@@ -3,7 +3,7 @@
 //   graph "demo" {
 //     symbol <steps> = <2*time>
 //     input %x: INT32[time, batch] below <100> lengths_of <time>
-//     parameter %W: FLOAT[4, 4] = uniform(0.08) frozen next %W.next at "demo.pbtxt":3:1
+//     parameter %W: FLOAT[4, 4] = uniform(0.08) declared frozen next %W.next at "demo.pbtxt":3:1
 //     %p: FLOAT[time, batch, 4] = matmul(%x, %W; transpose_b=true) at "demo.pbtxt":5:8+6 via "jobs/demo.pbtxt":1:1
 //     %end: FLOAT[batch, 4], %y: FLOAT[time, batch, 4] = scan(%h, %p; each=1, states=1, steps=<time>) body "step" {
 //       …

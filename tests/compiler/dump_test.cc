@@ -31,6 +31,7 @@ TEST(Json, HoldsEverything) {
   EXPECT_EQ(j["inputs"][0]["below"], 10);
   EXPECT_EQ(j["inputs"][1]["lengths_of"], "time");
   EXPECT_EQ(j["variables"][0]["init"]["kind"], "uniform");
+  EXPECT_EQ(j["variables"][0]["init"]["declared"], false);
   EXPECT_EQ(j["values"][0]["shape"], nlohmann::json({"time", "batch"}));
   const auto& scan = j["nodes"][1];
   EXPECT_EQ(scan["op"], "scan");

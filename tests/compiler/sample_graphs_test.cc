@@ -96,7 +96,7 @@ class RandomGraph {
       b.input(word(), {Type::kInt32, {kRows}});
       g.inputs.back().below = kRows * kSteps + below(5);
       ir::Variable v;
-      v.init = {static_cast<ir::Initializer::Kind>(below(5)), real()};
+      v.init = {static_cast<ir::Initializer::Kind>(below(5)), real(), below(2) == 0};
       v.trainable = below(2) == 0;
       v.at = location();
       floats.push_back(b.variable("variable " + word(), {Type::kFloat, {1, 4}}, v));

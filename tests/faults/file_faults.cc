@@ -2,7 +2,7 @@
 //
 //   FILE_FAULT=kill:TEXT:N     SIGKILL at the N-th operation (from 1) on a path that contains TEXT; of a write, half is written
 //   FILE_FAULT=kill:TEXT:N+U   SIGKILL U microseconds after that operation
-//   FILE_FAULT=int:TEXT:N      SIGINT at that operation, which is then done; term: SIGTERM; +U as above
+//   FILE_FAULT=int:TEXT:N      SIGINT at that operation, which is then done; term: SIGTERM; both: the two; +U as above
 //   FILE_FAULT=full:TEXT:N     from that operation on writing to such paths fails as on a full disk, half of the first written
 //   FILE_FAULT_LOG=FILE        a line for each operation: microseconds of a steady clock, operation, path
 //
@@ -29,6 +29,7 @@ enum class Deed { kGoOn, kKill, kFull };
 struct Fault {
   Deed deed = Deed::kGoOn;
   int signal = 0;  // of kKill: SIGKILL, or one that the program may handle
+  int second = 0;  // sent after it; 0: none
   std::string text;
   long number = 0, delay = 0, seen = 0;
   int log = -1;
@@ -41,7 +42,8 @@ Fault read_fault() {
     const std::size_t first = all.find(':'), last = all.rfind(':');
     const std::string kind = all.substr(0, first);
     fault.deed = kind == "full" ? Deed::kFull : Deed::kKill;
-    fault.signal = kind == "int" ? SIGINT : kind == "term" ? SIGTERM : SIGKILL;
+    fault.signal = kind == "int" ? SIGINT : kind == "term" || kind == "both" ? SIGTERM : SIGKILL;
+    fault.second = kind == "both" ? SIGINT : 0;
     fault.text = all.substr(first + 1, last - first - 1);
     char* rest = nullptr;
     fault.number = std::strtol(all.c_str() + last + 1, &rest, 10);
@@ -88,10 +90,12 @@ Deed deed_at(const char* operation, const char* path) {
   if (fault.seen != fault.number) return Deed::kGoOn;
   if (fault.delay > 0) {
     signal_after(fault.delay, fault.signal);
+    if (fault.second != 0) signal_after(fault.delay, fault.second);
     return Deed::kGoOn;
   }
   if (fault.signal == SIGKILL) return Deed::kKill;
   kill(getpid(), fault.signal);  // the process's: whichever thread waits for it takes it
+  if (fault.second != 0) kill(getpid(), fault.second);
   return Deed::kGoOn;
 }
 

@@ -1,13 +1,63 @@
 // Signals at many moments of a run: a checkpoint each time, from which the run goes on.
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
 
 #include "tests/tools/program_fixture.h"
+#include "tools/train/signals.h"
 
 namespace graphrun {
 namespace {
 
+using namespace std::chrono_literals;
+using testing::AnyOf;
 using testing::HasSubstr;
+using Deed = StopPolicy::Deed;
+
+TEST(StopPolicy, CountsTwoSecondsAsOne) {
+  StopPolicy policy;
+  EXPECT_EQ(policy.at_signal(100s, false), Deed::kStop);
+  EXPECT_EQ(policy.at_signal(100s + 3us, true), Deed::kNone);
+  EXPECT_EQ(policy.at_signal(102s, false), Deed::kNone);
+  EXPECT_EQ(policy.at_signal(102s + 1ns, false), Deed::kEnd);
+}
+
+TEST(StopPolicy, ReportsOneLaterSignalDuringASave) {
+  StopPolicy policy;
+  EXPECT_EQ(policy.at_signal(100s, true), Deed::kStop);
+  EXPECT_EQ(policy.at_signal(103s, true), Deed::kReport);
+  EXPECT_EQ(policy.at_signal(103s + 1us, true), Deed::kEnd);
+}
+
+TEST(StopPolicy, EndsBehindAReportedSignalWithoutASaveToo) {
+  StopPolicy policy;
+  policy.at_signal(0s, false);
+  EXPECT_EQ(policy.at_signal(3s, true), Deed::kReport);
+  EXPECT_EQ(policy.at_signal(4s, false), Deed::kEnd);
+}
+
+// Signals to a process of its own that lives through three: one, one after the two seconds during a save, and another.
+TEST(StopSignals, ReportsALaterOneDuringASaveAndEndsAtTheNext) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that starts anew, so that no thread is there before
+  EXPECT_EXIT(
+      {
+        StopSignals signals;
+        kill(getpid(), SIGTERM);
+        std::this_thread::sleep_for(StopPolicy::kOne + 100ms);
+        if (signals.pending() != SIGTERM) std::exit(1);
+        const StopSignals::Saving saving(signals);
+        kill(getpid(), SIGINT);
+        std::this_thread::sleep_for(100ms);
+        std::fputs("the save goes on\n", stderr);
+        kill(getpid(), SIGINT);
+        std::this_thread::sleep_for(10s);
+      },
+      testing::ExitedWithCode(128 + SIGINT), "signal 2 during a save.*\nthe save goes on");
+}
 
 class Signals : public ProgramTest {
  protected:
@@ -41,6 +91,20 @@ TEST_F(Signals, EachLeavesACheckpointToGoOnFrom) {
     EXPECT_GE(newest, before);
     before = newest;
   }
+}
+
+// Who signals a process and its group sends two; which of them is taken first, the system decides.
+TEST_F(Signals, TwoAtOnceAreOne) {
+  write_segmenter();
+  const Ran ran = graphrun_under("both:/checkpoints/:3",
+                                 {"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=100000"});
+  EXPECT_THAT(ran.code, AnyOf(128 + SIGINT, 128 + SIGTERM)) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("stopped by signal"));
+  EXPECT_GE(newest_checkpoint(), 0);
+}
+
+TEST_F(Signals, AreExplainedByTheHelp) {
+  EXPECT_THAT(graphrun({"train", "--help"}).out, HasSubstr("Signals within\ntwo seconds of the first count as one."));
 }
 
 }  // namespace

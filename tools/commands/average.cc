@@ -54,7 +54,11 @@ ExitCode run_average(const Arguments& arguments) {
   Mean mean;
   GraphSources graphs;
   const ir::Graph trained = load_graph(network.request(true), nullptr, &graphs);
-  const auto used = [](const Network& n) { return ir::print(load_graph(n.request(false)), {false}); };  // dropout may differ
+  const auto used = [](const Network& n) {  // dropout may differ, and who said how the parameters began
+    ir::Graph graph = load_graph(n.request(false));
+    for (ir::Variable& variable : graph.variables) variable.init.declared = false;
+    return ir::print(graph, {false});
+  };
   const std::string graph = used(network);
   for (const std::string& model : models) {
     const ModelLayout layout{model};

@@ -65,8 +65,10 @@ ExitCode run_train(const Arguments& arguments) {
   line.usage = "graphrun train JOB --out DIR [option ...]";
   line.about =
       "Trains a network as the job says, and leaves in DIR all that graphrun infer and evaluate need, with metrics.jsonl.\n"
-      "SIGINT or SIGTERM saves a checkpoint and stops; --resume goes on as if nothing had happened. A second\n"
-      "one ends it at once: --resume then goes on from the last checkpoint. A run that has none yet begins again.";
+      "SIGINT or SIGTERM saves a checkpoint and stops; --resume goes on as if nothing had happened. Signals within\n"
+      "two seconds of the first count as one. A later one ends the run at once; during a save it is only\n"
+      "reported, and the next one ends it: --resume then goes on from the last checkpoint. A run that has\n"
+      "none yet begins again.";
   line.words = {{"JOB"}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());

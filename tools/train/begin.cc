@@ -32,12 +32,11 @@ class Beginning {
     parameters_ = stepper.groups()["parameters"];
   }
 
-  // The first rule that matches a parameter says how it begins.
   void take_vectors(const std::vector<InitializeRule>& rules) {
-    for (const auto& [name, tensor] : parameters_) {
-      const auto rule =
-          std::find_if(rules.begin(), rules.end(), [&](const InitializeRule& r) { return matches(r.match.text, name); });
-      if (rule != rules.end() && !rule->vectors.empty()) take_vectors(*rule, name, tensor);
+    for (const VariableSpec& variable : stepper_.program().variables) {
+      if (variable.kind != VariableSpec::Kind::kParameter) continue;
+      const InitializeRule* const rule = initializer_of(rules, variable, true);
+      if (rule && !rule->vectors.empty()) take_vectors(*rule, variable.name, parameters_.at(variable.name));
     }
   }
 

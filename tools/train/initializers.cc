@@ -2,7 +2,63 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 namespace graphrun {
+namespace {
+
+constexpr std::string_view kAll = "*";
+
+std::string text_of(const VariableSpec& variable) {
+  using Init = VariableSpec::Init;
+  switch (variable.init) {
+    case Init::kConstant: return fmt::format("constant {}", variable.init_amount);
+    case Init::kUniform: return fmt::format("uniform {}", variable.init_amount);
+    case Init::kNormal: return fmt::format("normal {}", variable.init_amount);
+    case Init::kOrthogonal: return "orthogonal";
+    case Init::kXavier: return "xavier";
+  }
+  return "";
+}
+
+// "read.forward.{W, U}, E": names in their order, those of one path that follow each other behind it together.
+std::string together(const std::vector<std::string>& names) {
+  const auto path_of = [](const std::string& name) { return name.substr(0, name.rfind('.') + 1); };  // with its dot; "": none
+  std::string text;
+  for (std::size_t i = 0, end = 0; i < names.size(); i = end) {
+    const std::string path = path_of(names[i]);
+    std::vector<std::string> last;
+    for (end = i; end < names.size() && path_of(names[end]) == path; ++end) last.push_back(names[end].substr(path.size()));
+    const bool braces = last.size() > 1 && !path.empty();
+    text += fmt::format("{}{}{}{}{}", i == 0 ? "" : ", ", path, braces ? "{" : "", fmt::join(last, ", "), braces ? "}" : "");
+  }
+  return text;
+}
+
+// Parameters by what says how they begin, in the order of their first.
+class Beginnings {
+ public:
+  void add(const InitializeRule* rule, const VariableSpec& variable) {
+    const std::string by = rule                     ? fmt::format("match: \"{}\"", rule->match.text)
+                           : variable.init_declared ? "declared by the graph"
+                                                    : "default";
+    const std::string text = fmt::format("{}, {}", by, text_of(variable));
+    auto at = std::find_if(all_.begin(), all_.end(), [&](const auto& one) { return one.first == text; });
+    if (at == all_.end()) at = all_.insert(at, {text, {}});
+    at->second.push_back(variable.name);
+  }
+  std::vector<std::string> lines() const {
+    std::vector<std::string> lines;
+    for (const auto& [by, names] : all_) lines.push_back(by + ": " + together(names));
+    return lines;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::string>>> all_;
+};
+
+}  // namespace
 
 bool matches(std::string_view pattern, std::string_view name) {
   // Where the last `*` stands, and up to where of the name it has been tried; linear but for backing up to that one star.
@@ -24,30 +80,40 @@ bool matches(std::string_view pattern, std::string_view name) {
   return p == pattern.size();
 }
 
-void apply_initializers(const std::vector<InitializeRule>& rules, Program& program, std::vector<Diagnostic>& warnings) {
-  std::vector<bool> used(rules.size(), false);
+const InitializeRule* initializer_of(const std::vector<InitializeRule>& rules, const VariableSpec& parameter, bool vectors) {
+  const InitializeRule* of_all = nullptr;
+  for (const InitializeRule& rule : rules) {
+    if ((!vectors && !rule.vectors.empty()) || !matches(rule.match.text, parameter.name)) continue;
+    if (rule.match.text != kAll) return &rule;
+    if (!of_all) of_all = &rule;
+  }
+  return parameter.init_declared ? nullptr : of_all;
+}
+
+std::vector<std::string> apply_initializers(const std::vector<InitializeRule>& rules, Program& program,
+                                            std::vector<Diagnostic>& warnings) {
+  std::set<const InitializeRule*> used;
+  Beginnings beginnings;
   for (VariableSpec& variable : program.variables) {
     if (variable.kind != VariableSpec::Kind::kParameter) continue;
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      if (!matches(rules[i].match.text, variable.name)) continue;
-      if (!rules[i].vectors.empty()) {
-        used[i] = true;
-        continue;  // its other rows begin as a later rule says
-      }
-      variable.init = rules[i].init;
-      variable.init_amount = rules[i].amount;
-      used[i] = true;
-      break;
+    used.insert(initializer_of(rules, variable, true));
+    const InitializeRule* const rule = initializer_of(rules, variable, false);  // of the rows that no vector fills, too
+    used.insert(rule);
+    if (rule) {
+      variable.init = rule->init;
+      variable.init_amount = rule->amount;
     }
+    beginnings.add(rule, variable);
   }
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (used[i]) continue;
+  for (const InitializeRule& rule : rules) {
+    if (used.count(&rule) != 0) continue;
     warnings.push_back({Severity::kWarning,
                         "E0422 unused-initialize",
-                        rules[i].match.at,
-                        fmt::format("no parameter begins as match: \"{}\" says", rules[i].match.text),
+                        rule.match.at,
+                        fmt::format("no parameter begins as match: \"{}\" says", rule.match.text),
                         {}});
   }
+  return beginnings.lines();
 }
 
 }  // namespace graphrun

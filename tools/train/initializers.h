@@ -1,6 +1,7 @@
 // How a job says that parameters begin, by patterns over their names.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,8 +13,13 @@ namespace graphrun {
 // `*` stands for any run of characters, the empty one too; everything else for itself.
 bool matches(std::string_view pattern, std::string_view name);
 
-// The first rule that matches a parameter's name takes the place of what the graph says. A rule that no parameter came to is a
-// warning (E0422).
-void apply_initializers(const std::vector<InitializeRule>& rules, Program& program, std::vector<Diagnostic>& warnings);
+// The rule that says how a parameter begins: the first that matches its name with another pattern than "*"; else, unless the
+// graph declares how, the first "*". Null: the graph does. `vectors`: whether rules of word vectors count.
+const InitializeRule* initializer_of(const std::vector<InitializeRule>& rules, const VariableSpec& parameter, bool vectors);
+
+// Lets every parameter begin as its rule says, word vectors left out. Returns what says so of which parameters, a line each. A
+// rule that no parameter came to is a warning (E0422).
+std::vector<std::string> apply_initializers(const std::vector<InitializeRule>& rules, Program& program,
+                                            std::vector<Diagnostic>& warnings);
 
 }  // namespace graphrun

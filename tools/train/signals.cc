@@ -1,10 +1,32 @@
 #include "tools/train/signals.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <ctime>
 
 namespace graphrun {
+namespace {
+
+std::chrono::nanoseconds risen_clock() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+}  // namespace
+
+StopPolicy::Deed StopPolicy::at_signal(std::chrono::nanoseconds at, bool saving) {
+  if (!first_) {
+    first_ = at;
+    return Deed::kStop;
+  }
+  if (at - *first_ <= kOne) return Deed::kNone;
+  if (!saving || reported_) return Deed::kEnd;
+  reported_ = true;
+  return Deed::kReport;
+}
 
 StopSignals::StopSignals() {
   sigemptyset(&handled_);
@@ -24,9 +46,18 @@ void StopSignals::wait_for_signals() {
   constexpr timespec kMoment{0, 50'000'000};  // after which it looks whether it is still wanted
   while (!ended_) {
     const int signal = sigtimedwait(&handled_, nullptr, &kMoment);
-    if (signal <= 0) continue;
-    int none = 0;
-    if (!came_.compare_exchange_strong(none, signal)) _exit(128 + signal);
+    if (signal > 0) take(signal);
+  }
+}
+
+void StopSignals::take(int signal) {
+  switch (policy_.at_signal(risen_clock(), saving_)) {
+    case StopPolicy::Deed::kStop: came_ = signal; break;
+    case StopPolicy::Deed::kNone: break;
+    case StopPolicy::Deed::kReport:
+      fmt::print(stderr, "signal {} during a save, which goes on; the next one ends the run at once\n", signal);
+      break;
+    case StopPolicy::Deed::kEnd: _exit(128 + signal);
   }
 }
 

@@ -1,16 +1,38 @@
-// SIGINT and SIGTERM during a run: the first asks for a checkpoint at the next step, a second one ends the program at once.
+// SIGINT and SIGTERM during a run: the first asks for a checkpoint at the next step. Those within two seconds of it count as
+// one, since who signals a process and its group sends two.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <optional>
 #include <thread>
 
 namespace graphrun {
 
-// While one lives, the two signals only leave a note; what handled them before comes back with its end. One at a time, made
-// before the program has other threads: it is a thread of its own that waits for them, and all that start later leave them to
-// it. No computing thread may be interrupted by a handler: machine code that a library writes at run time (oneDNN's products)
-// may use the stack pointer for other things, and the kernel would put the handler's frame there.
+// What becomes of signals, by when they come and what the run does then.
+class StopPolicy {
+ public:
+  static constexpr std::chrono::seconds kOne{2};
+  enum class Deed {
+    kStop,    // the first: a checkpoint, and the end
+    kNone,    // it counts as one with the first
+    kReport,  // the first later one that comes during a save: that goes on
+    kEnd,     // any other: the program ends at once
+  };
+  // `at`: by a clock that only rises.
+  Deed at_signal(std::chrono::nanoseconds at, bool saving);
+
+ private:
+  std::optional<std::chrono::nanoseconds> first_;
+  bool reported_ = false;
+};
+
+// While one lives, the two signals only leave a note, but for those that end the program; what handled them before comes back
+// with its end. One at a time, made before the program has other threads: it is a thread of its own that waits for them, and
+// all that start later leave them to it. No computing thread may be interrupted by a handler: machine code that a library
+// writes at run time (oneDNN's products) may use the stack pointer for other things, and the kernel would put the handler's
+// frame there.
 class StopSignals {
  public:
   StopSignals();
@@ -21,12 +43,26 @@ class StopSignals {
   // The signal that came; 0: none.
   int pending() const { return came_.load(); }
 
+  // A save lasts as long as one lives.
+  class Saving {
+   public:
+    explicit Saving(StopSignals& signals) : signals_(signals) { signals_.saving_ = true; }
+    ~Saving() { signals_.saving_ = false; }
+    Saving(const Saving&) = delete;
+    Saving& operator=(const Saving&) = delete;
+
+   private:
+    StopSignals& signals_;
+  };
+
  private:
   void wait_for_signals();
+  void take(int signal);
 
   sigset_t handled_, before_;
+  StopPolicy policy_;
   std::atomic<int> came_{0};
-  std::atomic<bool> ended_{false};
+  std::atomic<bool> saving_{false}, ended_{false};
   std::thread waiting_;
 };
 

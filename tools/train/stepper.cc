@@ -41,7 +41,7 @@ Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& p
   options_.part = accumulate_ == 1 ? Part::kWhole : Part::kGradients;
   Program program = compiled(recipe);
   feeds_ = needed_feeds(program, plan);
-  apply_initializers(recipe.initialize, program, warnings);
+  beginnings_ = apply_initializers(recipe.initialize, program, warnings);
   initialize(program, *variables_, seed_);
   executable_ = std::make_unique<Executable>(std::move(program), variables_, target_);
   if (options_.part == Part::kWhole) return;

@@ -35,7 +35,7 @@ struct PendingBatches {
 
 class Stepper {
  public:
-  // `graph`: the network in training. Parameters begin as the job's `initialize` says, else as the graph does, from its seed.
+  // `graph`: the network in training. Parameters begin as initializer_of says, from the recipe's seed.
   // Throws UserError (kInvalidGraph): E0421 a feed that the job lacks, E0401 what can't be minimized, the compiler's; warnings
   // for patterns that match nothing go to `warnings`.
   Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& plan, Target target, std::vector<Diagnostic>& warnings);
@@ -56,6 +56,8 @@ class Stepper {
   void watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const;
 
   const std::vector<std::string>& feeds() const { return feeds_; }
+  // What says how parameters begin, see apply_initializers.
+  const std::vector<std::string>& beginnings() const { return beginnings_; }
   const Program& program() const { return executable_->program(); }
   const Variables& variables() const { return *variables_; }
   Variables& variables() { return *variables_; }
@@ -83,7 +85,7 @@ class Stepper {
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
   std::unique_ptr<Executable> executable_;  // of a batch: the whole step, or its gradients
   std::unique_ptr<Executable> update_;      // of the sums of several batches; null: one batch is one update
-  std::vector<std::string> feeds_;
+  std::vector<std::string> feeds_, beginnings_;
   TrainOptions options_;  // of executable_
   ir::Graph graph_;       // with what is minimized
   Target target_;

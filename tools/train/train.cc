@@ -126,8 +126,7 @@ class ProfiledSteps {
 };
 
 // `warnings`: what is not shown yet.
-ExitCode run(const TrainRequest& request, const StopSignals& signals, ProgressDisplay& display,
-             std::vector<Diagnostic>& warnings) {
+ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay& display, std::vector<Diagnostic>& warnings) {
   LoadedJob job = parse_job(request.text, request.job, request.settings);
   require_training(job);
   warnings = std::move(job.warnings);
@@ -171,6 +170,8 @@ ExitCode run(const TrainRequest& request, const StopSignals& signals, ProgressDi
   }
   trainer.reserve_memory();
   describe(display, network, stepper, trainer, recipe, request.device, compile_seconds);
+  if (!checkpoint)
+    for (const std::string& line : stepper.beginnings()) display.log("initialize: " + line);
   for (const std::string& note : notes.log) display.log(note);
   for (const nlohmann::ordered_json& note : notes.metrics) trainer.note(note);
   if (!checkpoint) {
@@ -192,7 +193,7 @@ ExitCode run(const TrainRequest& request, const StopSignals& signals, ProgressDi
 }  // namespace
 
 ExitCode train(const TrainRequest& request) {
-  const StopSignals signals;  // before anything starts a thread
+  StopSignals signals;  // before anything starts a thread
   ProgressDisplay display(ProgressDisplay::for_stderr(request.quiet));
   std::vector<Diagnostic> warnings;
   try {

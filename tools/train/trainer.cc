@@ -26,7 +26,7 @@ std::string set_text(const char* name, const Dataset& set, const DataSpec& data)
 }  // namespace
 
 Trainer::Trainer(const ModelLayout& layout, const Network& network, const Recipe& recipe, Stepper& stepper,
-                 Evaluator& evaluator, ProgressDisplay& display, const StopSignals& signals)
+                 Evaluator& evaluator, ProgressDisplay& display, StopSignals& signals)
     : layout_(layout),
       network_(network),
       recipe_(recipe),
@@ -344,6 +344,7 @@ bool Trainer::judge(const ReportResults& results) {
 }
 
 void Trainer::save() {
+  const StopSignals::Saving saving(signals_);
   settle(0);
   metrics_->sync();
   state_.metrics_bytes = metrics_->bytes();

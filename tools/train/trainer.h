@@ -29,7 +29,7 @@ class Trainer {
  public:
   // Everything outlives it. `stepper` and `evaluator`: the network compiled for training and for its reports.
   Trainer(const ModelLayout& layout, const Network& network, const Recipe& recipe, Stepper& stepper, Evaluator& evaluator,
-          ProgressDisplay& display, const StopSignals& signals);
+          ProgressDisplay& display, StopSignals& signals);
 
   // Goes on where a checkpoint stands. Throws UserError (kBadData) where it is no checkpoint of this network or of another
   // folder (E0667).
@@ -94,7 +94,7 @@ class Trainer {
   Stepper& stepper_;
   Evaluator& evaluator_;
   ProgressDisplay& display_;
-  const StopSignals& signals_;
+  StopSignals& signals_;
   std::optional<Dataset> train_set_, valid_set_, test_set_;
   std::optional<BatchSource> source_;
   std::optional<MetricsLog> metrics_;

@@ -205,6 +205,52 @@ TEST_F(TrainSegmenter, ADamagedModelIsRefused) {
   EXPECT_THAT(graphrun({"infer", "model"}, "我\n").err, HasSubstr("E0664"));
 }
 
+TEST_F(TrainSegmenter, OnlyWhatTheManifestListsIsRead) {
+  ASSERT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"}).code, 0);
+  const std::string written = read("model/manifest.json");
+  const auto refused = [&](const std::string& why) {
+    const Ran ran = graphrun({"infer", "model"}, "我\n");
+    EXPECT_EQ(ran.code, 4) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(why));
+  };
+  const auto with = [&](const std::string& key, const nlohmann::json& value, const std::string& why) {
+    auto manifest = nlohmann::json::parse(written);
+    manifest[nlohmann::json::json_pointer(key)] = value;
+    write("model/manifest.json", manifest.dump(1));
+    refused(why);
+  };
+  with("/files", nlohmann::json::object(), "does not list job.pbtxt");
+  with("/files", 7, "lists no files");
+  with("/version", 4294967297, "E0664");
+  with("/version", -5, "no model's");
+  with("/version", 0, "no model's");
+  with("/version", "1", "no model's");
+  with("/format", 3, "no model's");
+  with("/files/job.pbtxt", 3, "no size and hash");
+  with("/files/job.pbtxt/sha256", 3, "no size and hash");
+  with("/files/job.pbtxt/bytes", 3, "job.pbtxt is not what was written");
+  with("/files/..~1job.pbtxt", {{"bytes", 1}, {"sha256", ""}}, "without a plain name");
+  for (const std::string name : {"graphs/tagger.pbtxt", "vocabularies/tags.txt", "data.json"}) {
+    auto manifest = nlohmann::json::parse(written);
+    ASSERT_EQ(manifest["files"].erase(name), 1u);
+    write("model/manifest.json", manifest.dump(1));
+    refused("does not list " + name);
+  }
+  write("model/manifest.json", written);
+  write("model/graphs/cells/other.pbtxt", "");
+  refused("does not list graphs/cells/other.pbtxt");
+  std::filesystem::remove(path("model/graphs/cells/other.pbtxt"));
+  ASSERT_EQ(graphrun({"infer", "model"}, "我\n").code, 0);
+  // Of the same content, but elsewhere.
+  std::filesystem::rename(path("model/job.pbtxt"), path("elsewhere"));
+  std::filesystem::create_symlink(path("elsewhere"), path("model/job.pbtxt"));
+  refused("'job.pbtxt' is a link");
+  std::filesystem::rename(path("elsewhere"), path("model/job.pbtxt"));
+  std::filesystem::rename(path("model/graphs"), path("elsewhere"));
+  std::filesystem::create_directory_symlink(path("elsewhere"), path("model/graphs"));
+  refused("'graphs' is a link");
+}
+
 class TrainLanguageModel : public ProgramTest {
  protected:
   void SetUp() override {

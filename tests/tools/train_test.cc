@@ -61,7 +61,7 @@ TEST_F(TrainSegmenter, LearnsAndSegments) {
   EXPECT_EQ(std::count(odd.out.begin(), odd.out.end(), '\n'), 3);
   EXPECT_THAT(without_spaces(odd.out), HasSubstr("火星\n\n我\n"));
 
-  const Ran broken = graphrun({"infer", "model", "--rows", "1"}, "我\n\xFF\n你\n");
+  const Ran broken = graphrun({"infer", "model", "--rows", "1", "--bad-lines", "stop"}, "我\n\xFF\n你\n");
   EXPECT_EQ(broken.code, 4);
   EXPECT_EQ(broken.out, "我\n");
   EXPECT_THAT(broken.err, HasSubstr("stdin:2"));
@@ -249,6 +249,22 @@ TEST_F(TrainSegmenter, OnlyWhatTheManifestListsIsRead) {
   std::filesystem::rename(path("model/graphs"), path("elsewhere"));
   std::filesystem::create_directory_symlink(path("elsewhere"), path("model/graphs"));
   refused("'graphs' is a link");
+}
+
+TEST_F(TrainSegmenter, ALineThatIsNoTextComesOutEmpty) {
+  ASSERT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"}).code, 0);
+  const std::string lines = "我\n\xFF\n" + std::string(1200000, 'x') + "\n你\n";
+  const Ran ran = graphrun({"infer", "model"}, lines);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "我\n\n\n你\n");
+  EXPECT_THAT(ran.err, HasSubstr("stdin:2:1: warning[E0641 not-utf8]"));
+  EXPECT_THAT(ran.err, HasSubstr("stdin:3:1: warning[E0642 line-too-long]"));
+  EXPECT_THAT(ran.err, HasSubstr("2 lines were no text and came out empty"));
+  const Ran stopped = graphrun({"infer", "model", "--bad-lines", "stop"}, lines);
+  EXPECT_EQ(stopped.code, 4);
+  EXPECT_EQ(stopped.out, "我\n");
+  EXPECT_THAT(stopped.err, HasSubstr("stdin:2:1: error[E0641 not-utf8]"));
+  EXPECT_EQ(graphrun({"infer", "model", "--bad-lines", "skip"}).code, 2);
 }
 
 class TrainLanguageModel : public ProgramTest {

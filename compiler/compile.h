@@ -29,6 +29,7 @@ struct GraphRequest {
   std::string graphs_root;   // the folder graphs; empty: the nearest above the job or `path`; then comes the installed one
   // What a model's folder keeps: graphs_root has every graph, and nothing else is looked at.
   std::optional<PathMeanings> kept;
+  std::set<std::string> kept_files;  // with `kept`: the graphs that there are, by their paths from graphs_root
   // "name = expression" bindings for args, imports and sizes, each with where it was written (a job's file, or unknown).
   struct Binding {
     std::string name, text;

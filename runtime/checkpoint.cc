@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/manifest.h"
 #include "runtime/status.h"
 
 namespace graphrun {
@@ -27,10 +28,7 @@ constexpr const char* kOwnHash = "sha256";
 constexpr const char* kGroupSuffix = ".safetensors";
 constexpr const char* kPartial = ".partial";    // being written
 constexpr const char* kReplaced = ".replaced";  // making place for a new one of the same name
-constexpr std::uint64_t kLargestManifest = std::uint64_t{16} << 20;
 constexpr std::uint64_t kLargestText = std::uint64_t{1} << 30;
-constexpr std::size_t kMostFiles = 10000;
-constexpr int kDeepestManifest = 3;  // {"files": {"a": {"bytes": 1}}}
 constexpr std::size_t kLongestFileName = 200;
 
 bool is_plain(const std::string& name) {
@@ -61,40 +59,15 @@ std::string manifest_text(const std::map<std::string, FileDigest>& files) {
   return manifest.dump(2) + "\n";
 }
 
-Json parse_manifest(const std::string& folder, const std::string& text) {
-  const auto check = [&](int depth, Json::parse_event_t event, Json&) {
-    const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-    if (opens && depth >= kDeepestManifest) bad_checkpoint(folder, "its manifest is nested too deep");
-    return true;
-  };
-  try {
-    return Json::parse(text, check);
-  } catch (const Json::exception& error) {
-    bad_checkpoint(folder, std::string("its manifest is no JSON: ") + error.what());
-  }
-}
-
-FileDigest read_digest(const std::string& folder, const std::string& name, const Json& value) {
-  if (!is_plain(name) || name == kManifest) bad_checkpoint(folder, "its manifest lists a file without a plain name");
-  const bool sound = value.is_object() && value.contains("bytes") && value["bytes"].is_number_unsigned() &&
-                     value.contains("sha256") && value["sha256"].is_string();
-  if (!sound) bad_checkpoint(folder, "its manifest gives no size and hash of '" + name + "'");
-  return {value["bytes"].get<std::uint64_t>(), value["sha256"].get<std::string>()};
-}
-
-std::map<std::string, FileDigest> read_manifest(const std::string& folder) {
+ListedFiles read_manifest(const std::string& folder) {
   const std::string path = folder + "/" + kManifest;
-  std::error_code ignored;
-  if (!fs::exists(folder, ignored)) bad_checkpoint(folder, "there is no such folder");
-  if (!fs::exists(path, ignored))
-    bad_checkpoint(folder, "it has no manifest.json: it is something else, or was never finished");
+  const RefuseManifest refuse = [&](const std::string& why) { bad_checkpoint(folder, why); };
+  if (!is_there(folder)) bad_checkpoint(folder, "there is no such folder");
+  if (!is_there(path)) bad_checkpoint(folder, "it has no manifest.json: it is something else, or was never finished");
+  check_regular(folder, kManifest, refuse);
   const std::string text = read_file(path, kLargestManifest);
-  const Json manifest = parse_manifest(folder, text);
-  if (!manifest.is_object() || !manifest.contains("format") || manifest["format"] != kFormat || !manifest.contains("version") ||
-      !manifest["version"].is_number_unsigned()) {
-    bad_checkpoint(folder, "its manifest.json is no checkpoint's");
-  }
-  const auto version = manifest["version"].get<std::uint64_t>();
+  const Json manifest = parse_manifest(text, kFormat, "checkpoint", refuse);
+  const std::uint64_t version = version_of(manifest);
   const bool hashed = manifest.contains(kOwnHash), known = version <= kCheckpointVersion;
   const bool as_written =
       hashed ? manifest[kOwnHash] == hash_of(manifest) && (!known || text == manifest.dump(2) + "\n") : version == 1 || !known;
@@ -107,12 +80,8 @@ std::map<std::string, FileDigest> read_manifest(const std::string& folder) {
                         std::to_string(kCheckpointVersion),
                     {"help: use the version of graphrun that wrote it, or a newer one"});
   }
-  if (!manifest.contains("files") || !manifest["files"].is_object() || manifest["files"].size() > kMostFiles) {
-    bad_checkpoint(folder, "its manifest lists no files, or too many");
-  }
-  std::map<std::string, FileDigest> files;
-  for (const auto& [name, value] : manifest["files"].items()) files.emplace(name, read_digest(folder, name, value));
-  return files;
+  return files_of(
+      manifest, [](const std::string& name) { return is_plain(name) && name != kManifest; }, refuse);
 }
 
 std::string without_slashes(std::string folder) {
@@ -221,6 +190,7 @@ void CheckpointReader::bad(const std::string& what) const { bad_checkpoint(folde
 CheckpointReader::CheckpointReader(std::string folder)
     : folder_(without_slashes(std::move(folder))), files_(read_manifest(folder_)) {
   for (const auto& [name, digest] : files_) {
+    check_regular(folder_, name, [&](const std::string& why) { bad(why); });
     const std::uint64_t size = InputFile(folder_ + "/" + name).size();
     if (size != digest.bytes) {
       bad("'" + name + "' has " + std::to_string(size) + " bytes; the manifest says " + std::to_string(digest.bytes));

@@ -42,6 +42,19 @@ std::string resolved(const std::string& path) {
 
 }  // namespace
 
+void unreadable_file(const std::string& path, int error) {
+  if (error == ENOMEM)
+    throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory", "cannot read '" + path + "': " + reason(error));
+  unreadable(path, reason(error));
+}
+
+bool is_there(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0) return true;
+  if (errno != ENOENT && errno != ENOTDIR) unreadable_file(path, errno);
+  return false;
+}
+
 void unwritable_file(const std::string& path, const std::string& doing, int error, const std::string& done) {
   const std::string text = "cannot " + doing + " '" + path + "'" + done + ": " + reason(error);
   if (error == ENOSPC || error == EDQUOT || error == EFBIG) {

@@ -82,6 +82,12 @@ class AtomicFile {
 
 FileDigest write_file(const std::string& path, std::string_view text);
 
+// Throws what a failure to read is: E0501, and E0503 where the system has no memory for it. `error`: of errno.
+[[noreturn]] void unreadable_file(const std::string& path, int error);
+
+// Whether anything is there, through links. Throws UserError where that can't be told (unreadable_file).
+bool is_there(const std::string& path);
+
 // Throws what a failure to write is: E0505 where the disk is full, else E0502. `doing`: "write"; `error`: of errno; `done`:
 // what was achieved, " (after 12 bytes)".
 [[noreturn]] void unwritable_file(const std::string& path, const std::string& doing, int error, const std::string& done = "");

@@ -87,7 +87,7 @@ std::string file_meant(const std::string& path, const std::vector<std::string>& 
 
 }  // namespace
 
-GraphPaths::GraphPaths(const GraphRequest& request) : meanings_(request.kept) {
+GraphPaths::GraphPaths(const GraphRequest& request) : meanings_(request.kept), kept_files_(request.kept_files) {
   const std::string given = request.graphs_root;
   roots_.push_back(given.empty() ? find_graphs_root(request.job.empty() ? request.path : request.job) : given);
   const std::string shipped = installed_graphs();
@@ -147,10 +147,15 @@ GraphPaths::Found GraphPaths::find_kept(const std::string& path, const Namer& by
   found.looked_for.push_back(found.shown);
   if (leaves(inside) || !is_inside(resolved(file), resolved(roots_.front()))) {
     found.outside = roots_.front();
-  } else if (is_there(file)) {
+  } else if (is_there(file) && is_kept(file)) {
     found.file = resolved(file).string();
   }
   return found;
+}
+
+bool GraphPaths::is_kept(const std::filesystem::path& file) const {
+  const fs::path root = fs::path(roots_.front()).lexically_normal();
+  return kept_files_.count(file.lexically_normal().lexically_relative(root).generic_string()) != 0;
 }
 
 std::string GraphPaths::kept(const std::string& file, const std::string& path, const Namer& by) const {

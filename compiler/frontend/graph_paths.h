@@ -1,7 +1,9 @@
 // Which file the path of a graph means: beside the file that names it, in the project's folder graphs, in the shipped one.
 #pragma once
 
+#include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,9 +51,11 @@ class GraphPaths {
   };
   std::vector<Place> places(const Namer& by) const;
   Found find_kept(const std::string& path, const Namer& by) const;
+  bool is_kept(const std::filesystem::path& file) const;
 
   std::vector<std::string> roots_;  // folders graphs, the nearest first
   std::optional<PathMeanings> meanings_;
+  std::set<std::string> kept_files_;  // with meanings_: all that there are
 };
 
 // The folder graphs for a file: the nearest of that name above the file (or that has it) with graphs in it, else the installed

@@ -133,12 +133,21 @@ TEST(Checkpoint, RefusesHostileManifests) {
   EXPECT_THAT(message(R"({"format":"else","version":1})"), HasSubstr("no checkpoint's"));
   EXPECT_THAT(message(R"({"format":"graphrun checkpoint","version":-1})"), HasSubstr("no checkpoint's"));
   EXPECT_THAT(message(R"({"format":"graphrun checkpoint","version":3,"files":7})"), HasSubstr("E0686 newer-checkpoint"));
+  EXPECT_THAT(message(R"({"format":"graphrun checkpoint","version":0,"files":{}})"), HasSubstr("no checkpoint's"));
   EXPECT_THAT(listing("7"), HasSubstr("lists no files"));
   EXPECT_THAT(listing(R"({"../../etc/passwd":{"bytes":1,"sha256":")" + hash + "\"}}"), HasSubstr("without a plain name"));
   EXPECT_THAT(listing(R"({"manifest.json":{"bytes":1,"sha256":")" + hash + "\"}}"), HasSubstr("without a plain name"));
   EXPECT_THAT(listing(R"({"a":{"bytes":-1,"sha256":")" + hash + "\"}}"), HasSubstr("no size and hash"));
   EXPECT_THAT(listing(R"({"a":{"bytes":1}})"), HasSubstr("no size and hash"));
   EXPECT_THAT(listing(R"({"a":{"bytes":1,"sha256":")" + hash + "\"}}"), HasSubstr("No such file"));
+}
+
+TEST(Checkpoint, FollowsNoLink) {
+  const TemporaryFolder run;
+  save_checkpoint(run / "c", of_step(1));
+  std::filesystem::rename(run / "c/job.pbtxt", run / "elsewhere");
+  std::filesystem::create_symlink(run / "elsewhere", run / "c/job.pbtxt");
+  EXPECT_THAT(told_by([&] { load_checkpoint(run / "c"); }), HasSubstr("'job.pbtxt' is a link"));
 }
 
 TEST(Checkpoint, FindsTheNewestComplete) {

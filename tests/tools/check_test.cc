@@ -84,7 +84,7 @@ TEST_F(Check, ANameFetchedTwiceIsFetchedOnce) {
   ASSERT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"}).code, 0);
   const Ran ran = graphrun({"infer", "model", "--fetch", "path", "--fetch", "path", "--fetch-out", "f.safetensors"}, "我\n");
   EXPECT_EQ(ran.code, 0) << ran.err;
-  const Ran binary = graphrun({"infer", "model"}, std::string("a\0b\n", 4));
+  const Ran binary = graphrun({"infer", "model", "--bad-lines", "stop"}, std::string("a\0b\n", 4));
   EXPECT_EQ(binary.code, 4);
   EXPECT_THAT(binary.err, AllOf(HasSubstr("NUL byte"), Not(HasSubstr("GB18030"))));
 }

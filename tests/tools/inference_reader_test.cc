@@ -81,6 +81,57 @@ TEST(InferenceReader, AnswersWhatIsThereWithoutWaiting) {
   close(ends[0]);
 }
 
+TEST(InferenceReader, ALineThatIsNoTextHasNoRow) {
+  Scratch scratch;
+  const Prepared p = segmenter(scratch);
+  const std::string longer(kLongestLine + 300000, 'x');
+  const std::string path = scratch.file("in", "甲\n\xFF\n" + longer + "\n乙\na\xC3\n" + longer);
+  InferenceReader::Options options = feeds({"words"});
+  std::vector<std::string> told;
+  options.bad_line = [&](const Diagnostic& bad) { told.push_back(bad.at.str() + " " + bad.code); };
+  InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(path), options);
+  std::vector<std::int64_t> rows, numbers;
+  while (const auto batch = reader.next()) {
+    rows.insert(rows.end(), batch->rows.begin(), batch->rows.end());
+    for (const Record& record : batch->records) numbers.push_back(record.line);
+  }
+  EXPECT_THAT(rows, ElementsAre(0, -1, -1, 0, -1, -1));
+  EXPECT_THAT(numbers, ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(told, ElementsAre(path + ":2:1 E0641 not-utf8", path + ":3:1 E0642 line-too-long", path + ":5:2 E0641 not-utf8",
+                                path + ":6:1 E0642 line-too-long"));
+}
+
+// However the text is cut into pieces where it is read.
+TEST(InferenceReader, ALineThatIsTooLongNeverLosesItsEndAlone) {
+  Scratch scratch;
+  const std::size_t longest = 65535;  // with CR a piece
+  const std::string path = scratch.file("in", std::string(longest, 'x') + "\rmore\n" + std::string(longest, 'y') + "\r\nz\n");
+  LineReader reader(path, LineReader::Mode::kText, longest);
+  std::string line;
+  EXPECT_THROW(reader.next(line), BadLine);
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_EQ(line, std::string(longest, 'y'));
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "z");
+  EXPECT_FALSE(reader.next(line));
+}
+
+TEST(InferenceReader, ABadLineEmptiesItsSentence) {
+  Scratch scratch;
+  std::string path = scratch.file("in", "a\tb\n\n\xFF\tb\n\nc\td\n\xFE\ne\n\nf\tg\n\nh\ti\n\xFD\n");
+  RecordLayout layout;
+  layout.format = Format::kConll;
+  layout.columns = 2;
+  RecordReader reader(std::make_unique<LineReader>(path), layout);
+  std::int64_t told = 0;
+  reader.pass_over([&](const Diagnostic&) { ++told; });
+  std::vector<std::int64_t> begin, empty;
+  for (Record record; reader.next(record);) begin.push_back(record.line), empty.push_back(record.empty);
+  EXPECT_THAT(begin, ElementsAre(1, 3, 5, 9, 11));
+  EXPECT_THAT(empty, ElementsAre(0, 1, 1, 0, 1));
+  EXPECT_EQ(told, 3);
+}
+
 TEST(InferenceReader, MistakesComeAfterWhatWasRightBefore) {
   Scratch scratch;
   const Prepared p = segmenter(scratch);

@@ -61,7 +61,7 @@ TEST_F(TrainSegmenter, LearnsAndSegments) {
   EXPECT_EQ(std::count(odd.out.begin(), odd.out.end(), '\n'), 3);
   EXPECT_THAT(without_spaces(odd.out), HasSubstr("火星\n\n我\n"));
 
-  const Ran broken = graphrun({"infer", "model", "--rows", "1"}, "我\n\xFF\n你\n");
+  const Ran broken = graphrun({"infer", "model", "--rows", "1", "--bad-lines", "stop"}, "我\n\xFF\n你\n");
   EXPECT_EQ(broken.code, 4);
   EXPECT_EQ(broken.out, "我\n");
   EXPECT_THAT(broken.err, HasSubstr("stdin:2"));
@@ -203,6 +203,68 @@ TEST_F(TrainSegmenter, ADamagedModelIsRefused) {
   write("model/vocabularies/characters.txt", vocabulary);
   write("model/manifest.json", "{\"format\":\"graphrun model\",\"version\":99,\"files\":{}}");
   EXPECT_THAT(graphrun({"infer", "model"}, "我\n").err, HasSubstr("E0664"));
+}
+
+TEST_F(TrainSegmenter, OnlyWhatTheManifestListsIsRead) {
+  ASSERT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"}).code, 0);
+  const std::string written = read("model/manifest.json");
+  const auto refused = [&](const std::string& why) {
+    const Ran ran = graphrun({"infer", "model"}, "我\n");
+    EXPECT_EQ(ran.code, 4) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(why));
+  };
+  const auto with = [&](const std::string& key, const nlohmann::json& value, const std::string& why) {
+    auto manifest = nlohmann::json::parse(written);
+    manifest[nlohmann::json::json_pointer(key)] = value;
+    write("model/manifest.json", manifest.dump(1));
+    refused(why);
+  };
+  with("/files", nlohmann::json::object(), "does not list job.pbtxt");
+  with("/files", 7, "lists no files");
+  with("/version", 4294967297, "E0664");
+  with("/version", -5, "no model's");
+  with("/version", 0, "no model's");
+  with("/version", "1", "no model's");
+  with("/format", 3, "no model's");
+  with("/files/job.pbtxt", 3, "no size and hash");
+  with("/files/job.pbtxt/sha256", 3, "no size and hash");
+  with("/files/job.pbtxt/bytes", 3, "job.pbtxt is not what was written");
+  with("/files/..~1job.pbtxt", {{"bytes", 1}, {"sha256", ""}}, "without a plain name");
+  for (const std::string name : {"graphs/tagger.pbtxt", "vocabularies/tags.txt", "data.json"}) {
+    auto manifest = nlohmann::json::parse(written);
+    ASSERT_EQ(manifest["files"].erase(name), 1u);
+    write("model/manifest.json", manifest.dump(1));
+    refused("does not list " + name);
+  }
+  write("model/manifest.json", written);
+  write("model/graphs/cells/other.pbtxt", "");
+  refused("does not list graphs/cells/other.pbtxt");
+  std::filesystem::remove(path("model/graphs/cells/other.pbtxt"));
+  ASSERT_EQ(graphrun({"infer", "model"}, "我\n").code, 0);
+  // Of the same content, but elsewhere.
+  std::filesystem::rename(path("model/job.pbtxt"), path("elsewhere"));
+  std::filesystem::create_symlink(path("elsewhere"), path("model/job.pbtxt"));
+  refused("'job.pbtxt' is a link");
+  std::filesystem::rename(path("elsewhere"), path("model/job.pbtxt"));
+  std::filesystem::rename(path("model/graphs"), path("elsewhere"));
+  std::filesystem::create_directory_symlink(path("elsewhere"), path("model/graphs"));
+  refused("'graphs' is a link");
+}
+
+TEST_F(TrainSegmenter, ALineThatIsNoTextComesOutEmpty) {
+  ASSERT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"}).code, 0);
+  const std::string lines = "我\n\xFF\n" + std::string(1200000, 'x') + "\n你\n";
+  const Ran ran = graphrun({"infer", "model"}, lines);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "我\n\n\n你\n");
+  EXPECT_THAT(ran.err, HasSubstr("stdin:2:1: warning[E0641 not-utf8]"));
+  EXPECT_THAT(ran.err, HasSubstr("stdin:3:1: warning[E0642 line-too-long]"));
+  EXPECT_THAT(ran.err, HasSubstr("2 lines were no text and came out empty"));
+  const Ran stopped = graphrun({"infer", "model", "--bad-lines", "stop"}, lines);
+  EXPECT_EQ(stopped.code, 4);
+  EXPECT_EQ(stopped.out, "我\n");
+  EXPECT_THAT(stopped.err, HasSubstr("stdin:2:1: error[E0641 not-utf8]"));
+  EXPECT_EQ(graphrun({"infer", "model", "--bad-lines", "skip"}).code, 2);
 }
 
 class TrainLanguageModel : public ProgramTest {

@@ -51,8 +51,11 @@ ExitCode run_infer(const Arguments& arguments) {
       "temperature", po::value<double>()->value_name("T"), "draws words instead of searching; scores are divided by T")(
       "top-k", po::value<std::int64_t>()->value_name("N"), "draws words, from the N best; 0: from all")(
       "seed", po::value<std::string>()->value_name("N"), "draws words; the same N, the same words for the same line")(
-      "rows", po::value<std::int64_t>()->default_value(0)->value_name("N"),
-      "lines that share a batch at most; 0: as the job trains")(
+      "bad-lines", po::value<std::string>()->default_value("empty")->value_name("HOW"),
+      "lines that are no UTF-8 text or longer than a mebibyte come out empty, with a warning and the total at the end (of "
+      "CONLL "
+      "the whole sentence); stop: the first ends the run")("rows", po::value<std::int64_t>()->default_value(0)->value_name("N"),
+                                                           "lines that share a batch at most; 0: as the job trains")(
       "fetch", po::value<std::vector<std::string>>()->value_name("NAME"),
       "a tensor anywhere in the graph, by name (read.forward.i); may be repeated")(
       "fetch-out", po::value<std::string>()->value_name("FILE"),
@@ -79,6 +82,10 @@ ExitCode run_infer(const Arguments& arguments) {
   infer_options.fetch_file = option<std::string>(*options, "fetch-out");
   infer_options.device = parse_device(option<std::string>(*options, "device"));
   infer_options.generate = generate_options(*options);
+  const std::string bad_lines = option<std::string>(*options, "bad-lines");
+  if (bad_lines != "empty" && bad_lines != "stop")
+    throw UsageError("--bad-lines takes empty or stop, found '" + bad_lines + "'");
+  infer_options.stop_at_bad_lines = bad_lines == "stop";
   if (infer_options.rows < 0) throw UsageError("--rows takes a number from 0");
 
   Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));

@@ -33,6 +33,7 @@ InferenceReader::InferenceReader(const DataSpec& data, const FeedPlan& plan, con
     if (needed_.back()) read.push_back(&field);
   }
   records_ = std::make_unique<RecordReader>(std::move(lines), layout_of_input(data, read, options.read));
+  records_->pass_over(options.bad_line);
 }
 
 std::optional<InferenceReader::Encoded> InferenceReader::read() {

@@ -33,6 +33,8 @@ class InferenceReader {
     std::int64_t longest = 0;        // units of a field of a record; 0: no limit
     bool refuse_longer = false;      // records with more have no row, as empty ones; else what is beyond is left out
     std::function<void(const Diagnostic&)> warn = {};  // told of each such record
+    // Told of each line that is no text (BadLine); its record has no row. Without it such a line ends the reading.
+    std::function<void(const Diagnostic&)> bad_line = {};
   };
   // `data`, `plan` (bound) and `vocabularies` must outlive it.
   InferenceReader(const DataSpec& data, const FeedPlan& plan, const Vocabularies& vocabularies,

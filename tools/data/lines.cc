@@ -14,9 +14,12 @@
 #include "tools/data/utf8.h"
 
 namespace graphrun {
+namespace {
 
-void data_error(std::string code, const std::string& file, std::int64_t line, std::int64_t column, std::string text,
-                std::vector<std::string> notes) {
+constexpr std::size_t kLeftOut = 4;  // bytes of a line at most that are not of its text: a byte order mark, CR
+
+Diagnostic at_line(std::string code, const std::string& file, std::int64_t line, std::int64_t column, std::string text,
+                   std::vector<std::string> notes) {
   Diagnostic d;
   d.code = std::move(code);
   d.at.file = intern_file(file);
@@ -24,7 +27,14 @@ void data_error(std::string code, const std::string& file, std::int64_t line, st
   d.at.column = static_cast<int>(column < 1 ? 1 : column);
   d.text = std::move(text);
   d.notes = std::move(notes);
-  throw UserError(ExitCode::kBadData, {std::move(d)});
+  return d;
+}
+
+}  // namespace
+
+void data_error(std::string code, const std::string& file, std::int64_t line, std::int64_t column, std::string text,
+                std::vector<std::string> notes) {
+  throw UserError(ExitCode::kBadData, {at_line(std::move(code), file, line, column, std::move(text), std::move(notes))});
 }
 
 // A descriptor, whose text may be what gzip wrote: its first bytes tell.
@@ -172,7 +182,21 @@ bool LineReader::fill() {
   return false;
 }
 
+bool LineReader::drop_rest() {
+  if (!dropping_) return true;
+  const std::size_t end = buffer_.find('\n', begin_);
+  begin_ = scanned_ = end == std::string::npos ? buffer_.size() : end + 1;
+  dropping_ = end == std::string::npos && !at_end_;
+  return !dropping_;
+}
+
+void LineReader::refuse(std::string code, std::size_t byte, std::string text, std::vector<std::string> notes) const {
+  const auto column = static_cast<std::int64_t>(byte) + 1;
+  throw BadLine(ExitCode::kBadData, {at_line(std::move(code), name_, line_, column, std::move(text), std::move(notes))});
+}
+
 bool LineReader::next(std::string& line) {
+  while (!drop_rest()) fill();
   while (true) {
     const std::size_t end = buffer_.find('\n', scanned_);
     if (end != std::string::npos) {
@@ -181,7 +205,10 @@ bool LineReader::next(std::string& line) {
       return accept(line, found);
     }
     scanned_ = buffer_.size();
-    if (scanned_ - begin_ > longest_) return accept(line, std::string_view(buffer_).substr(begin_));
+    if (scanned_ - begin_ > longest_ + kLeftOut) {
+      dropping_ = true;
+      return accept(line, std::string_view(buffer_).substr(begin_));
+    }
     if (fill()) continue;
     if (begin_ == buffer_.size()) return false;
     const std::string_view found = std::string_view(buffer_).substr(begin_);
@@ -197,29 +224,27 @@ bool LineReader::accept(std::string& line, std::string_view found) {
     if (!found.empty() && found.back() == '\r') found.remove_suffix(1);
   }
   if (found.size() > longest_)
-    data_error("E0642 line-too-long", name_, line_, 0,
-               fmt::format("a line of more than {} bytes; expected lines of text", longest_));
+    refuse("E0642 line-too-long", 0, fmt::format("a line of more than {} bytes; expected lines of text", longest_));
   const auto bad = first_bad_byte(found);
   if (bad && found[*bad] == '\0')
-    data_error("E0641 not-utf8", name_, line_, static_cast<std::int64_t>(*bad) + 1,
-               "a NUL byte stands in the line; expected UTF-8 text",
-               {"help: a binary file? Or UTF-16: iconv -f UTF-16 -t UTF-8 converts it"});
+    refuse("E0641 not-utf8", *bad, "a NUL byte stands in the line; expected UTF-8 text",
+           {"help: a binary file? Or UTF-16: iconv -f UTF-16 -t UTF-8 converts it"});
   if (bad)
-    data_error("E0641 not-utf8", name_, line_, static_cast<std::int64_t>(*bad) + 1,
-               fmt::format("byte 0x{:02X} is not UTF-8 text; expected UTF-8", static_cast<unsigned char>(found[*bad])),
-               {"help: convert the file, e.g. iconv -f GB18030 -t UTF-8"});
+    refuse("E0641 not-utf8", *bad,
+           fmt::format("byte 0x{:02X} is not UTF-8 text; expected UTF-8", static_cast<unsigned char>(found[*bad])),
+           {"help: convert the file, e.g. iconv -f GB18030 -t UTF-8"});
   line.assign(found);
   return true;
 }
 
 bool LineReader::ready(int milliseconds) {
-  while (!at_end_ && buffer_.find('\n', scanned_) == std::string::npos) {
+  while (!at_end_ && (!drop_rest() || buffer_.find('\n', scanned_) == std::string::npos)) {
     scanned_ = buffer_.size();
     if (source_->stream && !source_->stream->has_some()) {
       pollfd waiting{source_->stream->descriptor(), POLLIN, 0};
       if (poll(&waiting, 1, milliseconds) <= 0) return false;
     }
-    if (scanned_ - begin_ > longest_) return true;
+    if (scanned_ - begin_ > longest_ + kLeftOut) return true;
     fill();
   }
   return true;

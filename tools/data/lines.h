@@ -17,6 +17,12 @@ inline constexpr std::size_t kLongestLine = std::size_t{1} << 20;  // bytes
 [[noreturn]] void data_error(std::string code, const std::string& file, std::int64_t line, std::int64_t column,
                              std::string text, std::vector<std::string> notes = {});
 
+// A line that is no text (E0641) or too long (E0642). The reader goes on with the line after it.
+class BadLine : public UserError {
+ public:
+  using UserError::UserError;
+};
+
 class LineReader {
  public:
   // kText: a byte order mark is dropped, CR LF ends a line like LF. kExact: a line is what stands before LF.
@@ -30,8 +36,8 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  // The next line without its end; false at the end of the text. A last line needs no LF. Throws UserError (kBadData): bytes
-  // that are not UTF-8 (E0641), a line longer than the limit (E0642), a damaged or unreadable file (E0541).
+  // The next line without its end; false at the end of the text. A last line needs no LF. Throws BadLine, and UserError
+  // (kBadData, E0541) for a damaged or unreadable file.
   bool next(std::string& line);
   // Whether next() can answer at once or after at most `milliseconds`: a whole line, or the end, is there.
   bool ready(int milliseconds);
@@ -40,7 +46,9 @@ class LineReader {
   std::int64_t line() const { return line_; }  // the number of the last line read, from 1
 
  private:
-  bool fill();  // more bytes into the buffer; false at the end
+  bool fill();       // more bytes into the buffer; false at the end
+  bool drop_rest();  // of a line that was too long; false: its end has not been read
+  [[noreturn]] void refuse(std::string code, std::size_t byte, std::string text, std::vector<std::string> notes = {}) const;
   bool accept(std::string& line, std::string_view found);
 
   struct Source;
@@ -50,7 +58,7 @@ class LineReader {
   std::size_t longest_;
   std::string buffer_;
   std::size_t begin_ = 0, scanned_ = 0;  // of what is not yet given out; up to where no LF stands
-  bool at_end_ = false;
+  bool at_end_ = false, dropping_ = false;
   std::int64_t line_ = 0;
 };
 

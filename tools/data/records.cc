@@ -84,9 +84,10 @@ bool RecordReader::next(Record& record) {
   if (layout_.format == Format::kConll && !layout_.plain) return next_sentence(record);
   LineReader& lines = *lines_.front();
   record.lines.resize(1);
-  if (!lines.next(record.lines[0])) return false;
+  const Line read = next_line(record.lines[0]);
+  if (read == Line::kEnd) return false;
   record.line = lines.line();
-  record.empty = is_blank(record.lines[0]);
+  record.empty = read == Line::kBad || is_blank(record.lines[0]);
   if (record.empty) return true;
   if (layout_.plain)
     read_plain(record);
@@ -95,6 +96,16 @@ bool RecordReader::next(Record& record) {
   else if (layout_.format == Format::kJsonl)
     record.object = parse_object(record.lines[0], layout_.keys, lines.name(), record.line);
   return true;
+}
+
+RecordReader::Line RecordReader::next_line(std::string& line) {
+  try {
+    return lines_.front()->next(line) ? Line::kText : Line::kEnd;
+  } catch (const BadLine& error) {
+    if (!bad_line_) throw;
+    bad_line_(error.diagnostics().front());
+    return Line::kBad;
+  }
 }
 
 void RecordReader::read_plain(Record& record) const {
@@ -109,21 +120,31 @@ void RecordReader::read_plain(Record& record) const {
   }
 }
 
-// A sentence ends at a blank line or at the end of the text. A blank line that ends none is an empty record.
+// A sentence ends at a blank line or at the end of the text. A blank line that ends none is an empty record, and so is a
+// sentence with a bad line.
 bool RecordReader::next_sentence(Record& record) {
   LineReader& lines = *lines_.front();
-  for (std::string line; lines.next(line);) {
+  bool bad = false;
+  std::string line;
+  for (Line read = next_line(line); read != Line::kEnd; read = next_line(line)) {
+    const bool first = record.lines.empty() && !bad;
+    if (first) record.line = lines.line();
+    if (read == Line::kBad) {
+      bad = record.empty = true;
+      record.lines.clear();
+      record.columns.clear();
+      continue;
+    }
     if (is_blank(line)) {
       record.closed = true;
       record.empty = record.lines.empty();
-      if (record.empty) record.line = lines.line();
       return true;
     }
-    if (record.lines.empty()) record.line = lines.line();
+    if (bad) continue;
     record.columns.push_back(split_columns(line));
     record.lines.push_back(std::move(line));
   }
-  return !record.lines.empty();
+  return bad || !record.lines.empty();
 }
 
 // Line n of every file; they end together.

@@ -1,6 +1,7 @@
 // Examples as they stand in files: records.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -55,11 +56,16 @@ class RecordReader {
   // False at the end. Throws UserError (kBadData): LineReader's; too few columns or another number of them than in the line
   // before (E0643); one of the files side by side shorter than another (E0653); no JSON object, or a key missing (E0652).
   bool next(Record& record);
+  // Tells `bad_line` of every line of a single file that is no text (BadLine) instead of ending there: the record that it is in
+  // is empty.
+  void pass_over(std::function<void(const Diagnostic&)> bad_line) { bad_line_ = std::move(bad_line); }
   // Whether next() can answer soon, see LineReader::ready. For CONLL a first line is not yet a sentence, so it may block until
   // the sentence is whole.
   bool ready(int milliseconds) { return lines_.front()->ready(milliseconds); }
 
  private:
+  enum class Line { kEnd, kText, kBad };
+  Line next_line(std::string& line);
   void read_plain(Record& record) const;
   bool next_sentence(Record& record);
   bool next_side_by_side(Record& record);
@@ -68,6 +74,7 @@ class RecordReader {
   std::vector<std::unique_ptr<LineReader>> lines_;
   RecordLayout layout_;
   std::shared_ptr<const std::vector<std::string>> names_;
+  std::function<void(const Diagnostic&)> bad_line_;
   std::size_t expected_ = 0;  // columns of the lines before; 0: none read yet
 };
 

@@ -139,12 +139,15 @@ class LineGenerator {
     reading.read = mode_.read;
     reading.rows = options_.rows;
     take_limit(reading, mode_);
+    BadLines bad_lines(options_.stop_at_bad_lines);
+    bad_lines.read_with(reading);
     reading.feeds = generator_.feeds();
     const std::string input = lines->name();
     InferenceReader reader(network_.job.data, *network_.job.plan, network_.vocabularies, std::move(lines), reading);
     while (const std::optional<InferenceBatch> batch = reader.next()) write_output("-", text_of(*batch, input));
     if (given_) given_->end(input);
     if (links_) links_->commit();
+    bad_lines.tell_total();
   }
 
  private:

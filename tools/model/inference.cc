@@ -96,6 +96,22 @@ void take_limit(InferenceReader::Options& reading, const InferSpec& mode) {
   reading.warn = [](const Diagnostic& warning) { std::cerr << render(warning, color_on_stderr()) << std::endl; };
 }
 
+void BadLines::read_with(InferenceReader::Options& reading) {
+  if (stop_) return;
+  // Neither a line of a million bytes nor what is no text is shown.
+  reading.bad_line = [this](const Diagnostic& bad) {
+    ++number_;
+    std::cerr << fmt::format("{}: warning[{}]: {}; the line comes out empty", bad.at.str(), bad.code, bad.text) << std::endl;
+  };
+}
+
+void BadLines::tell_total() const {
+  if (number_ == 0) return;
+  std::cerr << fmt::format("{} line{} no text and came out empty; --bad-lines stop ends at the first", number_,
+                           number_ == 1 ? " was" : "s were")
+            << std::endl;
+}
+
 void check_infer(const ir::Graph& graph, const Network& network) {
   std::vector<Diagnostic> problems;
   for (const InferSpec& mode : network.job.infer) {
@@ -139,6 +155,8 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   reading.read = mode != nullptr ? mode->read : network.job.data.format;
   reading.rows = options.rows;
   if (mode != nullptr) take_limit(reading, *mode);
+  BadLines bad_lines(options.stop_at_bad_lines);
+  bad_lines.read_with(reading);
   const std::vector<std::string> fed = needed_feeds(program, *network.job.plan);
   reading.feeds = fed;
   std::vector<std::string> lengths;
@@ -173,6 +191,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
       write_output("-", write_batch(*batch, fetched[0], mode->write, vocabulary, row_sizes(shape, lengths, batch->batch)));
   }
   if (!options.fetches.empty()) fetched_file.write();
+  bad_lines.tell_total();
 }
 
 }  // namespace graphrun

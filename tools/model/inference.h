@@ -29,11 +29,24 @@ struct GenerateOptions {
   bool any() const { return searches() || !prefix.empty() || !force.empty() || !alignments.empty() || json; }
 };
 
+// Lines that are no text. Each comes out empty, with a warning on stderr; or the first ends the run.
+class BadLines {
+ public:
+  explicit BadLines(bool stop) : stop_(stop) {}
+  void read_with(InferenceReader::Options& reading);  // which must not outlive it
+  void tell_total() const;                            // on stderr, where there were any
+
+ private:
+  const bool stop_;
+  std::int64_t number_ = 0;
+};
+
 struct InferOptions {
   std::string mode;  // an infer block by name; empty: the first
   GenerateOptions generate;
   std::int64_t rows = 0;             // lines that share a batch, at most; 0: the job's
   std::vector<std::string> fetches;  // tensors anywhere in the graph, by name
+  bool stop_at_bad_lines = false;    // see BadLines
   bool from_stdin = false;           // where the lines come from
   std::string fetch_file;            // where they go, a safetensors file: "0/NAME" of the first batch
   Device device = Device::kCpu;
@@ -50,7 +63,8 @@ void check_infer(const ir::Graph& graph, const Network& network);
 
 // One line out for each line in, in their order, each batch flushed to stdout before the next is read. Without an infer block
 // only `fetches` are had and nothing is written. Throws UserError: (kUsage) E0425 unknown-mode; (kInvalidGraph) E0417 what
-// `from` says does not fit the graph, E0421; (kBadData) whatever is wrong with a line, after all before it were answered.
+// `from` says does not fit the graph, E0421; (kBadData) whatever is wrong with a line, BadLines aside, after all before it
+// were answered.
 void infer(const Network& network, const Parameters& parameters, std::unique_ptr<LineReader> lines,
            const InferOptions& options);
 

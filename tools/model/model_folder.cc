@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "runtime/checkpoint.h"
 #include "runtime/file.h"
+#include "runtime/manifest.h"
 #include "tools/cli/program.h"
 #include "tools/data/dataset.h"
 #include "tools/model/loaded_models.h"
@@ -45,36 +47,62 @@ class Writer {
       {"help: copy the folder anew, whole and as it was written; another use of a model is what --set and `load` are for"});
 }
 
-// Holds every file against the manifest.
-void check_manifest(const ModelLayout& layout) {
-  if (!std::filesystem::exists(layout.manifest())) {
+// Holds every file against the manifest, which it gives.
+ListedFiles checked_files(const ModelLayout& layout) {
+  const RefuseManifest refuse = [&](const std::string& why) { damaged(layout, why); };
+  if (!is_there(layout.manifest())) {
     throw UserError(ExitCode::kBadData, "E0663 no-model",
                     fmt::format("'{}' is no model's folder: it has no manifest.json", layout.root),
                     {"help: graphrun train JOB --out DIR makes one"});
   }
-  const auto manifest = nlohmann::json::parse(read_file(layout.manifest(), kLargestText), nullptr, false);
-  if (!manifest.is_object() || manifest.value("format", "") != kFormat || !manifest.contains("version") ||
-      !manifest["version"].is_number_integer() || !manifest.contains("files") || !manifest["files"].is_object()) {
-    damaged(layout, "manifest.json is not a model's");
-  }
-  if (const int version = manifest["version"].get<int>(); version > kModelVersion) {
+  check_regular(layout.root, "manifest.json", refuse);
+  const auto manifest = parse_manifest(read_file(layout.manifest(), kLargestManifest), kFormat, "model", refuse);
+  if (const std::uint64_t version = version_of(manifest); version > kModelVersion) {
     throw UserError(
         ExitCode::kBadData, "E0664 newer-model",
         fmt::format("the model '{}' has version {}; this program knows those up to {}", layout.root, version, kModelVersion),
         {"help: a newer graphrun reads it"});
   }
-  for (const auto& [name, entry] : manifest["files"].items()) {
-    if (name.find("..") != std::string::npos || name.starts_with('/')) damaged(layout, "manifest.json names '" + name + "'");
-    if (!std::filesystem::exists(layout.path(name))) damaged(layout, name + " is missing");
-    const FileDigest digest = digest_file(layout.path(name));
-    if (!entry.is_object() || entry.value("sha256", "") != digest.sha256) damaged(layout, name + " is not what was written");
+  const ListedFiles files = files_of(
+      manifest, [](const std::string&) { return true; }, refuse);
+  for (const auto& [name, digest] : files) {
+    check_regular(layout.root, name, refuse);
+    if (digest_file(layout.path(name)) != digest) damaged(layout, name + " is not what was written");
   }
+  return files;
+}
+
+void check_listed(const ModelLayout& layout, const ListedFiles& files, const std::string& name) {
+  if (files.count(name) == 0) damaged(layout, fmt::format("manifest.json does not list {}", name));
+}
+
+// Whether the folder has a file that not every folder has.
+bool has_listed(const ModelLayout& layout, const ListedFiles& files, const std::string& name) {
+  if (is_there(layout.path(name))) check_listed(layout, files, name);
+  return files.count(name) != 0;
+}
+
+// The graphs, by their paths in the folder `graphs`. One that was added there could be read in the place of another.
+std::set<std::string> listed_graphs(const ModelLayout& layout, const ListedFiles& files) {
+  const std::string folder = "graphs/";
+  std::set<std::string> graphs;
+  for (const auto& [name, digest] : files)
+    if (name.starts_with(folder)) graphs.insert(name.substr(folder.size()));
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator i(layout.graphs(), error), end; !error && i != end; i.increment(error)) {
+    const std::filesystem::path& file = i->path();
+    if (file.extension() == ".pbtxt" && !file.filename().string().starts_with('.'))
+      check_listed(layout, files, folder + file.lexically_relative(layout.graphs()).generic_string());
+  }
+  if (error) unreadable_file(layout.graphs(), error.value());
+  if (graphs.empty()) damaged(layout, "manifest.json lists no graph");
+  return graphs;
 }
 
 // What paths mean that do not mean themselves. A folder without such has no file.
-PathMeanings read_meanings(const ModelLayout& layout) {
+PathMeanings read_meanings(const ModelLayout& layout, const ListedFiles& files) {
   const std::string path = layout.path(ModelLayout::meanings_name());
-  if (!std::filesystem::exists(path)) return {};
+  if (!has_listed(layout, files, ModelLayout::meanings_name())) return {};
   try {
     return nlohmann::json::parse(read_file(path, kLargestText)).get<PathMeanings>();
   } catch (const nlohmann::json::exception&) {
@@ -83,9 +111,9 @@ PathMeanings read_meanings(const ModelLayout& layout) {
 }
 
 // The model that a vocabulary's pieces are of.
-void take_subwords(const ModelLayout& layout, const FieldSpec& field, Vocabulary& vocabulary) {
+void take_subwords(const ModelLayout& layout, const ListedFiles& files, const FieldSpec& field, Vocabulary& vocabulary) {
   const std::string name = ModelLayout::subwords_name(field.name);
-  if (!std::filesystem::exists(layout.path(name)))
+  if (!has_listed(layout, files, name))
     throw UserError(ExitCode::kBadData, "E0665 damaged-model",
                     fmt::format("the model '{}' is damaged: {}, which cuts the text of field '{}', is missing", layout.root,
                                 name, field.name),
@@ -149,6 +177,7 @@ GraphRequest Network::request(bool training) const {
   request.job = job.path;
   request.graphs_root = graphs_root;
   request.kept = kept;
+  request.kept_files = kept_files;
   request.bindings = job.arguments(vocabularies);
   request.training = training;
   return request;
@@ -181,15 +210,19 @@ Network build_network(LoadedJob job) {
 }
 
 Network read_network(const ModelLayout& layout, const std::vector<std::string>& settings) {
-  check_manifest(layout);
+  const ListedFiles files = checked_files(layout);
+  check_listed(layout, files, "job.pbtxt");
+  has_listed(layout, files, "data.json");  // read where a run goes on
   Network network;
   network.job = load_job(layout.job(), settings);
   network.graphs_root = layout.graphs();
-  network.kept = read_meanings(layout);
+  network.kept = read_meanings(layout, files);
+  network.kept_files = listed_graphs(layout, files);
   for (const FieldSpec& field : network.job.data.fields) {
-    const std::string path = layout.path(ModelLayout::vocabulary_name(field.name));
+    const std::string name = ModelLayout::vocabulary_name(field.name), path = layout.path(name);
+    check_listed(layout, files, name);
     Vocabulary& vocabulary = network.vocabularies[field.name] = Vocabulary::read(path, field.vocabulary.closed, {}, true);
-    if (field.in_subwords()) take_subwords(layout, field, vocabulary);
+    if (field.in_subwords()) take_subwords(layout, files, field, vocabulary);
     set_text_form(network.job.data, field, vocabulary);
   }
   bind(network);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Network {
   LoadedJob job;                     // its plan is bound
   std::string graphs_root;           // of a model's folder; empty: where the job's graphs lie
   std::optional<PathMeanings> kept;  // of a model's folder
+  std::set<std::string> kept_files;  // the graphs that its manifest lists
   Vocabularies vocabularies;
   std::unique_ptr<Report> report;  // bound
   // The job's graph with the sizes of the vocabularies filled in. Throws UserError (kInvalidGraph).

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/checkpoint.h"
+#include "runtime/status.h"
 #include "tools/model/mean.h"
 #include "tools/report/number_json.h"
 
@@ -24,7 +25,12 @@ void save(const std::string& root, const std::string& kind, const KeptModel& mod
 }
 
 double value_of(const std::string& folder) {
-  return number_of(nlohmann::json::parse(CheckpointReader(folder).text("value.json")));
+  const auto value = nlohmann::json::parse(CheckpointReader(folder).text("value.json"), nullptr, false);
+  const double number = number_of(value);
+  if (std::isnan(number))
+    throw UserError(ExitCode::kBadData, "E0685 bad-checkpoint",
+                    "'" + folder + "' is no sound checkpoint: its value.json holds no number");
+  return number;
 }
 
 }  // namespace

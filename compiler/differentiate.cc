@@ -209,7 +209,7 @@ class ScanGradient {
     const ValueId step = joint_.inputs.back().value;
     std::vector<std::pair<ValueId, ValueId>> invariants;  // in the joint graph, outside
     std::set<ValueId> wanted, seen;
-    // Everything of the forward part that gradient nodes read, through what is made again.
+    // Everything of the forward part that gradient nodes read, through what is recomputed.
     const auto want = [&](ValueId root) {
       std::vector<ValueId> stack = {root};
       while (!stack.empty()) {
@@ -274,7 +274,7 @@ class ScanGradient {
     }
   }
 
-  // What gradient nodes read of the forward part is either taped, a sequence that is there anyway, or made again.
+  // What gradient nodes read of the forward part is either saved, a sequence that exists anyway, or recomputed.
   void note_decision() const {
     TapeDecision decision{joint_.name, g_.nodes[index_].attributes.dim("steps"), {}, {}, {}};
     const auto named = [&](ValueId v) { return TapeDecision::Value{joint_.value(v).name, joint_.type(v)}; };
@@ -285,7 +285,7 @@ class ScanGradient {
       for (ValueId v : joint_.nodes[n].inputs) {
         const std::int32_t made = v == kNone ? -1 : joint_.value(v).node;
         const bool again = made >= 0 && remade_.count(static_cast<std::size_t>(made)) != 0;
-        if (again && !joint_.type(v).shape.empty() && read.insert(v).second) decision.remade.push_back(named(v));
+        if (again && !joint_.type(v).shape.empty() && read.insert(v).second) decision.recomputed.push_back(named(v));
       }
     }
     tape_.decisions->push_back(std::move(decision));
@@ -375,7 +375,7 @@ class ScanGradient {
   std::vector<State> states_;
   std::vector<Sum> sums_;
   std::set<std::size_t> remade_;
-  std::set<ValueId> instead_;  // kept so that others can be made again
+  std::set<ValueId> instead_;  // kept so that others can be recomputed
   std::vector<ValueId> taped_, each_operands_, invariant_operands_;
   std::size_t each_count_ = 0;
   std::vector<std::size_t> d_each_;

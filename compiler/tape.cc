@@ -30,9 +30,9 @@ std::string describe(const TapeDecision& d, Precision precision) {
   std::string out = d.scan + (d.kept.empty() ? " keeps nothing" : " keeps " + names_of(d.kept) + ": ");
   const auto in_all = [&](const Dim& bytes) { return (bytes * d.steps).str() + " bytes"; };
   if (!d.kept.empty()) out += in_all(bytes_of_values(d.kept, precision));
-  if (!d.remade.empty()) {
-    const Dim saved = bytes_of_values(d.remade, precision) - bytes_of_values(d.instead, precision);
-    out += "; makes again " + names_of(d.remade) + ": saves " + in_all(saved);
+  if (!d.recomputed.empty()) {
+    const Dim saved = bytes_of_values(d.recomputed, precision) - bytes_of_values(d.instead, precision);
+    out += "; recomputes " + names_of(d.recomputed) + ": saves " + in_all(saved);
   }
   return out;
 }
@@ -66,7 +66,7 @@ Sources::Sources(const Graph& body, std::size_t nodes, const ScanLayout& layout,
   }
 }
 
-std::set<ValueId> Sources::instead_of(const std::set<ValueId>& wanted, std::set<std::size_t>& remade,
+std::set<ValueId> Sources::instead_of(const std::set<ValueId>& wanted, std::set<std::size_t>& recomputed,
                                       std::set<ValueId>& instead) const {
   std::set<ValueId> kept;
   for (ValueId v : wanted) {
@@ -88,7 +88,7 @@ std::set<ValueId> Sources::instead_of(const std::set<ValueId>& wanted, std::set<
     const std::set<ValueId>& values = again ? group.sources : group.results;
     kept.insert(values.begin(), values.end());
     if (!again) continue;
-    remade.insert(group.work.begin(), group.work.end());
+    recomputed.insert(group.work.begin(), group.work.end());
     for (ValueId v : group.sources) {
       if (takes_memory(v)) instead.insert(v);
     }
@@ -96,7 +96,7 @@ std::set<ValueId> Sources::instead_of(const std::set<ValueId>& wanted, std::set<
   return kept;
 }
 
-// What no state reaches (a product of the input) makes no group of two, though each that is made again pays for it.
+// A value that no state reaches (a product of the input) does not join two groups, though each group that keeps it pays for it.
 bool Sources::meet(const Group& a, const Group& b) const {
   const auto of_both = [&](ValueId v) { return is_on_state(v) && b.sources.count(v) != 0; };
   const auto by_both = [&](std::size_t n) { return is_on_state(body_.nodes[n].outputs[0]) && b.work.count(n) != 0; };
@@ -109,7 +109,7 @@ void Sources::Group::join(const Group& other) {
   work.insert(other.work.begin(), other.work.end());
 }
 
-// Products that no state reaches are made before the loop, but would not outlive it.
+// Products that no state reaches are computed before the loop; kept for the backward pass, they must outlive it.
 bool Sources::takes_memory(ValueId v) const { return is_on_state(v) || body_.value(v).node >= 0; }
 
 bool Sources::is_work(ValueId v) const {
@@ -138,9 +138,10 @@ Sources::Group Sources::group_of(ValueId result, const std::set<ValueId>& kept) 
   return group;
 }
 
-// Everything new must take the place of a result at least as large, and of what is as large as before a third less is kept
-// than is made again: sigmoids take time too. What is smaller than its results (scores of all pairs of labels are made of two
-// labels' scores, those of an attention of a query and the keys) is always less to keep.
+// Each source that takes memory must replace a result at least as large. Of sources as large as the results they replace, at
+// most two may stand for three results: recomputing sigmoids takes time too. Sources smaller than their results (the scores of
+// all pairs of labels come from two labels' scores, those of attention from a query and the keys) are always worth keeping
+// instead.
 bool Sources::is_worth_it(const Group& group) const {
   std::vector<ir::TensorType> freed;
   for (ValueId v : group.results) freed.push_back(body_.type(v));

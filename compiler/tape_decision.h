@@ -1,4 +1,4 @@
-// What was decided about a loop's tape, for people to read.
+// What the compiler decided to save for a loop's backward body.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace graphrun {
 
-// What was decided for one loop, for people to read: what its backward body reads of each step, what it makes again, and which
-// of what it reads is there for that alone.
+// The decision for one loop, for people to read: the values of each step that its backward body reads, those that it
+// recomputes, and those that it reads only to recompute others (`instead`).
 struct TapeDecision {
   struct Value {
     std::string name;
@@ -17,14 +17,14 @@ struct TapeDecision {
   };
   std::string scan;
   Dim steps;
-  std::vector<Value> kept, remade, instead;
+  std::vector<Value> kept, recomputed, instead;
 };
-// How gradients of loops are made.
+// How loops are differentiated.
 struct TapeOptions {
-  bool recompute = true;  // false: everything that the backward body reads and that takes work to make is kept
-  std::vector<TapeDecision>* decisions = nullptr;  // what was decided is appended, for each loop that has a gradient
+  bool recompute = true;  // false: keep everything that the backward body reads and that takes work to compute
+  std::vector<TapeDecision>* decisions = nullptr;  // a decision is appended for each loop that has a gradient
 };
-// "layers.0.read keeps uh, wx, h.before: 7800*batch*time bytes; makes again f, i: saves 2600*batch*time bytes"
+// "layers.0.read keeps uh, wx, h.before: 7800*batch*time bytes; recomputes f, i: saves 2600*batch*time bytes"
 std::string describe(const TapeDecision& decision, Precision precision = Precision::kFloat32);
 
 }  // namespace graphrun

@@ -202,7 +202,7 @@ const Tensor& Executable::Impl::variable_memory(const VariableSpec& spec, const 
   return tensor;
 }
 
-// Tells the binding where variables are; what was made of one that has changed since must be made again.
+// Tells the binding where variables are; values computed from one that has changed since must be recomputed.
 void Executable::Impl::give_variables(Binding& binding, const SymbolValues& values) {
   for (std::size_t i = 0; i < program.variables.size(); ++i) {
     const Tensor& tensor = variable_memory(program.variables[i], values);

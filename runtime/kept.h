@@ -1,5 +1,5 @@
 // What kernels make of variables alone and keep from run to run: matrices packed for their products. It lies outside the arena
-// and is made again only after one of those variables was written (Tensor::version).
+// and is recomputed only after one of those variables was written (Tensor::version).
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@
 
 namespace graphrun {
 
-// What random numbers hang on beside the node's own key: never on threads, padding or the order of nodes.
+// What random numbers depend on beside the node's own key: never on threads, padding or the order of nodes.
 struct RandomState {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;                    // of training

@@ -12,7 +12,7 @@
 
 namespace graphrun {
 
-// Takes note of how long nodes ran. Meant to hang on a pointer that is null where nobody asked for a profile.
+// Takes note of how long nodes ran. Meant to depend on a pointer that is null where nobody asked for a profile.
 //
 // Memory is bounded: of the events beyond the limit, and of nodes beyond theirs, only sums are kept. After the first
 // event of a node, noting another allocates nothing.

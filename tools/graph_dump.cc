@@ -33,7 +33,7 @@ constexpr const char* kLoopDeviceHelp = "whose loops --stage=loops tells of: cpu
 struct Request {
   GraphRequest graph;
   std::optional<TrainOptions> train;
-  std::optional<Recipe> recipe;  // a job's: what `train` says hangs on its graph
+  std::optional<Recipe> recipe;  // a job's: what `train` says depends on its graph
   CompileOptions compile;
   std::string stage;
   DumpFormat format = DumpFormat::kText;
@@ -282,7 +282,7 @@ void check_names(const Request& r, const ir::Graph& checked) {
   const char* const what = drawn ? "how much memory there is to show" : "how loops run";
   for (const std::string& name : known) {
     if (r.sizes.count(Symbol::named(name)) == 0) {
-      throw UsageError(fmt::format("{0} hangs on the size '{1}': add --size {1}=N", what, name));
+      throw UsageError(fmt::format("{0} depends on the size '{1}': add --size {1}=N", what, name));
     }
   }
 }

@@ -130,7 +130,7 @@ class Collector : public pb::io::ErrorCollector {
   Collector(const std::string* file, const Columns& columns, const pb::Descriptor* root)
       : file_(file), columns_(columns), root_(root) {}
   void AddError(int line, int column, const std::string& message) override {
-    if (diagnostics.size() > kMostSyntaxErrors) return;  // one more than are told
+    if (diagnostics.size() > kMostSyntaxErrors) return;  // one more than are reported
     Diagnostic d;
     d.code = message.find("has no field named") != std::string::npos ? "E0111 unknown-field" : "E0110 bad-text";
     d.text = message;

@@ -37,7 +37,7 @@ struct Places {
 };
 
 inline constexpr std::size_t kLargestSource = 16u << 20;  // bytes of one .pbtxt
-inline constexpr std::size_t kMostSyntaxErrors = 100;     // that are told
+inline constexpr std::size_t kMostSyntaxErrors = 100;     // that are reported
 
 // Keeps the first of them, E01…, and says that there are more; whatever else was found stays.
 void limit_syntax_errors(std::vector<Diagnostic>& diagnostics);

@@ -1,4 +1,4 @@
-// A scan's body seen from the graph around it: values of the body as whole sequences, and nodes of the body made again outside,
+// A scan's body seen from the graph around it: values of the body as whole sequences, and nodes of the body copied outside,
 // for all steps at once.
 #pragma once
 
@@ -45,7 +45,7 @@ class AroundScan {
 // Whether a value of this shape may be kept for every step of a loop: at most one of its sizes is known with the batch only.
 bool may_be_stacked(const Shape& shape);
 
-// A constant, which is made again where it is needed instead of being carried across the border of a scan.
+// A constant, which is copied to where it is needed instead of being carried across the border of a scan.
 bool is_scalar_constant(const ir::Graph& graph, const ir::Node& node);
 
 // What depends on what in a scan's body.

@@ -145,7 +145,7 @@ class Sinking {
 
   const Node& term(const Graph& body, ValueId v) const { return body.nodes[static_cast<std::size_t>(body.value(v).node)]; }
 
-  // What a term reads becomes results of the scan, where it is none yet. A reduction's operand is made again behind the loop
+  // What a term reads becomes results of the scan, where it is none yet. A reduction's operand is recomputed after the loop
   // where that asks for less: fused with it, it never lies in memory.
   void hand_out(ValueId v, const BodyDependence& dependence) {
     const Node& node = term(scan_.regions[0], v);
@@ -206,7 +206,7 @@ class Sinking {
   Node scan_;
   const Dim steps_;
   std::map<ValueId, ValueId> outside_;  // values of the body as sequences
-  std::map<ValueId, Remake> again_;     // those that are made again behind the loop
+  std::map<ValueId, Remake> again_;     // those that are recomputed after the loop
   std::vector<std::pair<ValueId, ValueId>> ends_;
 };
 

@@ -4,9 +4,8 @@
 //
 // A term goes where its op sums over leading axes by itself (OpSchema::sums) and what it reads is outside anyway or has at most
 // one size that grows with the batch; other terms stay in the state. Where a reduction reads pointwise work over axes that none
-// of its own operands has all of (a CRF's transitions), those operands are handed out, and the work is made again behind the
-// loop, where it is fused with the reduction. Numbers change in the last bits: the order of the sum
-// does.
+// of its own operands has all of (a CRF's transitions), the loop returns those operands, and the work is recomputed after the
+// loop, where it is fused with the reduction. Results change in the last bits, since the order of the sum does.
 //
 // Must run after: common_subexpressions. Leaves a state that no longer changes to simplify and dead_code.
 #pragma once

@@ -1,4 +1,4 @@
-// Values that hang on nothing but their attributes: constant, zeros, full, dim, range.
+// Values that depend on nothing but their attributes: constant, zeros, full, dim, range.
 #include <algorithm>
 #include <cstring>
 #include <limits>

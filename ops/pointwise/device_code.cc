@@ -119,7 +119,7 @@ std::string DeviceCode::instruction(std::size_t i) const {
 std::string DeviceCode::places() const {
   const std::size_t last = axes_.sizes.size() - 1;
   std::string text;
-  // Coordinates that some operand's place hangs on, the last axis first.
+  // Coordinates that some operand's place depends on, the last axis first.
   const auto used = [&](std::size_t axis) {
     for (std::size_t k = 0; k < forms_.size(); ++k) {
       if (forms_[k] == Form::kStrided && axes_.strides[axis][k] != 0) return true;

@@ -187,7 +187,7 @@ void LoopCode::take_grid(const BoundScan& scan, const ProgramLayout& layout) {
   take(best);
 }
 
-// Whether all results have the same rows, none of which hangs on another.
+// Whether all results have the same rows, none of which depends on another.
 bool LoopCode::has_rows_apart(const BoundScan& scan, const ProgramLayout& layout) const {
   return std::all_of(members_.begin(), members_.end(), [&](const Member& m) { return m.rows == members_[0].rows; }) &&
          rows_keep_apart(scan, layout, members_[0].rows);

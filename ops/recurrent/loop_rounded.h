@@ -182,7 +182,7 @@ GRAPHRUN_DEVICE void add_parts(float (&sum)[warp_rows][warp_columns][4], const W
 
 // The block's columns of all results, `warp_rows` by `warp_columns` tiles a warp at a time; with `in_block` the right factors
 // are in the block's memory. `piece` holds `most_deep` tiles of the summed axis for every row, or `most_sums` tiles' sums of
-// every thread. The order of an element's sum hangs on sizes alone.
+// every thread. The order of an element's sum depends on sizes alone.
 template <class Form, int warp_rows, int warp_columns, bool in_block, int terms, int groups>
 GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, unsigned* piece, int most_deep, int most_sums) {
   const Columns own(p.columns, p.part);

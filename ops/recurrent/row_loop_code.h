@@ -22,7 +22,7 @@ namespace graphrun {
 struct ElementText {
   std::string text;
   std::vector<DType> inputs, outputs;
-  std::size_t draws = 0;  // members draw0, draw1, …, which hang on the step
+  std::size_t draws = 0;  // members draw0, draw1, …, which depend on the step
 };
 
 class RowLoopCode {

@@ -59,7 +59,7 @@ class EmulatedBackend : public Backend {
   DeviceLimits& changed_limits() { return limits_; }
   void wait() override { check_nothing_is_noted(); }
 
-  // What runs side by side is done the last side first: whoever hangs on an earlier one finds nothing.
+  // What runs side by side is done the last side first: whoever depends on an earlier one finds nothing.
   void side(std::size_t k) override {
     if (!in_sides_) around_ = noted_work_now();
     in_sides_ = true;

@@ -65,9 +65,9 @@ TEST(Tape, OfAtrKeepsBothProductsAndTheState) {
   const std::vector<TapeDecision> tape = tape_of("atr");
   ASSERT_EQ(tape.size(), 1u);
   EXPECT_THAT(names(tape[0].kept), UnorderedElementsAre("wx", "uh", "h.before"));
-  EXPECT_THAT(names(tape[0].remade), UnorderedElementsAre("f", "i"));
+  EXPECT_THAT(names(tape[0].recomputed), UnorderedElementsAre("f", "i"));
   EXPECT_THAT(describe(tape[0]), HasSubstr("layers.0.read keeps "));
-  EXPECT_THAT(describe(tape[0]), HasSubstr(": 96*batch*time bytes; makes again "));
+  EXPECT_THAT(describe(tape[0]), HasSubstr(": 96*batch*time bytes; recomputes "));
   EXPECT_THAT(describe(tape[0]), HasSubstr(": saves 32*batch*time bytes"));
   EXPECT_THAT(describe(tape[0], Precision::kFloat64), HasSubstr(": 192*batch*time bytes; "));
 }
@@ -93,7 +93,7 @@ TEST(Tape, OfACrfKeepsNothingOverPairs) {
 }
 
 // A decoder reads tables and an attention's keys, the same ones for every word: none is kept once a word, and what derives from
-// them is taken once a sentence. What its attention makes of every pair of words is made again of query and keys.
+// them is taken once a sentence. The scores of every pair of words are recomputed from query and keys.
 TEST(Tape, OfADecoderKeepsNothingThatIsTheSameForEveryWord) {
   TrainOptions train;
   train.minimize = "loss";

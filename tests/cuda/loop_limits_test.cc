@@ -227,7 +227,7 @@ TEST(LoopClusters, AreTakenWhereOneHasRoomForAllWeights) {
   EXPECT_EQ(clusters(BoundLayer("atr", 64, 40), h200), (Clusters{{32, 4}, {32, 4}}));
 }
 
-// What a block reads of others' rows hangs on how many it has; all of the weights stay in the blocks' memory.
+// What a block reads of others' rows depends on how many it has; all of the weights stay in the blocks' memory.
 TEST(LoopRows, AreSharedOutWhereThatCostsAStepLeast) {
   const DeviceLimits& h200 = kDevices[4].limits;
   const auto parts = [&](const std::string& cell, std::int64_t batch, std::int64_t hidden) {

@@ -194,7 +194,7 @@ TEST_F(RoundedProducts, AreNotMadeWhereNothingIsWonByThem) {
   EXPECT_TRUE(exact({"matmul", {random_matrix({40, 30}, 1), random_matrix({30}, 2)}, {}, {}, {}}, {40}));
   EXPECT_TRUE(exact({"matmul", {random_matrix({2, 9, 30}, 1), random_matrix({2, 30, 20}, 2)}, {}, {}, {}}, {2, 9, 20}));
   EXPECT_TRUE(exact({"matmul", {random_matrix({1, 9, 30}, 1), random_matrix({1, 30, 20}, 2)}, {}, {}, {}}, {1, 9, 20}))
-      << "rounding hangs on the size of the batch";
+      << "rounding depends on the size of the batch";
   EXPECT_FALSE(exact({"matmul", {random_matrix({40, 30}, 1), random_matrix({30, 16}, 2)}, {}, {}, {}}, {40, 16}));
 }
 

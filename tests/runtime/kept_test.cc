@@ -1,4 +1,4 @@
-// What is made of variables alone and kept from run to run: used again while they stay, made again after any write.
+// Values computed from variables alone are kept from run to run: reused while the variables stay, recomputed after any write.
 #include "runtime/kept.h"
 
 #include <gtest/gtest.h>

@@ -109,7 +109,7 @@ TEST_F(GraphDump, TellsThePeakForSizes) {
   const Ran plan = dump(with({}));
   EXPECT_EQ(plan.code, 0) << plan.err;
   EXPECT_THAT(plan.out, HasSubstr("from loops to their backward loops:\n"));
-  EXPECT_THAT(plan.out, HasSubstr("; makes again "));
+  EXPECT_THAT(plan.out, HasSubstr("; recomputes "));
   EXPECT_THAT(plan.out, HasSubstr("peak: give the batch's sizes with --size"));
   const Ran peak = dump(with({"--size", "time=4", "--size", "batch=3"}));
   EXPECT_EQ(peak.code, 0) << peak.err;

@@ -41,7 +41,7 @@ struct Patience {
 
 // What changes during a run; a checkpoint that holds it restores a schedule exactly.
 struct ScheduleState {
-  double rate = 0;  // before what hangs on the number of the update
+  double rate = 0;  // before what depends on the number of the update
   Patience patience;
   std::int64_t decays = 0;  // since the last improvement
   friend bool operator==(const ScheduleState&, const ScheduleState&) = default;

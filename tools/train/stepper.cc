@@ -112,7 +112,7 @@ void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate,
   if (batch.fresh) clear_states(plain.program(), *variables);
   RunOptions run = run_options(step);
   run.watch = &watch;
-  run.profiler = nullptr;  // what is made again here is no part of training
+  run.profiler = nullptr;  // what is recomputed here is not part of training
   plain.run(feeds_of(plain.program(), &batch, step, learning_rate), run);
 }
 

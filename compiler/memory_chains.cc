@@ -114,7 +114,8 @@ InPlacePairs in_place_pairs(const ir::Node& node, std::int32_t index, const std:
   return it == scan_pairs.end() ? InPlacePairs() : it->second;
 }
 
-InPlaceChains find_in_place_chains(const ir::Graph& graph, const ir::Readers& readers, const std::vector<std::int32_t>& last_use,
+InPlaceChains find_in_place_chains(const ir::Graph& graph, const ir::Readers& readers,
+                                   const std::vector<std::int32_t>& last_use,
                                    const std::map<std::int32_t, InPlacePairs>& scan_pairs, const std::vector<ChainEnds>& ends) {
   ChainFinder finder(graph, readers, last_use, scan_pairs, ends);
   InPlaceChains chains;

@@ -207,7 +207,7 @@ std::vector<TensorType> infer(const PointwiseProgram& program, const std::vector
       numbers[k].type = o.type;
       c.inputs.push_back(o.kind == PointwiseProgram::Operand::Kind::kInput         ? &inputs[o.index]
                          : o.kind == PointwiseProgram::Operand::Kind::kInstruction ? &types[o.index]
-                                                                 : &numbers[k]);
+                                                                                   : &numbers[k]);
     }
     made.op->infer(c);
     types.push_back(std::move(c.outputs.at(0)));

@@ -74,8 +74,8 @@ class PackedProduct {
   std::optional<RoundedProduct> rounded_;  // of pairs
 };
 
-// Whether both factors of a product with one matrix are rounded, as the request has it: that depends on the matrix's columns, not
-// on rows or on what else is computed with it.
+// Whether both factors of a product with one matrix are rounded, as the request has it: that depends on the matrix's columns,
+// not on rows or on what else is computed with it.
 bool rounds_factors(const KernelRequest& request, const Product& product);
 
 }  // namespace graphrun

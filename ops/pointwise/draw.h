@@ -20,7 +20,8 @@ struct Draw {
   friend bool operator==(const Draw&, const Draw&) = default;
 };
 
-// What a row's draws depend on. Feature f of the row takes word f % 4 of philox(key, row's low half, its high half, f / 4, step).
+// What a row's draws depend on. Feature f of the row takes word f % 4 of philox(key, row's low half, its high half, f / 4,
+// step).
 struct DrawRow {
   std::uint64_t key = 0;   // seed and name of the node
   std::uint64_t row = 0;   // the coordinates of the row, folded: steps of the scans around it, then its leading axes

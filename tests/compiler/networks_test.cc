@@ -59,8 +59,8 @@ TEST_P(Network, ComputesItWithAnyPassSwitchedOff) {
   expect_reference(GetParam(), names_to_disable());
 }
 
-// The derived gradient of a scalar made of every FLOAT output against central differences, dropout included: its draws depend on
-// seed, step and place alone.
+// The derived gradient of a scalar made of every FLOAT output against central differences, dropout included: its draws depend
+// on seed, step and place alone.
 TEST_P(Network, DerivesTheGradientThatDifferencesShow) {
   const NamedTensors tensors = read_safetensors(fixtures().tensors(GetParam()));
   const auto [graph, names] = tests::with_gradients(load_graph(fixtures().request(GetParam(), true)));

@@ -63,10 +63,10 @@ struct Input {
 struct Initializer {
   enum class Kind : std::uint8_t { kConstant, kUniform, kNormal, kOrthogonal, kXavier } kind = Kind::kConstant;
   double amount = 0;
-  bool declared = false;  // the graph says so; else it is what stands where nobody says anything
+  bool declared = false;  // written in the graph; else the default
   friend bool operator==(const Initializer&, const Initializer&) = default;
 };
-// Where nobody says anything: Glorot and Bengio's for matrices, 0 for the rest.
+// The default: Glorot and Bengio's for matrices, 0 for the rest.
 Initializer default_initializer(const Shape& shape);
 
 // A buffer that outlives a run. Its value's name is its full name, which stands in checkpoints.

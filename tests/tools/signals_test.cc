@@ -16,28 +16,28 @@ namespace {
 using namespace std::chrono_literals;
 using testing::AnyOf;
 using testing::HasSubstr;
-using Deed = StopPolicy::Deed;
+using Action = StopPolicy::Action;
 
 TEST(StopPolicy, CountsTwoSecondsAsOne) {
   StopPolicy policy;
-  EXPECT_EQ(policy.at_signal(100s, false), Deed::kStop);
-  EXPECT_EQ(policy.at_signal(100s + 3us, true), Deed::kNone);
-  EXPECT_EQ(policy.at_signal(102s, false), Deed::kNone);
-  EXPECT_EQ(policy.at_signal(102s + 1ns, false), Deed::kEnd);
+  EXPECT_EQ(policy.at_signal(100s, false), Action::kStop);
+  EXPECT_EQ(policy.at_signal(100s + 3us, true), Action::kNone);
+  EXPECT_EQ(policy.at_signal(102s, false), Action::kNone);
+  EXPECT_EQ(policy.at_signal(102s + 1ns, false), Action::kEnd);
 }
 
 TEST(StopPolicy, ReportsOneLaterSignalDuringASave) {
   StopPolicy policy;
-  EXPECT_EQ(policy.at_signal(100s, true), Deed::kStop);
-  EXPECT_EQ(policy.at_signal(103s, true), Deed::kReport);
-  EXPECT_EQ(policy.at_signal(103s + 1us, true), Deed::kEnd);
+  EXPECT_EQ(policy.at_signal(100s, true), Action::kStop);
+  EXPECT_EQ(policy.at_signal(103s, true), Action::kReport);
+  EXPECT_EQ(policy.at_signal(103s + 1us, true), Action::kEnd);
 }
 
 TEST(StopPolicy, EndsBehindAReportedSignalWithoutASaveToo) {
   StopPolicy policy;
   policy.at_signal(0s, false);
-  EXPECT_EQ(policy.at_signal(3s, true), Deed::kReport);
-  EXPECT_EQ(policy.at_signal(4s, false), Deed::kEnd);
+  EXPECT_EQ(policy.at_signal(3s, true), Action::kReport);
+  EXPECT_EQ(policy.at_signal(4s, false), Action::kEnd);
 }
 
 // Signals to a process of its own that lives through three: one, one after the two seconds during a save, and another.
@@ -47,7 +47,7 @@ TEST(StopSignals, ReportsALaterOneDuringASaveAndEndsAtTheNext) {
       {
         StopSignals signals;
         kill(getpid(), SIGTERM);
-        std::this_thread::sleep_for(StopPolicy::kOne + 100ms);
+        std::this_thread::sleep_for(StopPolicy::kSameRequest + 100ms);
         if (signals.pending() != SIGTERM) std::exit(1);
         const StopSignals::Saving saving(signals);
         kill(getpid(), SIGINT);

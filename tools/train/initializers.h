@@ -17,8 +17,8 @@ bool matches(std::string_view pattern, std::string_view name);
 // graph declares how, the first "*". Null: the graph does. `vectors`: whether rules of word vectors count.
 const InitializeRule* initializer_of(const std::vector<InitializeRule>& rules, const VariableSpec& parameter, bool vectors);
 
-// Lets every parameter begin as its rule says, word vectors left out. Returns what says so of which parameters, a line each. A
-// rule that no parameter came to is a warning (E0422).
+// Gives every parameter the initializer of its rule, word vectors left out. Returns a line for each rule, with its parameters.
+// A rule that applies to no parameter is a warning (E0422).
 std::vector<std::string> apply_initializers(const std::vector<InitializeRule>& rules, Program& program,
                                             std::vector<Diagnostic>& warnings);
 

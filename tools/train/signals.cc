@@ -9,7 +9,7 @@
 namespace graphrun {
 namespace {
 
-std::chrono::nanoseconds risen_clock() {
+std::chrono::nanoseconds monotonic_now() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
@@ -17,15 +17,15 @@ std::chrono::nanoseconds risen_clock() {
 
 }  // namespace
 
-StopPolicy::Deed StopPolicy::at_signal(std::chrono::nanoseconds at, bool saving) {
+StopPolicy::Action StopPolicy::at_signal(std::chrono::nanoseconds at, bool saving) {
   if (!first_) {
     first_ = at;
-    return Deed::kStop;
+    return Action::kStop;
   }
-  if (at - *first_ <= kOne) return Deed::kNone;
-  if (!saving || reported_) return Deed::kEnd;
+  if (at - *first_ <= kSameRequest) return Action::kNone;
+  if (!saving || reported_) return Action::kEnd;
   reported_ = true;
-  return Deed::kReport;
+  return Action::kReport;
 }
 
 StopSignals::StopSignals() {
@@ -51,13 +51,13 @@ void StopSignals::wait_for_signals() {
 }
 
 void StopSignals::take(int signal) {
-  switch (policy_.at_signal(risen_clock(), saving_)) {
-    case StopPolicy::Deed::kStop: came_ = signal; break;
-    case StopPolicy::Deed::kNone: break;
-    case StopPolicy::Deed::kReport:
+  switch (policy_.at_signal(monotonic_now(), saving_)) {
+    case StopPolicy::Action::kStop: came_ = signal; break;
+    case StopPolicy::Action::kNone: break;
+    case StopPolicy::Action::kReport:
       fmt::print(stderr, "signal {} during a save, which goes on; the next one ends the run at once\n", signal);
       break;
-    case StopPolicy::Deed::kEnd: _exit(128 + signal);
+    case StopPolicy::Action::kEnd: _exit(128 + signal);
   }
 }
 

@@ -1,5 +1,5 @@
 // SIGINT and SIGTERM during a run: the first asks for a checkpoint at the next step. Those within two seconds of it count as
-// one, since who signals a process and its group sends two.
+// one: timeout and service managers signal both the process and its group.
 #pragma once
 
 #include <atomic>
@@ -10,18 +10,18 @@
 
 namespace graphrun {
 
-// What becomes of signals, by when they come and what the run does then.
+// Decides what a signal does, by when it comes and whether a checkpoint is being saved.
 class StopPolicy {
  public:
-  static constexpr std::chrono::seconds kOne{2};
-  enum class Deed {
+  static constexpr std::chrono::seconds kSameRequest{2};
+  enum class Action {
     kStop,    // the first: a checkpoint, and the end
     kNone,    // it counts as one with the first
     kReport,  // the first later one that comes during a save: that goes on
     kEnd,     // any other: the program ends at once
   };
   // `at`: by a clock that only rises.
-  Deed at_signal(std::chrono::nanoseconds at, bool saving);
+  Action at_signal(std::chrono::nanoseconds at, bool saving);
 
  private:
   std::optional<std::chrono::nanoseconds> first_;
@@ -43,7 +43,7 @@ class StopSignals {
   // The signal that came; 0: none.
   int pending() const { return came_.load(); }
 
-  // A save lasts as long as one lives.
+  // Marks that a checkpoint is being saved, as long as it lives.
   class Saving {
    public:
     explicit Saving(StopSignals& signals) : signals_(signals) { signals_.saving_ = true; }

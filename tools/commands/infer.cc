@@ -52,10 +52,9 @@ ExitCode run_infer(const Arguments& arguments) {
       "top-k", po::value<std::int64_t>()->value_name("N"), "draws words, from the N best; 0: from all")(
       "seed", po::value<std::string>()->value_name("N"), "draws words; the same N, the same words for the same line")(
       "bad-lines", po::value<std::string>()->default_value("empty")->value_name("HOW"),
-      "a line that is not UTF-8 or longer than 1 MiB: empty leaves its output empty and warns (CONLL: its whole sentence); "
-      "stop "
-      "ends the run")("rows", po::value<std::int64_t>()->default_value(0)->value_name("N"),
-                      "lines that share a batch at most; 0: as the job trains")(
+      "what a line that is not UTF-8 or is longer than 1 MiB does: empty leaves its output empty and warns; stop ends the run")(
+      "rows", po::value<std::int64_t>()->default_value(0)->value_name("N"),
+      "lines that share a batch at most; 0: as the job trains")(
       "fetch", po::value<std::vector<std::string>>()->value_name("NAME"),
       "a tensor anywhere in the graph, by name (read.forward.i); may be repeated")(
       "fetch-out", po::value<std::string>()->value_name("FILE"),

@@ -214,6 +214,14 @@ class Generator {
       const std::string after = "next(" + state.name + ")";
       if (draw_.chance(0.4)) put("a_" + state.name, {after, find(body, after), state.below, false, {after}});
     }
+    if (around.root) {
+      // Every size is told by something that is fed, and what was made last is never dead.
+      for (const char* name : {"x", "y", "z"}) {
+        const ir::ValueId value = find(body, name);
+        if (value != ir::kNone) put(fmt::format("all_{}", name), {name, value, 0, false, {name}});
+      }
+      put("latest", body.pool().back());
+    }
     if (all.empty()) {
       // Nothing has a row for each of the batch: what a scan hands in does, or its caller would not say lengths.
       for (const Operand& o : body.pool())

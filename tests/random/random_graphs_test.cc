@@ -21,13 +21,7 @@ void hold_all(std::uint64_t first, std::uint64_t count, random_graphs::OracleOpt
   }
 }
 
-TEST(RandomGraphs, CheckAndCompile) {
-  random_graphs::OracleOptions options;
-  options.numbers = false;
-  hold_all(1, 80, options);
-}
-
-TEST(RandomGraphs, ComputeTheSameWhicheverPassIsLeftOut) { hold_all(1, 12, {}); }
+TEST(RandomGraphs, ComputeTheSameWhicheverPassIsLeftOut) { hold_all(1, 80, {}); }
 
 }  // namespace
 }  // namespace graphrun

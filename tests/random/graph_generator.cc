@@ -1,0 +1,100 @@
+// Makes valid graphs from seeds and holds each to what must be true of it; prints failing seeds with their graphs, and at the
+// end what was covered.
+//
+//   graph_generator [--first N] [--count N] [--seconds S] [--oracles all|run|check] [--print] [--folder DIR]
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string>
+
+#include <unistd.h>
+
+#include "tests/random/generator.h"
+#include "tests/random/oracles.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using graphrun::random_graphs::Coverage;
+using graphrun::random_graphs::Findings;
+using graphrun::random_graphs::Generated;
+
+struct Settings {
+  std::uint64_t first = 1, count = 100;
+  double seconds = 0;  // 0: no limit
+  std::string oracles = "all";
+  bool print = false;
+  fs::path folder;
+};
+
+bool read(int argc, char** argv, Settings& settings) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    if (name == "--print") {
+      settings.print = true;
+      continue;
+    }
+    if (i + 1 == argc) return false;
+    const std::string value = argv[++i];
+    if (name == "--first") {
+      settings.first = std::stoull(value);
+    } else if (name == "--count") {
+      settings.count = std::stoull(value);
+    } else if (name == "--seconds") {
+      settings.seconds = std::stod(value);
+      settings.count = UINT64_MAX;
+    } else if (name == "--oracles") {
+      settings.oracles = value;
+    } else if (name == "--folder") {
+      settings.folder = value;
+    } else {
+      return false;
+    }
+  }
+  return settings.oracles == "all" || settings.oracles == "run" || settings.oracles == "check";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  if (!read(argc, argv, settings)) {
+    std::cerr
+        << "usage: graph_generator [--first N] [--count N] [--seconds S] [--oracles all|run|check] [--print] [--folder DIR]\n";
+    return 2;
+  }
+  const fs::path folder =
+      settings.folder.empty() ? fs::temp_directory_path() / fmt::format("graph_generator_{}", getpid()) : settings.folder;
+  fs::create_directories(folder);
+  graphrun::random_graphs::OracleOptions options;
+  options.folder = folder.string();
+  if (settings.oracles == "run") options.gradients = options.passes = options.threads = false;
+  if (settings.oracles == "check") options.numbers = options.text = false;
+
+  Coverage coverage;
+  std::map<std::string, std::int64_t> tally;
+  std::uint64_t failed = 0;
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  for (std::uint64_t k = 0; k < settings.count && (settings.seconds == 0 || elapsed() < settings.seconds); ++k) {
+    const std::uint64_t seed = settings.first + k;
+    const Generated graph = graphrun::random_graphs::generate(seed);
+    if (settings.print) std::cout << "# seed " << seed << "\n" << graph.text << std::endl;
+    const Findings found = graphrun::random_graphs::hold(graph.text, seed, options);
+    coverage.add(graph.coverage);
+    for (const auto& [what, n] : found.tally) tally[what] += n;
+    ++tally["graphs"];
+    if (found.failures.empty()) continue;
+    ++failed;
+    for (const std::string& failure : found.failures) std::cout << "seed " << seed << ": " << failure << "\n";
+    std::cout << graph.text << std::endl;
+  }
+  if (settings.folder.empty()) fs::remove_all(folder);
+  std::cout << coverage.table();
+  for (const auto& [what, n] : tally) std::cout << fmt::format("{:<48}{:>9}\n", what, n);
+  std::cout << fmt::format("{} of {} graphs failed in {:.1f} s\n", failed, tally["graphs"], elapsed());
+  return failed == 0 ? 0 : 1;
+}

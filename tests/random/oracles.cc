@@ -1,0 +1,447 @@
+#include "tests/random/oracles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "compiler/compile.h"
+#include "compiler/differentiate.h"
+#include "compiler/ir/builder.h"
+#include "compiler/ir/parser.h"
+#include "compiler/ir/printer.h"
+#include "compiler/passes/pass.h"
+#include "runtime/executable.h"
+#include "runtime/threads.h"
+#include "tests/random/draw.h"
+
+namespace graphrun::random_graphs {
+namespace {
+
+constexpr double kClose = 1e-8;       // of float64 that was computed in another order
+constexpr double kLargest = 1e6;      // where values grow beyond, their order of computation shows too much
+constexpr double kSlopeClose = 1e-5;  // of a gradient and a difference
+const std::string kScalar = "random.scalar";
+constexpr int kDraws = 3;  // of data: what differs by chance, at a corner or a tie, does not differ in all
+
+// Numbers for inputs and variables by name.
+class Data {
+ public:
+  Data(std::map<std::string, std::int64_t> sizes, std::uint64_t seed) : sizes_(std::move(sizes)), seed_(seed) {}
+
+  SymbolValues symbols(const std::vector<Shape>& shapes) const {
+    SymbolValues values;
+    for (const Shape& shape : shapes)
+      for (const Dim& dim : shape)
+        for (const Symbol s : dim.symbols())
+          if (sizes_.count(s.name())) values[s] = sizes_.at(s.name());
+    return values;
+  }
+
+  Feeds feeds(const Program& program) const {
+    Feeds feeds;
+    for (const FeedSpec& feed : program.feeds) {
+      Draw draw(seed_ ^ std::hash<std::string>()(feed.name));
+      const bool is_float = feed.dtype == DType::kFloat32 || feed.dtype == DType::kFloat64;
+      Tensor tensor(is_float ? DType::kFloat64 : feed.dtype, evaluate(feed.shape, symbols({feed.shape})));
+      for (std::int64_t i = 0; i < tensor.count(); ++i) {
+        if (is_float) {
+          tensor.data<double>()[i] = draw.unit() * 2 - 1;
+        } else if (feed.dtype == DType::kBool) {
+          tensor.data<std::uint8_t>()[i] = draw.chance(0.5);
+        } else {
+          std::int64_t most = 3;
+          if (feed.below) most = feed.below->evaluate(symbols({{*feed.below}}));
+          if (feed.lengths_of) most = sizes_.at(feed.lengths_of->name()) + 1;
+          tensor.data<std::int32_t>()[i] = static_cast<std::int32_t>(draw.below(static_cast<std::size_t>(most)));
+        }
+      }
+      feeds[feed.name] = tensor;
+    }
+    return feeds;
+  }
+
+  void set_parameters(const Program& program, Variables& variables) const {
+    for (const VariableSpec& spec : program.variables) {
+      if (spec.kind != VariableSpec::Kind::kParameter || variables.has(spec.name)) continue;
+      Draw draw(seed_ ^ std::hash<std::string>()(spec.name));
+      Tensor tensor(DType::kFloat64, evaluate(spec.shape, {}));
+      for (double& x : tensor.span<double>()) x = draw.unit() * 1.6 - 0.8;
+      variables.set(spec.name, tensor.converted(spec.dtype));
+    }
+  }
+
+ private:
+  std::map<std::string, std::int64_t> sizes_;
+  std::uint64_t seed_;
+};
+
+struct Results {
+  std::vector<std::string> names;
+  std::vector<Tensor> values;
+  std::string refused;  // at run time: an index out of range, no memory
+};
+
+// Two runs one after the other, so that states go on; outputs of both, then what the states hold.
+Results run(const ir::Graph& graph, const CompileOptions& options, const Data& data, int runs = 2) {
+  Results results;
+  const auto variables = std::make_shared<Variables>();
+  Executable executable(compile(graph, options), variables);
+  data.set_parameters(executable.program(), *variables);
+  const Feeds feeds = data.feeds(executable.program());
+  for (int k = 0; k < runs; ++k) {
+    RunOptions how;
+    how.seed = 7, how.step = static_cast<std::uint64_t>(k);
+    try {
+      const std::vector<Tensor> found = executable.run(feeds, how);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        results.names.push_back(executable.program().fetches[i].name);
+        results.values.push_back(found[i].clone());
+      }
+    } catch (const UserError& error) {
+      results.refused = error.what();
+      return results;
+    }
+  }
+  for (const VariableSpec& spec : executable.program().variables) {
+    if (spec.kind != VariableSpec::Kind::kState || !variables->has(spec.name)) continue;
+    results.names.push_back("state " + spec.name);
+    results.values.push_back(variables->at(spec.name).clone());
+  }
+  return results;
+}
+
+bool well_behaved(const Results& results) {
+  for (const Tensor& t : results.values)
+    for (std::int64_t i = 0; i < t.count(); ++i)
+      if (!(std::abs(t.at(i)) < kLargest)) return false;
+  return true;
+}
+
+// What differs; empty: nothing does.
+std::string difference(const Results& a, const Results& b, double tolerance) {
+  if (!b.refused.empty()) return "is refused: " + b.refused;
+  for (std::size_t k = 0; k < a.values.size(); ++k) {
+    const auto found = std::find(b.names.begin(), b.names.end(), a.names[k]) - b.names.begin();
+    std::size_t other = k;
+    if (k >= b.names.size() || b.names[k] != a.names[k]) {
+      if (found == static_cast<std::ptrdiff_t>(b.names.size())) continue;
+      other = static_cast<std::size_t>(found);
+    }
+    const Tensor &x = a.values[k], &y = b.values[other];
+    if (x.sizes() != y.sizes()) return fmt::format("{}: {} and {}", a.names[k], str(x.sizes()), str(y.sizes()));
+    if (tolerance == 0 && x.bytes() != 0 && std::memcmp(x.raw(), y.raw(), x.bytes()) == 0) continue;
+    double largest = 1;
+    for (std::int64_t i = 0; i < x.count(); ++i) largest = std::max(largest, std::abs(x.at(i)));
+    for (std::int64_t i = 0; i < x.count(); ++i) {
+      const double p = x.at(i), q = y.at(i);
+      const bool alike = tolerance == 0 ? std::memcmp(&p, &q, sizeof p) == 0 : std::abs(p - q) <= tolerance * largest;
+      if (!alike) return fmt::format("{} at {}: {} and {}", a.names[k], i, p, q);
+    }
+  }
+  return "";
+}
+
+// The graph with a scalar of all its FLOAT outputs and next states, its gradients by parameters and FLOAT inputs, and its own
+// outputs; `of` names what is differentiated by, in their order. Nothing where the scalar hangs on none of them.
+struct Gradients {
+  ir::Graph graph;
+  std::vector<std::string> of;
+};
+std::optional<Gradients> with_gradients(ir::Graph graph, const TapeOptions& tape) {
+  ir::Builder b(graph);
+  std::vector<ir::Output> own = graph.outputs;
+  std::vector<ir::ValueId> terms;
+  for (const ir::Output& o : own) terms.push_back(o.value);
+  for (const ir::Variable& v : graph.variables)
+    if (v.kind == ir::Variable::Kind::kState && v.next != ir::kNone) terms.push_back(v.next);
+  ir::ValueId scalar = ir::kNone;
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    if (graph.type(terms[k]).type != Type::kFloat) continue;
+    const ir::ValueId part = b.op("sum", {b.equation("y * y + y", {{"y", terms[k]}})});
+    scalar = scalar == ir::kNone ? part : b.op("add", {scalar, part});
+  }
+  if (scalar == ir::kNone) return std::nullopt;
+  std::vector<ir::ValueId> by;
+  for (const ir::Variable& v : graph.variables)
+    if (v.kind == ir::Variable::Kind::kParameter) by.push_back(v.value);
+  for (const ir::Input& input : graph.inputs)
+    if (graph.type(input.value).type == Type::kFloat) by.push_back(input.value);
+  if (by.empty()) return std::nullopt;
+  const std::vector<ir::ValueId> gradients = differentiate(graph, scalar, by, tape);
+  Gradients made;
+  graph.outputs = {{kScalar, scalar}};
+  for (std::size_t k = 0; k < gradients.size(); ++k) {
+    if (gradients[k] == ir::kNone) continue;
+    made.of.push_back(graph.value(by[k]).name);
+    graph.outputs.push_back({"random.gradient." + made.of.back(), gradients[k]});
+  }
+  graph.outputs.insert(graph.outputs.end(), own.begin(), own.end());
+  made.graph = std::move(graph);
+  return made;
+}
+
+class Holding {
+ public:
+  Holding(const std::string& text, std::uint64_t seed, const OracleOptions& options) : seed_(seed), options_(options) {
+    text_ = text;
+  }
+
+  Findings findings() {
+    try {
+      check();
+      if (findings_.failures.empty() && options_.numbers) numbers();
+    } catch (const UserError& error) {
+      fail(stage_, error.what());
+    } catch (const std::exception& error) {
+      fail(stage_, error.what());
+    }
+    return findings_;
+  }
+
+ private:
+  void fail(const std::string& oracle, const std::string& what) { findings_.failures.push_back(oracle + ": " + what); }
+  void count(const std::string& what) { ++findings_.tally[what]; }
+
+  Data data(int k, std::int64_t batch = 5) const {
+    return {{{"batch", batch}, {"time", 4}, {"words", 3}}, seed_ + static_cast<std::uint64_t>(k) * 1000003};
+  }
+  static CompileOptions compile_options(std::vector<std::string> disabled = {}, Precision precision = Precision::kFloat64) {
+    CompileOptions options;
+    options.precision = precision;
+    options.disabled_passes = std::move(disabled);
+    return options;
+  }
+
+  void check() {
+    stage_ = "check";
+    const std::filesystem::path path = std::filesystem::path(options_.folder) / "random.pbtxt";
+    std::ofstream(path) << text_;
+    GraphRequest request;
+    request.path = path.string();
+    graph_ = load_graph(request);
+    count("checked");
+    stage_ = "compile";
+    compile(graph_);
+    count("compiled");
+    if (options_.text) reads_back();
+  }
+
+  void reads_back() {
+    stage_ = "text";
+    std::string last;
+    CompileOptions options = compile_options();
+    options.observe = [&](const std::string& stage, const ir::Graph& graph, double) {
+      if (!last.empty()) return;
+      const std::string printed = ir::print(graph);
+      if (ir::print(ir::parse(printed, "random")) != printed) last = stage;
+    };
+    compile(graph_, options);
+    const std::string printed = ir::print(graph_);
+    if (ir::print(ir::parse(printed, "random")) != printed) last = "checked";
+    if (!last.empty()) fail("text", "what stands after " + last + " reads back as another graph");
+    count("text read back");
+  }
+
+  // The first of some draws of data for which the graph computes and stays within bounds.
+  void numbers() {
+    stage_ = "run";
+    const Results reference = run(graph_, compile_options(names_to_disable()), data(0));
+    if (!reference.refused.empty()) {
+      const std::string& why = reference.refused;
+      // A position or slice may lie outside where only a run knows the size; nothing else is refused.
+      count("refused at run time");
+      if (why.find("E0610") == std::string::npos && why.find("E0611") == std::string::npos) fail("run", why);
+      return;
+    }
+    count("run");
+    if (!well_behaved(reference)) {
+      count("not finite or too large to compare");
+      return;
+    }
+    if (options_.passes) passes();
+    if (options_.gradients) gradients();
+    if (options_.threads) threads();
+  }
+
+  // Holds for one draw of data at least.
+  void some_draw(const std::string& oracle, const std::function<std::string(const Data&)>& compare) {
+    stage_ = oracle;
+    std::string what;
+    for (int k = 0; k < kDraws; ++k) {
+      const std::string now = compare(data(k));
+      if (now.empty()) {
+        if (k > 0) count(oracle + " differed by chance");
+        return;
+      }
+      what = now;
+    }
+    fail(oracle, what);
+  }
+
+  void passes() {
+    std::vector<std::string> names = names_to_disable();
+    count("each pass off");
+    names.emplace_back();
+    for (const std::string& name : names) {
+      some_draw(name.empty() ? "all passes" : "without " + name, [&](const Data& numbers) {
+        const Results reference = run(graph_, compile_options(names_to_disable()), numbers);
+        if (!well_behaved(reference)) return std::string();
+        return difference(reference,
+                          run(graph_, compile_options(name.empty() ? std::vector<std::string>{} : std::vector{name}), numbers),
+                          kClose);
+      });
+      if (!findings_.failures.empty()) return;
+    }
+  }
+
+  std::optional<Gradients> differentiated(const std::vector<std::string>& disabled) {
+    const bool recompute = std::find(disabled.begin(), disabled.end(), kRecompute) == disabled.end();
+    return with_gradients(run_early_passes(graph_, disabled), {recompute, nullptr});
+  }
+
+  void gradients() {
+    if (!findings_.failures.empty()) return;
+    stage_ = "gradient";
+    const std::vector<std::string> all = names_to_disable();
+    const std::optional<Gradients> plain = differentiated(all);
+    if (!plain || plain->of.empty()) {
+      count("no gradient");
+      return;
+    }
+    std::vector<std::string> names = all;
+    names.emplace_back();
+    for (const std::string& name : names) {
+      const std::vector<std::string> disabled = name.empty() ? std::vector<std::string>{} : std::vector{name};
+      some_draw(name.empty() ? "gradient with all passes" : "gradient without " + name, [&](const Data& numbers) {
+        const Results reference = run(plain->graph, compile_options(all), numbers, 1);
+        if (!well_behaved(reference)) return std::string();
+        return difference(reference, run(differentiated(disabled)->graph, compile_options(disabled), numbers, 1), kClose);
+      });
+      if (!findings_.failures.empty()) return;
+    }
+    count("gradient with each pass off");
+    differences(*plain);
+  }
+
+  // Along a random direction for each tensor. Where the function has a corner, or bends too much, differences of two steps do
+  // not agree with each other and nothing is said.
+  void differences(const Gradients& derived) {
+    stage_ = "differences";
+    const Data numbers = data(0);
+    const auto variables = std::make_shared<Variables>();
+    Executable all(compile(derived.graph, compile_options()), variables);
+    CompileOptions options = compile_options();
+    options.fetches = {kScalar};
+    Executable value(compile(derived.graph, options), variables);
+    numbers.set_parameters(all.program(), *variables);
+    numbers.set_parameters(value.program(), *variables);
+    Feeds feeds = numbers.feeds(all.program());
+    RunOptions how;
+    how.seed = 7;
+    const auto forget = [&] {
+      for (const ir::Variable& v : derived.graph.variables)
+        if (v.kind == ir::Variable::Kind::kState) variables->erase(derived.graph.value(v.value).name);
+    };
+    const std::vector<Tensor> found = all.run(feeds, how);
+    if (!well_behaved({{}, found, ""})) return count("gradient too large to compare");
+    const auto scalar = [&] {
+      forget();
+      Feeds read;
+      for (const FeedSpec& f : value.program().feeds) read[f.name] = feeds.at(f.name);
+      return value.run(read, how)[0].at(0);
+    };
+    for (std::size_t k = 0; k < derived.of.size(); ++k) {
+      const std::string& name = derived.of[k];
+      const bool is_feed = feeds.count(name) != 0;
+      if (!is_feed && !variables->has(name)) continue;
+      const Tensor values = is_feed ? feeds.at(name) : variables->at(name);
+      const Tensor gradient = found[k + 1];
+      const Tensor before = values.clone();
+      Draw draw(seed_ + k);
+      std::vector<double> direction;
+      double slope = 0;
+      for (std::int64_t i = 0; i < values.count(); ++i) {
+        direction.push_back(draw.unit() * 2 - 1);
+        slope += direction.back() * gradient.at(i);
+      }
+      const auto at = [&](double h) {
+        for (std::int64_t i = 0; i < values.count(); ++i)
+          values.data<double>()[i] = before.at(i) + h * direction[static_cast<std::size_t>(i)];
+        values.mark_written();
+        const double y = scalar();
+        for (std::int64_t i = 0; i < values.count(); ++i) values.data<double>()[i] = before.at(i);
+        values.mark_written();
+        return y;
+      };
+      bool conditioned = false, agrees = false;
+      double shown = 0;
+      for (const double h : {1e-4, 1e-5}) {
+        const double here = at(0), up = at(h), down = at(-h), half_up = at(h / 2), half_down = at(-h / 2);
+        const double size = std::max({1.0, std::abs(slope), std::abs(up - down) / (2 * h)});
+        const double wide = (up - down) / (2 * h), narrow = (half_up - half_down) / h;
+        const double one_sided = (up - here) / h - (here - down) / h,
+                     half_sided = 2 * ((half_up - here) / h - (here - half_down) / h);
+        const double better = (4 * narrow - wide) / 3;
+        // Away from corners the difference of the slopes at both sides shrinks with the step.
+        if (std::abs(wide - narrow) > 1e-6 * size ||
+            std::abs(half_sided) > 0.75 * std::abs(one_sided) + 1e-4 * size * h / 1e-5 || std::abs(one_sided) > 1e-2 * size)
+          continue;
+        if (std::abs(here) * 1e-16 / h > 1e-7 * size) continue;
+        conditioned = true;
+        shown = better;
+        agrees = agrees || std::abs(better - slope) <= kSlopeClose * size;
+      }
+      if (!conditioned) {
+        count("tensors ill-conditioned for differences");
+      } else {
+        count("tensors held to differences");
+        if (!agrees) fail("differences", fmt::format("along {}: derived {}, differences {}", name, slope, shown));
+      }
+    }
+    count("gradients against differences");
+  }
+
+  // In float32, as it runs.
+  void threads() {
+    if (!findings_.failures.empty()) return;
+    stage_ = "threads";
+    const int before = graphrun::threads();
+    const auto plain = with_gradients(run_early_passes(graph_), {});
+    const ir::Graph& graph = plain ? plain->graph : graph_;
+    const CompileOptions options = compile_options({}, Precision::kFloat32);
+    set_threads(1);
+    const Results one = run(graph, options, data(0), 1);
+    Results two;
+    if (core_count() > 1) {
+      set_threads(2);
+      two = run(graph, options, data(0), 1);
+    }
+    set_threads(before);
+    if (core_count() > 1) {
+      const std::string what = difference(one, two, 0);
+      if (!what.empty()) fail("threads", what);
+      count("1 and 2 threads");
+    }
+  }
+
+  std::string text_, stage_;
+  std::uint64_t seed_;
+  OracleOptions options_;
+  ir::Graph graph_;
+  Findings findings_;
+};
+
+}  // namespace
+
+Findings hold(const std::string& text, std::uint64_t seed, const OracleOptions& options) {
+  return Holding(text, seed, options).findings();
+}
+
+}  // namespace graphrun::random_graphs

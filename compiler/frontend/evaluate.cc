@@ -270,6 +270,19 @@ Meaning apply_op(const std::string& name, std::vector<Meaning> operands, std::ve
 
 namespace {
 
+// step() and history(x) in what the states of a scan begin with, which stands around the scan and sees its first step: 0, and
+// a history of the one step there is so far.
+Meaning at_first_step(Instance& i, const Expression& e, Scope& scope) {
+  const Location at = i.at(e.at);
+  Region& r = i.region();
+  r.builder.set_location(at);
+  if (e.text == "step") return r.ref(r.builder.constant(0, Type::kInt32));
+  if (e.operands.size() != 1) fail("E0305 wrong-operands", at, "history(x) takes one value");
+  const ir::ValueId x = as_value(i.evaluate(e.operands[0], scope), r, at, "history(x): x");
+  r.builder.set_name(scope.stem);
+  return r.ref(r.builder.op("expand", {x}, {{"axis", std::int64_t{0}}}));
+}
+
 Meaning call(Instance& i, const Expression& e, Scope& scope) {
   const Location at = i.at(e.at);
   if (!e.infix) {
@@ -280,6 +293,7 @@ Meaning call(Instance& i, const Expression& e, Scope& scope) {
     }
     if (e.text == "step" || e.text == "history") {
       Region& r = i.region();
+      if (i.first_step()) return at_first_step(i, e, scope);
       if (!r.parent) fail("E0237 no-scan", at, e.text + "(…) stands in no scan");
       if (r.reverse) fail("E0238 reverse", at, e.text + "(…) has no meaning in a scan that runs in reverse");
       if (e.text == "step") return r.ref(r.step);

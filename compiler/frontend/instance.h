@@ -70,6 +70,7 @@ class Instance {
     Region* region = nullptr;
     const Location* via = nullptr;
     bool root = false;
+    bool first_step = false;  // of a scan, seen from around it: there is no step before, and no later one
   };
   Instance(Expansion& expansion, Setup setup);
   ~Instance();
@@ -85,6 +86,7 @@ class Instance {
   Region& region() const { return *setup_.region; }
   Expansion& expansion() const { return expansion_; }
   const Location* via() const { return setup_.via; }
+  bool first_step() const { return setup_.first_step; }
   Location at(Location l) const {
     l.via = setup_.via;
     return l;
@@ -104,7 +106,8 @@ class Instance {
   std::shared_ptr<const StateTree> tree();
   ir::TensorType leaf_type(const Leaf& leaf);
   Meaning begin(const Leaf& leaf);  // before this step
-  Meaning zero(const Leaf& leaf);   // before the first step, where nobody says otherwise
+  // Before the first step, where nobody says otherwise; of the type of that state, where it is known already.
+  Meaning zero(const Leaf& leaf, const ir::TensorType* type = nullptr);
   StateTree tree_of(const std::string& of, const Location& at);
   Shape shape(const std::vector<ir::Expression>& sizes);
   Dim size(const ir::Expression& e);
@@ -158,7 +161,7 @@ class Sub {
   virtual ~Sub() = default;
   virtual std::shared_ptr<const StateTree> tree() = 0;
   virtual ir::TensorType leaf_type(const Leaf& leaf) = 0;
-  virtual Meaning zero(const Leaf& leaf) = 0;
+  virtual Meaning zero(const Leaf& leaf, const ir::TensorType* type) = 0;
   virtual Meaning end() = 0;
   virtual Meaning output(const std::string& name, const Location& at) = 0;
 

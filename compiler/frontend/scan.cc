@@ -13,7 +13,7 @@ class Scan : public Sub {
   std::shared_ptr<const StateTree> tree() override { return body().tree(); }
   ir::TensorType leaf_type(const Leaf& leaf) override { return body().leaf_type(leaf); }
   // A scan is no part of its caller's states; its own begin where its graph says so.
-  Meaning zero(const Leaf& leaf) override { return first().zero(leaf); }
+  Meaning zero(const Leaf& leaf, const ir::TensorType* type) override { return first().zero(leaf, type); }
 
   Meaning end() override {
     run();
@@ -46,6 +46,7 @@ class Scan : public Sub {
     region_->reverse = def_.reverse;
     region_->step = region_->builder.input("step", {Type::kInt32, {}});
     Instance::Setup s = setup({}, path_, *region_);
+    s.first_step = false;
     bind(s.inputs, def_.inputs, {});
     bind(s.inputs, def_.each, {}, [this](const Meaning& all, const std::string& name) { return slice(all, name); });
     check_inputs(s.inputs);
@@ -58,6 +59,7 @@ class Scan : public Sub {
   Instance& first() {
     if (first_) return *first_;
     Instance::Setup s = setup({}, path_, parent_.region());
+    s.first_step = true;
     bind(s.inputs, def_.inputs, {});
     bind(s.inputs, def_.each, {}, [this](const Meaning& all, const std::string&) {
       Scope scope{&parent_, {}, path_ + "first", 0};
@@ -270,9 +272,11 @@ class Scan : public Sub {
   ir::ValueId begin_of(const Leaf& leaf, ir::ValueId state) {
     std::optional<Meaning> v = given(*body().tree(), leaf, {});
     const Location where = def_.begins.empty() ? at() : parent_.at(def_.begins[0].value.at);
-    if (!v) v = first().zero(leaf);
+    // The type comes from the body: around the loop nothing need be computed to know it.
+    const ir::TensorType type = region_->type(state);
+    if (!v) v = first().zero(leaf, &type);
     parent_.region().builder.set_name(path_ + dotted(leaf) + ".begin");
-    return fitted(*v, region_->type(state), parent_.region(), where, "state '" + dotted(leaf) + "': begin");
+    return fitted(*v, type, parent_.region(), where, "state '" + dotted(leaf) + "': begin");
   }
 
   // An output of one step as tensors with zeros in padded rows.
@@ -282,11 +286,8 @@ class Scan : public Sub {
       for (const auto& [name, member] : *members) out.emplace_back(name, masked(member, what));
       return Meaning::bundle(std::move(out));
     }
-    if (const std::vector<Meaning>* members = m.stack()) {
-      std::vector<Meaning> out;
-      for (const Meaning& member : *members) out.push_back(masked(member, what));
-      return Meaning::stack(std::move(out));
-    }
+    // Stacked here, so that outside the steps come before the repetitions, as before every axis of a step's value.
+    if (m.stack()) return masked(stacked(m, *region_, at()), what);
     const ir::ValueId v = as_value(m, *region_, at(), "output '" + what + "'");
     if (region_->history) {
       for (const Dim& d : region_->type(v).shape) {
@@ -321,8 +322,6 @@ class Scan : public Sub {
     const auto collect = [&](const Meaning& m, const std::string& name, auto& self) -> void {
       if (const Members* members = m.bundle()) {
         for (const auto& [n, member] : *members) self(member, name + "." + n, self);
-      } else if (const std::vector<Meaning>* stack = m.stack()) {
-        for (std::size_t k = 0; k < stack->size(); ++k) self((*stack)[k], name + "." + std::to_string(k), self);
       } else {
         r.graph.outputs.push_back({name, m.tensor()->id});
       }
@@ -346,11 +345,6 @@ class Scan : public Sub {
         Members out;
         for (const auto& [n, member] : *members) out.emplace_back(n, self(member, self));
         return Meaning::bundle(std::move(out));
-      }
-      if (const std::vector<Meaning>* stack = m.stack()) {
-        std::vector<Meaning> out;
-        for (const Meaning& member : *stack) out.push_back(self(member, self));
-        return Meaning::stack(std::move(out));
       }
       return outside.ref(results[next++]);
     };

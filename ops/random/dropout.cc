@@ -1,8 +1,10 @@
 // dropout and dropout_mask.
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "compiler/ir/pointwise_program.h"
-#include "ops/over_sequence.h"
+#include "compiler/ir/sequence.h"
 #include "ops/pointwise/tile_steps.h"
 #include "ops/schema.h"
 
@@ -31,6 +33,14 @@ void infer_dropout(ir::InferContext& c) {
   c.outputs = {c.input(0)};
 }
 
+// The last axis counts the features of a row and the others name it, as the steps of a scan do. A scalar has no axis: over a
+// sequence it is a row of one feature, so that its steps name rows and not features.
+std::vector<ir::ValueId> draw_sequence(ir::SequenceContext& c) {
+  if (c.rank(0) > 0) return c.again(c.all_sequences());
+  const ir::ValueId rows = c.b.op("expand", {c.sequence(0)}, {{"axis", std::int64_t{-1}}});
+  return {c.b.op("reshape", c.again({rows}), {{"shape", c.with_steps({})}})};
+}
+
 constexpr const char* kKeyDoc = "names the draw: two with one name draw alike; set by the compiler from the equation's path";
 
 REGISTER_OP("dropout", "random")
@@ -46,7 +56,7 @@ REGISTER_OP("dropout", "random")
     .TrainingOnly()
     .Identity([](const Attributes& a) { return a.number("rate") == 0; })
     .String("key", "", kKeyDoc)
-    .OverSequence(over_leading_axes())
+    .OverSequence(draw_sequence)
     .Output("y")
     .Random()
     .InPlace(0, 0)
@@ -67,7 +77,7 @@ REGISTER_OP("dropout_mask", "random")
     .Required("rate", AttributeKind::kFloat, "the share that is dropped, in [0, 1)")
     .TrainingOnly()
     .String("key", "", kKeyDoc)
-    .OverSequence(over_leading_axes())
+    .OverSequence(draw_sequence)
     .Output("y")
     .Random()
     .InPlace(0, 0)

@@ -1,7 +1,9 @@
 // Makes valid graphs from seeds and holds each to what must be true of it; prints failing seeds with their graphs, and at the
 // end what was covered.
 //
-//   graph_generator [--first N] [--count N] [--seconds S] [--oracles all|run|check] [--print] [--folder DIR]
+//   graph_generator [--first N] [--count N] [--seconds S] [--oracles all|run|check] [--print] [--folder DIR] [--graph FILE]
+//
+// With --graph, the graph of that file is held to the oracles instead, with inputs drawn from the seed --first.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -12,6 +14,7 @@
 
 #include <unistd.h>
 
+#include "runtime/file.h"
 #include "tests/random/generator.h"
 #include "tests/random/oracles.h"
 
@@ -28,6 +31,7 @@ struct Settings {
   std::string oracles = "all";
   bool print = false;
   fs::path folder;
+  fs::path graph;  // of the user, instead of made-up ones
 };
 
 bool read(int argc, char** argv, Settings& settings) {
@@ -50,6 +54,8 @@ bool read(int argc, char** argv, Settings& settings) {
       settings.oracles = value;
     } else if (name == "--folder") {
       settings.folder = value;
+    } else if (name == "--graph") {
+      settings.graph = value, settings.count = 1;
     } else {
       return false;
     }
@@ -62,8 +68,8 @@ bool read(int argc, char** argv, Settings& settings) {
 int main(int argc, char** argv) {
   Settings settings;
   if (!read(argc, argv, settings)) {
-    std::cerr
-        << "usage: graph_generator [--first N] [--count N] [--seconds S] [--oracles all|run|check] [--print] [--folder DIR]\n";
+    std::cerr << "usage: graph_generator [--first N] [--count N] [--seconds S] [--oracles all|run|check] [--print]\n"
+                 "                       [--folder DIR] [--graph FILE]\n";
     return 2;
   }
   const fs::path folder =
@@ -81,7 +87,8 @@ int main(int argc, char** argv) {
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   for (std::uint64_t k = 0; k < settings.count && (settings.seconds == 0 || elapsed() < settings.seconds); ++k) {
     const std::uint64_t seed = settings.first + k;
-    const Generated graph = graphrun::random_graphs::generate(seed);
+    const Generated graph = settings.graph.empty() ? graphrun::random_graphs::generate(seed)
+                                                   : Generated{graphrun::read_file(settings.graph.string(), 1 << 20), {}};
     if (settings.print) std::cout << "# seed " << seed << "\n" << graph.text << std::endl;
     const Findings found = graphrun::random_graphs::hold(graph.text, seed, options);
     coverage.add(graph.coverage);

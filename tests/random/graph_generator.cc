@@ -1,9 +1,11 @@
 // Makes valid graphs from seeds and holds each to what must be true of it; prints failing seeds with their graphs, and at the
 // end what was covered.
 //
-//   graph_generator [--first N] [--count N] [--seconds S] [--oracles all|run|check] [--print] [--folder DIR] [--graph FILE]
+//   graph_generator [--first N] [--count N] [--seconds S] [--oracles all|run|check|device] [--print] [--folder DIR] [--graph
+//   FILE]
 //
-// With --graph, the graph of that file is held to the oracles instead, with inputs drawn from the seed --first.
+// The oracle `device` needs CUDA: on a machine without a GPU, $GRAPHRUN_CUDA_LIBRARY names libgraphrun_cuda_emulated.so of the
+// build folder. With --graph, the graph of that file is held to the oracles instead, with inputs drawn from the seed --first.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -60,7 +62,7 @@ bool read(int argc, char** argv, Settings& settings) {
       return false;
     }
   }
-  return settings.oracles == "all" || settings.oracles == "run" || settings.oracles == "check";
+  return settings.oracles == "all" || settings.oracles == "run" || settings.oracles == "check" || settings.oracles == "device";
 }
 
 }  // namespace
@@ -68,7 +70,7 @@ bool read(int argc, char** argv, Settings& settings) {
 int main(int argc, char** argv) {
   Settings settings;
   if (!read(argc, argv, settings)) {
-    std::cerr << "usage: graph_generator [--first N] [--count N] [--seconds S] [--oracles all|run|check] [--print]\n"
+    std::cerr << "usage: graph_generator [--first N] [--count N] [--seconds S] [--oracles all|run|check|device] [--print]\n"
                  "                       [--folder DIR] [--graph FILE]\n";
     return 2;
   }
@@ -78,6 +80,7 @@ int main(int argc, char** argv) {
   graphrun::random_graphs::OracleOptions options;
   options.folder = folder.string();
   if (settings.oracles == "run") options.gradients = options.passes = options.threads = false;
+  if (settings.oracles == "device") options.gradients = options.passes = options.threads = false, options.device = true;
   if (settings.oracles == "check") options.numbers = options.text = false;
 
   Coverage coverage;

@@ -89,10 +89,10 @@ struct Results {
 };
 
 // Two runs one after the other, so that states go on; outputs of both, then what the states hold.
-Results run(const ir::Graph& graph, const CompileOptions& options, const Data& data, int runs = 2) {
+Results run(const ir::Graph& graph, const CompileOptions& options, const Data& data, int runs = 2, Target target = {}) {
   Results results;
   const auto variables = std::make_shared<Variables>();
-  Executable executable(compile(graph, options), variables);
+  Executable executable(compile(graph, options), variables, target);
   data.set_parameters(executable.program(), *variables);
   const Feeds feeds = data.feeds(executable.program());
   for (int k = 0; k < runs; ++k) {
@@ -268,6 +268,7 @@ class Holding {
     if (options_.passes) passes();
     if (options_.gradients) gradients();
     if (options_.threads) threads();
+    if (options_.device) device();
   }
 
   // Holds for one draw of data at least.
@@ -429,6 +430,19 @@ class Holding {
       if (!what.empty()) fail("threads", what);
       count("1 and 2 threads");
     }
+  }
+
+  // With gradients where there are any, all passes on for both.
+  void device() {
+    if (!findings_.failures.empty()) return;
+    const auto derived = with_gradients(run_early_passes(graph_), {});
+    const ir::Graph& graph = derived ? derived->graph : graph_;
+    some_draw("device", [&](const Data& numbers) {
+      const Results cpu = run(graph, compile_options(), numbers);
+      if (!well_behaved(cpu)) return std::string();
+      return difference(cpu, run(graph, compile_options(), numbers, 2, Device::kCuda), kClose);
+    });
+    count("on a device");
   }
 
   std::string text_, stage_;

@@ -14,6 +14,7 @@ struct OracleOptions {
   bool gradients = true;  // against differences
   bool text = true;       // printed text reads back
   bool threads = true;    // 1 and 2 threads, fewer rows, the same bits
+  bool device = false;    // a CUDA device, that of the library in $GRAPHRUN_CUDA_LIBRARY, computes what the CPU computes
   std::string folder;     // where the graph's file may lie meanwhile
 };
 

@@ -1,0 +1,28 @@
+// Graphs made up from seeds compute on the device what they compute on the CPU, forward and backward.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "tests/cuda/device.h"
+#include "tests/random/generator.h"
+#include "tests/random/oracles.h"
+
+namespace graphrun {
+namespace {
+
+TEST(CudaRandomGraphs, ComputeWhatTheCpuComputes) {
+  tests::tested_device();
+  random_graphs::OracleOptions options;
+  options.folder = testing::TempDir();
+  options.passes = options.gradients = options.threads = options.text = false;
+  options.device = true;
+  for (std::uint64_t seed = 500; seed < 512; ++seed) {
+    const std::string text = random_graphs::generate(seed).text;
+    for (const std::string& failure : random_graphs::hold(text, seed, options).failures)
+      ADD_FAILURE() << "seed " << seed << ": " << failure << "\n" << text;
+  }
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -25,7 +25,7 @@ std::int64_t panel_for(const Product& p) {
 
 PackedProduct::Code PackedProduct::code_for(std::int64_t width) const {
 #if defined(__x86_64__)
-  if (width <= 0) return nullptr;
+  if (width <= 0 || !may_write_code()) return nullptr;
   const auto as_int = [](std::int64_t x) { return static_cast<int>(x); };
   const int lda = as_int(width), ldb = as_int(product_.k), ldc = as_int(product_.n), flags = LIBXSMM_GEMM_FLAG_NONE,
             prefetch = LIBXSMM_PREFETCH_NONE;

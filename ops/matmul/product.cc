@@ -7,6 +7,7 @@
 #include <bit>
 #include <string>
 
+#include "runtime/processor.h"
 #include "runtime/status.h"
 
 namespace graphrun {
@@ -25,9 +26,9 @@ class OneThread {
   int before_;
 };
 
-// Where oneDNN is slower than the plain kernel: products too small to be worth its preparations, and outer products of few
-// terms.
-bool plain_is_faster(const Product& p) { return p.operations() <= 16384 || p.k <= 32; }
+// Where oneDNN is slower than the plain kernel, for products too small to be worth its preparations and outer products of few
+// terms, or may not write its code.
+bool use_plain_kernel(const Product& p) { return p.operations() <= 16384 || p.k <= 32 || !may_write_code(); }
 
 std::int64_t blocks_for(double operations) {
   if (operations < 2e6) return 1;
@@ -80,7 +81,7 @@ ProductBlock ProductGrid::block(const Product& product, std::int64_t index) cons
 }
 
 void multiply(const Product& p, const ProductBlock& at, const float* a, const float* b, float* c) {
-  if (plain_is_faster(p)) return multiply_plainly(p, at, a, b, c);
+  if (use_plain_kernel(p)) return multiply_plainly(p, at, a, b, c);
   const OneThread guard;
   const float* a_block = a + (p.transpose_a ? at.row : at.row * p.a_row());
   const float* b_block = b + (p.transpose_b ? at.column * p.b_row() : at.column);

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "ops/pointwise/fold_code.h"
+#include "runtime/processor.h"
 
 namespace graphrun {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 std::atomic<bool>& wanted() {
   static std::atomic<bool> is([] {
     const char* said = std::getenv("GRAPHRUN_MACHINE_CODE");
-    return said == nullptr || std::string_view(said) != "0";
+    return may_write_code() && (said == nullptr || std::string_view(said) != "0");
   }());
   return is;
 }

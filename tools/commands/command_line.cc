@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "runtime/cuda_library.h"
+#include "runtime/processor.h"
 #include "runtime/threads.h"
 
 namespace graphrun {
@@ -86,7 +87,19 @@ std::vector<GraphRequest::Binding> set_bindings(const po::variables_map& options
 }
 
 Device parse_device(const std::string& name) {
-  if (name == "cpu" || name == "auto") return Device::kCpu;
+  if (name == "cpu" || name == "auto") {
+    if (!may_write_code()) {
+      const Diagnostic warning{
+          Severity::kWarning,
+          "E0512 no-run-time-code",
+          {},
+          "this system lets no program run machine code that it wrote: kernels compiled beforehand are used, "
+          "which are slower, and products stay in float32",
+          {"help: allow it: MemoryDenyWriteExecute=no for systemd, execmem for SELinux"}};
+      fmt::print(stderr, "{}", render(warning));
+    }
+    return Device::kCpu;
+  }
   int ordinal = name == "cuda" ? 0 : -1;
   if (name.starts_with("cuda:")) {
     const char* const end = name.data() + name.size();

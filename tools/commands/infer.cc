@@ -41,8 +41,9 @@ ExitCode run_infer(const Arguments& arguments) {
       "where words are generated: hypotheses of a line at a time; 0: as the job says")(
       "n-best", po::value<std::int64_t>()->default_value(0)->value_name("N"),
       "where words are generated: lines for each line, best first (samples as they were drawn), in Moses' format; 0: as the "
-      "job says")("json",
-                  "where words are generated: JSON lines, with words, scores, alignment, alternatives and what is fetched")(
+      "job says")(
+      "json",
+      "JSON lines: entries or values; where words are generated, words, scores, alignment, alternatives and what is fetched")(
       "alignments", po::value<std::string>()->value_name("FILE"),
       "where words are generated and aligned: the file for links of input and output, \"0-0 1-2\"")(
       "prefix", po::value<std::string>()->value_name("FILE"),

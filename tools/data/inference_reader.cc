@@ -108,7 +108,7 @@ std::optional<InferenceBatch> InferenceReader::next() {
     failure_ = std::current_exception();
   }
   if (batch.records.empty()) return std::nullopt;
-  if (!fields.empty()) batch.batch = make_batch(plan_, chosen_, fields);
+  if (!fields.empty()) batch.batch = make_batch(plan_, chosen_, fields, &batch.steps);
   if (!prompts_.empty()) {
     const auto field = static_cast<std::size_t>(data_.field(prompts_) - data_.fields.data());
     for (std::vector<Nested>& row : fields) batch.prompts.push_back(std::move(row[field].values));

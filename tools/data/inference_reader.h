@@ -17,6 +17,7 @@ struct InferenceBatch {
   std::vector<Record> records;     // every one, empty ones too
   std::vector<std::int64_t> rows;  // of each record: its row in the batch's tensors; -1 for an empty one, which has none
   Batch batch;                     // without feeds where all records are empty
+  StepsByFeed steps;
   std::vector<std::vector<std::int32_t>> prompts;  // by row, see InferenceReader::Options
 };
 

@@ -59,54 +59,123 @@ bool mentions(const Attributes& attributes, Symbol symbol) {
   });
 }
 
-// The input of the graph that feeds `spec.feed` of the driven scans.
-std::string driven_input(const ir::Graph& graph, const GenerationSpec& spec) {
-  std::set<std::string> scans, names;
-  std::set<ValueId> sequences;
+std::string listed(const std::set<std::string>& all) {
+  std::string text;
+  for (const std::string& name : all) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? std::string("none") : text;
+}
+
+std::vector<std::string> near(const std::string& name, const std::set<std::string>& all) {
+  std::vector<std::string> notes;
+  if (std::string hint = did_you_mean(name, {all.begin(), all.end()}); !hint.empty()) notes.push_back("help: " + hint);
+  return notes;
+}
+
+// Of the scans that `spec` names: the sequences in their `each`, by the names that these go by there.
+std::multimap<std::string, ValueId> sequences_of(const ir::Graph& graph, const GenerationSpec& spec) {
+  std::set<std::string> scans;
+  std::multimap<std::string, ValueId> sequences;
   for (const Node& node : graph.nodes) {
     if (!ir::is_scan(node)) continue;
     const ir::Graph& body = node.regions[0];
     scans.insert(without_numbers(body.name));
     if (body.name != spec.scan && without_numbers(body.name) != spec.scan) continue;
     const ir::ScanLayout l = ir::scan_layout(node);
-    for (Index k = l.each_begin(); k < l.invariant_begin(); ++k) {
-      const std::string name = body.value(body.inputs[k].value).name.substr(body.name.size() + 1);
-      names.insert(name);
-      if (name == spec.feed) sequences.insert(node.inputs[k]);
-    }
+    for (Index k = l.each_begin(); k < l.invariant_begin(); ++k)
+      sequences.emplace(body.value(body.inputs[k].value).name.substr(body.name.size() + 1), node.inputs[k]);
   }
-  const auto listed = [](const std::set<std::string>& all) {
-    std::string text;
-    for (const std::string& name : all) text += (text.empty() ? "" : ", ") + name;
-    return text.empty() ? std::string("none") : text;
-  };
-  const auto near = [](const std::string& name, const std::set<std::string>& all) {
-    std::vector<std::string> notes;
-    if (std::string hint = did_you_mean(name, {all.begin(), all.end()}); !hint.empty()) notes.push_back("help: " + hint);
-    return notes;
-  };
-  if (scans.count(spec.scan) == 0 && names.empty()) {
+  if (scans.count(spec.scan) == 0 && sequences.empty()) {
     std::vector<std::string> notes = near(spec.scan, scans);
     notes.push_back("note: its scans are: " + listed(scans));
     fail("E0431 unknown-scan", "graph '" + graph.name + "' has no scan '" + spec.scan + "' to generate with", std::move(notes));
   }
+  return sequences;
+}
+
+bool is_words(const ir::TensorType& type) {
+  return type.type == Type::kInt32 && type.shape.size() == 2 && type.shape[0].as_symbol() && type.shape[1].as_symbol();
+}
+
+// The inputs of the graph, words over the sequences' own steps, that the sequences are made of.
+std::set<ValueId> words_below(const ir::Graph& graph, const std::set<ValueId>& sequences) {
+  std::vector<bool> needed(graph.values.size());
+  std::set<Symbol> times;
+  for (ValueId v : sequences) {
+    needed[index(v)] = true;
+    const Shape& shape = graph.type(v).shape;
+    if (const std::optional<Symbol> time = shape.empty() ? std::nullopt : shape[0].as_symbol()) times.insert(*time);
+  }
+  for (Index n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return bool{needed[index(v)]}; })) continue;
+    for (ValueId v : node.inputs) {
+      if (v != kNone) needed[index(v)] = true;
+    }
+  }
+  std::set<ValueId> words;
+  for (const ir::Input& input : graph.inputs) {
+    const ir::TensorType& type = graph.type(input.value);
+    if (needed[index(input.value)] && is_words(type) && times.count(*type.shape[0].as_symbol()) != 0) words.insert(input.value);
+  }
+  return words;
+}
+
+// The input of the graph whose words generation makes: the one that the driven scans' `spec.feed` is, or is made of.
+std::string driven_input(const ir::Graph& graph, const GenerationSpec& spec) {
+  const std::multimap<std::string, ValueId> all = sequences_of(graph, spec);
+  std::set<std::string> names;
+  std::set<ValueId> sequences;
+  for (const auto& [name, value] : all) {
+    names.insert(name);
+    if (name == spec.feed) sequences.insert(value);
+  }
   if (sequences.empty()) {
+    // An input by its own name, where the scans' sequences are made of it.
+    std::set<ValueId> fed;
+    for (const auto& [name, value] : all) fed.insert(value);
+    for (ValueId v : words_below(graph, fed)) {
+      if (graph.value(v).name == spec.feed) return spec.feed;
+    }
     std::vector<std::string> notes = near(spec.feed, names);
     notes.push_back("note: `each` of the scan gives: " + listed(names));
     fail("E0432 unknown-feed", "scan '" + spec.scan + "' takes no sequence '" + spec.feed + "'", std::move(notes));
   }
-  const auto is_fed = [&](const ir::Input& input) { return sequences.size() == 1 && input.value == *sequences.begin(); };
-  const auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(), is_fed);
-  if (input == graph.inputs.end()) {
-    fail("E0432 unknown-feed", "'" + spec.feed + "' of scan '" + spec.scan + "' is not an input of the graph as it stands",
-         {"help: feed the scan an input [time, batch] of words, and look them up in its body"});
-  }
-  const ir::TensorType& type = graph.type(input->value);
-  if (type.type != Type::kInt32 || type.shape.size() != 2 || !type.shape[0].as_symbol() || !type.shape[1].as_symbol()) {
+  const std::set<ValueId> words = words_below(graph, sequences);
+  if (words.size() == 1) return graph.value(*words.begin()).name;
+  const std::string what = "'" + spec.feed + "' of scan '" + spec.scan + "' ";
+  if (words.empty()) {
     fail("E0432 unknown-feed",
-         "'" + spec.feed + "' of scan '" + spec.scan + "' must be INT32 [time, batch], found " + type.str());
+         what + "is " + graph.type(*sequences.begin()).str() +
+             ", which is not made of an input of the graph with a word for each step, INT32 [time, batch]",
+         {"help: generation puts the last word in the place of such an input"});
   }
-  return graph.value(input->value).name;
+  std::set<std::string> inputs;
+  for (ValueId v : words) inputs.insert(graph.value(v).name);
+  fail("E0432 unknown-feed", what + "is made of several inputs: " + listed(inputs),
+       {"help: name the one whose words are generated: feed: \"" + *inputs.begin() + "\""});
+}
+
+// Generation begins with every state of the graph zero.
+ir::Graph with_states_of_zeros(ir::Graph graph) {
+  std::vector<Node> zeros;
+  const auto is_state = [](const ir::Variable& v) { return v.kind == ir::Variable::Kind::kState; };
+  for (const ir::Variable& variable : graph.variables) {
+    if (!is_state(variable)) continue;
+    // Made apart, for the builder's checks; the state's own value is then what the node gives.
+    ir::Graph alone;
+    ir::Builder(alone).zeros(graph.type(variable.value));
+    zeros.push_back(std::move(alone.nodes.front()));
+    zeros.back().outputs = {variable.value};
+    zeros.back().at = variable.at;
+  }
+  if (zeros.empty()) return graph;
+  std::erase_if(graph.variables, is_state);
+  for (ir::Value& value : graph.values) {
+    if (value.node >= 0) value.node += static_cast<std::int32_t>(zeros.size());
+  }
+  for (Index n = 0; n < zeros.size(); ++n) graph.value(zeros[n].outputs[0]).node = static_cast<std::int32_t>(n);
+  graph.nodes.insert(graph.nodes.begin(), std::make_move_iterator(zeros.begin()), std::make_move_iterator(zeros.end()));
+  return graph;
 }
 
 // The score by the scan's own name of it, or by its path.
@@ -431,7 +500,7 @@ GenerationGraphs cut_for_generation(const ir::Graph& checked, const GenerationSp
   for (const std::string& name : spec.fetches) {
     if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) wanted.push_back(name);
   }
-  ir::Graph graph = drop_unneeded(with_fetches(checked, wanted));
+  ir::Graph graph = drop_unneeded(with_states_of_zeros(with_fetches(checked, wanted)));
   graph = run_passes(std::move(graph), {"spread", "shift", "merge", "fuse", "fuse_reductions"});
   wanted[0] = kScoreOutput;
   GenerationGraphs made = Cut(graph, driven, std::move(wanted)).run();

@@ -10,8 +10,10 @@ namespace graphrun {
 
 // Which scan is driven word by word, and what is wanted of each step.
 struct GenerationSpec {
-  std::string scan;                  // a path; of scans inside a `repeat` without the numbers, all of them then step together
-  std::string feed;                  // the name in `each` that the last word takes the place of
+  std::string scan;  // a path; of scans inside a `repeat` without the numbers, all of them then step together
+  // The name in `each` of the sequence that the last word is read from: an input [time, rows], or made of one and of no other;
+  // or that input's own name.
+  std::string feed;
   std::string score;                 // an output of the graph, else of the scan, else a value by its path: [time, rows, words]
   std::vector<std::string> fetches;  // more values, each [time, …], that a step shall give
 };
@@ -23,8 +25,8 @@ struct GenerationSpec {
 //   step:      inputs "word" INT32 [rows], "step" INT32 [] (0 for the first), states and constants by name;
 //              outputs "score" FLOAT [rows, words], fetches by name without their first axis, and each state's "next.NAME"
 //
-// A state that begins as zeros is no output of the prologue. Its shape may have sizes of its own (`capacity`): as many steps as
-// a history has room for.
+// The states of the graph itself, a stream's, begin as zeros. A state that does is no output of the prologue. Its shape may
+// have sizes of its own (`capacity`): as many steps as a history has room for.
 struct GenerationGraphs {
   struct Carried {
     std::string name;
@@ -43,7 +45,7 @@ inline constexpr const char* kScoreOutput = "score";
 inline constexpr const char* kNextPrefix = "next.";
 
 // `checked` is a graph loaded for inference. Throws UserError (kInvalidGraph): E0431 unknown-scan, E0432 unknown-feed (no such
-// name in `each`, or not fed as it stands by an input [time, rows]), E0433 score-shape, E0434 training-only (what a step or the
+// name in `each`, or not made of one input [time, rows]), E0433 score-shape, E0434 training-only (what a step or the
 // prologue needs is known in training alone), E0435 needs-all-steps (a value wanted of a step depends on other steps than by
 // states); and with_fetches' errors.
 GenerationGraphs cut_for_generation(const ir::Graph& checked, const GenerationSpec& spec);

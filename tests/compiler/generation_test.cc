@@ -154,7 +154,7 @@ TEST(GenerationMistakes, AreToldInTheLanguageOfTheGraph) {
   EXPECT_THAT(message({"decode", "x", "logits", {}}),
               ::testing::AllOf(HasSubstr("E0432"), HasSubstr("`each` of the scan gives: y")));
   EXPECT_THAT(message({"encode.forward", "x", "logits", {}}),
-              ::testing::AllOf(HasSubstr("E0432"), HasSubstr("not an input of the graph")));
+              ::testing::AllOf(HasSubstr("E0435"), HasSubstr("scan 'encode.backward'")));
   EXPECT_THAT(message({"decode", "y", "nll", {}}), ::testing::AllOf(HasSubstr("E0434"), HasSubstr("'target'")));
   EXPECT_THAT(message({"encode.backward", "y", "loss", {}}), HasSubstr("E0432"));
   EXPECT_THAT(message({"decode", "y", "alignment", {}}), HasSubstr("E0433"));
@@ -192,6 +192,27 @@ std::string message_of(const std::string& calls, const GenerationSpec& spec) {
   }
   std::filesystem::remove_all(folder);
   return message;
+}
+
+// What a scan reads may be made of the words before it; which words they are must be plain.
+TEST(GenerationMistakes, TellOfWhatIsNotMadeOfOneInputOfWords) {
+  const std::string more =
+      "input { name: \"tags\" shape: \"[time, batch]\" type: INT32 }\n"
+      "input { name: \"heat\" shape: \"[time, batch]\" }\n";
+  const GenerationSpec spec{"decode", "y", "logits", {}}, by_input{"decode", "words", "logits", {}};
+  const std::string output = "output: \"logits = decode.h @ O\"";
+  const auto decode = [&](const std::string& y) {
+    return more + "scan { name: \"decode\" graph: \"speller\" each: \"y = " + y + "\" }\n" + output;
+  };
+  EXPECT_EQ(message_of(decode("words + 1"), spec), "no error");
+  EXPECT_EQ(message_of(decode("words + 1"), by_input), "no error");
+  EXPECT_THAT(message_of(decode("words + tags"), spec),
+              ::testing::AllOf(HasSubstr("E0432"), HasSubstr("'y' of scan 'decode' is made of several inputs: tags, words"),
+                               HasSubstr("name the one whose words are generated: feed: \"tags\"")));
+  EXPECT_THAT(message_of(decode("words + tags"), by_input), ::testing::AllOf(HasSubstr("E0434"), HasSubstr("'tags'")));
+  EXPECT_THAT(
+      message_of(decode("argmax(expand(heat, axis=0), axis=0)"), spec),
+      ::testing::AllOf(HasSubstr("E0432"), HasSubstr("which is not made of an input of the graph with a word for each")));
 }
 
 TEST(GenerationMistakes, TellOfWhatNeedsAllStepsAtOnce) {

@@ -41,14 +41,17 @@ ExitCode run_infer(const Arguments& arguments) {
       "where words are generated: hypotheses of a line at a time; 0: as the job says")(
       "n-best", po::value<std::int64_t>()->default_value(0)->value_name("N"),
       "where words are generated: lines for each line, best first (samples as they were drawn), in Moses' format; 0: as the "
-      "job says")("json",
-                  "where words are generated: JSON lines, with words, scores, alignment, alternatives and what is fetched")(
+      "job says")(
+      "json",
+      "JSON lines: entries or values; where words are generated, words, scores, alignment, alternatives and what is fetched")(
       "alignments", po::value<std::string>()->value_name("FILE"),
       "where words are generated and aligned: the file for links of input and output, \"0-0 1-2\"")(
-      "prefix", po::value<std::string>()->value_name("FILE"), "a text for each line: what is generated begins so")(
+      "prefix", po::value<std::string>()->value_name("FILE"),
+      "a text for each line: what is generated begins so. Of a language model its lines are all that is read")(
       "force", po::value<std::string>()->value_name("FILE"),
-      "a text for each line: nothing is generated, but its log-probability written, and its alignment")(
-      "temperature", po::value<double>()->value_name("T"), "draws words instead of searching; scores are divided by T")(
+      "a text for each line: nothing is generated, but its log-probability written, and its alignment. Of a language model its "
+      "lines are all that is read")("temperature", po::value<double>()->value_name("T"),
+                                    "draws words instead of searching; scores are divided by T")(
       "top-k", po::value<std::int64_t>()->value_name("N"), "draws words, from the N best; 0: from all")(
       "seed", po::value<std::string>()->value_name("N"), "draws words; the same N, the same words for the same line")(
       "bad-lines", po::value<std::string>()->default_value("empty")->value_name("HOW"),
@@ -66,7 +69,9 @@ ExitCode run_infer(const Arguments& arguments) {
   line.about =
       "Runs a trained model on the lines of a file, or of stdin, as the job's infer block says, and writes what comes of each "
       "to\n"
-      "stdout, in their order: a line, with --n-best several, of CONLL a line for each of a sentence's words.\n"
+      "stdout, in their order: a line, with --n-best several, of CONLL a line for each of a sentence's words. Of a language "
+      "model\n"
+      "that generates the lines are prompts, which it continues; after an empty one it begins from nothing.\n"
       "MODEL is the folder that graphrun train made, or a job whose infer block loads such folders: an ensemble.";
   line.words = {{"MODEL"}, {"FILE", false}};
   line.groups.push_back(group);

@@ -40,7 +40,8 @@ Tensor pad(const std::vector<Nested>& values, int depth) {
   return tensor;
 }
 
-Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, const std::vector<std::vector<Nested>>& fields) {
+Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, const std::vector<std::vector<Nested>>& fields,
+                 StepsByFeed* steps) {
   Batch batch;
   batch.rows = static_cast<std::int64_t>(fields.size());
   bool counted = false;
@@ -50,7 +51,10 @@ Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, c
     values.reserve(fields.size());
     for (const auto& example : fields) values.push_back(plan.evaluate(feed, example));
     batch.feeds[spec.name] = pad(values, spec.depth);
-    if (counted || spec.depth == 0) continue;
+    if (spec.depth == 0) continue;
+    if (steps != nullptr)
+      for (const Nested& value : values) (*steps)[spec.name].push_back(value.steps());
+    if (counted) continue;
     counted = true;
     for (const Nested& value : values) batch.steps.push_back(value.steps());
   }

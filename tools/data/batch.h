@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,13 @@ struct Batch {
 // 2 [time, inner_time, batch]. Sizes are those of the longest.
 Tensor pad(const std::vector<Nested>& values, int depth);
 
-// Tensors of the chosen feeds (their places in the plan). `fields` of each row, as Dataset::example gives them.
-Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, const std::vector<std::vector<Nested>>& fields);
+// By feed that is a sequence: real steps of each row.
+using StepsByFeed = std::map<std::string, std::vector<std::int64_t>>;
+
+// Tensors of the chosen feeds (their places in the plan). `fields` of each row, as Dataset::example gives them. `steps`, where
+// it is given, is filled.
+Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, const std::vector<std::vector<Nested>>& fields,
+                 StepsByFeed* steps = nullptr);
 
 // The places in the plan of the feeds so named, all where `names` is empty. Throws InternalError for a name that is none.
 std::vector<std::size_t> choose_feeds(const FeedPlan& plan, const std::vector<std::string>& names);

@@ -25,8 +25,9 @@ InferenceReader::InferenceReader(const DataSpec& data, const FeedPlan& plan, con
       longest_(options.longest),
       refuse_longer_(options.refuse_longer),
       warn_(options.warn),
-      chosen_(choose_feeds(plan, options.feeds)) {
-  const std::set<std::string> fields = fields_of(plan, chosen_);
+      prompts_(options.prompts),
+      chosen_(prompts_.empty() ? choose_feeds(plan, options.feeds) : std::vector<std::size_t>()) {
+  const std::set<std::string> fields = prompts_.empty() ? fields_of(plan, chosen_) : std::set<std::string>{prompts_};
   std::vector<const FieldSpec*> read;
   for (const FieldSpec& field : data.fields) {
     needed_.push_back(fields.count(field.name) ? &field : nullptr);
@@ -40,10 +41,12 @@ std::optional<InferenceReader::Encoded> InferenceReader::read() {
   if (waiting_) return std::exchange(waiting_, std::nullopt);
   Encoded next;
   if (!records_->next(next.record)) return std::nullopt;
-  if (next.record.empty) return next;
+  const bool blank = next.record.empty && !next.record.bad;
+  if (next.record.empty && !(blank && !prompts_.empty())) return next;
   next.fields.emplace(data_.fields.size());
-  for (std::size_t i = 0; i < needed_.size(); ++i)
-    if (needed_[i]) (*next.fields)[i] = encode(data_, *needed_[i], vocabularies_.at(needed_[i]->name), next.record);
+  for (std::size_t i = 0; i < needed_.size(); ++i) {
+    if (needed_[i] && !blank) (*next.fields)[i] = encode(data_, *needed_[i], vocabularies_.at(needed_[i]->name), next.record);
+  }
   if (longest_ > 0) limit(next);
   return next;
 }
@@ -105,7 +108,11 @@ std::optional<InferenceBatch> InferenceReader::next() {
     failure_ = std::current_exception();
   }
   if (batch.records.empty()) return std::nullopt;
-  if (!fields.empty()) batch.batch = make_batch(plan_, chosen_, fields);
+  if (!fields.empty()) batch.batch = make_batch(plan_, chosen_, fields, &batch.steps);
+  if (!prompts_.empty()) {
+    const auto field = static_cast<std::size_t>(data_.field(prompts_) - data_.fields.data());
+    for (std::vector<Nested>& row : fields) batch.prompts.push_back(std::move(row[field].values));
+  }
   return batch;
 }
 

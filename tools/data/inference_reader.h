@@ -17,6 +17,8 @@ struct InferenceBatch {
   std::vector<Record> records;     // every one, empty ones too
   std::vector<std::int64_t> rows;  // of each record: its row in the batch's tensors; -1 for an empty one, which has none
   Batch batch;                     // without feeds where all records are empty
+  StepsByFeed steps;
+  std::vector<std::vector<std::int32_t>> prompts;  // by row, see InferenceReader::Options
 };
 
 // Runs a batch; what it throws says of which lines.
@@ -30,8 +32,11 @@ class InferenceReader {
     Format read = Format::kLines;    // records as the data has them, or plain lines
     std::int64_t rows = 0;           // 0: the job's, kRowsAtOnce where that has none
     std::vector<std::string> feeds;  // that the model needs; the fields of the others need not be in the input
-    std::int64_t longest = 0;        // units of a field of a record; 0: no limit
-    bool refuse_longer = false;      // records with more have no row, as empty ones; else what is beyond is left out
+    // Instead of feeds: the one field that is read, as the words that each row begins with. Then a blank record has a row too,
+    // one that begins with nothing.
+    std::string prompts = {};
+    std::int64_t longest = 0;    // units of a field of a record; 0: no limit
+    bool refuse_longer = false;  // records with more have no row, as empty ones; else what is beyond is left out
     std::function<void(const Diagnostic&)> warn = {};  // told of each such record
     // Told of each line that is no text (BadLine); its record has no row. Without it such a line ends the reading.
     std::function<void(const Diagnostic&)> bad_line = {};
@@ -61,6 +66,7 @@ class InferenceReader {
   const std::int64_t longest_;
   const bool refuse_longer_;
   const std::function<void(const Diagnostic&)> warn_;
+  const std::string prompts_;
   std::vector<std::size_t> chosen_;
   std::vector<const FieldSpec*> needed_;  // by the order of the job's fields; null: not read
   std::unique_ptr<RecordReader> records_;

@@ -87,7 +87,8 @@ bool RecordReader::next(Record& record) {
   const Line read = next_line(record.lines[0]);
   if (read == Line::kEnd) return false;
   record.line = lines.line();
-  record.empty = read == Line::kBad || is_blank(record.lines[0]);
+  record.bad = read == Line::kBad;
+  record.empty = record.bad || is_blank(record.lines[0]);
   if (record.empty) return true;
   if (layout_.plain)
     read_plain(record);
@@ -130,7 +131,7 @@ bool RecordReader::next_sentence(Record& record) {
     const bool first = record.lines.empty() && !bad;
     if (first) record.line = lines.line();
     if (read == Line::kBad) {
-      bad = record.empty = true;
+      bad = record.bad = record.empty = true;
       record.lines.clear();
       record.columns.clear();
       continue;

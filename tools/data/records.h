@@ -20,6 +20,7 @@ struct Record {
   std::shared_ptr<const nlohmann::json> object;           // JSONL
   std::int64_t line = 0;                                  // of the first line in its file, from 1
   bool empty = false;                                     // nothing but white space, or a sentence without lines
+  bool bad = false;                                       // empty because a line of it is no text
   bool closed = false;                                    // CONLL: a blank line ended it, not the end of the text
   std::shared_ptr<const std::vector<std::string>> files;  // where it stands, for messages; PARALLEL: by column
 

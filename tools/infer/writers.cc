@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tools/data/utf8.h"
 
 namespace graphrun {
@@ -62,12 +64,13 @@ std::string places_of(std::span<const std::int32_t> numbers, const Vocabulary& v
   return places;
 }
 
-void check_fit(const Batch& batch, const Tensor& from, WriteAs write, const RowSizes& real) {
+void check_fit(const Batch& batch, const Tensor& from, WriteAs write, const RowSizes& real, bool json) {
   const Sizes& sizes = from.sizes();
   const auto refuse = [](std::string text) { throw UserError(ExitCode::kInvalidGraph, "E0417 bad-infer", std::move(text)); };
   const bool matrix = write == WriteAs::kMatrix, one_each = write == WriteAs::kText || write == WriteAs::kNumbers;
   bool fits =
       !sizes.empty() && sizes.back() == batch.rows && (sizes.size() == (matrix ? 3 : 2) || (one_each && sizes.size() == 1));
+  if (json && writes_numbers(write)) fits = !sizes.empty() && sizes.back() == batch.rows;
   if (!writes_numbers(write)) fits = fits && from.dtype() == DType::kInt32;
   if (!fits)
     refuse(fmt::format("what 'from' gives is {}{}; expected {}{}{} for {} rows", name_of(from.dtype()), str(sizes),
@@ -96,27 +99,64 @@ std::string matrix_lines(const Tensor& from, std::int64_t row, std::int64_t rows
 // `given` with what it does not say of `from`.
 RowSizes real_sizes(const Batch& batch, const Tensor& from, RowSizes given) {
   const std::size_t axes = from.sizes().empty() ? 0 : from.sizes().size() - 1;
+  const bool absent = given.empty();
   given.resize(axes);
   for (std::size_t axis = 0; axis < axes; ++axis) {
     std::vector<std::int64_t>& sizes = given[axis];
-    if (sizes.empty() && axis == 0) sizes = batch.steps;
+    if (absent && axis == 0) sizes = batch.steps;
     if (sizes.empty()) sizes.assign(static_cast<std::size_t>(batch.rows), from.sizes()[axis]);
   }
   return given;
 }
 
+using OrderedJson = nlohmann::ordered_json;
+
+// A row's own part of [axes…, batch], nested by the axes. `at`: of the element so far.
+OrderedJson row_values(const Tensor& from, const RowSizes& real, std::size_t row, std::size_t axis = 0, std::int64_t at = 0) {
+  const std::int64_t size = from.sizes()[axis];
+  if (axis + 1 == from.sizes().size()) {
+    const double value = from.at(at * size + static_cast<std::int64_t>(row));
+    return from.dtype() == DType::kInt32 ? OrderedJson(static_cast<std::int64_t>(value)) : OrderedJson(value);
+  }
+  OrderedJson list = OrderedJson::array();
+  for (std::int64_t i = 0; i < real[axis][row]; ++i) list.push_back(row_values(from, real, row, axis + 1, at * size + i));
+  return list;
+}
+
+// What stands for a row where entries are written. `text`: as they are written otherwise, with its line's end.
+std::string tokens_object(std::span<const std::int32_t> numbers, const Vocabulary* vocabulary, WriteAs write,
+                          std::string text) {
+  OrderedJson object = OrderedJson::object();
+  if (write != WriteAs::kConll) {
+    if (!text.empty()) text.pop_back();
+    object["text"] = std::move(text);
+  }
+  object["tokens"] = OrderedJson::array();
+  for (const std::int32_t number : numbers) object["tokens"].push_back(vocabulary->entry(number));
+  return object.dump() + '\n';
+}
+
+std::string empty_line(WriteAs write, bool json) {
+  if (!json) return "\n";
+  return writes_numbers(write) ? "{\"values\":[]}\n" : tokens_object({}, nullptr, write, "");
+}
+
 }  // namespace
 
 std::string write_batch(const InferenceBatch& batch, const Tensor& from, WriteAs write, const Vocabulary* vocabulary,
-                        const RowSizes& sizes) {
+                        const RowSizes& sizes, bool json) {
   const RowSizes real = batch.batch.rows > 0 ? real_sizes(batch.batch, from, sizes) : RowSizes();
-  if (batch.batch.rows > 0) check_fit(batch.batch, from, write, real);
+  if (batch.batch.rows > 0) check_fit(batch.batch, from, write, real, json);
   std::string text;
   for (std::size_t i = 0; i < batch.records.size(); ++i) {
     const Record& record = batch.records[i];
     const std::int64_t row = batch.rows[i];
     if (row < 0) {
-      text += '\n';
+      text += empty_line(write, json);
+      continue;
+    }
+    if (json && writes_numbers(write)) {
+      text += OrderedJson({{"values", row_values(from, real, static_cast<std::size_t>(row))}}).dump() + '\n';
       continue;
     }
     const auto size = [&](std::size_t axis) { return real.size() > axis ? real[axis][static_cast<std::size_t>(row)] : 1; };
@@ -130,12 +170,14 @@ std::string write_batch(const InferenceBatch& batch, const Tensor& from, WriteAs
       continue;
     }
     const auto numbers = row_of<std::int32_t>(from, row, steps, [&](std::int64_t e) { return from.data<std::int32_t>()[e]; });
+    std::string lines;
     switch (write) {
-      case WriteAs::kText: text += text_line(numbers, *vocabulary); break;
-      case WriteAs::kConll: text += conll_lines(record, numbers, *vocabulary); break;
-      case WriteAs::kSegmented: text += segmented_line(record.text(), places_of(numbers, *vocabulary)); break;
+      case WriteAs::kText: lines = text_line(numbers, *vocabulary); break;
+      case WriteAs::kConll: lines = conll_lines(record, numbers, *vocabulary); break;
+      case WriteAs::kSegmented: lines = segmented_line(record.text(), places_of(numbers, *vocabulary)); break;
       default: break;
     }
+    text += json ? tokens_object(numbers, vocabulary, write, std::move(lines)) : lines;
   }
   return text;
 }

@@ -30,15 +30,17 @@ std::string numbers_line(std::span<const double> numbers);
 enum class WriteAs : std::uint8_t { kText, kConll, kSegmented, kNumbers, kMatrix, kJson };
 inline bool writes_numbers(WriteAs write) { return write == WriteAs::kNumbers || write == WriteAs::kMatrix; }
 
-// How much of a tensor is of each row of a batch: by axis but the batch's, by row. An axis that is absent: the row's steps of
-// the first, all of others.
+// How much of a tensor is of each row of a batch: by axis but the batch's, by row; an empty one: all of the axis. An axis that
+// is absent: the row's steps of the first, all of others.
 using RowSizes = std::vector<std::vector<std::int64_t>>;
 
 // Everything for a batch, in the order of its records. `from`: [time, batch], for kText and kNumbers [batch] too, for kMatrix
 // [rows, columns, batch]; INT32 but for kNumbers and kMatrix. A matrix is a line for each of its rows and a blank one. An empty
 // record gives an empty line. `vocabulary`: of the numbers; unused where numbers are written.
+// As JSON instead (`json`) each record is an object: "values", nested by the axes, a number where there are none, of any sizes;
+// or, where entries are written, "tokens", and "text" as it would be written.
 // Throws UserError (kInvalidGraph, E0417) where `from` does not fit.
 std::string write_batch(const InferenceBatch& batch, const Tensor& from, WriteAs write, const Vocabulary* vocabulary,
-                        const RowSizes& sizes = {});
+                        const RowSizes& sizes = {}, bool json = false);
 
 }  // namespace graphrun

@@ -36,12 +36,15 @@ InferSpec chosen_mode(const InferSpec& mode, const GenerateOptions& options) {
   return chosen;
 }
 
-// `input_file`: where the lines are from, unless that is stdin.
-void check_options(const InferSpec& chosen, const InferOptions& options, const std::string& input_file, bool reads_stdin) {
+[[noreturn]] void refuse(const char* code, std::string text, std::string help) {
+  throw UserError(ExitCode::kUsage, code, std::move(text), {std::move(help)});
+}
+
+// The file whose lines stand beside the input's; empty: none.
+const std::string& given_file(const GenerateOptions& g) { return g.force.empty() ? g.prefix : g.force; }
+
+void check_options(const InferSpec& chosen, const InferOptions& options) {
   const GenerateOptions& g = options.generate;
-  const auto refuse = [](const char* code, std::string text, const char* help) {
-    throw UserError(ExitCode::kUsage, code, std::move(text), {help});
-  };
   if (chosen.generate->n_best > chosen.generate->beam && !chosen.generate->sample)
     refuse("E0428 narrow-beam",
            fmt::format("a beam of {} does not hold the {} best", chosen.generate->beam, chosen.generate->n_best),
@@ -51,15 +54,7 @@ void check_options(const InferSpec& chosen, const InferOptions& options, const s
   if (!g.force.empty() && g.searches())
     refuse("E0429 bad-options", "--force says what the words are: nothing is searched or drawn",
            "help: leave out --beam, --n-best, --temperature, --top-k and --seed, or --force");
-  if (reads_stdin && (g.prefix == "-" || g.force == "-"))
-    refuse("E0429 bad-options", "stdin is both the input and the words that are given", "help: name a file for one of them");
   if (g.alignments == "-") refuse("E0429 bad-options", "--alignments takes a file: stdout has the words", "help: name a file");
-  for (const std::string& input : {g.prefix, g.force, input_file}) {
-    std::error_code none;  // where one of them is not there, they are not the same
-    if (!g.alignments.empty() && std::filesystem::equivalent(g.alignments, input, none))
-      refuse("E0429 bad-options", fmt::format("--alignments would overwrite '{}', which is read", input),
-             "help: name another file");
-  }
   if (!g.alignments.empty() && !chosen.generate->align)
     refuse("E0429 bad-options", fmt::format("infer '{}' does not say what aligns", chosen.name),
            "help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set "
@@ -75,16 +70,44 @@ void check_options(const InferSpec& chosen, const InferOptions& options, const s
            "help: --json, and no --fetch-out");
 }
 
+// `file`: where the input's lines are from, unless that is stdin. `prompts`: these lines are all that is read.
+void check_input(const InferSpec& chosen, const InferOptions& options, const std::string& file, bool prompts) {
+  const GenerateOptions& g = options.generate;
+  const std::string& given = given_file(g);
+  if (prompts && !given.empty() && !options.from_stdin)
+    refuse("E0429 bad-options",
+           fmt::format("infer '{}' reads one text, and both '{}' and {} '{}' give it", chosen.name, file,
+                       g.force.empty() ? "--prefix" : "--force", given),
+           "help: leave one of them out");
+  if (!prompts && options.from_stdin && given == "-")
+    refuse("E0429 bad-options", "stdin is both the input and the words that are given", "help: name a file for one of them");
+  for (const std::string& input : {given, file}) {
+    std::error_code none;  // where one of them is not there, they are not the same
+    if (!g.alignments.empty() && std::filesystem::equivalent(g.alignments, input, none))
+      refuse("E0429 bad-options", fmt::format("--alignments would overwrite '{}', which is read", input),
+             "help: name another file");
+  }
+}
+
+std::unique_ptr<LineReader> open_lines(const std::string& file) {
+  return file == "-" ? std::make_unique<LineReader>(STDIN_FILENO, "stdin") : std::make_unique<LineReader>(file);
+}
+
+// Of a STREAM each line that is given is a text by itself, whose end the end symbol tells.
+DataSpec line_by_line(DataSpec data) {
+  if (data.format == Format::kStream) data.format = Format::kLines;
+  return data;
+}
+
 // The texts that stand beside the input's lines, one for each, as words of the field that is made.
 class GivenLines {
  public:
   GivenLines(const Network& network, const InferSpec& mode, const std::string& file)
-      : data_(network.job.data),
+      : data_(line_by_line(network.job.data)),
         field_(*data_.field(mode.field)),
         vocabulary_(network.vocabularies.at(mode.field)),
         name_(file == "-" ? "stdin" : file) {
-    auto lines = file == "-" ? std::make_unique<LineReader>(STDIN_FILENO, "stdin") : std::make_unique<LineReader>(file);
-    reader_ = std::make_unique<RecordReader>(std::move(lines), layout_of_input(data_, {&field_}, Format::kLines));
+    reader_ = std::make_unique<RecordReader>(open_lines(file), layout_of_input(data_, {&field_}, Format::kLines));
   }
 
   std::vector<std::int32_t> next(const std::string& input) {
@@ -106,7 +129,7 @@ class GivenLines {
         {"help: line n of each belongs to the other's"});
   }
 
-  const DataSpec& data_;
+  const DataSpec data_;
   const FieldSpec& field_;
   const Vocabulary& vocabulary_;
   const std::string name_;
@@ -129,21 +152,27 @@ class LineGenerator {
         mode_(std::move(mode)),
         options_(options),
         vocabulary_(network.vocabularies.at(mode_.field)),
-        generator_(graph, network, mode_, parameters, {options.fetches, !given_file().empty(), options.device}) {
-    if (!given_file().empty()) given_.emplace(network, mode_, given_file());
-    if (!options.generate.alignments.empty()) links_.emplace(options.generate.alignments);
-  }
+        generator_(graph, network, mode_, parameters,
+                   {options.fetches, !given_file(options.generate).empty(), options.device}) {}
 
   void run(std::unique_ptr<LineReader> lines) {
+    const bool prompts = generator_.takes_prompts();
+    check_input(mode_, options_, lines->name(), prompts);
+    const std::string& given = given_file(options_.generate);
+    if (prompts && !given.empty()) lines = open_lines(given);
+    if (!prompts && !given.empty()) given_.emplace(network_, mode_, given);
+    if (!options_.generate.alignments.empty()) links_.emplace(options_.generate.alignments);
     InferenceReader::Options reading;
-    reading.read = mode_.read;
+    reading.read = prompts ? Format::kLines : mode_.read;
     reading.rows = options_.rows;
     take_limit(reading, mode_);
     BadLines bad_lines(options_.stop_at_bad_lines);
     bad_lines.read_with(reading);
     reading.feeds = generator_.feeds();
+    if (prompts) reading.prompts = mode_.field;
     const std::string input = lines->name();
-    InferenceReader reader(network_.job.data, *network_.job.plan, network_.vocabularies, std::move(lines), reading);
+    const DataSpec data = prompts ? line_by_line(network_.job.data) : network_.job.data;
+    InferenceReader reader(data, *network_.job.plan, network_.vocabularies, std::move(lines), reading);
     while (const std::optional<InferenceBatch> batch = reader.next()) write_output("-", text_of(*batch, input));
     if (given_) given_->end(input);
     if (links_) links_->commit();
@@ -151,10 +180,6 @@ class LineGenerator {
   }
 
  private:
-  const std::string& given_file() const {
-    return options_.generate.force.empty() ? options_.generate.prefix : options_.generate.force;
-  }
-
   std::string text_of(const InferenceBatch& batch, const std::string& input) {
     const RowsGiven given = given_of(batch, input);
     std::vector<std::vector<Hypothesis>> found;
@@ -175,11 +200,16 @@ class LineGenerator {
 
   RowsGiven given_of(const InferenceBatch& batch, const std::string& input) {
     RowsGiven given;
+    given.prefix = batch.prompts;
+    const auto end = [&](std::vector<std::int32_t>& words) {
+      if (!options_.generate.force.empty()) words.push_back(vocabulary_.number(mode_.generate->end));
+    };
+    for (std::vector<std::int32_t>& words : given.prefix) end(words);
     for (std::size_t i = 0; i < batch.records.size(); ++i) {
       std::vector<std::int32_t> words;
       if (given_) words = given_->next(input);
       if (batch.rows[i] < 0) continue;
-      if (!options_.generate.force.empty()) words.push_back(vocabulary_.number(mode_.generate->end));
+      end(words);
       if (given_) given.prefix.push_back(std::move(words));
       if (mode_.generate->sample) given.keys.push_back(key_of(batch.records[i], mode_.generate->sample->seed));
     }
@@ -236,7 +266,7 @@ class LineGenerator {
 void generate_lines(const ir::Graph& graph, const Network& network, const Parameters& parameters, const InferSpec& mode,
                     std::unique_ptr<LineReader> lines, const InferOptions& options) {
   InferSpec chosen = chosen_mode(mode, options.generate);
-  check_options(chosen, options, lines->name(), options.from_stdin);
+  check_options(chosen, options);
   LineGenerator(graph, network, parameters, std::move(chosen), options).run(std::move(lines));
 }
 

@@ -173,11 +173,12 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
   settings_.norm = spec().norm;
   std::vector<std::string> wanted = fetches_of(spec(), options_.fetches);
   const Target target(options_.device, mode_.weights, network.job.products);
-  if (options_.device == Device::kCpu || spec().sample || options_.prefix) {
+  const bool prefixes = options_.prefix || cut.prologue.inputs.empty();
+  if (options_.device == Device::kCpu || spec().sample || prefixes) {
     StepRunner::Options running;
     running.fetches = std::move(wanted);
     running.most = most_candidates(spec(), vocabulary.size());
-    running.asked = options_.prefix;
+    running.asked = prefixes;
     running.target = target;
     model_ = std::make_unique<StepRunner>(cut, std::move(running), variables_);
   } else {

@@ -44,6 +44,9 @@ class Generator {
 
   // The job's feeds that it reads.
   const std::vector<std::string>& feeds() const { return feeds_; }
+  // Whether it reads none, a language model say: then only the words that its rows begin with tell them apart, and
+  // RowsGiven::prefix may be given whatever the options say.
+  bool takes_prompts() const { return feeds_.empty(); }
   // The best of each row, or its samples. They do not depend on the other rows.
   std::vector<std::vector<Hypothesis>> run(const Batch& batch, const RowsGiven& given = {});
   // Of a hypothesis of the last run, one of the batch's `row`, where the mode aligns: the weights of the first `units`

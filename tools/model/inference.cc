@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <iostream>
+#include <set>
 
 #include "compiler/compile.h"
+#include "compiler/ir/builder.h"
 #include "runtime/executable.h"
 #include "runtime/file.h"
 #include "tools/cli/program.h"
@@ -38,54 +40,149 @@ const InferSpec* find_mode(const LoadedJob& job, const InferOptions& options) {
                   {known});
 }
 
-// What can't be turned into lines: see write_batch.
-void check_type(const ir::TensorType& type, const InferSpec& mode, const Location& at, std::vector<Diagnostic>& problems) {
+// What can't be turned into lines: see write_batch. `axes`: of an example.
+void check_type(const ir::TensorType& type, const Shape& axes, const InferSpec& mode, const Location& at,
+                std::vector<Diagnostic>& problems) {
+  const auto problem = [&](std::string text, std::vector<std::string> notes = {}) {
+    problems.push_back({Severity::kError, "E0417 bad-infer", at,
+                        fmt::format("infer '{}': `from` is {}; {}", mode.name, type.str(), text), std::move(notes)});
+  };
   const bool one_each = mode.write == WriteAs::kText || mode.write == WriteAs::kNumbers,
-             matrix = mode.write == WriteAs::kMatrix;
-  const bool fits = type.shape.size() == (matrix ? 3 : 2) || (one_each && type.shape.size() == 1);
-  if (fits && (writes_numbers(mode.write) || type.type == Type::kInt32)) return;
-  problems.push_back({Severity::kError,
-                      "E0417 bad-infer",
-                      at,
-                      fmt::format("infer '{}': `from` is {}; expected {}{}{}", mode.name, type.str(),
-                                  writes_numbers(mode.write) ? "" : "INT32",
-                                  matrix ? "[rows, columns, batch]" : "[time, batch]", one_each ? " or [batch]" : ""),
-                      {}});
+             matrix = mode.write == WriteAs::kMatrix, any = mode.write == WriteAs::kJson;
+  const bool fits = any || axes.size() == (matrix ? 2 : 1) || (one_each && axes.empty());
+  const bool numbers = any || writes_numbers(mode.write);
+  if (!fits || !(numbers || type.type == Type::kInt32)) {
+    return problem(fmt::format("expected {}{}{}", numbers ? "" : "INT32",
+                               matrix                            ? "[rows, columns, batch]"
+                               : mode.write == WriteAs::kNumbers ? "[time, batch], [batch, classes]"
+                                                                 : "[time, batch]",
+                               one_each ? " or [batch]" : ""));
+  }
+  const bool of_each_unit = mode.write == WriteAs::kConll || mode.write == WriteAs::kSegmented;
+  if (of_each_unit && axes[0].is_constant())
+    problem(fmt::format("{} adds to each unit of an example, and it has always {}",
+                        mode.write == WriteAs::kConll ? "CONLL" : "SEGMENTED", axes[0].str()));
 }
 
-// Adds the expression over outputs as an output.
-void add_written(ir::Graph& graph, const InferSpec& mode, std::vector<Diagnostic>& problems) {
+// The sizes that the examples' own sequences have, and how many examples there are.
+struct FedSizes {
+  std::set<Symbol> batch, time;
+  FedSizes(const ir::Graph& graph, const FeedPlan& plan) {
+    for (const ir::Input& input : graph.inputs) {
+      const Shape& shape = graph.type(input.value).shape;
+      if (shape.empty() || plan.feed(graph.value(input.value).name) == nullptr) continue;
+      for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        if (const auto symbol = shape[axis].as_symbol()) (axis + 1 == shape.size() ? batch : time).insert(*symbol);
+      }
+    }
+  }
+};
+
+// By axis of what is written but the batch's: how much of it is each row's.
+struct AxisOwner {
+  std::string lengths;  // a feed that holds it; empty: none
+  std::string steps;    // else a feed that has as many steps; empty: all of the axis is every row's
+};
+
+// `shape`: of what is written. Where a sequence has a length of its own in each step of another, all of its axis.
+std::vector<AxisOwner> axis_owners(const ir::Graph& graph, const FeedPlan& plan, const Shape& shape) {
+  std::vector<AxisOwner> owners(shape.empty() ? 0 : shape.size() - 1);
+  for (std::size_t axis = 0; axis < owners.size(); ++axis) {
+    for (const ir::Input& input : graph.inputs) {
+      const std::string& name = graph.value(input.value).name;
+      const Shape& fed = graph.type(input.value).shape;
+      if (plan.feed(name) == nullptr || fed.empty()) continue;
+      if (input.lengths_of && shape[axis] == Dim(*input.lengths_of) && fed.size() == 1 && owners[axis].lengths.empty())
+        owners[axis].lengths = name;
+      if (fed.size() > 1 && fed[0] == shape[axis] && owners[axis].steps.empty()) owners[axis].steps = name;
+    }
+    if (!owners[axis].lengths.empty() || shape[axis].is_constant()) owners[axis].steps.clear();
+  }
+  return owners;
+}
+
+// `value` with the batch's axis last, wherever it is; ir::kNone where it has none.
+ir::ValueId with_batch_last(ir::Graph& graph, ir::ValueId value, const FedSizes& sizes) {
+  const Shape& shape = graph.type(value).shape;
+  std::vector<std::int64_t> order;
+  std::int64_t batch = -1;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    const auto symbol = shape[axis].as_symbol();
+    if (batch < 0 && symbol && sizes.batch.count(*symbol) != 0)
+      batch = static_cast<std::int64_t>(axis);
+    else
+      order.insert(order.begin(), static_cast<std::int64_t>(axis));
+  }
+  if (batch < 0) return ir::kNone;
+  if (batch + 1 == static_cast<std::int64_t>(shape.size())) return value;
+  order.push_back(batch);
+  ir::Builder builder(graph);
+  builder.set_name("infer.batch_last");
+  return builder.op("transpose", {value}, {{"permutation", order}});
+}
+
+// Adds the expression over outputs as an output, whose last axis is the batch's.
+void add_written(ir::Graph& graph, const FeedPlan& plan, const InferSpec& mode, std::vector<Diagnostic>& problems) {
+  const std::size_t before = problems.size();
   const ir::ValueId value = add_expression(graph, mode.from, "infer", {.field = "from", .code = "E0417 bad-infer"}, problems);
   if (value == ir::kNone) return;
-  check_type(graph.type(value), mode, mode.from.at(0, mode.from.text.size()), problems);
-  graph.outputs.push_back({kWritten, value});
-}
-
-// By axis of what is written but the batch's: the feed that holds how much of it is each row's; empty where none does (of a
-// sequence in each step of another, each has a length of its own).
-std::vector<std::string> lengths_of(const ir::Graph& graph, const FeedPlan& plan) {
-  const Shape& shape = graph.type(graph.output(kWritten)->value).shape;
-  std::vector<std::string> feeds(shape.empty() ? 0 : shape.size() - 1);
-  for (std::size_t axis = 0; axis < feeds.size(); ++axis) {
-    const auto tells = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const ir::Input& input) {
-      return input.lengths_of && shape[axis] == Dim(*input.lengths_of) && graph.type(input.value).shape.size() == 1 &&
-             plan.feed(graph.value(input.value).name) != nullptr;
-    });
-    if (tells != graph.inputs.end()) feeds[axis] = graph.value(tells->value).name;
+  const ir::TensorType type = graph.type(value);
+  const Location at = mode.from.at(0, mode.from.text.size());
+  const FedSizes sizes(graph, plan);
+  if (sizes.batch.empty()) return;  // nothing is fed, which is told where feeds are
+  const ir::ValueId written = with_batch_last(graph, value, sizes);
+  if (written == ir::kNone) {
+    problems.push_back({Severity::kError,
+                        "E0417 bad-infer",
+                        at,
+                        fmt::format("infer '{}': `from` is {}, which has nothing for each example: none of its axes is '{}'",
+                                    mode.name, type.str(), sizes.batch.begin()->name()),
+                        {}});
+    return;
   }
-  return feeds;
+  const Shape& shape = graph.type(written).shape;
+  check_type(type, Shape(shape.begin(), shape.end() - 1), mode, at, problems);
+  if (problems.size() != before) return;
+  if (const std::vector<AxisOwner> owners = axis_owners(graph, plan, shape);
+      !owners.empty() && owners[0].lengths.empty() && owners[0].steps.empty()) {
+    const std::vector<Symbol> made_of = shape[0].symbols();
+    if (std::any_of(made_of.begin(), made_of.end(), [&](Symbol s) { return sizes.time.count(s) != 0; })) {
+      problems.push_back({Severity::kError,
+                          "E0417 bad-infer",
+                          at,
+                          fmt::format("infer '{}': `from` is {}, and nothing tells how much of '{}' is an example's own and "
+                                      "not padding",
+                                      mode.name, type.str(), shape[0].str()),
+                          {"help: a size counts each example's own steps where a sequence that is fed has it, or an input with "
+                           "`lengths_of` tells it"}});
+      return;
+    }
+  }
+  graph.outputs.push_back({kWritten, written});
 }
 
-// `shape`: of what is written. An axis of constant size is every row's whole.
-RowSizes row_sizes(const Shape& shape, const std::vector<std::string>& lengths, const Batch& batch) {
+RowSizes row_sizes(const Shape& shape, const std::vector<AxisOwner>& owners, const InferenceBatch& batch) {
   RowSizes sizes;
-  for (const std::string& feed : lengths) {
+  for (const AxisOwner& owner : owners) {
     const Dim& axis = shape[sizes.size()];
-    sizes.emplace_back(axis.is_constant() ? static_cast<std::size_t>(batch.rows) : 0, axis.is_constant() ? axis.constant() : 0);
-    for (std::int64_t row = 0; !feed.empty() && row < batch.rows; ++row)
-      sizes.back().push_back(static_cast<std::int64_t>(batch.feeds.at(feed).at(row)));
+    const std::int64_t rows = batch.batch.rows;
+    sizes.emplace_back(axis.is_constant() ? static_cast<std::size_t>(rows) : 0, axis.is_constant() ? axis.constant() : 0);
+    for (std::int64_t row = 0; !owner.lengths.empty() && row < rows; ++row)
+      sizes.back().push_back(static_cast<std::int64_t>(batch.batch.feeds.at(owner.lengths).at(row)));
+    if (!owner.steps.empty() && rows > 0) sizes.back() = batch.steps.at(owner.steps);
   }
   return sizes;
+}
+
+// How the block's numbers are written, and whether as JSON.
+struct Writing {
+  WriteAs write = WriteAs::kNumbers;
+  bool json = false;
+};
+Writing writing_of(const InferSpec& mode, const ir::TensorType& type, bool json) {
+  if (mode.write != WriteAs::kJson) return {mode.write, json};
+  const bool entries = !mode.field.empty() && type.type == Type::kInt32 && type.shape.size() <= 2;
+  return {entries ? WriteAs::kText : WriteAs::kNumbers, true};
 }
 
 }  // namespace
@@ -117,7 +214,7 @@ void check_infer(const ir::Graph& graph, const Network& network) {
   for (const InferSpec& mode : network.job.infer) {
     ir::Graph copy = graph;
     if (mode.generate) check_generate(graph, network, mode, problems);
-    if (!mode.from.text.empty()) add_written(copy, mode, problems);
+    if (!mode.from.text.empty()) add_written(copy, *network.job.plan, mode, problems);
   }
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
 }
@@ -127,10 +224,10 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   const InferSpec* mode = find_mode(network.job, options);
   ir::Graph graph = load_graph(network.request(false));
   if (mode != nullptr && mode->generate) return generate_lines(graph, network, parameters, *mode, std::move(lines), options);
-  if (options.generate.any()) {
+  if (options.generate.of_words()) {
     throw UserError(
         ExitCode::kUsage, "E0427 no-generation",
-        "the model generates no words: --beam, --n-best, --json, --force, --prefix, --alignments and those that draw words are "
+        "the model generates no words: --beam, --n-best, --force, --prefix, --alignments and those that draw words are "
         "for one that does");
   }
   if (options.fetches.empty() != options.fetch_file.empty()) {
@@ -139,7 +236,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   CompileOptions compile_options;
   if (mode != nullptr) {
     std::vector<Diagnostic> problems;
-    add_written(graph, *mode, problems);
+    add_written(graph, *network.job.plan, *mode, problems);
     if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
     compile_options.fetches.push_back(kWritten);
   }
@@ -159,15 +256,19 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   bad_lines.read_with(reading);
   const std::vector<std::string> fed = needed_feeds(program, *network.job.plan);
   reading.feeds = fed;
-  std::vector<std::string> lengths;
-  Shape shape;
-  if (mode != nullptr && writes_numbers(mode->write)) {
-    lengths = lengths_of(graph, *network.job.plan);
-    shape = graph.type(graph.output(kWritten)->value).shape;
+  std::vector<AxisOwner> owners;
+  ir::TensorType written;
+  Writing writing;
+  if (mode != nullptr) {
+    written = graph.type(graph.output(kWritten)->value);
+    owners = axis_owners(graph, *network.job.plan, written.shape);
+    writing = writing_of(*mode, written, options.generate.json);
   }
-  for (const std::string& feed : lengths) {
-    const bool there = feed.empty() || std::find(reading.feeds.begin(), reading.feeds.end(), feed) != reading.feeds.end();
-    if (!there) reading.feeds.push_back(feed);
+  for (const AxisOwner& owner : owners) {
+    for (const std::string& feed : {owner.lengths, owner.steps}) {
+      const bool there = feed.empty() || std::find(reading.feeds.begin(), reading.feeds.end(), feed) != reading.feeds.end();
+      if (!there) reading.feeds.push_back(feed);
+    }
   }
   InferenceReader reader(network.job.data, *network.job.plan, network.vocabularies, std::move(lines), reading);
   Executable executable(std::move(program), variables,
@@ -188,7 +289,8 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
       }
     }
     if (mode != nullptr)
-      write_output("-", write_batch(*batch, fetched[0], mode->write, vocabulary, row_sizes(shape, lengths, batch->batch)));
+      write_output("-", write_batch(*batch, fetched[0], writing.write, vocabulary, row_sizes(written.shape, owners, *batch),
+                                    writing.json));
   }
   if (!options.fetches.empty()) fetched_file.write();
   bad_lines.tell_total();

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 
+#include "compiler/generation.h"
 #include "compiler/passes/dead_code.h"
 #include "tools/job/problems.h"
 #include "tools/model/evaluator.h"
@@ -48,12 +50,21 @@ class Feeding {
       if (value != ir::kNone) graph.outputs.push_back({fmt::format("needed.{}", graph.outputs.size()), value});
     if (graph.outputs.empty()) return;
     const ir::Graph needed = drop_unneeded(std::move(graph));
-    for (const ir::Input& input : needed.inputs) needed_.insert(needed.value(input.value).name);
+    need_inputs(needed);
+  }
+  // All inputs of this graph are read.
+  void need_inputs(const ir::Graph& graph) {
+    for (const ir::Input& input : graph.inputs) needed_.emplace(graph.value(input.value).name, graph.type(input.value));
   }
 
   void check(std::vector<Diagnostic>& found) const {
-    for (const std::string& name : needed_)
-      if (plan_.feed(name) == nullptr) found.push_back(not_fed(name, plan_));
+    for (const auto& [name, type] : needed_) {
+      const FeedPlan::Feed* const feed = plan_.feed(name);
+      if (feed == nullptr)
+        found.push_back(not_fed(name, plan_));
+      else if (feed->sound)
+        check_type(*feed, type, found);
+    }
   }
 
   // `inputs`: all that the network has. `read`: what reports name.
@@ -73,8 +84,25 @@ class Feeding {
   }
 
  private:
+  static void check_type(const FeedPlan::Feed& feed, const ir::TensorType& type, std::vector<Diagnostic>& found) {
+    const std::string what = feed.field.empty() ? "lengths" : fmt::format("entries of '{}' by their numbers", feed.field);
+    if (type.type != Type::kInt32) {
+      Problems(found).add(
+          "E0622 feed-type", feed.at,
+          fmt::format("input '{}' of the graph is {}, and the feed gives it {}, which are INT32", feed.name, type.str(), what),
+          "an INT32 input takes them: gather(E, x) looks entries up, and in arithmetic INT32 turns to FLOAT");
+      return;
+    }
+    if (static_cast<int>(type.shape.size()) == feed.depth + 1) return;
+    static const char* const kShapes[] = {"[batch]", "[time, batch]", "[time, inner_time, batch]"};
+    Problems(found).add("E0623 feed-shape", feed.at,
+                        fmt::format("input '{}' of the graph is {}, and the feed gives it {}, {}", feed.name, type.str(), what,
+                                    kShapes[feed.depth]),
+                        "`split` gives a field its sequence axes, x[0] and length(x) take one away");
+  }
+
   const FeedPlan& plan_;
-  std::set<std::string> needed_;
+  std::map<std::string, ir::TensorType> needed_;
 };
 
 void check_feeds(const Network& network, const ir::Graph& training, const ir::Graph& inference, Feeding feeding,
@@ -89,6 +117,14 @@ void check_feeds(const Network& network, const ir::Graph& training, const ir::Gr
   }
   feeding.need(inference, reported);
   for (const InferSpec& mode : network.job.infer) {
+    if (mode.generate) {
+      try {
+        feeding.need_inputs(
+            cut_for_generation(inference, {mode.generate->scan, mode.generate->feed, mode.generate->score, {}}).prologue);
+      } catch (const UserError&) {
+        // Said by check_infer.
+      }
+    }
     if (mode.from.text.empty()) continue;
     ir::Graph graph = inference;
     std::vector<Diagnostic> said;  // by check_infer

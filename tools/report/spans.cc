@@ -1,7 +1,10 @@
 #include "tools/report/spans.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
+
+#include "tools/report/common_subsequence.h"
 
 namespace graphrun {
 
@@ -63,76 +66,42 @@ std::vector<std::int64_t> word_ends(std::string_view places) {
 
 namespace {
 
-struct Word {
-  std::int64_t begin = 0;
-  std::span<const std::int32_t> characters;
-};
-
-std::vector<Word> words_of(const std::vector<std::int64_t>& ends, std::span<const std::int32_t> characters) {
-  std::vector<Word> words;
-  std::int64_t begin = 0;
-  for (const std::int64_t end : ends) {
-    words.push_back({begin, characters.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))});
-    begin = end;
-  }
-  return words;
-}
-
-// A longest common subsequence of two lists of words: which of `gold` are in it.
-class CommonWords {
+// Both segmentations' words as numbers, equal where the words are.
+class WordNumbers {
  public:
-  CommonWords(std::vector<Word> gold, std::vector<Word> predicted, std::int32_t unknown)
-      : gold_(std::move(gold)), predicted_(std::move(predicted)), unknown_(unknown) {}
+  WordNumbers(std::span<const std::int32_t> characters, std::int32_t unknown) : characters_(characters), unknown_(unknown) {}
 
-  std::vector<bool> find() {
-    std::vector<bool> common(gold_.size());
-    // Equal beginnings and ends need no table.
-    const std::size_t most = std::min(gold_.size(), predicted_.size());
-    while (begin_ < most && equal(begin_, begin_)) common[begin_++] = true;
-    while (end_ < most - begin_ && equal(gold_.size() - 1 - end_, predicted_.size() - 1 - end_))
-      common[gold_.size() - 1 - end_++] = true;
-    fill_table();
-    for (std::size_t i = 0, j = 0; i < rows_ && j < columns_;) {
-      if (equal(begin_ + i, begin_ + j))
-        common[begin_ + i++] = true, ++j;
-      else if (longest(i + 1, j) >= longest(i, j + 1))
-        ++i;
-      else
-        ++j;
+  std::vector<std::int32_t> of(const std::vector<std::int64_t>& ends) {
+    std::vector<std::int32_t> numbers;
+    std::int64_t begin = 0;
+    for (const std::int64_t end : ends) {
+      const auto word = characters_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+      // What holds an unknown character is a word of its own at each place.
+      const bool known = std::find(word.begin(), word.end(), unknown_) == word.end();
+      const auto next = static_cast<std::int32_t>(numbers_.size());
+      numbers.push_back(
+          numbers_.emplace(std::pair(known ? -1 : begin, std::vector<std::int32_t>(word.begin(), word.end())), next)
+              .first->second);
+      begin = end;
     }
-    return common;
+    return numbers;
   }
 
  private:
-  bool equal(std::size_t i, std::size_t j) const {
-    const Word &a = gold_[i], &b = predicted_[j];
-    if (!std::equal(a.characters.begin(), a.characters.end(), b.characters.begin(), b.characters.end())) return false;
-    return a.begin == b.begin || std::find(a.characters.begin(), a.characters.end(), unknown_) == a.characters.end();
-  }
-
-  // The longest of what is left of both from here on.
-  std::int32_t& longest(std::size_t i, std::size_t j) { return table_[i * (columns_ + 1) + j]; }
-
-  void fill_table() {
-    rows_ = gold_.size() - begin_ - end_, columns_ = predicted_.size() - begin_ - end_;
-    table_.assign((rows_ + 1) * (columns_ + 1), 0);
-    for (std::size_t i = rows_; i-- > 0;)
-      for (std::size_t j = columns_; j-- > 0;)
-        longest(i, j) =
-            equal(begin_ + i, begin_ + j) ? longest(i + 1, j + 1) + 1 : std::max(longest(i + 1, j), longest(i, j + 1));
-  }
-
-  std::vector<Word> gold_, predicted_;
-  std::int32_t unknown_;
-  std::size_t begin_ = 0, end_ = 0, rows_ = 0, columns_ = 0;
-  std::vector<std::int32_t> table_;
+  const std::span<const std::int32_t> characters_;
+  const std::int32_t unknown_;
+  std::map<std::pair<std::int64_t, std::vector<std::int32_t>>, std::int32_t> numbers_;
 };
 
 }  // namespace
 
 std::vector<bool> common_words(const std::vector<std::int64_t>& gold, const std::vector<std::int64_t>& predicted,
                                std::span<const std::int32_t> characters, std::int32_t unknown) {
-  if (!characters.empty()) return CommonWords(words_of(gold, characters), words_of(predicted, characters), unknown).find();
+  if (!characters.empty()) {
+    WordNumbers numbers(characters, unknown);
+    const std::vector<std::int32_t> a = numbers.of(gold), b = numbers.of(predicted);
+    return common_subsequence(a, b);
+  }
   std::vector<bool> common(gold.size());
   std::int64_t gold_begin = 0, predicted_begin = 0;
   for (std::size_t i = 0, j = 0; i < gold.size() && j < predicted.size();) {

@@ -25,7 +25,7 @@ Vocabularies small_vocabularies(const DataSpec& data) {
   for (const FieldSpec& field : data.fields) {
     std::vector<std::string> entries = field.vocabulary.special;
     if (!field.vocabulary.closed) entries.emplace_back(kUnknown);
-    for (const char* entry : {"B", "M", "E", "S", "<s>", "</s>"}) entries.emplace_back(entry);
+    for (const char* entry : {"B", "M", "E", "S", "<s>", "</s>", "<eos>"}) entries.emplace_back(entry);
     vocabularies.emplace(field.name, Vocabulary(entries, field.vocabulary.closed, field.name));
   }
   return vocabularies;

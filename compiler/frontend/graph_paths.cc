@@ -168,17 +168,26 @@ std::string GraphPaths::kept(const std::string& file, const std::string& path, c
 }
 
 std::string GraphPaths::hint(const std::string& path, const Namer& by) const {
+  if (meanings_) return file_meant(path, known_in(roots_.front(), true));
   std::vector<std::string> known;
-  if (meanings_) add_known(roots_.front(), true, known);
-  for (const Place& place : meanings_ ? std::vector<Place>() : places(by)) add_known(place.folder, place.is_root, known);
+  for (const Place& place : places(by)) {
+    const std::vector<std::string>& there = known_in(place.folder, place.is_root);
+    known.insert(known.end(), there.begin(), there.end());
+  }
   return file_meant(path, known);
 }
 
+const std::vector<std::string>& GraphPaths::known_in(const std::string& folder, bool deep) const {
+  const auto [known, is_new] = known_.try_emplace({folder, deep});
+  if (is_new) add_known(folder, deep, known->second);
+  return known->second;
+}
+
 std::vector<std::string> GraphPaths::called(const std::string& name) const {
-  std::vector<std::string> known, found;
-  for (const std::string& root : roots_) add_known(root, true, known);
-  for (const std::string& path : known) {
-    if (fs::path(path).filename() == name + ".pbtxt") found.push_back(path);
+  std::vector<std::string> found;
+  for (const std::string& root : roots_) {
+    for (const std::string& path : known_in(root, true))
+      if (fs::path(path).filename() == name + ".pbtxt") found.push_back(path);
   }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/compile.h"
@@ -53,9 +55,14 @@ class GraphPaths {
   Found find_kept(const std::string& path, const Namer& by) const;
   bool is_kept(const std::filesystem::path& file) const;
 
+  // Each graph's path from the folder, `deep`: of those in folders below too. Read once: what is wrong with a graph is found in
+  // each of its calls, of which there may be thousands.
+  const std::vector<std::string>& known_in(const std::string& folder, bool deep) const;
+
   std::vector<std::string> roots_;  // folders graphs, the nearest first
   std::optional<PathMeanings> meanings_;
   std::set<std::string> kept_files_;  // with meanings_: all that there are
+  mutable std::map<std::pair<std::string, bool>, std::vector<std::string>> known_;
 };
 
 // The folder graphs for a file: the nearest of that name above the file (or that has it) with graphs in it, else the installed

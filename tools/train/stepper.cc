@@ -191,6 +191,11 @@ std::map<std::string, NamedTensors> Stepper::groups() const {
 
 void Stepper::restore(const CheckpointReader& checkpoint, const PendingBatches& pending) {
   using Kind = VariableSpec::Kind;
+  if (pending.batches < 0 || pending.batches >= accumulate_) {
+    throw UserError(ExitCode::kBadData, "E0661 bad-state",
+                    fmt::format("'{}/state.json' has {} batches of an update under way; an update here is of {}",
+                                checkpoint.folder(), pending.batches, accumulate_));
+  }
   clear_states(executable_->program(), *variables_);
   for (const Kind kind : {Kind::kParameter, Kind::kSlot, Kind::kState}) {
     const std::string group(group_of(kind));
@@ -198,6 +203,23 @@ void Stepper::restore(const CheckpointReader& checkpoint, const PendingBatches& 
     set_variables(variable_specs(), kind, tensors, checkpoint.folder() + "/" + group + ".safetensors", *variables_);
   }
   pending_ = pending;
+}
+
+std::map<std::string, NamedTensors> Stepper::groups_of(const CheckpointReader& checkpoint, const std::string& prefix) const {
+  using Kind = VariableSpec::Kind;
+  std::map<std::string, NamedTensors> groups;
+  for (const Kind kind : {Kind::kParameter, Kind::kSlot}) {
+    const std::string group(group_of(kind));
+    if (checkpoint.has_group(prefix + group)) groups[group] = checkpoint.group(prefix + group);
+  }
+  if (groups.empty()) return groups;
+  for (const Kind kind : {Kind::kParameter, Kind::kSlot}) {
+    const std::string group(group_of(kind));
+    Variables held_against_the_network;
+    set_variables(variable_specs(), kind, groups[group], checkpoint.folder() + "/" + prefix + group + ".safetensors",
+                  held_against_the_network);
+  }
+  return groups;
 }
 
 void Stepper::go_back(const std::map<std::string, NamedTensors>& groups) {

@@ -69,8 +69,12 @@ class Stepper {
   // All that outlives a step, by kind: groups "parameters", "slots", "states".
   std::map<std::string, NamedTensors> groups() const;
   const PendingBatches& pending() const { return pending_; }
-  // Throws UserError (kBadData, E0662) where names or sizes differ from the network's.
+  // Throws UserError (kBadData): E0662 where names or sizes differ from the network's; E0661 where more batches are pending
+  // than an update here has.
   void restore(const CheckpointReader& checkpoint, const PendingBatches& pending);
+  // What go_back takes: parameters and slots of a checkpoint that have `prefix` before their group's name; nothing where it has
+  // none. Throws E0662 as above.
+  std::map<std::string, NamedTensors> groups_of(const CheckpointReader& checkpoint, const std::string& prefix) const;
   // Parameters and slots as they were when groups() gave these. Batches that are pending are dropped.
   void go_back(const std::map<std::string, NamedTensors>& groups);
 

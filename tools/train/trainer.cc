@@ -88,9 +88,7 @@ void Trainer::restore(const std::string& folder) {
   }
   stepper_.restore(checkpoint, state_.pending);
   rate_.restore(state_.schedule);
-  for (const std::string group : {"parameters", "slots"}) {
-    if (checkpoint.has_group(kBestPrefix + group)) best_[group] = checkpoint.group(kBestPrefix + group);
-  }
+  best_ = stepper_.groups_of(checkpoint, kBestPrefix);
   steps_since_ = {folder, {}};
   kept_.drop_newer_than(state_.step);
 }

@@ -1,0 +1,19 @@
+// Changes of any file, byte by byte and line by line, and of those that have a form of their own.
+#pragma once
+
+#include <string>
+
+#include "tests/mutants/random.h"
+
+namespace graphrun::mutants {
+
+// Bits, special bytes and characters, parts dropped, doubled and exchanged, lines too; sometimes far too much of one thing.
+std::string mutated_bytes(const std::string& bytes, Random& random);
+// JSON: values become others of any type, members go, come and change places. What is no JSON changes as bytes.
+std::string mutated_json(const std::string& text, Random& random);
+// A safetensors file: its header as JSON, with its length put right, or the numbers behind it.
+std::string mutated_tensors(const std::string& bytes, Random& random);
+// By the ending of its name; `.pbtxt` is not for these.
+std::string mutated_file(const std::string& name, const std::string& bytes, Random& random);
+
+}  // namespace graphrun::mutants

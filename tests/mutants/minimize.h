@@ -1,0 +1,13 @@
+// Makes a find small: delta debugging (Zeller and Hildebrandt 2002) over files, lines and tokens or bytes.
+#pragma once
+
+#include <functional>
+
+#include "tests/mutants/files.h"
+
+namespace graphrun::mutants {
+
+// The least found within `seconds` of which `still` holds, as it does of `files`.
+Files minimized(Files files, const std::function<bool(const Files&)>& still, double seconds);
+
+}  // namespace graphrun::mutants

@@ -1,0 +1,15 @@
+// Jobs that read, train and run within moments: those of tests/mutants/networks and tests/errors/shared, and the shipped ones
+// made small.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/mutants/files.h"
+
+namespace graphrun::mutants {
+
+Files small_data();                       // the files that the jobs read, and the jobs that are small as they are
+std::vector<std::string> shipped_jobs();  // their texts, with sizes and data of small_data()
+
+}  // namespace graphrun::mutants

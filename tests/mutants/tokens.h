@@ -1,0 +1,28 @@
+// Protobuf text and the expressions in its strings, cut into tokens that join to the same text again.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace graphrun::mutants {
+
+enum class TokenClass { kSpace, kComment, kWord, kNumber, kString, kPunctuation };
+struct Token {
+  TokenClass kind;
+  std::string text;
+};
+using Tokens = std::vector<Token>;
+
+// `expression`: the text inside a string, in which # and quotes are nothing special.
+Tokens tokens_of(std::string_view text, bool expression = false);
+std::string joined(const Tokens& tokens);
+
+// A field with its value, tokens [begin, end): NAME: VALUE or NAME { … }.
+struct Field {
+  std::string name;
+  std::size_t begin, end;
+};
+std::vector<Field> fields_of(const Tokens& tokens);
+
+}  // namespace graphrun::mutants

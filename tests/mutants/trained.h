@@ -1,0 +1,19 @@
+// Small networks, trained for an epoch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/mutants/child.h"
+#include "tests/mutants/files.h"
+
+namespace graphrun::mutants {
+
+// Their names: jobs of small_data().
+const std::vector<std::string>& trained_names();
+// Trains each into FOLDER/NAME, in a child, since training starts threads; FOLDER gets the data.
+void train_all(const std::string& folder, Children& children);
+// Goes on with the run in `folder` for another epoch.
+void resume(const std::string& job, const std::string& folder);
+
+}  // namespace graphrun::mutants

@@ -201,7 +201,7 @@ class Cut {
   }
 
   GenerationGraphs run() {
-    GenerationGraphs made{{}, {}, {}, {}, *rows_, {}};
+    GenerationGraphs made{{}, {}, {}, {}, *rows_, {}, {}};
     StepMaker(*this, made).run();
     made.prologue = prologue(made);
     return made;
@@ -237,10 +237,16 @@ class Cut {
         if (!c.zeros) graph.outputs.push_back({c.name, from_.at(c.name)});
       }
     }
+    for (Index k = 0; k < wanted_.size(); ++k) {
+      if (is_whole(k)) graph.outputs.push_back({kWholePrefix + wanted_[k], graph_.outputs[k].value});
+    }
     graph = drop_unneeded(std::move(graph));
     for (const ir::Input& input : graph.inputs) require_known(input);
     return graph;
   }
+
+  // Whether words do not change the k-th of what is wanted. The score, the first, they must.
+  bool is_whole(Index k) const { return k > 0 && !stepwise_[index(graph_.outputs[k].value)]; }
 
   void require_known(const ir::Input& input) const {
     if (mentions(graph_.type(input.value).shape, *time_) || input.lengths_of == time_) training_only(input.value);
@@ -268,8 +274,14 @@ class Cut {
       step_ = b_.input(kStepInput, {Type::kInt32, {}});
       to_[index(cut_.driven_)] = b_.op("expand", {word_}, {{"axis", std::int64_t{0}}});
       std::vector<ValueId> results;
-      for (const ir::Output& o : from_.outputs) results.push_back(make(o.value));
-      for (Index k = 0; k < results.size(); ++k) give(cut_.wanted_[k], from_.outputs[k].value, results[k]);
+      for (Index k = 0; k < from_.outputs.size(); ++k)
+        results.push_back(cut_.is_whole(k) ? kNone : make(from_.outputs[k].value));
+      for (Index k = 0; k < results.size(); ++k) {
+        if (cut_.is_whole(k))
+          made_.whole.push_back(cut_.wanted_[k]);
+        else
+          give(cut_.wanted_[k], from_.outputs[k].value, results[k]);
+      }
       made_.step.outputs.insert(made_.step.outputs.end(), nexts_.begin(), nexts_.end());
     }
 

@@ -15,13 +15,13 @@ struct GenerationSpec {
   // or that input's own name.
   std::string feed;
   std::string score;                 // an output of the graph, else of the scan, else a value by its path: [time, rows, words]
-  std::vector<std::string> fetches;  // more values, each [time, …], that a step shall give
+  std::vector<std::string> fetches;  // more values: each [time, …], that a step shall give, or what no word changes
 };
 
 // Both graphs come after the optimisations that move work out of loops and before those that join it, so that what a step needs
 // and no word changes (attention's keys, say) is made in the prologue. The time of the driven scans is 1 in the step.
 //
-//   prologue:  inputs of the graph; outputs: constants and what states begin with, by name
+//   prologue:  inputs of the graph; outputs: constants and what states begin with, by name, then fetches that no word changes
 //   step:      inputs "word" INT32 [rows], "step" INT32 [] (0 for the first), states and constants by name;
 //              outputs "score" FLOAT [rows, words], fetches by name without their first axis, and each state's "next.NAME"
 //
@@ -38,7 +38,10 @@ struct GenerationGraphs {
   std::vector<Carried> constants, states;
   Symbol rows;                   // one for each sentence in the prologue, for each hypothesis in the step
   std::vector<Symbol> capacity;  // the sizes of histories
+  // The fetches that no word changes (an encoder's values): outputs of the prologue, by kWholePrefix and their names, whole.
+  std::vector<std::string> whole = {};
 };
+inline constexpr const char* kWholePrefix = "whole.";
 inline constexpr const char* kWordInput = "word";
 inline constexpr const char* kStepInput = "step";
 inline constexpr const char* kScoreOutput = "score";

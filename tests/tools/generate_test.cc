@@ -201,9 +201,30 @@ TEST_F(Generate, ShowsEachLineAlone) {
     EXPECT_EQ(object["decode.read.s.h"].size(), steps) << "a state";
     EXPECT_EQ(object["decode.read.s.h"][0].size(), 16u);
   }
-  const Ran taken = graphrun({"infer", "model", "--json", "--fetch", "alignment"}, input);
-  EXPECT_EQ(taken.code, 2);
-  EXPECT_THAT(taken.err, HasSubstr("'alignment' is what JSON lines call something of their own"));
+  // What the object has of its own keeps its name; the encoder's values are each line's own, once.
+  for (const std::vector<std::string>& rest : std::vector<std::vector<std::string>>{{}, {"--n-best", "2"}}) {
+    std::vector<std::string> words = {"infer",   "model",  "--json",  "--fetch",           "alignment",
+                                      "--fetch", "logits", "--fetch", "encode.annotations"};
+    words.insert(words.end(), rest.begin(), rest.end());
+    const Ran taken = graphrun(words, input);
+    ASSERT_EQ(taken.code, 0) << taken.err;
+    for (const std::size_t k : {0u, 1u}) {
+      const auto object = nlohmann::json::parse(lines_of(taken.out).at(k));
+      const std::size_t steps = object["tokens"].size() + (object["ended"] ? 1 : 0), units = object["units"].size();
+      EXPECT_EQ(object["alignment"].size(), object["tokens"].size());
+      ASSERT_EQ(object["fetched.alignment"].size(), steps);
+      EXPECT_EQ(object["fetched.alignment"][0].size(), units + 1);
+      for (std::size_t u = 0; u < units; ++u) EXPECT_EQ(object["fetched.alignment"][0][u], object["alignment"][0][u]);
+      EXPECT_EQ(object["logits"].size(), steps);
+      EXPECT_EQ(object["encode.annotations"].size(), units + 1);
+      EXPECT_EQ(object["encode.annotations"][0].size(), 32u);
+    }
+    // As a run of the whole network gives it.
+    const auto alone = nlohmann::json::parse(lines_of(graphrun(words, "uno\n").out).at(0));
+    const auto among = nlohmann::json::parse(lines_of(taken.out).at(0));
+    for (std::size_t u = 0; u < alone["encode.annotations"].size(); ++u)
+      EXPECT_NEAR(alone["encode.annotations"][u][3].get<double>(), among["encode.annotations"][u][3].get<double>(), 1e-5);
+  }
   const Ran unknown = graphrun({"infer", "model", "--json", "--fetch", "decode.read.s.g"}, input);
   EXPECT_THAT(unknown.err, AllOf(HasSubstr("of what --fetch names"), HasSubstr("did you mean 'decode.read.s.h'")));
 
@@ -302,8 +323,8 @@ TEST_F(Generate, ADeviceSaysWhatTheCpuSays) {
     }
     EXPECT_EQ(said[1], said[0]) << (rest.empty() ? "as the job says" : rest[0]);
   }
-  for (const std::vector<std::string>& rest :
-       std::vector<std::vector<std::string>>{{"--n-best", "2", "--fetch", "logits"}, {"--force", "refs"}}) {
+  for (const std::vector<std::string>& rest : std::vector<std::vector<std::string>>{
+           {"--n-best", "2", "--fetch", "logits", "--fetch", "encode.annotations"}, {"--force", "refs"}}) {
     std::vector<std::vector<nlohmann::json>> objects(2);
     for (const std::size_t k : {0u, 1u}) {
       std::vector<std::string> words = {"infer", "model", "--json", "--device", k == 0 ? "cpu" : "cuda"};

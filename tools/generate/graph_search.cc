@@ -53,6 +53,7 @@ GraphSearch::GraphSearch(const GenerationGraphs& cut, Options options, std::shar
       options_(std::move(options)),
       of_sentences_(search_state(options_.search.beam, options_.search.n_best)),
       of_rows_(rows_of(cut)),
+      whole_types_(whole_types(cut)),
       prologue_(compile(cut.prologue, in_float32()), variables, options_.target),
       first_(compile(step_of(cut, options_, 1), in_float32()), variables, options_.target),
       pick_constants_(cut.constants, options_.target.device),
@@ -121,6 +122,8 @@ void GraphSearch::begin(const Feeds& feeds) {
   std::size_t k = 0;
   for (const Carried& c : cut_.constants) constants_[c.name] = now_[c.name] = made.at(k++);
   for (const Carried& s : cut_.states) now_[s.name] = s.zeros ? zeros_for(cut_, s, count, capacity) : made.at(k++);
+  whole_.clear();
+  for (; k < made.size(); ++k) whole_.push_back(made[k].to_host());
   const std::int64_t n = options_.search.n_best;
   Tensor words(DType::kInt32, {count}), best(DType::kFloat32, {count, n}), longest(DType::kInt32, {count});
   std::fill_n(words.data<std::int32_t>(), count, options_.search.begin);
@@ -227,6 +230,10 @@ Hypothesis GraphSearch::hypothesis(double sum, std::int64_t step, std::int64_t p
   std::reverse(h.rows.begin(), h.rows.end());
   h.score = options_.search.norm.score(sum, static_cast<std::int64_t>(h.rows.size()));
   return h;
+}
+
+Fetched GraphSearch::whole(std::size_t k, std::int64_t sentence) const {
+  return fetched_row(whole_.at(k), whole_types_.at(k), cut_.rows, sentence);
 }
 
 Fetched GraphSearch::fetched(std::size_t k, std::int64_t t, std::int64_t row) const {

@@ -36,6 +36,8 @@ class GraphSearch {
 
   // What step t of the last run gave for fetch k, row r of it.
   Fetched fetched(std::size_t k, std::int64_t t, std::int64_t row) const;
+  // Of the fetches that no word changes the k-th, for one sentence.
+  Fetched whole(std::size_t k, std::int64_t sentence) const;
 
  private:
   // A step that was done. Its rows came from `origin` of what the step before chose; empty: from the same places.
@@ -65,6 +67,7 @@ class GraphSearch {
   const std::vector<GenerationGraphs::Carried> of_sentences_;  // what the search keeps of each
   const std::vector<GenerationGraphs::Carried> of_rows_;       // what is chosen: words and states
   std::vector<ir::TensorType> fetch_types_;                    // of a step
+  const std::vector<ir::TensorType> whole_types_;
   Executable prologue_, first_;
   std::unique_ptr<Executable> next_;  // null: as the first
   RowPicker pick_constants_, pick_rows_, pick_sentences_;
@@ -75,6 +78,7 @@ class GraphSearch {
   std::map<std::string, Tensor> now_;        // what the next step is fed
   std::vector<std::int64_t> origin_;         // of its rows
   std::vector<Done> done_;
+  std::vector<Tensor> whole_;
   Tensor goes_on_;
   std::map<std::size_t, Ends> ends_;  // by sentence
 };

@@ -67,6 +67,7 @@ std::int64_t padded_rows(std::int64_t rows) { return rows <= 8 ? rows : (rows + 
 StepRunner::StepRunner(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables)
     : cut_(without_graphs(cut)),
       options_(std::move(options)),
+      whole_types_(whole_types(cut)),
       prologue_(compile(cut.prologue, in_float32()), variables, options_.target),
       step_(compile(with_best_words(cut.step, cut.rows, options_), in_float32()), variables, options_.target) {
   for (const std::string& name : options_.fetches) fetch_types_.push_back(cut.step.type(cut.step.output(name)->value));
@@ -94,6 +95,8 @@ void StepRunner::begin(const Feeds& feeds, std::int64_t sentences, std::int64_t 
       c.now = {};
     }
   }
+  whole_.clear();
+  for (; k < made.size(); ++k) whole_.push_back(made[k].to_host());
   capacity_ = std::max<std::int64_t>(1, most_steps), steps_done_ = 0;
   for (Carried& s : states_) s.now = s.what.zeros ? zeros_for(cut_, s.what, sentences, capacity_) : s.original;
   sentence_of_row_.clear();
@@ -209,6 +212,10 @@ Candidates StepRunner::candidates_of(const std::vector<Tensor>& made, std::int64
     if (options_.asked) best.asked.push_back(static_cast<double>(made[2].data<float>()[r]));
   }
   return best;
+}
+
+Fetched StepRunner::whole(std::size_t k, std::int64_t sentence) const {
+  return fetched_row(whole_.at(k), whole_types_.at(k), cut_.rows, sentence);
 }
 
 Fetched StepRunner::fetched(std::size_t k, std::int64_t t, std::int64_t row) const {

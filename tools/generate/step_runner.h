@@ -39,6 +39,8 @@ class StepRunner : public StepModel {
 
   // What step t gave for fetch k, row r of it.
   Fetched fetched(std::size_t k, std::int64_t t, std::int64_t row) const;
+  // Of the fetches that no word changes the k-th, for one sentence.
+  Fetched whole(std::size_t k, std::int64_t sentence) const;
 
  private:
   struct Carried {
@@ -58,6 +60,7 @@ class StepRunner : public StepModel {
   const GenerationGraphs cut_;  // without the graphs
   const Options options_;
   std::vector<ir::TensorType> fetch_types_;  // of a step
+  const std::vector<ir::TensorType> whole_types_;
   std::vector<Carried> constants_, states_;
   Executable prologue_, step_;
   std::unique_ptr<RowPicker> pick_constants_, pick_states_;  // where a device has them; null: the host, which copies less
@@ -65,6 +68,7 @@ class StepRunner : public StepModel {
   std::int64_t capacity_ = 0, steps_done_ = 0;
   std::vector<std::int64_t> sentence_of_row_;
   std::vector<std::vector<Tensor>> kept_;  // by step, then fetch
+  std::vector<Tensor> whole_;
 };
 
 }  // namespace graphrun

@@ -8,6 +8,12 @@ GenerationGraphs without_graphs(const GenerationGraphs& cut) {
   return {{}, {}, cut.constants, cut.states, cut.rows, cut.capacity};
 }
 
+std::vector<ir::TensorType> whole_types(const GenerationGraphs& cut) {
+  std::vector<ir::TensorType> types;
+  for (const std::string& name : cut.whole) types.push_back(cut.prologue.type(cut.prologue.output(kWholePrefix + name)->value));
+  return types;
+}
+
 Tensor zeros_for(const GenerationGraphs& cut, const GenerationGraphs::Carried& state, std::int64_t rows,
                  std::int64_t capacity) {
   SymbolValues values{{cut.rows, rows}};
@@ -17,7 +23,12 @@ Tensor zeros_for(const GenerationGraphs& cut, const GenerationGraphs::Carried& s
 
 Fetched fetched_row(const Tensor& all, const ir::TensorType& type, Symbol rows, std::int64_t row) {
   std::size_t axis = 0;
-  while (type.shape[axis] != Dim(rows)) ++axis;
+  while (axis < type.shape.size() && type.shape[axis] != Dim(rows)) ++axis;
+  if (axis == type.shape.size()) {
+    Fetched whole{all.sizes(), {}};
+    for (std::int64_t i = 0; i < all.count(); ++i) whole.values.push_back(static_cast<float>(all.at(i)));
+    return whole;
+  }
   std::int64_t before = 1, after = 1;
   for (std::size_t a = 0; a < axis; ++a) before *= all.sizes()[a];
   for (std::size_t a = axis + 1; a < all.sizes().size(); ++a) after *= all.sizes()[a];

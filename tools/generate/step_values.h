@@ -9,6 +9,9 @@
 
 namespace graphrun {
 
+// The types of the fetches that no word changes.
+std::vector<ir::TensorType> whole_types(const GenerationGraphs& cut);
+
 // What goes from step to step, alone.
 GenerationGraphs without_graphs(const GenerationGraphs& cut);
 
@@ -22,7 +25,7 @@ struct Fetched {
 };
 // The first `count` positions of one axis, all where there are no more.
 Fetched first_of_axis(const Fetched& fetched, std::size_t axis, std::int64_t count);
-// One row of what a step made for all; `type` says where its rows stand.
+// One row of what a step made for all; `type` says where its rows stand. Without any, all is each row's.
 Fetched fetched_row(const Tensor& all, const ir::TensorType& type, Symbol rows, std::int64_t row);
 
 }  // namespace graphrun

@@ -12,8 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kJsonKeys[] = {"text",  "tokens", "score",     "log_probability",
-                                     "ended", "units",  "alignment", "alternatives"};
+constexpr const char* kAlternatives = "alternatives";
 
 // Nested as the sizes say.
 Json nested(const Fetched& fetched, std::size_t axis, std::size_t& next) {
@@ -33,12 +32,21 @@ Json object_of(const Made& made, const Vocabulary& vocabulary) {
     object["units"] = made.units;
     object["alignment"] = made.alignment->weights;
   }
+  Json fetched = Json::object();
   for (const auto& [name, steps] : made.fetched) {
-    object[name] = Json::array();
+    fetched[name] = Json::array();
     for (const Fetched& step : steps) {
       std::size_t next = 0;
-      object[name].push_back(nested(step, 0, next));
+      fetched[name].push_back(nested(step, 0, next));
     }
+  }
+  for (const auto& [name, whole] : made.whole) {
+    std::size_t next = 0;
+    fetched[name] = nested(whole, 0, next);
+  }
+  for (auto& [name, value] : fetched.items()) {
+    const bool taken = object.contains(name) || name == kAlternatives;
+    object[taken ? "fetched." + name : name] = std::move(value);
   }
   return object;
 }
@@ -95,15 +103,11 @@ std::string n_best_lines(std::int64_t sentence, std::span<const Made> made, cons
   return text;
 }
 
-bool is_json_key(const std::string& name) {
-  return std::find(std::begin(kJsonKeys), std::end(kJsonKeys), name) != std::end(kJsonKeys);
-}
-
 std::string json_line(std::span<const Made> made, const Vocabulary& vocabulary) {
   if (made.empty()) return "{\"text\":\"\",\"tokens\":[]}\n";
   Json object = object_of(made.front(), vocabulary);
   if (made.size() > 1) {
-    for (const Made& m : made) object["alternatives"].push_back(object_of(m, vocabulary));
+    for (const Made& m : made) object[kAlternatives].push_back(object_of(m, vocabulary));
   }
   return object.dump() + '\n';
 }

@@ -32,6 +32,7 @@ struct Made {
   std::optional<Alignment> alignment;
   std::vector<std::string> units;                       // of the input, where it is aligned
   std::map<std::string, std::vector<Fetched>> fetched;  // by name: of each step, the end symbol's included
+  std::map<std::string, Fetched> whole;                 // by name: what no word changes
 };
 
 // The words' entries. Where `replace` is one of them, it stands for the unit that the word is aligned to.
@@ -49,10 +50,9 @@ std::string best_line(std::span<const Made> made, const Vocabulary& vocabulary);
 std::string n_best_lines(std::int64_t sentence, std::span<const Made> made, const Vocabulary& vocabulary, bool links);
 
 // An object: "text" and "tokens" of the best, "score", "log_probability", "ended", "units" of the input and "alignment" (of
-// each word their weights) and what was fetched by name, an array over steps; several are in "alternatives", each such an
-// object. Of nothing made: an empty text.
+// each word their weights) and what was fetched by name, an array over steps, or, where no word changes it, the value itself;
+// "fetched.NAME" where the object has something else of that name. Several are in "alternatives", each such an object. Of
+// nothing made: an empty text.
 std::string json_line(std::span<const Made> made, const Vocabulary& vocabulary);
-// Whether such an object has a key of this name of its own.
-bool is_json_key(const std::string& name);
 
 }  // namespace graphrun

@@ -59,11 +59,6 @@ void check_options(const InferSpec& chosen, const InferOptions& options) {
     refuse("E0429 bad-options", fmt::format("infer '{}' does not say what aligns", chosen.name),
            "help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set "
            "infer.NAME.generate.align.from=…");
-  for (const std::string& name : options.fetches) {
-    if (is_json_key(name))
-      refuse("E0427 no-fetch", fmt::format("'{}' is what JSON lines call something of their own", name),
-             "help: leave the --fetch out, or give the value another name in the graph");
-  }
   if (!options.fetches.empty() && (chosen.write != WriteAs::kJson || !options.fetch_file.empty()))
     refuse("E0427 no-fetch",
            fmt::format("infer '{}' generates: what is fetched of its steps goes into JSON lines", chosen.name),
@@ -229,7 +224,7 @@ class LineGenerator {
     const bool replaces = mode_.generate->align && options_.generate.force.empty();
     made.words = words_of(hypothesis, vocabulary_, replaces ? mode_.generate->align->replace : "", made.alignment, units);
     made.units = std::move(units);
-    if (!options_.fetches.empty()) made.fetched = generator_.fetched(hypothesis, row);
+    if (!options_.fetches.empty()) made.fetched = generator_.fetched(hypothesis, row), made.whole = generator_.whole(row);
     made.hypothesis = std::move(hypothesis);
     return made;
   }

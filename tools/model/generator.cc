@@ -52,17 +52,24 @@ void check_words(const Network& network, const InferSpec& mode, std::int64_t sco
   }
 }
 
+// Of a step, or whole.
+const ir::TensorType& type_of(const GenerationGraphs& cut, const std::string& name) {
+  const ir::Output* const of_step = cut.step.output(name);
+  return of_step ? cut.step.type(of_step->value) : cut.prologue.type(cut.prologue.output(kWholePrefix + name)->value);
+}
+
 void check_align(const Network& network, const InferSpec& mode, const GenerationGraphs& cut,
                  std::vector<Diagnostic>& problems) {
   const AlignSpec& align = *mode.generate->align;
-  const ir::TensorType& type = cut.step.type(cut.step.output(align.from)->value);
+  const ir::TensorType& type = type_of(cut, align.from);
   const auto rows = std::count(type.shape.begin(), type.shape.end(), Dim(cut.rows));
   const bool fixed = std::any_of(type.shape.begin(), type.shape.end(), [](const Dim& d) { return d.is_constant(); });
-  if (type.type != Type::kFloat || type.shape.size() != 2 || rows != 1 || fixed) {
+  const bool of_step = cut.step.output(align.from) != nullptr;
+  if (!of_step || type.type != Type::kFloat || type.shape.size() != 2 || rows != 1 || fixed) {
     problems.push_back(problem(mode.generate->place("align.from"),
                                fmt::format("align: '{}' must give a number for each position of the input, FLOAT [time, "
-                                           "source_time, batch], found {} a step",
-                                           align.from, type.str())));
+                                           "source_time, batch], found {}{}",
+                                           align.from, type.str(), of_step ? " a step" : ", which no word changes")));
   }
   std::vector<std::string> fed;
   for (const ir::Input& input : cut.prologue.inputs) {
@@ -171,19 +178,21 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
   settings_.begin = vocabulary.number(spec().begin), settings_.end = vocabulary.number(spec().end);
   settings_.beam = spec().beam, settings_.n_best = spec().n_best, settings_.min_length = spec().min_length;
   settings_.norm = spec().norm;
-  std::vector<std::string> wanted = fetches_of(spec(), options_.fetches);
+  whole_ = cut.whole;
+  for (const std::string& name : fetches_of(spec(), options_.fetches))
+    if (std::find(whole_.begin(), whole_.end(), name) == whole_.end()) of_steps_.push_back(name);
   const Target target(options_.device, mode_.weights, network.job.products);
   const bool prefixes = options_.prefix || cut.prologue.inputs.empty();
   if (options_.device == Device::kCpu || spec().sample || prefixes) {
     StepRunner::Options running;
-    running.fetches = std::move(wanted);
+    running.fetches = of_steps_;
     running.most = most_candidates(spec(), vocabulary.size());
     running.asked = prefixes;
     running.target = target;
     model_ = std::make_unique<StepRunner>(cut, std::move(running), variables_);
   } else {
     GraphSearch::Options running;
-    running.fetches = std::move(wanted);
+    running.fetches = of_steps_;
     running.search = settings_;
     running.target = target;
     search_ = std::make_unique<GraphSearch>(cut, std::move(running), variables_);
@@ -204,7 +213,7 @@ void Generator::read_too(const std::string& feed) {
 void Generator::find_positions(const GenerationGraphs& cut) {
   for (const std::string& name : fetches_of(spec(), options_.fetches)) {
     std::size_t axis = 0;
-    for (const Dim& size : cut.step.type(cut.step.output(name)->value).shape) {
+    for (const Dim& size : type_of(cut, name).shape) {
       if (size == Dim(cut.rows)) continue;
       const std::optional<Symbol> symbol = size.as_symbol();
       if (const ir::Input* const lengths = symbol ? lengths_of(cut.prologue, *symbol) : nullptr; lengths != nullptr) {
@@ -284,12 +293,19 @@ std::optional<Alignment> Generator::alignment(const Hypothesis& hypothesis, std:
 
 std::map<std::string, std::vector<Fetched>> Generator::fetched(const Hypothesis& hypothesis, std::int64_t row) const {
   std::map<std::string, std::vector<Fetched>> all;
-  const std::vector<std::string> names = fetches_of(spec(), options_.fetches);
   for (const std::string& name : options_.fetches) {
-    const auto k = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    const auto k = static_cast<std::size_t>(std::find(of_steps_.begin(), of_steps_.end(), name) - of_steps_.begin());
+    if (k == of_steps_.size()) continue;
     for (std::size_t t = 0; t < hypothesis.rows.size(); ++t)
       all[name].push_back(own_part(name, fetched(k, static_cast<std::int64_t>(t), hypothesis.rows[t]), row));
   }
+  return all;
+}
+
+std::map<std::string, Fetched> Generator::whole(std::int64_t row) const {
+  std::map<std::string, Fetched> all;
+  for (std::size_t k = 0; k < whole_.size(); ++k)
+    all[whole_[k]] = own_part(whole_[k], search_ ? search_->whole(k, row) : model_->whole(k, row), row);
   return all;
 }
 

@@ -55,6 +55,8 @@ class Generator {
   // Of the same, what was fetched in each of its steps. Axes over the input's positions end where the
   // row does.
   std::map<std::string, std::vector<Fetched>> fetched(const Hypothesis& hypothesis, std::int64_t row) const;
+  // What was fetched that no word changes (an encoder's values): the row's own.
+  std::map<std::string, Fetched> whole(std::int64_t row) const;
 
  private:
   const GenerateSpec& spec() const { return *mode_.generate; }
@@ -71,6 +73,7 @@ class Generator {
   // One of the two: a device searches by itself, unless words are given or drawn.
   std::unique_ptr<StepRunner> model_;
   std::unique_ptr<GraphSearch> search_;
+  std::vector<std::string> of_steps_, whole_;  // what is fetched of each step; what no word changes
   std::vector<std::string> feeds_;
   std::vector<std::pair<Symbol, std::string>> lengths_;  // of max_length: each size, and the feed that holds each row's
   // Of what is fetched, by name: axes over the input's positions, the rows' own left out, and the feed that holds each row's.

@@ -24,6 +24,7 @@ class Call : public Sub {
       Instance::Setup s = setup({}, path_, parent_.region());
       bind(s.inputs, def_.inputs, {});
       check_inputs(s.inputs);
+      check_begins();
       instance_ = std::make_unique<Instance>(parent_.expansion(), std::move(s));
       instance_->set_states([this](const Leaf& leaf) -> std::optional<Meaning> {
         if (!def_.begins.empty()) return given(*instance_->tree(), leaf, {});
@@ -98,6 +99,7 @@ class Repeat : public Sub {
   }
 
   void make_parts() {
+    check_begins();
     const Meaning times = parent_.evaluate(*def_.times, path_ + "times");
     const ir::Number* n = times.number();
     if (!n || n->value != std::floor(n->value) || n->value < 0 || n->value > kMostRepetitions) {
@@ -157,6 +159,24 @@ class Repeat : public Sub {
   std::shared_ptr<const StateTree> tree_;
   std::optional<Meaning> end_;
 };
+
+// A value for the states of all repetitions has an axis of them.
+void note_repetitions(const StateTree& tree, const Leaf& leaf, const std::string& name, const ir::TensorType& found,
+                      std::vector<std::string>& notes) {
+  const StateTree* t = &tree;
+  for (const std::string& part : leaf) {
+    if (t->numbered) {
+      const std::string count = std::to_string(t->members.size());
+      notes.push_back("note: '" + name + "' names the state of " + count + " repetitions, so the first axis of its value " +
+                      found.str() + " is taken for that of the repetitions");
+      notes.push_back("help: broadcast_to(…, shape=[" + count + ", …]) gives all of them the same; '" + dotted(leaf) +
+                      " = …' names one");
+      return;
+    }
+    t = t->member(part);
+    if (t == nullptr) return;
+  }
+}
 
 }  // namespace
 
@@ -224,7 +244,15 @@ void Sub::check_inputs(const std::map<std::string, Thunk>& inputs) {
   }
 }
 
-std::optional<Meaning> Sub::given(const StateTree& tree, const Leaf& leaf, std::optional<int> index) {
+void Sub::check_begins() {
+  const Definition& d = *graph_->definition;
+  if (def_.begins.empty() || !d.states.empty() || !d.instances.empty()) return;
+  fail("E0242 unknown-state", parent_.at(def_.begins[0].at), "graph '" + d.name + "' has no states, so none begins as this",
+       {"help: begin says what states are before the first step; an input takes a value: input: \"name = value\""});
+}
+
+std::optional<Meaning> Sub::given(const StateTree& tree, const Leaf& leaf, std::optional<int> index,
+                                  std::vector<std::string>* notes) {
   for (const ir::Binding& b : def_.begins) {
     const Leaf prefix = b.named ? split_path(b.name) : Leaf{};
     // A path may leave out the numbers of repetitions: it then speaks of all of them.
@@ -261,6 +289,7 @@ std::optional<Meaning> Sub::given(const StateTree& tree, const Leaf& leaf, std::
       if (v.is_structure()) {
         v = select(v, key, where);
       } else if (numbered && v.tensor()) {
+        if (notes) note_repetitions(tree, leaf, b.name, parent_.region().type(v.tensor()->id), *notes);
         Scope scope{&parent_, index, path_ + "begin", 0};
         v = apply_op("index", {v}, {{"axis", Meaning::number(0)}, {"at", Meaning::number(std::stod(key))}}, where, scope);
       }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "compiler/frontend/instance.h"
+#include "compiler/ir/foreign_names.h"
 
 namespace graphrun::frontend {
 namespace {
@@ -306,7 +307,9 @@ Meaning call(Instance& i, const Expression& e, Scope& scope) {
     const ir::OpSchema* op = ir::OpRegistry::instance().find(e.text);
     if (!op || op->internal) {
       if (const auto m = i.constant(e.text); m && m->graph()) return Meaning(i.graph_value(e, scope.index));
-      fail("E0212 unknown-op", at, "no op is called '" + e.text + "'");
+      const std::string here = ir::here_op_is(e.text);
+      fail("E0212 unknown-op", at, "no op is called '" + e.text + "'",
+           here.empty() ? std::vector<std::string>{} : std::vector<std::string>{"help: " + here});
     }
   }
   Failure failure;

@@ -177,7 +177,10 @@ class Sub {
   void check_inputs(const std::map<std::string, Thunk>& inputs);
   Instance::Setup setup(std::optional<int> index, const std::string& path, Region& region);
   // What `begin:` gives for a leaf; nothing where it does not speak of it.
-  std::optional<Meaning> given(const StateTree& tree, const Leaf& leaf, std::optional<int> index);
+  // `notes`: why the value is not what the binding says as it stands.
+  std::optional<Meaning> given(const StateTree& tree, const Leaf& leaf, std::optional<int> index,
+                               std::vector<std::string>* notes = nullptr);
+  void check_begins();  // that there are states to begin
 
   Instance& parent_;
   const InstanceDef& def_;

@@ -126,12 +126,13 @@ const Definition* Library::read(const std::string& file, const std::string& show
     const std::string* name = intern_file(shown);
     namers_[name] = {Namer::Kind::kFile, shown, kept};
     Graph message;
-    Places places = parse_source(text, name, &message);
+    Places places = parse_source(text, name, &message, &diagnostics_);
+    const std::size_t read = diagnostics_.size();
     entry.text = std::move(text);
     auto definition = read_definition(message, places, kept, diagnostics_);
     // A line that can't be read leaves names undeclared: what would be said of those is no mistake of the user's.
     definition->readable =
-        std::none_of(diagnostics_.begin() + static_cast<std::ptrdiff_t>(before), diagnostics_.end(), is_syntax_error);
+        std::none_of(diagnostics_.begin() + static_cast<std::ptrdiff_t>(read), diagnostics_.end(), is_syntax_error);
     if (definition->readable) resolve_names(*definition, diagnostics_);
     drop_unread(diagnostics_, before);
     std::vector<const ir::Expression*> imports;

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "compiler/frontend/definition.h"
+#include "compiler/ir/foreign_names.h"
 #include "compiler/ir/op.h"
 
 namespace graphrun::frontend {
@@ -236,15 +237,18 @@ class Checker {
         return;
       }
     }
-    std::string help = hint(op, [] {
-      std::vector<std::string> known = {"next", "step", "history"};
-      for (const ir::OpSchema* o : ir::OpRegistry::instance().all()) {
-        if (!o->internal) known.push_back(o->name);
-      }
-      return known;
-    });
+    std::string help = ir::here_op_is(op);
+    if (help.empty()) {
+      help = hint(op, [] {
+        std::vector<std::string> known = {"next", "step", "history"};
+        for (const ir::OpSchema* o : ir::OpRegistry::instance().all()) {
+          if (!o->internal) known.push_back(o->name);
+        }
+        return known;
+      });
+    }
     error("E0212 unknown-op", e.at, "no op is called '" + op + "'",
-          (help.empty() ? "" : help + " ") + "`graphrun help` lists them");
+          (help.empty() ? "" : help + (help.ends_with('?') ? " " : "; ")) + "`graphrun help ops` lists them");
   }
 
   void name(const Expression& e) {
@@ -288,7 +292,12 @@ class Checker {
       }
       return known;
     });
-    if (ir::OpRegistry::instance().find(first)) help = "'" + first + "' is an op: call it, " + first + "(…)";
+    if (const std::string here = ir::here_value_is(first); !here.empty()) help = here;
+    if (first == "index") {
+      help = "index is the number of a repetition in the fields of a repeat: arg, input, each, begin; hand it in from there";
+    } else if (ir::OpRegistry::instance().find(first)) {
+      help = "'" + first + "' is an op: call it, " + first + "(…)";
+    }
     error("E0207 unknown-name", e.at, "nothing is called '" + first + "' in graph '" + d_.name + "'", help);
   }
 

@@ -187,14 +187,15 @@ class Scan : public Sub {
     return selected(value, state, "state '" + dotted(leaf) + "'");
   }
 
-  ir::ValueId fitted(const Meaning& m, const ir::TensorType& type, Region& r, const Location& where, const std::string& what) {
+  ir::ValueId fitted(const Meaning& m, const ir::TensorType& type, Region& r, const Location& where, const std::string& what,
+                     std::vector<std::string> notes = {}) {
     r.builder.set_location(where);
     ir::ValueId v = as_value(m, r, where, what, type.type);
     if (m.number() || m.dim()) v = r.builder.cast(v, type.type);
     const ir::TensorType found = r.type(v);
     if (found == type) return v;
     if (found.type == type.type && found.shape.empty()) return r.builder.op("broadcast_to", {v}, {{"shape", type.shape}});
-    fail("E0246 state-shape", where, what + " is " + found.str() + ", but the state is " + type.str());
+    fail("E0246 state-shape", where, what + " is " + found.str() + ", but the state is " + type.str(), std::move(notes));
   }
 
   Location state_at(const Leaf& leaf) {
@@ -226,6 +227,7 @@ class Scan : public Sub {
   };
 
   void build() {
+    check_begins();
     Instance& b = body();
     steps();
     // Outputs first: what no output and no read state needs may be missing.
@@ -270,13 +272,14 @@ class Scan : public Sub {
   }
 
   ir::ValueId begin_of(const Leaf& leaf, ir::ValueId state) {
-    std::optional<Meaning> v = given(*body().tree(), leaf, {});
+    std::vector<std::string> notes;
+    std::optional<Meaning> v = given(*body().tree(), leaf, {}, &notes);
     const Location where = def_.begins.empty() ? at() : parent_.at(def_.begins[0].value.at);
     // The type comes from the body: around the loop nothing need be computed to know it.
     const ir::TensorType type = region_->type(state);
     if (!v) v = first().zero(leaf, &type);
     parent_.region().builder.set_name(path_ + dotted(leaf) + ".begin");
-    return fitted(*v, type, parent_.region(), where, "state '" + dotted(leaf) + "': begin");
+    return fitted(*v, type, parent_.region(), where, "state '" + dotted(leaf) + "': begin", std::move(notes));
   }
 
   // An output of one step as tensors with zeros in padded rows.

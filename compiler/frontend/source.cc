@@ -11,6 +11,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
 
 namespace graphrun {
 namespace {
@@ -125,6 +128,35 @@ std::vector<std::string> enum_values(std::string_view text, const pb::Descriptor
   return values;
 }
 
+// How far a text reaches that begins there and has no quotes: a list to its end, else what looks like names and numbers; 0
+// where nothing of the kind begins.
+std::size_t bare_length(std::string_view text, std::size_t begin) {
+  if (begin < text.size() && text[begin] == '[') {
+    const std::size_t end = text.find_first_of("]\n", begin);
+    return end == std::string_view::npos || text[end] == '\n' ? 0 : end + 1 - begin;
+  }
+  std::size_t end = begin;
+  while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || std::strchr("_.+-", text[end]))) ++end;
+  return end - begin;
+}
+
+// What the value of a field should look like, for a message of protobuf's that has another.
+std::string form_of_value(const std::string& message) {
+  if (message.starts_with("Expected integer") && message.find("got: \"") != std::string::npos)
+    return "numbers and names of choices stand without quotes";
+  if (message.starts_with("Expected double") && message.find("got: \"") != std::string::npos)
+    return "numbers stand without quotes";
+  if (message.starts_with("Expected identifier, got: \"")) return "names of choices, true and false stand without quotes";
+  if (message.starts_with("Expected identifier, got: /")) return "a comment begins with #";
+  if (message.starts_with("String literals cannot cross"))
+    return "the quote that opens here closes on no later place of the line";
+  if (message.starts_with("Expected \":\", found \"{\"")) return "the field is a text: NAME: \"…\"";
+  if (message.starts_with("Invalid value for boolean")) return "write true or false, without quotes";
+  if (message.starts_with("Expected \"{\", found")) return "the field is a message: NAME { … }";
+  if (message.starts_with("Non-repeated field")) return "say it once";
+  return "";
+}
+
 class Collector : public pb::io::ErrorCollector {
  public:
   Collector(const std::string* file, const Columns& columns, const pb::Descriptor* root)
@@ -148,6 +180,10 @@ class Collector : public pb::io::ErrorCollector {
       const std::string type = between(message, "Message type \"", "\"");
       d.text = "'" + field + "' is no field of " + type.substr(type.rfind('.') + 1);
       // A graph where a job is meant, or the other way round.
+      const std::string other = root_->name() == "Job" ? "Graph" : "Job";
+      const pb::Descriptor* const kind = root_->file()->pool()->FindMessageTypeByName("graphrun." + other);
+      if (type == root_->full_name() && kind != nullptr && kind->FindFieldByName(field) != nullptr)
+        d.notes.push_back("help: it is a field of a " + other + "; a " + root_->name() + " is expected here");
       std::string says = between(std::string(columns_.text().substr(0, 400)), "# proto-message: graphrun.", "\n");
       while (!says.empty() && (says.back() == '\r' || says.back() == ' ')) says.pop_back();
       if (!says.empty() && !root_->full_name().ends_with("." + says))
@@ -163,10 +199,19 @@ class Collector : public pb::io::ErrorCollector {
       d.text = "'" + word + "' is no value of " + field;
       d.notes = {"help: " + near + (near.empty() ? "" : " ") + field + " is one of " + all};
     }
+    if (message.starts_with("Expected string, got: ") && d.text == message)
+      bare = columns_.offset(std::max(line, 0), std::max(column, 0));
+    if (message.starts_with("Expected \"{\", found") && root_->name() == "Graph")
+      d.notes.push_back("help: a graph is read here; graph and arg are texts in a job alone");
+    if (const std::string help = form_of_value(message); !help.empty()) d.notes.push_back("help: " + help);
     diagnostics.push_back(std::move(d));
   }
-  void AddWarning(int, int, const std::string&) override {}
+  // Unknown fields are passed over with a warning, so that what else is wrong comes to light.
+  void AddWarning(int line, int column, const std::string& message) override {
+    if (message.find("has no field named") != std::string::npos) AddError(line, column, message);
+  }
   std::vector<Diagnostic> diagnostics;
+  std::optional<std::size_t> bare;  // where a text without quotes ended the reading
 
  private:
   const std::string* file_;
@@ -179,11 +224,18 @@ class Silent : public pb::io::ErrorCollector {
   void AddError(int, int, const std::string&) override {}
 };
 
+// Where texts stand that lack their quotes, and how long they are.
+using BareTexts = std::map<std::size_t, std::size_t>;
+
 // Walks the tokens of a text that protobuf's parser has accepted.
 class Walker {
  public:
-  Walker(std::string_view text, const std::string* file, const Columns& columns)
-      : stream_(text.data(), static_cast<int>(text.size())), tokens_(&stream_, &silent_), file_(file), columns_(columns) {
+  Walker(std::string_view text, const std::string* file, const Columns& columns, const BareTexts& bare)
+      : stream_(text.data(), static_cast<int>(text.size())),
+        tokens_(&stream_, &silent_),
+        file_(file),
+        columns_(columns),
+        bare_(bare) {
     tokens_.set_comment_style(Tokenizer::SH_COMMENT_STYLE);
     tokens_.set_allow_f_after_float(true);
     tokens_.set_require_space_after_number(false);
@@ -206,6 +258,7 @@ class Walker {
  private:
   bool done() { return tokens_.current().type == Tokenizer::TYPE_END; }
   bool is(const char* text) { return tokens_.current().text == text && tokens_.current().type == Tokenizer::TYPE_SYMBOL; }
+  std::size_t offset() { return bare_.empty() ? 0 : columns_.offset(tokens_.current().line, tokens_.current().column); }
   Location here() {
     Location l;
     const Tokenizer::Token& t = tokens_.current();
@@ -247,6 +300,12 @@ class Walker {
         literal(v.text);
         tokens_.Next();
       }
+    } else if (const std::size_t begin = offset(); bare_.count(begin) != 0) {
+      const std::size_t length = bare_.at(begin);
+      v.text.file = file_;
+      v.text.text = columns_.text().substr(begin, length);
+      v.text.pieces.push_back({0, v.at.line, v.at.column});
+      while (!done() && offset() < begin + length) tokens_.Next();
     } else {
       if (is("-")) tokens_.Next();
       tokens_.Next();
@@ -297,6 +356,7 @@ class Walker {
   Tokenizer tokens_;
   const std::string* file_;
   const Columns& columns_;
+  const BareTexts& bare_;
 };
 
 }  // namespace
@@ -336,28 +396,95 @@ void limit_syntax_errors(std::vector<Diagnostic>& diagnostics) {
   last->notes.push_back("note: there are more like these; only the first " + std::to_string(kMostSyntaxErrors) + " are told");
 }
 
-Places parse_source(std::string_view text, const std::string* file, pb::Message* message) {
+namespace {
+
+// The text with quotes around what lacks them, for protobuf to read on.
+class Quoted {
+ public:
+  explicit Quoted(std::string_view text) : text_(text) {}
+
+  const std::string& text() const { return text_; }
+  const BareTexts& bare() const { return bare_; }
+  bool all_known() const { return all_known_; }
+
+  // Puts quotes around what begins there. False: nothing that could be meant as a text does.
+  bool quote(std::size_t offset, const Location& at) {
+    const std::size_t length = bare_length(text_, offset);
+    if (length == 0) return false;
+    bare_[offset - 2 * places_.size()] = length;
+    all_known_ = all_known_ && text_[offset] != '[';
+    std::string inner = text_.substr(offset, length);
+    std::replace(inner.begin(), inner.end(), '"', '\'');
+    text_.replace(offset, length, "\"" + inner + "\"");
+    places_.push_back(at);
+    return true;
+  }
+  // From a place in this text to that in the file.
+  void move_back(Location& at) const {
+    int shift = 0;
+    for (const Location& place : places_) {
+      if (place.line == at.line && at.column > place.column + shift) shift += 2;
+    }
+    at.column -= shift;
+  }
+
+ private:
+  std::string text_;
+  BareTexts bare_;
+  std::vector<Location> places_;  // in the file, in their order
+  bool all_known_ = true;
+};
+
+}  // namespace
+
+Places parse_source(std::string_view text, const std::string* file, pb::Message* message, std::vector<Diagnostic>* mistakes) {
   if (text.size() > kLargestSource) {
     throw UserError(
         ExitCode::kInvalidGraph, "E0112 too-large",
         *file + ": " + std::to_string(text.size()) + " bytes; a model file has at most " + std::to_string(kLargestSource));
   }
-  const Columns columns(text);
-  Collector collector(file, columns, message->GetDescriptor());
-  pb::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&collector);
-  parser.SetRecursionLimit(kDeepestMessage);
-  pb::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
-  const bool read = parser.Parse(&stream, message);
   Location begin;
   begin.file = file;
   begin.line = begin.column = 1;
-  if (!read && collector.diagnostics.empty()) {
-    collector.diagnostics.push_back({Severity::kError, "E0110 bad-text", begin, "no protobuf text", {}});
+  std::vector<Diagnostic> bare, others;
+  Quoted quoted(text);
+  while (true) {
+    const Columns columns(quoted.text());
+    Collector collector(file, columns, message->GetDescriptor());
+    pb::TextFormat::Parser parser;
+    parser.RecordErrorsTo(&collector);
+    parser.SetRecursionLimit(kDeepestMessage);
+    parser.AllowUnknownField(true);
+    pb::io::ArrayInputStream stream(quoted.text().data(), static_cast<int>(quoted.text().size()));
+    const bool read = parser.Parse(&stream, message);
+    for (Diagnostic& d : collector.diagnostics) quoted.move_back(d.at);
+    if (collector.bare && bare.size() < kMostSyntaxErrors) {
+      Diagnostic& last = collector.diagnostics.back();
+      const std::size_t length = bare_length(quoted.text(), *collector.bare);
+      last.at.length = static_cast<int>(std::max<std::size_t>(length, 1));
+      const std::string found = quoted.text().substr(*collector.bare, length);
+      if (length > 0 && quoted.quote(*collector.bare, last.at)) {
+        last.text = "expected a text in quotes, found " + found;
+        last.notes = {"help: put it in quotes: \"" + found + "\""};
+        bare.push_back(std::move(last));
+        continue;
+      }
+    }
+    others = std::move(collector.diagnostics);
+    if (!read && others.empty()) others.push_back({Severity::kError, "E0110 bad-text", begin, "no protobuf text", {}});
+    break;
   }
-  limit_syntax_errors(collector.diagnostics);
-  if (!collector.diagnostics.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(collector.diagnostics));
-  return Walker(text, file, columns).message(begin);
+  if (!others.empty() || (!bare.empty() && (mistakes == nullptr || !quoted.all_known()))) {
+    bare.insert(bare.end(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
+    std::stable_sort(bare.begin(), bare.end(), [](const Diagnostic& a, const Diagnostic& b) {
+      return std::pair(a.at.line, a.at.column) < std::pair(b.at.line, b.at.column);
+    });
+    limit_syntax_errors(bare);
+    throw UserError(ExitCode::kInvalidGraph, std::move(bare));
+  }
+  if (mistakes != nullptr) mistakes->insert(mistakes->end(), bare.begin(), bare.end());
+  const Columns columns(text);
+  return Walker(text, file, columns, quoted.bare()).message(begin);
 }
 
 std::string read_source(const std::string& path) {

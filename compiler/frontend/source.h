@@ -43,8 +43,11 @@ inline constexpr std::size_t kMostSyntaxErrors = 100;     // that are reported
 void limit_syntax_errors(std::vector<Diagnostic>& diagnostics);
 bool is_syntax_error(const Diagnostic& diagnostic);
 
-// Fills `message` from text. Throws UserError (kInvalidGraph, E0110 …) with every syntax error found.
-Places parse_source(std::string_view text, const std::string* file, google::protobuf::Message* message);
+// Fills `message` from text. Throws UserError (kInvalidGraph, E0110 …) with every syntax error found; with `mistakes` values
+// that lack nothing but quotes are taken as they are meant and told there, so that what reads the message finds what else is
+// wrong.
+Places parse_source(std::string_view text, const std::string* file, google::protobuf::Message* message,
+                    std::vector<Diagnostic>* mistakes = nullptr);
 
 // Reads a file of at most kLargestSource bytes. Throws UserError (kInvalidGraph, E0501) naming the path.
 std::string read_source(const std::string& path);

@@ -142,14 +142,32 @@ class Lexer {
         return;
       }
     }
+    // What other languages have of several characters.
+    static constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
+        {"**", "a power is pow(x, n)"},
+        {"//", "a division that is rounded down is floor(x / n)"},
+        {"...", "a slice says ':' for each axis before: x[:, :, 0]"},
+        {":=", "an equation is `name = expression`"},
+        {"+=", "a value never changes: give the result a name of its own"},
+        {"*=", "a value never changes: give the result a name of its own"},
+        {"-=", "a value never changes: give the result a name of its own"},
+    };
+    for (const auto& [foreign, help] : kForeign) {
+      if (s_.compare(i_, foreign.size(), foreign) != 0) continue;
+      fail(source_, i_, foreign.size(), "E0101 unexpected-character",
+           "'" + std::string(foreign) + "' has no meaning in an expression", {"help: " + std::string(help)});
+    }
     const char c = s_[i_];
     if (std::string_view("+-*/@<>=()[],:.").find(c) == std::string_view::npos) {
       // A path of a graph may begin with "../" on the command line, or with a slash.
       std::size_t n = 1;
       while (i_ + n < s_.size() && (static_cast<unsigned char>(s_[i_ + n]) & 0xC0) == 0x80) ++n;
       fail(source_, i_, n, "E0101 unexpected-character", "'" + s_.substr(i_, n) + "' has no meaning in an expression",
-           c == '^' ? std::vector<std::string>{"help: a power is pow(x, n)"}
-           : c == '%' || c == '!' || c == '&' || c == '|'
+           c == '^'   ? std::vector<std::string>{"help: a power is pow(x, n)"}
+           : c == '%' ? std::vector<std::string>{"help: what a division leaves is x - n * floor(x / n)"}
+           : c == '?'
+               ? std::vector<std::string>{"help: a choice is `a if condition else b`, at run time where(condition, a, b)"}
+           : c == '~' || c == '!' || c == '&' || c == '|'
                ? std::vector<std::string>{"help: the operators are + - * / @ == != < <= > >= and or not"}
                : std::vector<std::string>{});
     }
@@ -240,7 +258,21 @@ class ExpressionParser {
   [[noreturn]] void unexpected(const std::string& wanted) const {
     const Token& t = peek();
     const std::string found = t.kind == Token::Kind::kEnd ? "the end" : "'" + source_.text.substr(t.offset, t.length) + "'";
-    fail(source_, t.offset, std::max<std::size_t>(1, t.length), "E0105 syntax", "found " + found + ", expected " + wanted);
+    fail(source_, t.offset, std::max<std::size_t>(1, t.length), "E0105 syntax", "found " + found + ", expected " + wanted,
+         hint());
+  }
+  // What the present token may have been meant as.
+  std::vector<std::string> hint() const {
+    const Token& t = peek();
+    const auto before = [&](std::size_t back) { return i_ >= back ? tokens_[i_ - back] : Token{}; };
+    const bool after_number = before(1).kind == Token::Kind::kNumber;
+    if (is(t, "(") && before(1).kind == Token::Kind::kName && is(before(2), "."))
+      return {"help: values have no methods: an op is called by its name, " + before(1).text + "(x, …)"};
+    if (is(t, ".") && peek(1).kind == Token::Kind::kNumber) return {"help: write 0." + peek(1).text};
+    if (is(t, ".") && after_number) return {"help: write " + before(1).text + ".0"};
+    if (is(t, ":") && is(before(1), ":")) return {"help: a slice has no step; gather(x, indices) takes any positions"};
+    if (is(t, "=")) return {"help: == compares"};
+    return {};
   }
   void need(std::string_view symbol) {
     if (!take(symbol)) unexpected("'" + std::string(symbol) + "'");

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "compiler/ir/foreign_names.h"
+
 namespace graphrun::ir {
 namespace {
 
@@ -140,6 +142,8 @@ std::vector<ValueId> apply(Builder& builder, const OpSchema& op, const std::vect
       for (const AttributeSpec& a : op.attributes) known.push_back(a.name);
       for (const InputSpec& i : op.inputs) known.push_back(i.name);
       std::string hint = did_you_mean(name, known);
+      if (const std::string_view here = here_attribute_is(op, name); !here.empty())
+        hint = "it is called " + std::string(here) + ":";
       throw OpError("E0307 unknown-attribute", op.name + " has no attribute '" + name + "'",
                     "help: " + (hint.empty() ? "" : hint + " ") + signature(op));
     }

@@ -109,6 +109,10 @@ REGISTER_OP("range", "constant")
     .Output("y")
     .NoGradient(kNoOperands)
     .Shape([](ir::InferContext& c) {
+      const Dim& n = c.attributes->dim("n");
+      if (n.is_constant() && n.constant() < 0)
+        throw ir::OpError("E0306 wrong-attribute", "range: n is " + n.str() + "; a range has 0 numbers or more");
+
       c.outputs = {{Type::kInt32, {c.attributes->dim("n")}}};
     });
 REGISTER_KERNEL("range", kCpu, [](const KernelRequest& request) -> Kernel {

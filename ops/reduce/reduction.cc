@@ -24,10 +24,31 @@ AxisRange reduced_axes(const ir::OpSchema& op, const Attributes& attributes, std
   return {axes.front(), axes.back() + 1};
 }
 
+namespace {
+
+// Who gives two values and no lengths means an operator on pairs of elements.
+[[noreturn]] void fail_of_two(const ir::OpSchema& op, const std::string& found) {
+  const std::string of_two = op.name == "max"   ? "maximum(a, b)"
+                             : op.name == "min" ? "minimum(a, b)"
+                             : op.name == "sum" ? "a + b"
+                                                : "";
+  throw ir::OpError("E0305 wrong-operands",
+                    op.name + " reduces one value, and its second operand is lengths, INT32; found " + found,
+                    of_two.empty() ? "help: " + op.name + "(x, axis=-1) reduces the last axis"
+                                   : "help: of two values, element by element, it is " + of_two + "; " + op.name +
+                                         "(x, axis=-1) reduces the last axis of one");
+}
+
+}  // namespace
+
 void infer_reduction(ir::InferContext& c, Type result) {
   const Shape& x = c.input(0).shape;
   const AxisRange axes = reduced_axes(*c.op, *c.attributes, x.size());
   if (c.has(1)) {
+    const ir::TensorType& lengths = c.input(1);
+    const bool along_none = c.attributes->integers("axis").empty();
+    if (lengths.type != Type::kInt32 || (along_none && (lengths.shape.empty() || lengths.shape.size() >= x.size())))
+      fail_of_two(*c.op, lengths.str());
     if (c.attributes->integers("axis").size() != 1) {
       throw ir::OpError("E0306 wrong-attribute", c.op->name + ": lengths count along one axis, and none is named",
                         "help: say which: axis=0, for example");

@@ -105,7 +105,7 @@ TEST_F(PlotCommand, WritesAPicture) {
   const Ran nothing = graphrun({"plot", "empty"});
   EXPECT_EQ(nothing.code, 4);
   EXPECT_THAT(nothing.err, HasSubstr("nothing to draw"));
-  EXPECT_THAT(graphrun({"plot", "none"}).err, HasSubstr("none/metrics.jsonl"));
+  EXPECT_THAT(graphrun({"plot", "none"}).err, HasSubstr("there is no folder 'none'"));
   EXPECT_EQ(graphrun({"plot"}).code, 2);
   EXPECT_EQ(graphrun({"plot", "one", "--alignments", "one/metrics.jsonl"}).code, 2);
   EXPECT_EQ(graphrun({"plot", "--alignments", "one/metrics.jsonl"}).code, 4);

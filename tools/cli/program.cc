@@ -99,6 +99,10 @@ po::variables_map parse_options(const std::vector<std::string>& arguments, const
   } catch (const po::unknown_option& error) {
     const std::string near = near_option(error.get_option_name(), options, positional);
     throw UsageError(std::string(error.what()) + (near.empty() ? near : "; " + near));
+  } catch (const po::too_many_positional_options_error&) {
+    const auto most = positional.max_total_count();
+    throw UsageError("the command takes " + std::to_string(most) + (most == 1 ? " name" : " names") +
+                     " beside its options, not more");
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }

@@ -29,6 +29,23 @@ void check_vocabularies(const Network& first, const Network& other, const std::s
   }
 }
 
+// What a run's parameters began from, where that is no other model: draws of its seed.
+bool drew_its_beginning(const Network& network) { return network.job.message.train().start_size() == 0; }
+
+// Draws of two seeds end in networks whose units stand for different things.
+void warn_of_other_beginnings(const Network& first, const Network& other, const std::string& name,
+                              const std::string& other_name) {
+  const std::uint64_t seed = first.job.message.train().seed(), other_seed = other.job.message.train().seed();
+  if (seed == other_seed || (!drew_its_beginning(first) && !drew_its_beginning(other))) return;
+  Diagnostic d{Severity::kWarning,
+               "E0672 other-beginnings",
+               {},
+               fmt::format("'{}' began as seed {} drew it, '{}' as seed {} did: a mean of such runs is hardly ever of use",
+                           name, seed, other_name, other_seed),
+               {"help: runs that begin with one model have a mean: train { start { model: … } } in each"}};
+  fmt::print(stderr, "{}\n", render(d, color_on_stderr()));
+}
+
 }  // namespace
 
 ExitCode run_average(const Arguments& arguments) {
@@ -66,6 +83,7 @@ ExitCode run_average(const Arguments& arguments) {
     check_vocabularies(network, other, models.front(), model);
     mean.add(read_parameters(layout).tensors, model);
     if (used(other) != graph) unlike(model, models.front(), "its graph is another");
+    warn_of_other_beginnings(network, other, models.front(), model);
   }
   const std::string data = std::filesystem::exists(first.data()) ? read_file(first.data(), kLargestRecord) : "{}\n";
   const RunFolder folder(out, RunFolder::Begin::kMade);

@@ -114,9 +114,18 @@ Device parse_device(const std::string& name) {
   return Device::kCuda;
 }
 
+namespace {
+
+// Jobs write these names in capitals, the command line does not: both are taken.
+std::string in_small_letters(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name;
+}
+
+}  // namespace
+
 ProductPrecision parse_product_precision(const std::string& name) {
-  std::string lower = name;  // jobs write them in capitals
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = in_small_letters(name);
   if (lower == "float32") return ProductPrecision::kFloat32;
   if (lower == "tf32") return ProductPrecision::kTf32;
   if (lower == "bfloat16") return ProductPrecision::kBFloat16;
@@ -128,7 +137,7 @@ std::optional<WeightForm> weights_option(const po::variables_map& options, Devic
   const auto name = options["weights"].as<std::string>();
   const std::map<std::string, WeightForm> forms = {
       {"float32", WeightForm::kFloat32}, {"bfloat16", WeightForm::kBFloat16}, {"int8", WeightForm::kInt8}};
-  const auto form = forms.find(name);
+  const auto form = forms.find(in_small_letters(name));
   if (form == forms.end()) throw UsageError("--weights takes float32, bfloat16 or int8, not '" + name + "'");
   if (form->second != WeightForm::kFloat32 && device != Device::kCpu)
     throw UsageError("--weights rounds on the CPU alone: leave it out, or --device");

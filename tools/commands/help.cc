@@ -1,6 +1,7 @@
 // graphrun help [COMMAND | OP | ops]
 #include <fmt/format.h>
 
+#include "compiler/ir/foreign_names.h"
 #include "compiler/ir/op.h"
 #include "tools/commands/command_line.h"
 #include "tools/help/op_reference.h"
@@ -31,7 +32,8 @@ ExitCode run_help(const Arguments& arguments) {
   if (command == nullptr && op == nullptr) {
     std::vector<std::string> known = command_names();
     for (std::string& other : op_names()) known.push_back(std::move(other));
-    const std::string near = did_you_mean(name, known);
+    std::string near = did_you_mean(name, known);
+    if (const std::string here = ir::here_op_is(name); !here.empty()) near = here;
     throw UsageError(fmt::format("there is no command and no operator '{}'{}", name, near.empty() ? "" : "; " + near));
   }
   if (command != nullptr) command->run({"--help"});

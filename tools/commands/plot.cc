@@ -32,7 +32,8 @@ ExitCode run_plot(const Arguments& arguments) {
   line.usage = "graphrun plot MODEL ... [-o FILE]\n       graphrun plot --alignments FILE [-o FILE]";
   line.about =
       "Draws the curves of training runs, several in one picture: loss, gradient norm, learning rate, and each report on the\n"
-      "validation data. MODEL is a folder that graphrun train made, or makes just now.";
+      "validation data. MODEL is a folder that graphrun train made, or makes just now, or holds such folders, as --seeds "
+      "leaves them.";
   line.words = {{"MODEL", false, true}};
   line.groups.push_back(group);
   const std::optional<po::variables_map> options = parse(line, arguments);
@@ -51,7 +52,11 @@ ExitCode run_plot(const Arguments& arguments) {
     return ExitCode::kDone;
   }
   if (options->count("MODEL") == 0) throw UsageError("MODEL is missing: the folder of a run, or several");
-  const auto folders = option<std::vector<std::string>>(*options, "MODEL");
+  std::vector<std::string> folders;
+  for (const std::string& given : option<std::vector<std::string>>(*options, "MODEL")) {
+    const std::vector<std::string> held = runs_in(given);
+    folders.insert(folders.end(), held.begin(), held.end());
+  }
   std::vector<RunCurves> runs;
   bool any = false;
   for (const std::string& folder : folders) {

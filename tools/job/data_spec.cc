@@ -325,7 +325,9 @@ std::string path_in(const std::string& folder, const std::string& path) {
 DataSpec make_data_spec(const Job& job, const Places& places, const std::string& folder, std::vector<Diagnostic>& problems) {
   Problems all(problems);
   if (!job.has_data()) {
-    all.missing(places.at, "the job has no data");
+    all.missing(
+        places.at, "the job has no data",
+        "data { train: \"train.txt\" format: LINES field { … } feed: \"…\" batch { rows: 32 } }; graphs/README.md, Data");
     DataSpec none;
     none.sound = false;
     return none;

@@ -103,7 +103,7 @@ LoadedJob read_job(std::string_view text, const std::string& path, const std::ve
   LoadedJob job;
   job.path = path;
   job.folder = std::filesystem::path(path).parent_path().string();
-  job.places = parse_source(text, intern_file(path), &job.message);
+  job.places = parse_source(text, intern_file(path), &job.message, &problems);
   split_arguments(job.message, job.places);
   const std::size_t before = problems.size();
   apply_sets(sets, job.message, job.places, problems);

@@ -287,7 +287,7 @@ void check_training(const LoadedJob& job, std::vector<Diagnostic>& diagnostics) 
     if (said) problems.bad(places.location("epochs"), "0 epochs; expected 1 or more");
     if (!said) problems.missing(at, "train does not say for how many epochs", "epochs: 10");
   }
-  if (job.data.train.empty())
+  if (job.message.has_data() && job.data.train.empty())
     problems.missing(inside(job.places, "data").at, "data has no files to train on", "train: \"data/train.txt\"");
 }
 

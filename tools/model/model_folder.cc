@@ -47,13 +47,26 @@ class Writer {
       {"help: copy the folder anew, whole and as it was written; another use of a model is what --set and `load` are for"});
 }
 
+// The first by name of the models in a folder, as training with several seeds leaves them; "" where there are none.
+std::string model_inside(const std::string& folder) {
+  std::error_code error;
+  std::string first;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string path = entry.path().string();
+    if (is_there(ModelLayout{path}.manifest()) && (first.empty() || path < first)) first = path;
+  }
+  return first;
+}
+
 // Holds every file against the manifest, which it gives.
 ListedFiles checked_files(const ModelLayout& layout) {
   const RefuseManifest refuse = [&](const std::string& why) { damaged(layout, why); };
   if (!is_there(layout.manifest())) {
+    const std::string held = model_inside(layout.root);
     throw UserError(ExitCode::kBadData, "E0663 no-model",
                     fmt::format("'{}' is no model's folder: it has no manifest.json", layout.root),
-                    {"help: graphrun train JOB --out DIR makes one"});
+                    {held.empty() ? "help: graphrun train JOB --out DIR makes one"
+                                  : fmt::format("help: it holds models: '{}', for one", held)});
   }
   check_regular(layout.root, "manifest.json", refuse);
   const auto manifest = parse_manifest(read_file(layout.manifest(), kLargestManifest), kFormat, "model", refuse);

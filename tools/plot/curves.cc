@@ -78,6 +78,28 @@ RunCurves parse_metrics(const std::string& text, const std::string& path) {
   return reader.finish();
 }
 
+std::vector<std::string> runs_in(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const auto has_metrics = [&](const fs::path& path) { return fs::exists(path / "metrics.jsonl", error); };
+  if (has_metrics(folder)) return {folder};
+  std::vector<std::string> runs;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (has_metrics(entry.path())) runs.push_back(entry.path().string());
+  }
+  if (runs.empty()) {
+    const bool there = fs::is_directory(folder, error);
+    throw UserError(ExitCode::kBadData, "E0690 bad-metrics",
+                    there ? "'" + folder + "' holds no run: neither it nor a folder in it has a metrics.jsonl"
+                          : "there is no folder '" + folder + "'",
+                    {"help: graphrun train JOB --out DIR makes one"});
+  }
+  std::sort(runs.begin(), runs.end(), [](const std::string& a, const std::string& b) {
+    return std::pair(a.size(), a) < std::pair(b.size(), b);  // seed-2 before seed-10
+  });
+  return runs;
+}
+
 RunCurves read_run(const std::string& folder) {
   const std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
   const std::string metrics = (path / "metrics.jsonl").string();

@@ -114,10 +114,14 @@ class Filler {
       const std::string_view text = parts.numbers[k];
       double value = 0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+      const auto refuse = [&](const char* why) {
         data_error("E0656 bad-vectors", lines_.name(), lines_.line(), text.data() - line.data() + 1,
-                   fmt::format("'{}' is no finite number", text));
-      }
+                   fmt::format("'{}' is {}", text, why));
+      };
+      if (error == std::errc::result_out_of_range) refuse("beyond the numbers that there are");
+      if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) refuse("no finite number");
+      if (rows_.dtype() == DType::kFloat32 && !std::isfinite(static_cast<float>(value)))
+        refuse("beyond what a parameter holds, float32 up to 3.4e38");
       const std::size_t at = static_cast<std::size_t>(row) * width_ + k;
       if (rows_.dtype() == DType::kFloat32) {
         rows_.data<float>()[at] = static_cast<float>(value);

@@ -23,13 +23,32 @@ std::string lines_of(std::string_view title, const std::vector<std::string>& ent
   return text;
 }
 
-// Whether a line of the text begins with this field, as a message or a value.
-bool has_field(std::string_view text, std::string_view field) {
-  for (std::size_t at = text.find(field); at != std::string_view::npos; at = text.find(field, at + 1)) {
-    const std::size_t line = text.rfind('\n', at) + 1;  // 0 where there is none before
-    const std::size_t after = text.find_first_not_of(" \t", at + field.size());
-    const bool first = text.substr(line, at - line).find_first_not_of(" \t") == std::string_view::npos;
-    if (first && after != std::string_view::npos && (text[after] == '{' || text[after] == ':')) return true;
+// A job by its fields outside of all messages: those that no graph has, and those that are messages in a graph and text in a
+// job.
+bool has_fields_of_a_job(std::string_view text) {
+  const std::set<std::string_view> of_jobs = {"data", "train", "infer", "report"}, texts_of_jobs = {"graph", "arg"};
+  const auto name_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '#') {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (c == '"' || c == '\'') {
+      for (++i; i < text.size() && text[i] != c && text[i] != '\n'; ++i) i += text[i] == '\\' ? 1 : 0;
+    } else if (c == '{' || c == '<' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == '>' || c == ']') {
+      --depth;
+    } else if (name_part(c)) {
+      const std::size_t begin = i;
+      while (i + 1 < text.size() && name_part(text[i + 1])) ++i;
+      const std::string_view name = text.substr(begin, i + 1 - begin);
+      const auto mark = [&](std::size_t from) { return std::min(text.find_first_not_of(" \t\r\n", from), text.size()); };
+      const std::size_t colon = mark(i + 1), value = colon < text.size() && text[colon] == ':' ? mark(colon + 1) : text.size();
+      if (depth != 0 || colon == text.size()) continue;
+      if (of_jobs.count(name) != 0 && (text[colon] == '{' || text[colon] == ':')) return true;
+      if (texts_of_jobs.count(name) != 0 && value < text.size() && (text[value] == '"' || text[value] == '\'')) return true;
+    }
   }
   return false;
 }
@@ -39,7 +58,7 @@ bool has_field(std::string_view text, std::string_view field) {
 bool is_job(std::string_view text) {
   const std::string declared = declared_message(text);
   if (!declared.empty()) return declared == "graphrun.Job";
-  return has_field(text, "data") || has_field(text, "train") || has_field(text, "infer");
+  return has_fields_of_a_job(text);
 }
 
 std::string graph_summary(const ir::Graph& graph) {

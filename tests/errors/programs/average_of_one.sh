@@ -1,0 +1,2 @@
+# A mean of one model.
+graphrun average model --out mean

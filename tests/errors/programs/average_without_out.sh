@@ -1,0 +1,2 @@
+# A mean that goes nowhere.
+graphrun average a b

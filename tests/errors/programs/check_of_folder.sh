@@ -1,0 +1,3 @@
+# A folder for a file.
+mkdir folder
+graphrun check folder

@@ -1,0 +1,2 @@
+# A file that is not there.
+graphrun check nowhere.pbtxt

@@ -1,0 +1,2 @@
+# One file too many.
+graphrun check tags.pbtxt words.pbtxt

@@ -1,0 +1,2 @@
+# No file to check.
+graphrun check

@@ -1,0 +1,2 @@
+# A command in capitals.
+graphrun Train tags.pbtxt

@@ -1,0 +1,2 @@
+# What others call an operator.
+graphrun help einsum

@@ -1,0 +1,2 @@
+# An operator by a wrong name.
+graphrun help sigmoyd

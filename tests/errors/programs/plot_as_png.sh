@@ -1,0 +1,2 @@
+# Pictures are SVG.
+graphrun plot model -o curves.png

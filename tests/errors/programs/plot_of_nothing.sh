@@ -1,0 +1,3 @@
+# A folder without runs.
+mkdir folder
+graphrun plot folder

@@ -1,0 +1,2 @@
+# Seeds are numbers.
+graphrun train tags.pbtxt --out model --seeds one,two

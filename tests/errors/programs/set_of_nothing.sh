@@ -1,0 +1,2 @@
+# --set of no name.
+graphrun check tags.pbtxt --set =3

@@ -1,0 +1,2 @@
+# --set of what cannot be read.
+graphrun check tags.pbtxt --set "hidden=(3"

@@ -1,0 +1,2 @@
+# --set without a value.
+graphrun check tags.pbtxt --set hidden

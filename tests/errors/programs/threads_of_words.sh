@@ -1,0 +1,2 @@
+# Threads are a number.
+graphrun train tags.pbtxt --out model --threads many

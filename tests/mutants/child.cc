@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -179,7 +180,7 @@ void Children::be_child(std::size_t first, std::size_t last, const std::function
     const rlimit processor{static_cast<rlim_t>(used + limits_.seconds + 2), RLIM_INFINITY};  // where the timer is not heard
     setrlimit(RLIMIT_CPU, &processor);
     set_timer(ITIMER_PROF, limits_.seconds);
-    set_timer(ITIMER_REAL, 30 * limits_.seconds);  // for one that waits for ever
+    set_timer(ITIMER_REAL, 150 * limits_.seconds);  // for one that waits for ever, and no busy machine
     do_piece(piece, [&] { work(i); });
     set_timer(ITIMER_PROF, 0);
     std::fflush(stdout);

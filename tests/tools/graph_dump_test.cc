@@ -121,6 +121,10 @@ TEST_F(GraphDump, TellsThePeakForSizes) {
   EXPECT_THAT(reads.out, ContainsRegex("packed once until parameters change: [1-9][0-9]* bytes"));
   refuses(with({"--size", "time=4"}), "add --size batch=N");
   refuses(with({"--format", "svg"}), "add --size ");
+  const Ran picture = dump(with({"--size", "time=4", "--size", "batch=3", "--format", "svg"}));
+  EXPECT_THAT(picture.out,
+              AllOf(HasSubstr(">byte of the arena</text>"), HasSubstr(">instruction, in the order they run</text>"),
+                    HasSubstr(">the body of a loop</text>")));
 }
 
 // What is no pass and can be left out all the same.

@@ -46,7 +46,8 @@ bool is_syntax_error(const Diagnostic& diagnostic);
 // Fills `message` from text. Throws UserError (kInvalidGraph, E0110 …) with every syntax error found.
 Places parse_source(std::string_view text, const std::string* file, google::protobuf::Message* message);
 
-// Reads a file of at most kLargestSource bytes. Throws UserError (kInvalidGraph, E0501) naming the path.
+// Reads a file of at most kLargestSource bytes. Throws UserError naming the path and the system's reason: (kInvalidGraph)
+// E0501; (kNoRoom) E0503.
 std::string read_source(const std::string& path);
 
 // What a file says of itself in a "# proto-message: graphrun.Job" line: "graphrun.Job"; else "".

@@ -67,7 +67,7 @@ ExitCode run_average(const Arguments& arguments) {
     mean.add(read_parameters(layout).tensors, model);
     if (used(other) != graph) unlike(model, models.front(), "its graph is another");
   }
-  const std::string data = std::filesystem::exists(first.data()) ? read_file(first.data(), kLargestRecord) : "{}\n";
+  const std::string data = is_there(first.data()) ? read_file(first.data(), kLargestRecord) : "{}\n";
   const RunFolder folder(out, RunFolder::Begin::kMade);
   write_model(folder.layout(), dump_job(network.job, true), graphs, network.vocabularies, data, ir::print(trained, {false}));
   Checkpoint best;

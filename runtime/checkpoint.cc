@@ -95,8 +95,10 @@ std::string without_slashes(std::string folder) {
 
 // The folder `partial` takes the name of `folder`, which may be there.
 void put_in_place(const std::string& partial, const std::string& folder) {
-  std::error_code ignored;
-  if (!fs::exists(fs::symlink_status(folder, ignored))) {
+  std::error_code error;
+  const fs::file_type there = fs::symlink_status(folder, error).type();
+  if (there == fs::file_type::none) cannot_replace(folder, error.value());
+  if (there == fs::file_type::not_found) {
     if (rename(partial.c_str(), folder.c_str()) != 0) cannot_replace(folder, errno);
   } else if (renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
     remove_folder(partial);  // it is the old one now
@@ -122,12 +124,28 @@ std::optional<std::int64_t> step_of(std::string_view name) {
   return step;
 }
 
+bool has_manifest(const std::string& folder) { return is_there(folder + "/" + kManifest); }
+
+// Throws UserError where that can't be told: a checkpoint that cannot be read now may well be one.
 bool is_complete(const std::string& folder) {
   try {
     const CheckpointReader reader(folder);
     return true;
   } catch (const UserError& error) {
-    return error.diagnostics().front().code == "E0686 newer-checkpoint";
+    const std::string& code = error.diagnostics().front().code;
+    if (code == "E0686 newer-checkpoint") return true;
+    if (code == "E0685 bad-checkpoint" || code == "E0504 file-too-large") return false;
+    throw;
+  }
+}
+
+// The same where all that is asked is what may be removed: what cannot be read stays.
+std::optional<bool> known_complete(const std::string& folder) {
+  try {
+    return is_complete(folder);
+  } catch (const UserError& error) {
+    if (error.exit_code() == ExitCode::kNoRoom) throw;
+    return std::nullopt;
   }
 }
 
@@ -139,18 +157,15 @@ struct StepFolder {
 // Entries with a step, newest first; and by `leftover` the names that a killed process left.
 std::vector<StepFolder> entries_of(const std::string& parent, std::vector<std::string>* leftovers) {
   std::vector<StepFolder> entries;
-  std::error_code error;
-  if (!fs::exists(parent, error) && !error) return entries;
-  for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
+  if (!is_there(parent)) return entries;
+  // Taking a folder that cannot be read for an empty one would start a run afresh.
+  for (const std::string& name : names_in(parent)) {
     if (const auto step = step_of(name)) entries.push_back({*step, parent + "/" + name});
     for (const std::string_view suffix : {kPartial, kReplaced}) {
       const bool left = ends_with(name, suffix) && step_of(std::string_view(name).substr(0, name.size() - suffix.size()));
       if (left && leftovers != nullptr) leftovers->push_back(name);
     }
   }
-  // Taking a folder that cannot be read for an empty one would start a run afresh.
-  if (error) throw UserError(ExitCode::kBadData, "E0501 unreadable-file", "cannot read '" + parent + "': " + error.message());
   std::sort(entries.begin(), entries.end(),
             [](const StepFolder& a, const StepFolder& b) { return a.step != b.step ? a.step > b.step : a.folder > b.folder; });
   return entries;
@@ -270,14 +285,15 @@ NewestCheckpoint newest_sound(const std::string& run_folder, const std::string& 
       found.folder = entry.folder;
       return found;
     } catch (const UserError& error) {
+      if (error.exit_code() == ExitCode::kNoRoom) throw;  // that says nothing of the checkpoint
       const Diagnostic& why = error.diagnostics().front();
       if (why.code.starts_with("E0686")) {
         found.folder = entry.folder;
         return found;
       }
-      std::error_code ignored;
       const std::string about = why.text.find(entry.folder) == std::string::npos ? "'" + entry.folder + "': " : "";
-      (fs::exists(entry.folder + "/" + kManifest, ignored) ? found.damaged : unfinished).push_back(about + why.text);
+      const bool finished = why.code.starts_with("E0501") || has_manifest(entry.folder);
+      (finished ? found.damaged : unfinished).push_back(about + why.text);
     }
   }
   found.damaged.insert(found.damaged.end(), unfinished.begin(), unfinished.end());
@@ -286,8 +302,10 @@ NewestCheckpoint newest_sound(const std::string& run_folder, const std::string& 
 
 // The manifest goes first: what a process killed in between leaves is no checkpoint.
 void remove_checkpoint(const std::string& folder) {
-  std::error_code ignored;
-  if (fs::remove(folder + "/" + kManifest, ignored)) sync_folder(folder);
+  const std::string manifest = folder + "/" + kManifest;
+  std::error_code error;
+  if (fs::remove(manifest, error)) sync_folder(folder);
+  if (error) unwritable_file(manifest, "remove", error.value());
   remove_folder(folder);
 }
 
@@ -308,20 +326,21 @@ void prune_checkpoints(const std::string& run_folder, int keep, const std::strin
   for (const std::string& name : leftovers) {
     const std::string left = parent + "/" + name;
     const std::string folder = ends_with(name, kReplaced) ? left.substr(0, left.size() - std::strlen(kReplaced)) : "";
-    if (!folder.empty() && !is_complete(folder) && is_complete(left)) {
+    const std::optional<bool> there = folder.empty() ? true : known_complete(folder), back = known_complete(left);
+    if (there == false && back == true) {
       remove_folder(folder);
       put_in_place(left, folder);
-    } else {
+    } else if (there && (*there || back)) {
       remove_checkpoint(left);
     }
   }
   // One with a manifest that is damaged all the same is no leftover: it stays for its owner to look at.
   int complete = 0;
   for (const StepFolder& entry : entries_of(parent, nullptr)) {
-    std::error_code ignored;
-    const bool counts = is_complete(entry.folder);
-    complete += counts;
-    if (counts ? complete > keep : !fs::exists(entry.folder + "/" + kManifest, ignored)) remove_checkpoint(entry.folder);
+    const std::optional<bool> counts = known_complete(entry.folder);
+    if (!counts) continue;
+    complete += *counts;
+    if (*counts ? complete > keep : !has_manifest(entry.folder)) remove_checkpoint(entry.folder);
   }
 }
 

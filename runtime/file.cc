@@ -12,10 +12,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "runtime/status.h"
+#include "runtime/system_call.h"
 
 namespace graphrun {
 namespace {
@@ -34,33 +37,63 @@ std::string temporary_name(const std::string& path) {
   return path + ".tmp-" + std::to_string(getpid()) + "-" + std::to_string(count++);
 }
 
+bool means_none(int error) { return error == ENOENT || error == ENOTDIR; }
+
 // The file that a path leads to through links; the path itself where there is none yet.
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), std::free);
+  if (!real && !means_none(errno)) unwritable_file(path, "write", errno);
   return real ? std::string(real.get()) : path;
+}
+
+// What the path leads to; nothing where nothing is there.
+std::optional<struct stat> status_of(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0) return info;
+  if (!means_none(errno)) unreadable_file(path, errno);
+  return std::nullopt;
+}
+
+[[noreturn]] void no_room(const char* code, const std::string& text, std::vector<std::string> notes = {}) {
+  throw UserError(ExitCode::kNoRoom, code, text, std::move(notes));
+}
+
+// OpenSSL's hash functions fail where it can get no memory, and nowhere else.
+void check_hash(bool done) {
+  if (!done) no_room("E0503 out-of-memory", "no memory for a SHA-256 hash");
 }
 
 }  // namespace
 
 void unreadable_file(const std::string& path, int error) {
-  if (error == ENOMEM)
-    throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory", "cannot read '" + path + "': " + reason(error));
+  if (error == ENOMEM) no_room("E0503 out-of-memory", "cannot read '" + path + "': " + reason(error));
   unreadable(path, reason(error));
 }
 
-bool is_there(const std::string& path) {
-  struct stat info {};
-  if (stat(path.c_str(), &info) == 0) return true;
-  if (errno != ENOENT && errno != ENOTDIR) unreadable_file(path, errno);
-  return false;
+bool is_there(const std::string& path) { return status_of(path).has_value(); }
+
+bool is_file_there(const std::string& path) {
+  const auto info = status_of(path);
+  return info && !S_ISDIR(info->st_mode);
 }
 
 void unwritable_file(const std::string& path, const std::string& doing, int error, const std::string& done) {
   const std::string text = "cannot " + doing + " '" + path + "'" + done + ": " + reason(error);
   if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
-    throw UserError(ExitCode::kNoRoom, "E0505 no-room-on-disk", text, {"help: free space there, or write to another disk"});
+    no_room("E0505 no-room-on-disk", text, {"help: free space there, or write to another disk"});
   }
-  throw UserError(ExitCode::kNoRoom, "E0502 unwritable-file", text);
+  no_room(error == ENOMEM ? "E0503 out-of-memory" : "E0502 unwritable-file", text);
+}
+
+std::size_t write_some(int descriptor, const void* data, std::size_t size) {
+  const auto* in = static_cast<const char*>(data);
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t put = uninterrupted([&] { return ::write(descriptor, in + done, std::min(size - done, kMostAtOnce)); });
+    if (put < 0) break;
+    done += static_cast<std::size_t>(put);
+  }
+  return done;
 }
 
 std::string machine_name() {
@@ -73,19 +106,17 @@ struct Sha256::Impl {
 };
 
 Sha256::Sha256() : impl_(std::make_unique<Impl>()) {
-  GRAPHRUN_CHECK(impl_->context && EVP_DigestInit_ex(impl_->context.get(), EVP_sha256(), nullptr) == 1, "sha256: init");
+  check_hash(impl_->context && EVP_DigestInit_ex(impl_->context.get(), EVP_sha256(), nullptr) == 1);
 }
 
 Sha256::~Sha256() = default;
 
-void Sha256::update(const void* data, std::size_t size) {
-  GRAPHRUN_CHECK(EVP_DigestUpdate(impl_->context.get(), data, size) == 1, "sha256: update");
-}
+void Sha256::update(const void* data, std::size_t size) { check_hash(EVP_DigestUpdate(impl_->context.get(), data, size) == 1); }
 
 std::string Sha256::hex() {
   unsigned char bytes[EVP_MAX_MD_SIZE];
   unsigned size = 0;
-  GRAPHRUN_CHECK(EVP_DigestFinal_ex(impl_->context.get(), bytes, &size) == 1, "sha256: final");
+  check_hash(EVP_DigestFinal_ex(impl_->context.get(), bytes, &size) == 1);
   std::string text;
   for (unsigned i = 0; i < size; ++i) {
     text += "0123456789abcdef"[bytes[i] >> 4];
@@ -115,8 +146,9 @@ FileDigest digest_file(const std::string& path) {
 
 // O_NONBLOCK: opening a pipe would wait for its writer. It means nothing to a regular file.
 InputFile::InputFile(std::string path)
-    : path_(std::move(path)), descriptor_(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-  if (descriptor_ < 0) unreadable(path_, reason(errno));
+    : path_(std::move(path)),
+      descriptor_(uninterrupted([this] { return open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); })) {
+  if (descriptor_ < 0) unreadable_file(path_, errno);
   struct stat info {};
   const int failed = fstat(descriptor_, &info) == 0 ? 0 : errno;
   if (failed == 0 && S_ISREG(info.st_mode)) {
@@ -124,7 +156,7 @@ InputFile::InputFile(std::string path)
     return;
   }
   close(descriptor_);
-  if (failed != 0) unreadable(path_, reason(failed));
+  if (failed != 0) unreadable_file(path_, failed);
   unreadable(path_, S_ISDIR(info.st_mode) ? "it is a folder; expected a file" : "it is a pipe or device; expected a file");
 }
 
@@ -133,9 +165,8 @@ InputFile::~InputFile() { close(descriptor_); }
 void InputFile::read(void* data, std::size_t size) {
   auto* out = static_cast<char*>(data);
   while (size > 0) {
-    const ssize_t got = ::read(descriptor_, out, std::min(size, kMostAtOnce));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) unreadable(path_, reason(errno));
+    const ssize_t got = uninterrupted([&] { return ::read(descriptor_, out, std::min(size, kMostAtOnce)); });
+    if (got < 0) unreadable_file(path_, errno);
     if (got == 0) unreadable(path_, "it ends " + std::to_string(size) + " bytes early");
     out += got;
     size -= static_cast<std::size_t>(got);
@@ -155,21 +186,17 @@ std::string read_file(const std::string& path, std::uint64_t limit) {
 }
 
 AtomicFile::AtomicFile(const std::string& path) : path_(resolved(path)) {
-  struct stat info {};
-  const bool exists = stat(path_.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) unwritable_file(path, "write", EISDIR);
-  if (exists && !S_ISREG(info.st_mode)) {
-    descriptor_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-  } else {
-    temporary_ = temporary_name(path_);
-    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  }
-  if (descriptor_ < 0) {
-    temporary_.clear();  // nothing there to remove
-    unwritable_file(path, "write", errno);
-  }
+  const auto info = status_of(path_);
+  if (info && S_ISDIR(info->st_mode)) unwritable_file(path, "write", EISDIR);
+  const bool in_place = info && !S_ISREG(info->st_mode);
+  if (!in_place) temporary_ = temporary_name(path_);
+  descriptor_ = uninterrupted([&] {
+    return in_place ? open(path_.c_str(), O_WRONLY | O_CLOEXEC)
+                    : open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  });
+  if (descriptor_ < 0) unwritable_file(path, "write", errno);
   // The new file is as open to others as the one it replaces. A file system without permissions may refuse: no matter.
-  if (exists && !temporary_.empty()) static_cast<void>(!fchmod(descriptor_, info.st_mode & 07777));
+  if (info && !in_place) static_cast<void>(!fchmod(descriptor_, info->st_mode & 07777));
 }
 
 AtomicFile::~AtomicFile() {
@@ -182,22 +209,17 @@ void AtomicFile::fail(const char* doing, int error) {
 }
 
 void AtomicFile::write(const void* data, std::size_t size) {
-  const auto* in = static_cast<const char*>(data);
   hash_.update(data, size);
-  while (size > 0) {
-    const ssize_t put = ::write(descriptor_, in, std::min(size, kMostAtOnce));
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail("write", errno);
-    in += put;
-    size -= static_cast<std::size_t>(put);
-    bytes_ += static_cast<std::uint64_t>(put);
-  }
+  const std::size_t done = write_some(descriptor_, data, size);
+  const int error = errno;
+  bytes_ += done;
+  if (done < size) fail("write", error);
 }
 
 FileDigest AtomicFile::commit() {
   GRAPHRUN_CHECK(descriptor_ >= 0, "AtomicFile: committed twice");
   // Pipes and devices have no disk to wait for.
-  if (!temporary_.empty() && fsync(descriptor_) != 0) fail("write", errno);
+  if (!temporary_.empty() && uninterrupted([&] { return fsync(descriptor_); }) != 0) fail("write", errno);
   const int closed = close(descriptor_);
   descriptor_ = -1;
   if (closed != 0 && errno != EINTR) fail("write", errno);
@@ -215,6 +237,17 @@ FileDigest write_file(const std::string& path, std::string_view text) {
   return file.commit();
 }
 
+std::vector<std::string> names_in(const std::string& folder) {
+  while (true) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (std::filesystem::directory_iterator i(folder, error), end; !error && i != end; i.increment(error))
+      names.push_back(i->path().filename().string());
+    if (!error) return names;
+    if (error != std::errc::interrupted) unreadable_file(folder, error.value());
+  }
+}
+
 void make_folders(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -223,17 +256,19 @@ void make_folders(const std::string& path) {
 }
 
 void sync_folder(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int descriptor = uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (descriptor < 0) unwritable_file(path, "open the folder", errno);
   // Some network file systems cannot sync a folder and say so: nothing better can be done there.
-  const int error = fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
+  const bool synced = uninterrupted([&] { return fsync(descriptor); }) == 0;
+  const int error = synced || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
   close(descriptor);
   if (error != 0) unwritable_file(path, "write the folder", error);
 }
 
 void remove_folder(const std::string& path) {
   std::error_code error;
-  std::filesystem::remove_all(path, error);
+  do std::filesystem::remove_all(path, error);
+  while (error == std::errc::interrupted);
   if (error) unwritable_file(path, "remove the folder", error.value());
 }
 

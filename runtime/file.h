@@ -1,6 +1,6 @@
 // Files read whole and written so that nobody ever sees half of one. Every error is a UserError that names the path, what was
-// being done and the system's reason: E0501 unreadable-file, E0504 file-too-large (kBadData); E0502 unwritable-file, E0505
-// no-room-on-disk (kNoRoom).
+// being done and the system's reason: E0501 unreadable-file, E0504 file-too-large (kBadData); E0502 unwritable-file, E0503
+// out-of-memory, E0505 no-room-on-disk (kNoRoom). No signal interrupts what is done here.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace graphrun {
 
@@ -85,14 +86,21 @@ FileDigest write_file(const std::string& path, std::string_view text);
 // Throws what a failure to read is: E0501, and E0503 where the system has no memory for it. `error`: of errno.
 [[noreturn]] void unreadable_file(const std::string& path, int error);
 
-// Whether anything is there, through links. Throws UserError where that can't be told (unreadable_file).
+// Whether anything is there, through links; anything but a folder. Throws UserError where that can't be told
+// (unreadable_file).
 bool is_there(const std::string& path);
+bool is_file_there(const std::string& path);
 
-// Throws what a failure to write is: E0505 where the disk is full, else E0502. `doing`: "write"; `error`: of errno; `done`:
-// what was achieved, " (after 12 bytes)".
+// Writes to an open descriptor; fewer bytes than `size` were written where it fails, and errno tells why.
+std::size_t write_some(int descriptor, const void* data, std::size_t size);
+
+// Throws what a failure to write is: E0505 where the disk is full, E0503 where the system has no memory for it, else E0502.
+// `doing`: "write"; `error`: of errno; `done`: what was achieved, " (after 12 bytes)".
 [[noreturn]] void unwritable_file(const std::string& path, const std::string& doing, int error, const std::string& done = "");
 
 std::string machine_name();  // the host's
+
+std::vector<std::string> names_in(const std::string& folder);  // of its entries, in no order
 
 void make_folders(const std::string& path);          // with those above it; nothing where it exists
 void sync_folder(const std::string& path);           // its entries are on disk then

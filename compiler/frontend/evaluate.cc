@@ -148,6 +148,16 @@ void stop_at_present(const ir::OpSchema& op, const std::vector<ir::Operand>& ope
   }
 }
 
+// What `make` makes of nodes; what a shape rule says against it is told at `at`, behind `about`.
+template <class Make>
+auto placed(const Location& at, const std::string& about, const Make& make) {
+  try {
+    return make();
+  } catch (const ir::OpError& e) {
+    fail(e.code, at, about + e.what(), e.help.empty() ? std::vector<std::string>{} : std::vector<std::string>{e.help});
+  }
+}
+
 }  // namespace
 
 void bound_recursion(Expansion& expansion, const Location& at) {
@@ -173,11 +183,9 @@ Meaning stacked(const Meaning& value, Region& region, const Location& at) {
   }
   std::vector<ir::ValueId> ids;
   for (const Meaning& m : flat) ids.push_back(as_value(m, region, at, "a repetition's result"));
-  try {
+  return placed(at, "the repetitions' results differ: ", [&] {
     return region.ref(region.builder.op("stack", ids, {{"axis", std::int64_t{0}}}));
-  } catch (const ir::OpError& e) {
-    fail(e.code, at, std::string("the repetitions' results differ: ") + e.what());
-  }
+  });
 }
 
 ir::ValueId as_value(const Meaning& value, Region& region, const Location& at, const std::string& what,
@@ -188,11 +196,13 @@ ir::ValueId as_value(const Meaning& value, Region& region, const Location& at, c
     const Type natural = n->kind == Number::Kind::kBool  ? Type::kBool
                          : n->kind == Number::Kind::kInt ? Type::kInt32
                                                          : Type::kFloat;
-    return region.builder.constant(n->value, type.value_or(natural));
+    return placed(at, what + ": ", [&] { return region.builder.constant(n->value, type.value_or(natural)); });
   }
   if (const Dim* d = value.dim()) {
-    const ir::ValueId id = region.builder.dim(*d);
-    return type == Type::kFloat ? region.builder.cast(id, Type::kFloat) : id;
+    return placed(at, what + ": ", [&] {
+      const ir::ValueId id = region.builder.dim(*d);
+      return type == Type::kFloat ? region.builder.cast(id, Type::kFloat) : id;
+    });
   }
   fail("E0303 wrong-type", at, what + " must be a tensor, found " + value.describe());
 }
@@ -239,7 +249,7 @@ Meaning apply_op(const std::string& name, std::vector<Meaning> operands, std::ve
     if (a && a->training_only && !scope.instance->expansion().training) continue;
     keywords.emplace_back(key, as_operand(m, region, at));
   }
-  try {
+  return placed(at, "", [&]() -> Meaning {
     if (op.random) {
       if (!scope.instance->expansion().training) {
         // Positional training-only attributes go too: what is left is the op that changes nothing.
@@ -264,9 +274,7 @@ Meaning apply_op(const std::string& name, std::vector<Meaning> operands, std::ve
     for (ir::ValueId id : results) list.push_back(region.ref(id));
     if (list.size() == 1) return list[0];
     return Meaning::list(std::move(list));
-  } catch (const ir::OpError& e) {
-    fail(e.code, at, e.what(), e.help.empty() ? std::vector<std::string>{} : std::vector<std::string>{e.help});
-  }
+  });
 }
 
 namespace {

@@ -5,6 +5,7 @@
 
 #include "compiler/frontend/installation.h"
 #include "compiler/frontend/source.h"
+#include "runtime/file.h"
 #include "runtime/suggestion.h"
 
 namespace graphrun::frontend {
@@ -38,19 +39,17 @@ bool leaves(const fs::path& path) {
   return path.is_absolute() || (!normal.empty() && *normal.begin() == "..");
 }
 
-bool is_there(const fs::path& file) {
-  std::error_code error;
-  return fs::exists(file, error) && !fs::is_directory(file, error);
+// A job may go by the name of its graph and lie beside it, or beside another job that names that graph. Throws UserError where
+// that can't be told.
+bool says_it_is_no_graph(const std::string& file) {
+  const std::string kind = declared_message(read_source(file));
+  return !kind.empty() && kind != "graphrun.Graph";
 }
 
-// A job may go by the name of its graph and lie beside it, or beside another job that names that graph.
-bool says_it_is_no_graph(const std::string& file) {
-  try {
-    const std::string kind = declared_message(read_source(file));
-    return !kind.empty() && kind != "graphrun.Graph";
-  } catch (const UserError&) {
-    return false;  // told when it is read
-  }
+// A place that cannot be read is not one without graphs: another's would be taken for what lies there.
+void check_read(const fs::path& folder, std::error_code error) {
+  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+    unreadable_file(folder.string(), error.value());
 }
 
 bool has_graphs(const fs::path& folder, bool below = true) {
@@ -59,6 +58,8 @@ bool has_graphs(const fs::path& folder, bool below = true) {
     if (i->path().extension() == ".pbtxt") return true;
     if (below && i->is_directory(error) && has_graphs(i->path(), false)) return true;
   }
+  if (error == std::errc::interrupted) return has_graphs(folder, below);
+  check_read(folder, error);
   return false;
 }
 
@@ -68,7 +69,12 @@ void add_known(const std::string& folder, bool deep, std::vector<std::string>& k
   for (fs::recursive_directory_iterator i(folder, error), end; !error && i != end; i.increment(error)) {
     if (!deep) i.disable_recursion_pending();
     if (known.size() >= kMostKnown) return;
-    if (i->path().extension() != ".pbtxt" || (!deep && says_it_is_no_graph(i->path().string()))) continue;
+    if (i->path().extension() != ".pbtxt") continue;
+    try {
+      if (!deep && says_it_is_no_graph(i->path().string())) continue;
+    } catch (const UserError&) {
+      continue;  // nothing to suggest
+    }
     known.push_back(i->path().lexically_relative(folder).generic_string());
   }
 }
@@ -120,7 +126,7 @@ GraphPaths::Found GraphPaths::find(const std::string& path, const Namer& by) con
     found.shown = plain(file);
     if (found.looked_for.empty() || found.looked_for.back() != found.shown) found.looked_for.push_back(found.shown);
     found.file = resolved(file).string();
-    if (!is_there(file) || (!place.is_root && found.file == itself)) continue;
+    if (!is_file_there(file.string()) || (!place.is_root && found.file == itself)) continue;
     if ((!anywhere || place.is_root) && !is_inside(found.file, resolved(place.folder))) {
       found.outside = place.folder;
       return found;
@@ -147,7 +153,7 @@ GraphPaths::Found GraphPaths::find_kept(const std::string& path, const Namer& by
   found.looked_for.push_back(found.shown);
   if (leaves(inside) || !is_inside(resolved(file), resolved(roots_.front()))) {
     found.outside = roots_.front();
-  } else if (is_there(file) && is_kept(file)) {
+  } else if (is_file_there(file.string()) && is_kept(file)) {
     found.file = resolved(file).string();
   }
   return found;

@@ -35,6 +35,7 @@ class GraphPaths {
     std::string outside;  // the folder that the path leaves: it is refused
     std::vector<std::string> looked_for;
   };
+  // Throws UserError where a place can't be looked at (runtime/file.h).
   Found find(const std::string& path, const Namer& by) const;
 
   // A file's path where a model's folder keeps it: from the folder graphs that it is in, else as `by` names it.

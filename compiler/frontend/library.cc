@@ -54,7 +54,14 @@ const Definition* Library::load(const std::string& path, const Namer& by, const 
     diagnostics_.push_back({Severity::kError, std::move(code), from, std::move(text), std::move(notes)});
     return nullptr;
   };
-  const GraphPaths::Found found = paths_.find(path, by);
+  GraphPaths::Found found;
+  try {
+    found = paths_.find(path, by);
+  } catch (const UserError& error) {
+    if (error.exit_code() == ExitCode::kNoRoom) throw;
+    const Diagnostic& why = error.diagnostics().front();
+    return fail(why.code, why.text, why.notes);
+  }
   if (!found.outside.empty()) {
     return fail("E0220 outside", "'" + path + "' leaves the folder " + found.outside,
                 {"help: paths of graphs start beside the file that names them or at a folder graphs, and stay there"});
@@ -140,6 +147,7 @@ const Definition* Library::read(const std::string& file, const std::string& show
     for (const ir::Expression* e : imports) load(e->text, e->at);
     entry.definition = std::move(definition);
   } catch (const UserError& e) {
+    if (e.exit_code() == ExitCode::kNoRoom) throw;  // no mistake of the file's
     diagnostics_.insert(diagnostics_.end(), e.diagnostics().begin(), e.diagnostics().end());
   }
   chain_.pop_back();

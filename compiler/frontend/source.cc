@@ -6,6 +6,9 @@
 #include <google/protobuf/message.h>
 #include <google/protobuf/text_format.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -14,6 +17,9 @@
 #include <iterator>
 #include <map>
 #include <optional>
+
+#include "runtime/file.h"
+#include "runtime/system_call.h"
 
 namespace graphrun {
 namespace {
@@ -488,18 +494,26 @@ Places parse_source(std::string_view text, const std::string* file, pb::Message*
 }
 
 std::string read_source(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
   const auto fail = [&](const std::string& why) {
     throw UserError(ExitCode::kInvalidGraph, "E0501 unreadable-file", path + ": " + why);
   };
-  if (!in) fail(std::strerror(errno));
+  const auto unreadable = [&](int error) {
+    if (error == ENOMEM) unreadable_file(path, error);
+    fail(std::strerror(error));
+  };
+  // Not an InputFile: a graph may come out of a pipe.
+  const int opened = uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  if (opened < 0) unreadable(errno);
+  const std::unique_ptr<const int, void (*)(const int*)> file(&opened, [](const int* descriptor) { close(*descriptor); });
   std::string text;
   char block[65536];
-  while (in.read(block, sizeof block) || in.gcount() > 0) {
-    text.append(block, static_cast<std::size_t>(in.gcount()));
+  while (true) {
+    const ssize_t got = uninterrupted([&] { return read(opened, block, sizeof block); });
+    if (got < 0) unreadable(errno);
+    if (got == 0) break;
+    text.append(block, static_cast<std::size_t>(got));
     if (text.size() > kLargestSource) fail("larger than " + std::to_string(kLargestSource) + " bytes: no model file");
   }
-  if (in.bad()) fail("is no readable file");
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // the byte order mark that some editors write
   return text;
 }

@@ -49,7 +49,8 @@ bool is_syntax_error(const Diagnostic& diagnostic);
 Places parse_source(std::string_view text, const std::string* file, google::protobuf::Message* message,
                     std::vector<Diagnostic>* mistakes = nullptr);
 
-// Reads a file of at most kLargestSource bytes. Throws UserError (kInvalidGraph, E0501) naming the path.
+// Reads a file of at most kLargestSource bytes. Throws UserError naming the path and the system's reason: (kInvalidGraph)
+// E0501; (kNoRoom) E0503.
 std::string read_source(const std::string& path);
 
 // What a file says of itself in a "# proto-message: graphrun.Job" line: "graphrun.Job"; else "".

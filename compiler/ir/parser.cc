@@ -317,6 +317,8 @@ class GraphParser {
     for (ValueId id : n.inputs) c.inputs.push_back(id == kNone ? nullptr : &g.type(id));
     try {
       if (n.op->infer) n.op->infer(c);
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& error) {
       s_.fail(kInvalid, n.op->name + ": " + error.what(), begin);
     }

@@ -246,6 +246,8 @@ std::string type_fault(const Graph& g, const Node& n) {
   try {
     if (!n.op->infer) return "the op has no shape rule";
     n.op->infer(c);
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     return std::string("the shape rule says: ") + error.what();
   }

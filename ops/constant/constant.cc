@@ -1,7 +1,9 @@
 // Values that depend on nothing but their attributes: constant, zeros, full, dim, range.
 #include <algorithm>
 #include <cstring>
+#include <iomanip>
 #include <limits>
+#include <sstream>
 
 #include "ops/type_attribute.h"
 #include "runtime/threads.h"
@@ -17,8 +19,11 @@ void check_value(const ir::InferContext& c, Type type) {
                           value == static_cast<double>(static_cast<std::int32_t>(value));
   const bool fits = type == Type::kFloat || (type == Type::kInt32 ? fits_int32 : value == 0 || value == 1);
   if (!fits) {
+    std::ostringstream number;
+    number << std::setprecision(15) << value;
     throw ir::OpError("E0306 wrong-attribute",
-                      c.op->name + ": " + std::to_string(value) + " is no " + std::string(name_of(type)));
+                      number.str() + " is no " + std::string(name_of(type)) + "; expected " +
+                          (type == Type::kInt32 ? "a whole number from -2147483648 to 2147483647" : "0 or 1"));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,15 @@ using machine::Value;
 using machine::Writer;
 
 constexpr std::size_t kMostNumbers = 256;
+
+// The first thing that went wrong: what is written after it may lack instructions, and no call of asmjit's need say so.
+class FirstError : public asmjit::ErrorHandler {
+ public:
+  void handleError(asmjit::Error error, const char*, asmjit::BaseEmitter*) override {
+    if (first == asmjit::kErrorOk) first = error;
+  }
+  asmjit::Error first = asmjit::kErrorOk;
+};
 
 // The function around the steps: rows, and in each of them 16 elements at a time, the rest under a mask.
 class Body {
@@ -176,9 +186,12 @@ class Library {
                       std::span<const FoldCode::Fold> folds) {
     asmjit::CodeHolder code;
     if (code.init(runtime_.environment()) != asmjit::kErrorOk) return nullptr;
+    FirstError error;
+    code.setErrorHandler(&error);
     x86::Compiler cc(&code);
     using Signature = asmjit::FuncSignatureT<std::uint32_t, const void*, void*, std::size_t, std::size_t, const void*>;
     asmjit::FuncNode* function = cc.addFunc(Signature(asmjit::CallConvId::kHost));
+    if (function == nullptr) throw std::bad_alloc();
     function->frame().setAvxEnabled();
     function->frame().setAvx512Enabled();
     function->frame().setAvxCleanup();
@@ -203,11 +216,10 @@ class Library {
     }
     machine::writer = nullptr;
     FoldCode::Code entry = nullptr;
+    const bool whole = written && cc.endFunc() == asmjit::kErrorOk && cc.finalize() == asmjit::kErrorOk;
+    if (error.first == asmjit::kErrorOutOfMemory) throw std::bad_alloc();
     // Where the system admits no code made at run time, tiles do the work.
-    if (!written || cc.endFunc() != asmjit::kErrorOk || cc.finalize() != asmjit::kErrorOk ||
-        runtime_.add(&entry, &code) != asmjit::kErrorOk) {
-      return nullptr;
-    }
+    if (!whole || error.first != asmjit::kErrorOk || runtime_.add(&entry, &code) != asmjit::kErrorOk) return nullptr;
     numbers_.push_back(std::move(numbers));
     return entry;
   }

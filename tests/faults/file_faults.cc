@@ -4,14 +4,30 @@
 //   FILE_FAULT=kill:TEXT:N+U   SIGKILL U microseconds after that operation
 //   FILE_FAULT=int:TEXT:N      SIGINT at that operation, which is then done; term: SIGTERM; both: the two; +U as above
 //   FILE_FAULT=full:TEXT:N     from that operation on writing to such paths fails as on a full disk, half of the first written
+//   FILE_FAULT=move:TEXT:N     before that operation the folder $FILE_FAULT_FOLDER gets the name $FILE_FAULT_FOLDER.moved
+//   FILE_FAULT=empty:TEXT:N    before that operation all that is in it is removed; remove: it too
 //   FILE_FAULT_LOG=FILE        a line for each operation: microseconds of a steady clock, operation, path
 //
 // Operations are those that change files: write, fsync, ftruncate, rename, unlink, mkdir, open with O_CREAT.
+//
+//   FILE_FAULT=OP=ERROR:TEXT:N  the N-th call of OP on an absolute path that contains TEXT fails, once
+//   FILE_FAULT=count:TEXT:1     nothing fails
+//   FILE_FAULT_COUNT=FILE       how many calls of each OP there were: "OP COUNT" a line
+//   FILE_FAULT_STACK=FILE       by which calls the one that failed was made
+//
+// With these two fsync waits for no disk, so that many runs take little time: nobody cuts the power.
+//
+// OP is open (a folder too), read, write, fsync, rename or mmap (of a file). ERROR is EIO, EINTR, ENOSPC,
+// ENOMEM, or short: half of the bytes are read or written.
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
@@ -26,6 +42,9 @@ namespace {
 
 enum class Deed { kGoOn, kKill, kFull };
 
+constexpr std::array kCalls = {"open", "read", "write", "fsync", "rename", "mmap"};
+constexpr int kShort = -1;  // in the place of an error
+
 struct Fault {
   Deed deed = Deed::kGoOn;
   int signal = 0;  // of kKill: SIGKILL, or one that the program may handle
@@ -33,7 +52,24 @@ struct Fault {
   std::string text;
   long number = 0, delay = 0, seen = 0;
   int log = -1;
+  std::string call;    // that fails once; empty: none
+  int error = 0;       // with which
+  std::string folder;  // command at the operation: what becomes of a folder
+  bool syncs = true;
+  std::array<long, kCalls.size()> calls{};
 };
+
+int error_of(const std::string& name) {
+  if (name == "short") return kShort;
+  return name == "EINTR" ? EINTR : name == "ENOSPC" ? ENOSPC : name == "ENOMEM" ? ENOMEM : EIO;
+}
+
+// The shell's command for it, on $FILE_FAULT_FOLDER.
+std::string done_to_folder(const std::string& kind) {
+  if (kind == "move") return "mv \"$FILE_FAULT_FOLDER\" \"$FILE_FAULT_FOLDER.moved\"";
+  if (kind == "remove") return "rm -r \"$FILE_FAULT_FOLDER\"";
+  return kind == "empty" ? "rm -r \"$FILE_FAULT_FOLDER\"/*" : "";
+}
 
 Fault read_fault() {
   Fault fault;
@@ -41,7 +77,12 @@ Fault read_fault() {
     const std::string all = given;
     const std::size_t first = all.find(':'), last = all.rfind(':');
     const std::string kind = all.substr(0, first);
-    fault.deed = kind == "full" ? Deed::kFull : Deed::kKill;
+    const std::size_t equals = kind.find('=');
+    if (equals != std::string::npos) fault.call = kind.substr(0, equals), fault.error = error_of(kind.substr(equals + 1));
+    fault.folder = done_to_folder(kind);
+    fault.syncs = fault.call.empty() && kind != "count";
+    const bool kills = fault.call.empty() && kind != "count";
+    fault.deed = !kills ? Deed::kGoOn : kind == "full" ? Deed::kFull : Deed::kKill;
     fault.signal = kind == "int" ? SIGINT : kind == "term" || kind == "both" ? SIGTERM : SIGKILL;
     fault.second = kind == "both" ? SIGINT : 0;
     fault.text = all.substr(first + 1, last - first - 1);
@@ -71,11 +112,59 @@ void signal_after(long microseconds, int signal) {
   timer_settime(timer, 0, &at, nullptr);
 }
 
+Fault& the_fault() {
+  static Fault fault = read_fault();
+  return fault;
+}
+
+std::mutex& the_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+std::string path_of(int file) {
+  char link[64], path[4096];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  const ssize_t size = readlink(link, path, sizeof path);
+  return {path, static_cast<std::size_t>(size > 0 ? size : 0)};
+}
+
+std::string absolute(const char* path, int in = AT_FDCWD) {
+  if (path[0] == '/') return path;
+  char here[4096];
+  if (in == AT_FDCWD) return std::string(getcwd(here, sizeof here) != nullptr ? here : "") + "/" + path;
+  return path_of(in) + "/" + path;
+}
+
+// How a call is to fail: 0 where it is not. Calls on standard streams, pipes and sockets are left alone.
+int failure_of(const char* call, const std::string& path) {
+  Fault& fault = the_fault();
+  if (!path.starts_with('/') || path.find(fault.text) == std::string::npos) return 0;
+  const std::lock_guard lock(the_mutex());
+  const auto which = std::find_if(kCalls.begin(), kCalls.end(), [&](const char* c) { return std::strcmp(c, call) == 0; });
+  const long number = ++fault.calls[static_cast<std::size_t>(which - kCalls.begin())];
+  if (fault.call != call || number != fault.number) return 0;
+  if (const char* const name = std::getenv("FILE_FAULT_STACK")) {
+    void* calls[64];
+    const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    backtrace_symbols_fd(calls, backtrace(calls, 64), file);
+    syscall(SYS_close, file);
+  }
+  return fault.error;
+}
+
+__attribute__((destructor)) void write_counts() {
+  const char* const name = std::getenv("FILE_FAULT_COUNT");
+  std::FILE* const out = name != nullptr ? std::fopen(name, "w") : nullptr;
+  if (out == nullptr) return;
+  for (std::size_t i = 0; i < kCalls.size(); ++i) std::fprintf(out, "%s %ld\n", kCalls[i], the_fault().calls[i]);
+  std::fclose(out);
+}
+
 // What becomes of an operation on this path.
 Deed deed_at(const char* operation, const char* path) {
-  static Fault fault = read_fault();
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
+  Fault& fault = the_fault();
+  const std::lock_guard lock(the_mutex());
   if (fault.log >= 0) {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -88,6 +177,11 @@ Deed deed_at(const char* operation, const char* path) {
   ++fault.seen;
   if (fault.deed == Deed::kFull) return fault.seen >= fault.number ? Deed::kFull : Deed::kGoOn;
   if (fault.seen != fault.number) return Deed::kGoOn;
+  if (!fault.folder.empty()) {
+    for (const char* name : {"FILE_FAULT", "FILE_FAULT_LOG", "LD_PRELOAD"}) unsetenv(name);
+    if (std::system(fault.folder.c_str()) != 0) std::abort();
+    return Deed::kGoOn;
+  }
   if (fault.delay > 0) {
     signal_after(fault.delay, fault.signal);
     if (fault.second != 0) signal_after(fault.delay, fault.second);
@@ -100,11 +194,8 @@ Deed deed_at(const char* operation, const char* path) {
 }
 
 Deed deed_at(const char* operation, int file) {
-  char link[64], path[4096];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-  const ssize_t size = readlink(link, path, sizeof path - 1);
-  path[size > 0 ? size : 0] = '\0';
-  return path[0] == '/' ? deed_at(operation, path) : Deed::kGoOn;  // no pipes, no sockets
+  const std::string path = path_of(file);
+  return path.starts_with('/') ? deed_at(operation, path.c_str()) : Deed::kGoOn;  // no pipes, no sockets
 }
 
 [[noreturn]] void die() {
@@ -126,7 +217,15 @@ int with_fault(const char* operation, Place place, const Do& act, bool takes_roo
   return act();
 }
 
+// -1 with errno where a call is to fail before anything is done.
+bool refused(const char* call, const std::string& path) {
+  const int error = failure_of(call, path);
+  if (error > 0) errno = error;
+  return error > 0;
+}
+
 int open_file(const char* name, const char* path, int flags, mode_t mode) {
+  if (refused("open", absolute(path))) return -1;
   const auto act = [&] { return real<int(const char*, int, mode_t)>(name)(path, flags, mode); };
   return (flags & O_CREAT) != 0 ? with_fault("open", path, act, true) : act();
 }
@@ -139,6 +238,9 @@ ssize_t write(int file, const void* data, std::size_t size) {
   static auto* const act = real<ssize_t(int, const void*, std::size_t)>("write");
   static bool failed = false;  // a full disk takes half of the first write and nothing after it
   if (file <= STDERR_FILENO) return act(file, data, size);
+  const int error = failure_of("write", path_of(file));
+  if (error > 0) return errno = error, -1;
+  if (error == kShort && size > 1) return act(file, data, size / 2);
   const Deed deed = deed_at("write", file);
   if (deed == Deed::kGoOn) return act(file, data, size);
   if (deed == Deed::kFull && (failed || size < 2)) return errno = ENOSPC, -1;
@@ -148,16 +250,33 @@ ssize_t write(int file, const void* data, std::size_t size) {
   return half;
 }
 
+ssize_t read(int file, void* data, std::size_t size) {
+  static auto* const act = real<ssize_t(int, void*, std::size_t)>("read");
+  if (file <= STDERR_FILENO) return act(file, data, size);
+  const int error = failure_of("read", path_of(file));
+  if (error > 0) return errno = error, -1;
+  return act(file, data, error == kShort && size > 1 ? size / 2 : size);
+}
+
+void* mmap(void* at, std::size_t size, int protection, int flags, int file, off_t offset) noexcept {
+  static auto* const act = real<void*(void*, std::size_t, int, int, int, off_t)>("mmap");
+  if (refused("mmap", (flags & MAP_ANONYMOUS) != 0 ? "" : path_of(file))) return MAP_FAILED;
+  return act(at, size, protection, flags, file, offset);
+}
+
 int fsync(int file) {
-  return with_fault("fsync", file, [&] { return real<int(int)>("fsync")(file); });
+  if (refused("fsync", path_of(file))) return -1;
+  return with_fault("fsync", file, [&] { return the_fault().syncs ? real<int(int)>("fsync")(file) : 0; });
 }
 int ftruncate(int file, off_t size) noexcept {
   return with_fault("ftruncate", file, [&] { return real<int(int, off_t)>("ftruncate")(file, size); });
 }
 int rename(const char* from, const char* to) noexcept {
+  if (refused("rename", absolute(to))) return -1;
   return with_fault("rename", to, [&] { return real<int(const char*, const char*)>("rename")(from, to); });
 }
 int renameat2(int in, const char* from, int to_in, const char* to, unsigned flags) noexcept {
+  if (refused("rename", absolute(to))) return -1;
   return with_fault("rename", to, [&] {
     return real<int(int, const char*, int, const char*, unsigned)>("renameat2")(in, from, to_in, to, flags);
   });
@@ -184,6 +303,14 @@ int open(const char* path, int flags, ...) {
   const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(more, mode_t) : 0;
   va_end(more);
   return open_file("open", path, flags, mode);
+}
+int openat(int in, const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  if (refused("open", absolute(path, in))) return -1;
+  return real<int(int, const char*, int, mode_t)>("openat")(in, path, flags, mode);
 }
 int open64(const char* path, int flags, ...) {
   va_list more;

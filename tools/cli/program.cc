@@ -8,13 +8,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <iostream>
 #include <new>
 #include <set>
+#include <system_error>
 
 #include "runtime/file.h"
 #include "runtime/suggestion.h"
+#include "runtime/system_call.h"
 
 namespace graphrun {
 namespace po = boost::program_options;
@@ -27,8 +28,6 @@ int report(std::string_view program, const std::string& text, ExitCode code) {
 
 constexpr unsigned kMostPositions = 10;                          // of a command
 constexpr std::uint64_t kLargestInput = std::uint64_t{1} << 30;  // bytes
-
-std::string reason() { return std::strerror(errno); }
 
 // "did you mean '--threads'?"; positions have names too, which are no options.
 std::string near_option(std::string name, const po::options_description& options,
@@ -62,7 +61,9 @@ void wait_without_long_spins(char** words) {
   execv("/proc/self/exe", words);  // returns only where it fails: then it goes on as it is
 }
 
-int guarded(std::string_view program, const std::function<ExitCode()>& body) {
+namespace {
+
+int guarded_but_for_memory(std::string_view program, const std::function<ExitCode()>& body) {
   try {
     const ExitCode code = body();
     // What was printed so far may be in a buffer: a full disk shows here.
@@ -75,11 +76,27 @@ int guarded(std::string_view program, const std::function<ExitCode()>& body) {
   } catch (const UsageError& error) {
     return report(program, std::string(error.what()) + "\ntry '" + std::string(program) + " --help'", ExitCode::kUsage);
   } catch (const std::bad_alloc&) {
-    return report(program, "out of memory", ExitCode::kNoRoom);
+    throw;
+  } catch (const std::system_error& error) {
+    // EAGAIN: a thread that the system has no room for.
+    const bool no_room =
+        error.code() == std::errc::not_enough_memory || error.code() == std::errc::resource_unavailable_try_again;
+    return report(program, error.what(), no_room ? ExitCode::kNoRoom : ExitCode::kRunFailed);
   } catch (const InternalError& error) {
     return report(program, std::string("internal error, a bug of graphrun: ") + error.what(), ExitCode::kRunFailed);
   } catch (const std::exception& error) {
     return report(program, error.what(), ExitCode::kRunFailed);
+  }
+}
+
+}  // namespace
+
+int guarded(std::string_view program, const std::function<ExitCode()>& body) {
+  try {
+    return guarded_but_for_memory(program, body);
+  } catch (const std::bad_alloc&) {  // of the body, or of what was to be said of its mistakes
+    std::cerr << program << ": out of memory\n";
+    return static_cast<int>(ExitCode::kNoRoom);
   }
 }
 
@@ -119,15 +136,16 @@ std::string read_input(const std::string& path) {
   if (path != "-") return read_file(path, kLargestInput);
   std::string text;
   char buffer[1 << 16];
-  for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, stdin)) > 0;) {
-    text.append(buffer, n);
+  while (true) {
+    const ssize_t n = uninterrupted([&] { return read(STDIN_FILENO, buffer, sizeof buffer); });
+    if (n < 0) unreadable_file("stdin", errno);
+    if (n == 0) return text;
+    text.append(buffer, static_cast<std::size_t>(n));
     if (text.size() > kLargestInput) {
       throw UserError(ExitCode::kBadData, "E0504 file-too-large",
                       "stdin has more than " + std::to_string(kLargestInput) + " bytes");
     }
   }
-  if (std::ferror(stdin)) throw UserError(ExitCode::kBadData, "E0501 unreadable-file", "cannot read stdin: " + reason());
-  return text;
 }
 
 void write_output(const std::string& path, std::string_view text) {
@@ -135,9 +153,9 @@ void write_output(const std::string& path, std::string_view text) {
     write_file(path, text);
     return;
   }
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+  // What was printed before it comes first; a stream's buffer would lose what a signal interrupts.
+  if (std::fflush(stdout) != 0 || write_some(STDOUT_FILENO, text.data(), text.size()) < text.size())
     unwritable_file("stdout", "write", errno);
-  }
 }
 
 GraphRequest::Binding parse_set(const std::string& text) {

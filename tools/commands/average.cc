@@ -85,7 +85,7 @@ ExitCode run_average(const Arguments& arguments) {
     if (used(other) != graph) unlike(model, models.front(), "its graph is another");
     warn_of_other_beginnings(network, other, models.front(), model);
   }
-  const std::string data = std::filesystem::exists(first.data()) ? read_file(first.data(), kLargestRecord) : "{}\n";
+  const std::string data = is_there(first.data()) ? read_file(first.data(), kLargestRecord) : "{}\n";
   const RunFolder folder(out, RunFolder::Begin::kMade);
   write_model(folder.layout(), dump_job(network.job, true), graphs, network.vocabularies, data, ir::print(trained, {false}));
   Checkpoint best;

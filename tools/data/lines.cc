@@ -1,5 +1,6 @@
 #include "tools/data/lines.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -9,8 +10,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 
+#include "runtime/file.h"
+#include "runtime/system_call.h"
 #include "tools/data/utf8.h"
 
 namespace graphrun {
@@ -40,61 +42,73 @@ void data_error(std::string code, const std::string& file, std::int64_t line, st
 // A descriptor, whose text may be what gzip wrote: its first bytes tell.
 class DescriptorStream {
  public:
-  explicit DescriptorStream(int descriptor) : descriptor_(descriptor) {}
+  DescriptorStream(int descriptor, bool owned) : descriptor_(descriptor), owned_(owned) {}
   ~DescriptorStream() {
     if (unzipping_) inflateEnd(&zip_);
+    if (owned_) close(descriptor_);
   }
   DescriptorStream(const DescriptorStream&) = delete;
+  DescriptorStream& operator=(const DescriptorStream&) = delete;
 
   int descriptor() const { return descriptor_; }
   bool has_some() const { return full_ || at_ < bytes_.size(); }  // read, and not yet given out
 
+  // Why it can't be read on.
+  struct Failure {
+    std::string why;  // empty: it can
+    bool no_memory = false;
+  };
+
   // At most `size` bytes of text, at least one but at the end. Negative: it can't be read on, and `why`.
-  std::int64_t read(char* text, std::size_t size, std::string& why) {
+  std::int64_t read(char* text, std::size_t size, Failure& why) {
     if (!begun_) {
       begun_ = true;
       while (bytes_.size() < 2 && (bytes_.empty() || bytes_[0] == kMagic[0]) && more(why) > 0) continue;
-      if (bytes_.starts_with(kMagic)) unzipping_ = inflateInit2(&zip_, kGzip) == Z_OK;
+      if (bytes_.starts_with(kMagic)) {
+        const int begun = inflateInit2(&zip_, kGzip);
+        GRAPHRUN_CHECK(begun == Z_OK || begun == Z_MEM_ERROR, "zlib is of another version");
+        unzipping_ = begun == Z_OK;
+        if (!unzipping_) why = {kNoMemory, true};
+      }
     }
-    if (!why.empty()) return -1;
+    if (!why.why.empty()) return -1;
     return unzipping_ ? unzip(text, size, why) : plain(text, size, why);
   }
 
  private:
   static constexpr std::string_view kMagic = "\x1F\x8B";
   static constexpr int kGzip = 15 + 16;  // zlib's way to say so
-  static constexpr std::size_t kPiece = 1 << 16;
+  static constexpr std::size_t kPiece = 1 << 18;
+  static constexpr const char* kNoMemory = "no memory for the decompression";
 
   // Adds to bytes_ what there is.
-  std::int64_t more(std::string& why) {
+  std::int64_t more(Failure& why) {
     const std::size_t had = bytes_.size();
     bytes_.resize(had + kPiece);
-    std::int64_t n = 0;
-    do n = ::read(descriptor_, bytes_.data() + had, kPiece);
-    while (n < 0 && errno == EINTR);
-    if (n < 0) why = std::strerror(errno);
+    const ssize_t n = uninterrupted([&] { return ::read(descriptor_, bytes_.data() + had, kPiece); });
+    if (n < 0) why = {std::strerror(errno), errno == ENOMEM};
     bytes_.resize(had + static_cast<std::size_t>(n > 0 ? n : 0));
     return n;
   }
-  std::int64_t refill(std::string& why) {
+  std::int64_t refill(Failure& why) {
     bytes_.clear();
     at_ = 0;
     return more(why);
   }
 
-  std::int64_t plain(char* text, std::size_t size, std::string& why) {
-    if (!has_some() && refill(why) <= 0) return why.empty() ? 0 : -1;
+  std::int64_t plain(char* text, std::size_t size, Failure& why) {
+    if (!has_some() && refill(why) <= 0) return why.why.empty() ? 0 : -1;
     const std::size_t n = std::min(size, bytes_.size() - at_);
     std::memcpy(text, bytes_.data() + at_, n);
     at_ += n;
     return static_cast<std::int64_t>(n);
   }
 
-  std::int64_t unzip(char* text, std::size_t size, std::string& why) {
+  std::int64_t unzip(char* text, std::size_t size, Failure& why) {
     while (true) {
       if (!has_some() && refill(why) <= 0) {
-        if (why.empty() && !ended_) why = "unexpected end of file";
-        return why.empty() ? 0 : -1;
+        if (why.why.empty() && !ended_) why.why = "unexpected end of file";
+        return why.why.empty() ? 0 : -1;
       }
       // Several of them one after the other are one text; whatever else follows is left out, as gzip does.
       if (ended_ && (bytes_[at_] != kMagic[0] || inflateReset(&zip_) != Z_OK)) return 0;
@@ -107,7 +121,7 @@ class DescriptorStream {
       ended_ = result == Z_STREAM_END;
       full_ = !ended_ && zip_.avail_out == 0;  // it may hold more
       if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
-        why = zip_.msg ? zip_.msg : "damaged compressed data";
+        why = {result == Z_MEM_ERROR ? kNoMemory : zip_.msg ? zip_.msg : "damaged compressed data", result == Z_MEM_ERROR};
         return -1;
       }
       if (zip_.avail_out < size) return static_cast<std::int64_t>(size - zip_.avail_out);
@@ -115,6 +129,7 @@ class DescriptorStream {
   }
 
   const int descriptor_;
+  const bool owned_;    // closed at the end
   std::string bytes_;   // as they are in the stream
   std::size_t at_ = 0;  // what is not yet given out
   bool begun_ = false, unzipping_ = false, ended_ = false, full_ = false;
@@ -122,41 +137,26 @@ class DescriptorStream {
 };
 
 struct LineReader::Source {
-  gzFile compressed = nullptr;  // reads plain files too
-  std::optional<DescriptorStream> stream;
-  ~Source() {
-    if (compressed) gzclose(compressed);
-  }
-
-  // As DescriptorStream::read.
-  std::int64_t read(char* text, std::size_t size, std::string& why) {
-    if (stream) return stream->read(text, size, why);
-    const int n = gzread(compressed, text, static_cast<unsigned>(size));
-    if (n > 0) return n;
-    int error = Z_OK;
-    const char* const message = gzerror(compressed, &error);
-    if (n == 0 && (error == Z_OK || error == Z_STREAM_END)) return 0;
-    why = error == Z_ERRNO ? std::strerror(errno) : message;
-    return -1;
-  }
+  Source(int descriptor, bool owned) : stream(descriptor, owned) {}
+  DescriptorStream stream;
 };
 
-LineReader::LineReader(const std::string& path, Mode mode, std::size_t longest)
-    : source_(std::make_unique<Source>()), name_(path), mode_(mode), longest_(longest) {
-  struct stat status;
-  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
-    throw UserError(ExitCode::kBadData, "E0540 unreadable-file", fmt::format("'{}' is a folder; expected a file", path));
-  source_->compressed = gzopen(path.c_str(), "rb");
-  if (!source_->compressed)
-    throw UserError(ExitCode::kBadData, "E0540 unreadable-file",
-                    fmt::format("cannot open '{}': {}", path, errno ? std::strerror(errno) : "out of memory"));
-  gzbuffer(source_->compressed, 1 << 18);
+LineReader::LineReader(const std::string& path, Mode mode, std::size_t longest) : name_(path), mode_(mode), longest_(longest) {
+  const auto fail = [&](const std::string& text) { throw UserError(ExitCode::kBadData, "E0540 unreadable-file", text); };
+  const auto cannot_open = [&](int error) {
+    if (error == ENOMEM) unreadable_file(path, error);
+    fail(fmt::format("cannot open '{}': {}", path, std::strerror(error)));
+  };
+  const int file = uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  if (file < 0) cannot_open(errno);
+  source_ = std::make_unique<Source>(file, true);
+  struct stat status {};
+  if (fstat(file, &status) != 0) cannot_open(errno);
+  if (S_ISDIR(status.st_mode)) fail(fmt::format("'{}' is a folder; expected a file", path));
 }
 
 LineReader::LineReader(int descriptor, std::string name, std::size_t longest)
-    : source_(std::make_unique<Source>()), name_(std::move(name)), longest_(longest) {
-  source_->stream.emplace(descriptor);
-}
+    : source_(std::make_unique<Source>(descriptor, false)), name_(std::move(name)), longest_(longest) {}
 
 LineReader::~LineReader() = default;
 
@@ -170,13 +170,14 @@ bool LineReader::fill() {
   constexpr std::size_t kPiece = 1 << 16;
   const std::size_t had = buffer_.size();
   buffer_.resize(had + kPiece);
-  std::string why;
-  const std::int64_t n = source_->read(buffer_.data() + had, kPiece, why);
+  DescriptorStream::Failure why;
+  const std::int64_t n = source_->stream.read(buffer_.data() + had, kPiece, why);
   buffer_.resize(had + static_cast<std::size_t>(n > 0 ? n : 0));
   if (n > 0) return true;
   if (n < 0) {
-    throw UserError(ExitCode::kBadData, "E0541 damaged-file",
-                    fmt::format("cannot read '{}' past line {}: {}", name_, line_, why));
+    throw UserError(why.no_memory ? ExitCode::kNoRoom : ExitCode::kBadData,
+                    why.no_memory ? "E0503 out-of-memory" : "E0541 damaged-file",
+                    fmt::format("cannot read '{}' past line {}: {}", name_, line_, why.why));
   }
   at_end_ = true;
   return false;
@@ -240,9 +241,9 @@ bool LineReader::accept(std::string& line, std::string_view found) {
 bool LineReader::ready(int milliseconds) {
   while (!at_end_ && (!drop_rest() || buffer_.find('\n', scanned_) == std::string::npos)) {
     scanned_ = buffer_.size();
-    if (source_->stream && !source_->stream->has_some()) {
-      pollfd waiting{source_->stream->descriptor(), POLLIN, 0};
-      if (poll(&waiting, 1, milliseconds) <= 0) return false;
+    if (!source_->stream.has_some()) {
+      pollfd waiting{source_->stream.descriptor(), POLLIN, 0};
+      if (uninterrupted([&] { return poll(&waiting, 1, milliseconds); }) <= 0) return false;
     }
     if (scanned_ - begin_ > longest_ + kLeftOut) return true;
     fill();

@@ -28,7 +28,8 @@ class LineReader {
   // kText: a byte order mark is dropped, CR LF ends a line like LF. kExact: a line is what stands before LF.
   enum class Mode { kText, kExact };
 
-  // A file; what gzip wrote is read directly. Throws UserError (kBadData, E0540) where it can't be opened.
+  // A file; what gzip wrote is read directly. Throws UserError: (kBadData) E0540 where it can't be opened, (kNoRoom)
+  // E0503.
   explicit LineReader(const std::string& path, Mode mode = Mode::kText, std::size_t longest = kLongestLine);
   // An open descriptor, which stays open; `name` stands in messages.
   LineReader(int descriptor, std::string name, std::size_t longest = kLongestLine);
@@ -36,8 +37,8 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  // The next line without its end; false at the end of the text. A last line needs no LF. Throws BadLine, and UserError
-  // (kBadData, E0541) for a damaged or unreadable file.
+  // The next line without its end; false at the end of the text. A last line needs no LF. Throws BadLine, and UserError:
+  // (kBadData) E0541 for a damaged or unreadable file, (kNoRoom) E0503 where there is no memory to read it.
   bool next(std::string& line);
   // Whether next() can answer at once or after at most `milliseconds`: a whole line, or the end, is there.
   bool ready(int milliseconds);

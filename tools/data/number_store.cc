@@ -10,7 +10,9 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/file.h"
 #include "runtime/status.h"
+#include "runtime/system_call.h"
 
 namespace graphrun {
 namespace {
@@ -24,10 +26,10 @@ std::string temporary_folder() {
 
 // A file that no name leads to; -1 where there can be none.
 int open_nameless(const std::string& folder) {
-  const int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  const int file = uninterrupted([&] { return open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); });
   if (file >= 0 || errno == ENOENT || errno == EACCES) return file;
   std::string name = folder + "/graphrun-data-XXXXXX";  // a file system that has no such files
-  const int named = mkostemp(name.data(), O_CLOEXEC);
+  const int named = uninterrupted([&] { return mkostemp(name.data(), O_CLOEXEC); });
   if (named >= 0) unlink(name.c_str());
   return named;
 }
@@ -68,12 +70,7 @@ void NumberStore::write_out() {
   }
   const char* bytes = reinterpret_cast<const char*>(tail_.data());
   const std::size_t count = tail_.size() * sizeof(std::int32_t);
-  for (std::size_t at = 0; at < count;) {
-    const ssize_t n = ::write(file_, bytes + at, count - at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("write", errno);
-    at += static_cast<std::size_t>(n);
-  }
+  if (write_some(file_, bytes, count) < count) fail("write", errno);
   written_ += static_cast<std::int64_t>(tail_.size());
   tail_ = {};
   tail_.reserve(kPiece);

@@ -154,7 +154,7 @@ void check_settings_of_model(const ModelLayout& layout, const std::vector<std::s
 }  // namespace
 
 Model open_model(const std::string& path, const std::vector<std::string>& settings) {
-  if (!std::filesystem::is_regular_file(path)) {
+  if (!is_file_there(path)) {
     const ModelLayout layout{path};
     check_settings_of_model(layout, settings);
     Network network = read_network(layout, settings);

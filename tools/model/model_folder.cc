@@ -102,11 +102,13 @@ std::set<std::string> listed_graphs(const ModelLayout& layout, const ListedFiles
   for (const auto& [name, digest] : files)
     if (name.starts_with(folder)) graphs.insert(name.substr(folder.size()));
   std::error_code error;
-  for (std::filesystem::recursive_directory_iterator i(layout.graphs(), error), end; !error && i != end; i.increment(error)) {
-    const std::filesystem::path& file = i->path();
-    if (file.extension() == ".pbtxt" && !file.filename().string().starts_with('.'))
-      check_listed(layout, files, folder + file.lexically_relative(layout.graphs()).generic_string());
-  }
+  do {
+    for (std::filesystem::recursive_directory_iterator i(layout.graphs(), error), end; !error && i != end; i.increment(error)) {
+      const std::filesystem::path& file = i->path();
+      if (file.extension() == ".pbtxt" && !file.filename().string().starts_with('.'))
+        check_listed(layout, files, folder + file.lexically_relative(layout.graphs()).generic_string());
+    }
+  } while (error == std::errc::interrupted);
   if (error) unreadable_file(layout.graphs(), error.value());
   if (graphs.empty()) damaged(layout, "manifest.json lists no graph");
   return graphs;

@@ -12,6 +12,7 @@
 
 #include "runtime/file.h"
 #include "runtime/status.h"
+#include "runtime/system_call.h"
 #include "tools/train/events.pb.h"
 
 namespace graphrun {
@@ -63,12 +64,13 @@ std::uint32_t masked_crc32c(std::string_view bytes) {
 EventLog::EventLog(const std::string& folder) {
   make_folders(folder);
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored))
-    if (entry.path().filename().string().starts_with(kPrefix)) fs::remove(entry.path(), ignored);
+  for (const std::string& name : names_in(folder))
+    if (name.starts_with(kPrefix)) fs::remove(fs::path(folder) / name, ignored);
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   path_ = fmt::format("{}/{}{:.0f}.{}.{}", folder, kPrefix, now(), host[0] != '\0' ? host.data() : "localhost", getpid());
-  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  file_ = uninterrupted([this] { return open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); });
+  if (file_ < 0) unwritable_file(path_, "write", errno);
   events::Event first;
   first.set_wall_time(now());
   first.set_file_version("brain.Event:2");
@@ -101,14 +103,7 @@ void EventLog::write_record(const std::string& event) {
   append(record, masked_crc32c(record), 4);
   record += event;
   append(record, masked_crc32c(event), 4);
-  for (std::size_t at = 0; at < record.size();) {
-    const ssize_t n = file_ < 0 ? -1 : ::write(file_, record.data() + at, record.size() - at);
-    if (n < 0 && file_ >= 0 && errno == EINTR) continue;
-    if (n < 0)
-      throw UserError(ExitCode::kNoRoom, "E0502 unwritable-file",
-                      fmt::format("cannot write '{}': {}", path_, std::strerror(errno)));
-    at += static_cast<std::size_t>(n);
-  }
+  if (write_some(file_, record.data(), record.size()) < record.size()) unwritable_file(path_, "write", errno);
 }
 
 }  // namespace graphrun

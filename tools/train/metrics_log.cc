@@ -8,14 +8,15 @@
 
 #include "runtime/file.h"
 #include "runtime/status.h"
+#include "runtime/system_call.h"
 
 namespace graphrun {
 
 MetricsLog::MetricsLog(std::string path, std::int64_t keep) : path_(std::move(path)) {
-  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  file_ = uninterrupted([this] { return open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666); });
   if (file_ < 0) fail(errno);
   const off_t size = lseek(file_, 0, SEEK_END);
-  if (size >= keep && ftruncate(file_, keep) == 0 && lseek(file_, keep, SEEK_SET) == keep) {
+  if (size >= keep && uninterrupted([&] { return ftruncate(file_, keep); }) == 0 && lseek(file_, keep, SEEK_SET) == keep) {
     bytes_ = keep;
     return;
   }
@@ -45,18 +46,13 @@ void MetricsLog::mirror(const std::string& folder) {
 
 void MetricsLog::write(const nlohmann::ordered_json& line) {
   const std::string text = line.dump() + "\n";
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t n = ::write(file_, text.data() + at, text.size() - at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail(errno);
-    at += static_cast<std::size_t>(n);
-  }
+  if (write_some(file_, text.data(), text.size()) < text.size()) fail(errno);
   bytes_ += static_cast<std::int64_t>(text.size());
   if (events_) events_->write(line);
 }
 
 void MetricsLog::sync() {
-  if (fsync(file_) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
+  if (uninterrupted([this] { return fsync(file_); }) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
 }
 
 }  // namespace graphrun

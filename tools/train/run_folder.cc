@@ -10,23 +10,20 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <exception>
 #include <filesystem>
 
 #include "runtime/file.h"
 #include "runtime/status.h"
+#include "runtime/system_call.h"
 
 namespace graphrun {
 namespace {
 
 constexpr std::string_view kSeedPrefix = "seed-";
 
-bool exists(const std::string& path) {
-  struct stat info {};
-  return stat(path.c_str(), &info) == 0;
-}
-
 bool run_lies_in(const ModelLayout& layout) {
-  return exists(layout.job()) || exists(layout.manifest()) || exists(layout.checkpoints()) || exists(layout.metrics());
+  return is_there(layout.job()) || is_there(layout.manifest()) || is_there(layout.checkpoints()) || is_there(layout.metrics());
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& other) {
@@ -48,22 +45,19 @@ void name_holder(int lock) {
   static_cast<void>(ftruncate(lock, 0) == 0 && pwrite(lock, text.data(), text.size(), 0) > 0);
 }
 
-// Whether the name still leads to the open file: a run that came to nothing removes its lock.
-bool is_at(int lock, const std::string& path) {
+// Whether the name still leads to the open file or folder: a run that came to nothing removes its lock.
+bool is_at(int file, const std::string& path) {
   struct stat opened {
   }, named{};
-  return fstat(lock, &opened) == 0 && stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+  return fstat(file, &opened) == 0 && stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
          opened.st_ino == named.st_ino;
 }
 
 int take_lock(const std::string& path, const std::string& folder) {
   while (true) {
-    const int lock = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    const int lock = uninterrupted([&] { return open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
     if (lock < 0) unwritable_file(path, "write", errno);
-    int taken = 0;
-    do {
-      taken = flock(lock, LOCK_EX | LOCK_NB);
-    } while (taken != 0 && errno == EINTR);
+    const int taken = uninterrupted([&] { return flock(lock, LOCK_EX | LOCK_NB); });
     const int error = taken == 0 ? 0 : errno;
     if (taken == 0 && is_at(lock, path)) {
       name_holder(lock);
@@ -79,6 +73,16 @@ int take_lock(const std::string& path, const std::string& folder) {
   }
 }
 
+// Removes what was written by the name of a folder that had just been moved away, unless another run is there now.
+void clear_place(const ModelLayout& layout) {
+  if (is_there(layout.lock())) return;
+  for (const char* name : {"checkpoints", "best", "candidates", "graphs", "vocabularies", "subwords"})
+    remove_folder(layout.path(name));
+  for (const char* name : {"manifest.json", "job.pbtxt", "graphs.json", "data.json", "graph.txt", "starts.jsonl"})
+    unlink(layout.path(name).c_str());
+  rmdir(layout.root.c_str());
+}
+
 }  // namespace
 
 bool holds_run(const std::string& folder) { return run_lies_in(ModelLayout{folder}); }
@@ -89,42 +93,103 @@ std::string seed_folder(const std::string& folder, std::uint64_t seed) {
 
 std::vector<std::uint64_t> seeds_in(const std::string& folder) {
   std::vector<std::uint64_t> seeds;
-  std::error_code none;  // no such folder
-  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
-    const std::string name = entry.path().filename().string();
+  if (!is_there(folder)) return seeds;
+  for (const std::string& name : names_in(folder)) {
     std::uint64_t seed = 0;
     if (!name.starts_with(kSeedPrefix)) continue;
     const char* const end = name.data() + name.size();
     const auto [read, error] = std::from_chars(name.data() + kSeedPrefix.size(), end, seed);
-    if (error == std::errc() && read == end && holds_run(entry.path().string())) seeds.push_back(seed);
+    if (error == std::errc() && read == end && holds_run(folder + "/" + name)) seeds.push_back(seed);
   }
   std::sort(seeds.begin(), seeds.end());
   return seeds;
 }
 
-RunFolder::RunFolder(const std::string& path, Begin begin) : layout_{path} {
+RunFolder::RunFolder(const std::string& path, Begin begin) : name_(path), layout_{path} {
   if (begin == Begin::kResume && !run_lies_in(layout_)) {
     throw UserError(ExitCode::kUsage, "E0521 no-run", "there is no run to resume in '" + path + "'",
                     {"help: leave --resume out to begin one"});
   }
   make_folders(path);
   lock_ = take_lock(layout_.lock(), path);
+  folder_ = uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (folder_ < 0) {
+    const int error = errno;
+    close(lock_);
+    unwritable_file(path, "open the folder", error);
+  }
   // Looked at under the lock: of two runs that begin at once the later one finds what the first left.
   if (begin == Begin::kResume) return;
   const bool run = run_lies_in(layout_), seeds = !seeds_in(path).empty();
   if (!run && !seeds) return;
+  close(folder_);
   close(lock_);
   if (!run) refuse(path, "runs of several seeds stand", "--seeds N,N,... --resume goes on with them; else ");
   refuse(path, "a run stands", begin == Begin::kNew ? "--resume goes on with it; else " : "");
 }
 
 RunFolder::~RunFolder() {
-  if (!run_lies_in(layout_)) {
-    // Nothing came of it: no trace is left. Where there are other files, rmdir leaves the folder.
-    unlink(layout_.lock().c_str());
-    rmdir(layout_.root.c_str());
+  try {
+    if (is_at(lock_, layout_.lock()) && !run_lies_in(layout_)) {
+      // Nothing came of it: no trace is left. Where there are other files, rmdir leaves the folder.
+      unlink(layout_.lock().c_str());
+      rmdir(layout_.root.c_str());
+    }
+  } catch (const std::exception&) {  // not to be told whether something did: it stays
   }
+  close(folder_);
   close(lock_);
+}
+
+void RunFolder::find() {
+  if (has_moved() || is_at(lock_, layout_.lock())) return;
+  const bool here = is_at(folder_, name_);
+  if (here && is_there(layout_.lock()))
+    throw UserError(ExitCode::kRunFailed, "E0522 run-busy",
+                    fmt::format("another run has taken '{}' since its run.lock was removed", name_));
+  if (here && is_there(layout_.manifest())) {
+    const int lock = take_lock(layout_.lock(), name_);
+    close(lock_);
+    lock_ = lock;
+    return;
+  }
+  struct stat info {};
+  if (!here && fstat(folder_, &info) == 0 && info.st_nlink > 0) {
+    layout_.root = fmt::format("/proc/self/fd/{}", folder_);
+    return;
+  }
+  throw UserError(ExitCode::kNoRoom, "E0526 removed-folder",
+                  fmt::format("{} '{}' was removed while the training ran", here ? "what stood in" : "the folder", name_),
+                  {"note: nothing is left of the run",
+                   "help: SIGINT ends a training with a checkpoint; then its folder can be moved to another disk"});
+}
+
+void RunFolder::inside(const std::function<void()>& act) {
+  find();
+  const bool known = has_moved();
+  std::exception_ptr failure;
+  try {
+    act();
+  } catch (const UserError&) {
+    failure = std::current_exception();
+  }
+  find();
+  if (known == has_moved()) {
+    if (failure) std::rethrow_exception(failure);
+    return;
+  }
+  clear_place(ModelLayout{name_});
+  act();
+}
+
+UserError RunFolder::moved(std::int64_t step) const {
+  std::error_code error;
+  const std::string now = std::filesystem::read_symlink(layout_.root, error).string();
+  return {ExitCode::kNoRoom,
+          "E0525 moved-folder",
+          fmt::format("the folder '{}' was moved to '{}' while the training ran", name_, now),
+          {fmt::format("note: the checkpoint of step {} is saved there", step),
+           fmt::format("help: --out {} --resume goes on with it", now)}};
 }
 
 }  // namespace graphrun

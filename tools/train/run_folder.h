@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "runtime/status.h"
 #include "tools/model/layout.h"
 
 namespace graphrun {
@@ -30,11 +32,23 @@ class RunFolder {
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
+  // By the name that the folder was opened by; once inside() has found it moved, by a path that leads to it all the same.
   const ModelLayout& layout() const { return layout_; }
 
+  // Does what reads or writes the folder's files by layout(), and again where the folder was moved meanwhile, to where it is
+  // then: its name may lead to nothing or to another run. Throws what `act` throws, and UserError: (kNoRoom) E0526
+  // removed-folder; (kRunFailed) E0522, another process has taken it.
+  void inside(const std::function<void()>& act);
+  bool has_moved() const { return layout_.root != name_; }
+  // What ends a run whose folder was moved: (kNoRoom) E0525 moved-folder. `step`: of the checkpoint that was saved in it.
+  UserError moved(std::int64_t step) const;
+
  private:
+  void find();
+
+  const std::string name_;
   ModelLayout layout_;
-  int lock_ = -1;
+  int lock_ = -1, folder_ = -1;
 };
 
 }  // namespace graphrun

@@ -149,7 +149,7 @@ void check_same_graphs(LoadedJob job, const Network& begun, const ModelLayout& l
   load_graph(now.request(true), nullptr, &sources);
   for (const SourceFile& file : sources.files) {
     const std::string kept = layout.graphs() + "/" + file.path;
-    if (!std::filesystem::exists(kept)) {
+    if (!is_there(kept)) {
       other("E0523 other-job", fmt::format("the run in '{}' was begun with other graphs", layout.root),
             {fmt::format("note: {} is new", file.path)});
     }
@@ -163,7 +163,7 @@ void check_same_graphs(LoadedJob job, const Network& begun, const ModelLayout& l
 }
 
 void check_same_data(const ModelLayout& layout, std::vector<Diagnostic>& warnings) {
-  if (!std::filesystem::exists(layout.data())) return;
+  if (!is_there(layout.data())) return;
   const auto recorded = nlohmann::json::parse(read_file(layout.data(), kLargestDataRecord), nullptr, false);
   if (!recorded.is_object() || !recorded.contains("files")) no_record(layout);
   std::vector<std::string> notes;
@@ -176,7 +176,7 @@ void check_same_data(const ModelLayout& layout, std::vector<Diagnostic>& warning
   }
   if (!recorded.contains("beginnings")) return;
   for (const Recorded& file : recorded_files(recorded["beginnings"], layout)) {
-    const bool gone = !std::filesystem::exists(file.path);
+    const bool gone = !is_there(file.path);
     const FileDigest digest = gone ? FileDigest() : digest_file(file.path);
     if (!gone && file.sha256 == digest.sha256) continue;
     warnings.push_back({Severity::kWarning,

@@ -121,7 +121,7 @@ void add_others(const std::string& out, std::vector<SeedResults>& runs) {
     SeedResults other{seed, seed_folder(out, seed), false, {}};
     const ModelLayout layout{other.folder};
     // Not ended, or not on test data: nothing to compare.
-    if (!std::filesystem::exists(layout.metrics()) || !test_results(layout)) continue;
+    if (!is_there(layout.metrics()) || !test_results(layout)) continue;
     read_results(other);
     runs.push_back(std::move(other));
   }

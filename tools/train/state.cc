@@ -94,6 +94,8 @@ TrainState parse_state(const std::string& text, const std::string& where) {
     if (s.step < 0 || s.next.epoch < 1 || s.next.batch < 0 || s.metrics_bytes < 0)
       throw std::runtime_error("a negative number");
     return s;
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     throw UserError(ExitCode::kBadData, "E0661 bad-state", "'" + where + "' does not say where a run stands: " + error.what());
   }

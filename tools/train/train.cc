@@ -8,6 +8,7 @@
 #include "compiler/ir/printer.h"
 #include "runtime/checkpoint.h"
 #include "runtime/cuda_library.h"
+#include "runtime/file.h"
 #include "runtime/processor.h"
 #include "runtime/profiler.h"
 #include "runtime/threads.h"
@@ -130,12 +131,12 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   LoadedJob job = parse_job(request.text, request.job, request.settings);
   require_training(job);
   warnings = std::move(job.warnings);
-  const RunFolder folder(request.out, request.resume ? RunFolder::Begin::kResume : RunFolder::Begin::kNew);
+  RunFolder folder(request.out, request.resume ? RunFolder::Begin::kResume : RunFolder::Begin::kNew);
   if (!request.profile.empty()) const AtomicFile probe(request.profile);  // can it be written? One that is there stays
   const ModelLayout& layout = folder.layout();
   const std::optional<std::string> checkpoint = find_checkpoint(layout, warnings);
   // A run saves before its first step, so this is none: training anew would cost the model that is there.
-  if (!checkpoint && std::filesystem::exists(layout.path("best"))) {
+  if (!checkpoint && is_there(layout.path("best"))) {
     throw UserError(
         ExitCode::kUsage, "E0523 nothing-to-resume",
         fmt::format("the model in '{}' has no checkpoint to go on from: it was averaged, or they were removed", request.out),
@@ -159,7 +160,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   if (!warnings.empty()) display.warn(render(warnings, color_on_stderr()));
   warnings.clear();
 
-  Trainer trainer(layout, network, recipe, stepper, evaluator, display, signals);
+  Trainer trainer(folder, network, recipe, stepper, evaluator, display, signals);
   if (const auto warning = trainer.too_many_validations()) display.warn(render(*warning, color_on_stderr()));
   if (request.tensorboard) trainer.write_events();
   if (checkpoint) trainer.restore(*checkpoint);
@@ -174,11 +175,13 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
     for (const std::string& line : stepper.beginnings()) display.log("initialize: " + line);
   for (const std::string& note : notes.log) display.log(note);
   for (const nlohmann::ordered_json& note : notes.metrics) trainer.note(note);
-  if (!checkpoint) {
-    write_model(layout, dump_job(network.job, true), sources, network.vocabularies, data_digests(network.job),
-                ir::print(graph, {false}));
-  }
-  record_start(layout, request.command, trainer.step());
+  folder.inside([&] {
+    if (!checkpoint) {
+      write_model(layout, dump_job(network.job, true), sources, network.vocabularies, data_digests(network.job),
+                  ir::print(graph, {false}));
+    }
+    record_start(layout, request.command, trainer.step());
+  });
   ExitCode ended = ExitCode::kDone;
   if (request.profile.empty()) {
     ended = trainer.run();

@@ -25,16 +25,17 @@ std::string set_text(const char* name, const Dataset& set, const DataSpec& data)
 
 }  // namespace
 
-Trainer::Trainer(const ModelLayout& layout, const Network& network, const Recipe& recipe, Stepper& stepper,
-                 Evaluator& evaluator, ProgressDisplay& display, StopSignals& signals)
-    : layout_(layout),
+Trainer::Trainer(RunFolder& folder, const Network& network, const Recipe& recipe, Stepper& stepper, Evaluator& evaluator,
+                 ProgressDisplay& display, StopSignals& signals)
+    : folder_(folder),
+      layout_(folder.layout()),
       network_(network),
       recipe_(recipe),
       stepper_(stepper),
       evaluator_(evaluator),
       display_(display),
       signals_(signals),
-      kept_(layout, recipe),
+      kept_(layout_, recipe),
       rate_(recipe.schedule, recipe.learning_rate) {
   state_.seed = recipe.seed;
   const DataSpec& data = network.job.data;
@@ -94,10 +95,12 @@ void Trainer::restore(const std::string& folder) {
 }
 
 ExitCode Trainer::run() {
-  metrics_.emplace(layout_.metrics(), state_.metrics_bytes);
-  if (events_) metrics_->mirror(layout_.events());
+  folder_.inside([&] {
+    metrics_.emplace(layout_.metrics(), state_.metrics_bytes);
+    if (events_) metrics_->mirror(layout_.events());
+    state_.model = digest_file(layout_.manifest()).sha256;
+  });
   for (const nlohmann::ordered_json& line : notes_) metrics_->write(line);
-  state_.model = digest_file(layout_.manifest()).sha256;
   if (steps_since_.checkpoint.empty()) save();
   if (state_.step > 0) display_.log(fmt::format("going on from step {}, epoch {}", state_.step, state_.next.epoch));
   bool going = true;
@@ -207,7 +210,7 @@ bool Trainer::validate_within_epoch() {
   const bool kept = keep(results);
   display_.log(fmt::format("epoch {}/{}, step {}  learning rate {:.4g}  valid: {}{}", state_.next.epoch, recipe_.epochs,
                            state_.step, rate(), results_text(*results), kept && !recipe_.keep.empty() ? "  (best)" : ""));
-  if (judge(*results)) save();  // what is gone over again after a mistake begins here
+  if (judge(*results) || folder_.has_moved()) save();  // what is gone over again after a mistake begins here
   return true;
 }
 
@@ -306,16 +309,16 @@ bool Trainer::keep(const std::optional<ReportResults>& results) {
     if (!results) return false;
     model.value = result_of(*results, recipe_.keep);
     const double value = *model.value;
-    kept_.add_candidate(model);
+    folder_.inside([&] { kept_.add_candidate(model); });
     const bool better = !state_.best || (recipe_.keep_highest ? value > *state_.best : value < *state_.best);
     // What is not a number is better than no model at all, and than nothing else.
     if (!better || (std::isnan(value) && state_.best_epoch != 0)) return false;
     if (!std::isnan(value)) state_.best = value;
   } else if (results) {
-    kept_.add_candidate(model);
+    folder_.inside([&] { kept_.add_candidate(model); });
   }
   state_.best_epoch = state_.next.epoch;
-  kept_.keep(model);
+  folder_.inside([&] { kept_.keep(model); });
   if (recipe_.schedule.restart) {
     for (const auto& [group, tensors] : stepper_.groups()) {
       if (group == "states") continue;  // a stream goes on where it is
@@ -350,14 +353,18 @@ void Trainer::save() {
   state_.pending = stepper_.pending();
   Checkpoint checkpoint{stepper_.groups(), {{"state.json", state_text(state_)}}};
   for (const auto& [group, tensors] : best_) checkpoint.groups[kBestPrefix + group] = tensors;
-  save_checkpoint(checkpoint_folder(layout_.root, state_.step), checkpoint);
-  prune_checkpoints(layout_.root, kKeptCheckpoints);
+  folder_.inside([&] {
+    save_checkpoint(checkpoint_folder(layout_.root, state_.step), checkpoint);
+    prune_checkpoints(layout_.root, kKeptCheckpoints);
+  });
   steps_since_ = {checkpoint_folder(layout_.root, state_.step), {}};
+  if (folder_.has_moved()) throw folder_.moved(state_.step);
 }
 
 // Makes the mean of the candidates the model.
 bool Trainer::average() {
-  std::optional<KeptModel> mean = kept_.mean();
+  std::optional<KeptModel> mean;
+  folder_.inside([&] { mean = kept_.mean(); });
   if (!mean) return true;
   const std::optional<ReportResults> results = evaluate(*valid_set_, mean->parameters);
   if (!results) return false;
@@ -365,14 +372,15 @@ bool Trainer::average() {
   mean->reports = reports_text(results);
   metrics_->write({{"step", state_.step}, {"average", results_json(*results)}});
   display_.log("average of the parameters  valid: " + results_text(*results));
-  kept_.keep(*mean);
+  folder_.inside([&] { kept_.keep(*mean); });
   return true;
 }
 
 // The reports of what the model's folder has now: on the validation set as they were, on the test set.
 bool Trainer::finish() {
   if (recipe_.average.number > 0 && valid_set_ && !average()) return false;
-  const Parameters best = read_parameters(layout_);
+  Parameters best;
+  folder_.inside([&] { best = read_parameters(layout_); });
   if (const std::optional<ReportResults> valid = parse_results(best.reports, "valid")) results_.emplace_back("valid", *valid);
   if (test_set_) {
     const auto test = evaluate(*test_set_, best.tensors);

@@ -17,6 +17,7 @@
 #include "tools/train/metrics_log.h"
 #include "tools/train/not_finite.h"
 #include "tools/train/progress.h"
+#include "tools/train/run_folder.h"
 #include "tools/train/schedule.h"
 #include "tools/train/signals.h"
 #include "tools/train/speed.h"
@@ -28,7 +29,7 @@ namespace graphrun {
 class Trainer {
  public:
   // Everything outlives it. `stepper` and `evaluator`: the network compiled for training and for its reports.
-  Trainer(const ModelLayout& layout, const Network& network, const Recipe& recipe, Stepper& stepper, Evaluator& evaluator,
+  Trainer(RunFolder& folder, const Network& network, const Recipe& recipe, Stepper& stepper, Evaluator& evaluator,
           ProgressDisplay& display, StopSignals& signals);
 
   // Goes on where a checkpoint stands. Throws UserError (kBadData) where it is no checkpoint of this network or of another
@@ -85,10 +86,12 @@ class Trainer {
   bool average();
   std::optional<ReportResults> evaluate(const Dataset& set, const NamedTensors& parameters);
   double rate() const { return rate_.rate(state_.step + 1); }
+  // Throws UserError (kNoRoom, E0525) after the save where the folder was moved.
   void save();
   bool stopped() const { return signals_.pending() != 0; }
 
-  const ModelLayout& layout_;
+  RunFolder& folder_;
+  const ModelLayout& layout_;  // the folder's
   const Network& network_;
   const Recipe& recipe_;
   Stepper& stepper_;

@@ -1,0 +1,88 @@
+// Preloaded into a program (LD_PRELOAD), an allocation of its main or of its threads that fails once, as where memory is out.
+// What comes before main, the constructors of libraries, is left alone: nobody is there yet to tell of it.
+//
+//   MEMORY_FAULT=N            the N-th allocation, from 1; 0: none
+//   MEMORY_FAULT_COUNT=FILE   how many there were
+//   MEMORY_FAULT_STACK=FILE   by which calls the one that failed was asked for
+//
+// fsync waits for no disk, so that many runs take little time.
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+
+extern "C" {
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* memory, std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+}
+
+namespace {
+
+std::atomic<long> seen{0};
+long failing = 0;
+bool counting = false;
+int (*real_main)(int, char**, char**) = nullptr;
+thread_local bool inside = false;
+
+bool fails() {
+  if (!counting || inside || ++seen != failing) return false;
+  inside = true;  // what tells of it allocates too
+  if (const char* name = std::getenv("MEMORY_FAULT_STACK")) {
+    void* calls[64];
+    const int file = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    backtrace_symbols_fd(calls, backtrace(calls, 64), file);
+    close(file);
+  }
+  inside = false;
+  errno = ENOMEM;
+  return true;
+}
+
+int counted_main(int count, char** words, char** environment) {
+  if (const char* number = std::getenv("MEMORY_FAULT")) failing = std::strtol(number, nullptr, 10);
+  void* warm[1];
+  backtrace(warm, 1);  // it loads a library the first time
+  counting = true;
+  const int code = real_main(count, words, environment);
+  counting = false;
+  if (const char* name = std::getenv("MEMORY_FAULT_COUNT")) {
+    if (std::FILE* out = std::fopen(name, "w")) std::fprintf(out, "%ld\n", seen.load()), std::fclose(out);
+  }
+  return code;
+}
+
+}  // namespace
+
+extern "C" {
+
+void* malloc(std::size_t size) { return fails() ? nullptr : __libc_malloc(size); }
+void* calloc(std::size_t count, std::size_t size) { return fails() ? nullptr : __libc_calloc(count, size); }
+void* realloc(void* memory, std::size_t size) { return fails() ? nullptr : __libc_realloc(memory, size); }
+void* memalign(std::size_t alignment, std::size_t size) { return fails() ? nullptr : __libc_memalign(alignment, size); }
+void* aligned_alloc(std::size_t alignment, std::size_t size) { return memalign(alignment, size); }
+int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
+  void* const got = memalign(alignment, size);
+  if (got == nullptr) return ENOMEM;
+  *memory = got;
+  return 0;
+}
+
+int fsync(int) { return 0; }
+
+int __libc_start_main(int (*main)(int, char**, char**), int count, char** words, void (*init)(), void (*fini)(),
+                      void (*rtld_fini)(), void* stack_end) {
+  real_main = main;
+  using Start = int(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(), void*);
+  return reinterpret_cast<Start*>(dlsym(RTLD_NEXT, "__libc_start_main"))(counted_main, count, words, init, fini, rtld_fini,
+                                                                         stack_end);
+}
+
+}  // extern "C"

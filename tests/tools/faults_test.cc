@@ -1,0 +1,229 @@
+// Every file operation and every allocation of a short training with many saves, of its resumption and of `infer` fails once.
+// Each ends as a table says, with a message of ours that gives the system's reason, and `--resume` then leaves what an
+// undisturbed run leaves, byte for byte. A sample of them is a test; all of them, for tests/faults/fail_each_operation, where
+// GRAPHRUN_EVERY_FAULT is set.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <sstream>
+
+#include "tests/folders.h"
+#include "tests/tools/program_fixture.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;  // by a library that takes the place of the C library's allocations
+#else
+constexpr bool kSanitized = false;
+#endif
+
+namespace graphrun {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kAllocations = 200;       // that fail where all faults are tried, of each program
+constexpr int kSampledAllocations = 4;  // in the test
+
+// What a failure may end with. 0 beside others: some of what is read is not needed, or an older checkpoint does as well.
+struct Failing {
+  const char* call;
+  const char* error;
+  std::vector<int> codes;
+  const char* reason;  // that the message gives
+};
+const std::vector<Failing> kTable = {
+    {"open", "EINTR", {0}, ""},
+    {"open", "EIO", {0, 3, 4, 5}, "Input/output error"},
+    {"open", "ENOMEM", {0, 5}, "Cannot allocate memory"},
+    {"read", "EINTR", {0}, ""},
+    {"read", "short", {0}, ""},
+    {"read", "EIO", {0, 3, 4}, "Input/output error"},
+    {"read", "ENOMEM", {0, 5}, "Cannot allocate memory"},
+    {"write", "EINTR", {0}, ""},
+    {"write", "short", {0}, ""},
+    {"write", "EIO", {5}, "Input/output error"},
+    {"write", "ENOSPC", {5}, "No space left on device"},
+    {"fsync", "EINTR", {0}, ""},
+    {"fsync", "EIO", {5}, "Input/output error"},
+    {"fsync", "ENOSPC", {5}, "No space left on device"},
+    {"rename", "EIO", {5}, "Input/output error"},
+    {"rename", "ENOSPC", {5}, "No space left on device"},
+    {"mmap", "ENOMEM", {0, 5}, "memory"},
+};
+
+bool all_of_them() { return std::getenv("GRAPHRUN_EVERY_FAULT") != nullptr; }
+
+class EachFault : public ProgramTest {
+ protected:
+  using Environment = std::vector<std::pair<std::string, std::string>>;
+
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write_language_model();
+    ASSERT_EQ(train("whole").code, 0);
+    left_ = left_by("whole");
+    ASSERT_EQ(graphrun_under("kill:/checkpoints/:45", words("half", false)).code, 128 + 9);
+    write("lines.txt", "the cat sat on the mat\na dog lay on the rug\n");
+    const Ran inferred = graphrun(infer_words());
+    ASSERT_EQ(inferred.code, 0) << inferred.err;
+    answers_ = inferred.out;
+  }
+
+  static std::vector<std::string> words(const std::string& out, bool resume) {
+    std::vector<std::string> all = {"train", "graphs/jobs/words.pbtxt", "--out", out, "--threads", "2", "--quiet"};
+    for (const char* set : {"train.checkpoint.every_steps=15", "train.epochs=1", "train.validate.times_per_epoch=2",
+                            "train.validate.every_epochs=0", "train.average.last=2"})
+      all.insert(all.end(), {"--set", set});
+    if (resume) all.push_back("--resume");
+    return all;
+  }
+  static std::vector<std::string> infer_words() { return {"infer", "whole", "lines.txt", "--threads", "2"}; }
+
+  Ran train(const std::string& out) const {
+    bool begun = false;  // as the program sees it
+    for (const char* name : {"/job.pbtxt", "/manifest.json", "/checkpoints", "/metrics.jsonl"}) begun |= exists(out + name);
+    return under("file_faults", {{"FILE_FAULT", "count:/:1"}}, words(out, begun));
+  }
+
+  // The model, the checkpoints and the metrics, by file.
+  std::map<std::string, std::string> left_by(const std::string& out) const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(root_ / out)) {
+      const std::string name = fs::relative(entry.path(), root_ / out).string();
+      if (entry.is_regular_file() && name != "starts.jsonl" && name != "run.lock") files[name] = read(out + "/" + name);
+    }
+    return files;
+  }
+
+  // graphrun with a library of faults. Its second start, with other OpenMP settings, would be one more program to fail.
+  Ran under(const std::string& library, Environment environment, const std::vector<std::string>& arguments) const {
+    const char* sanitizer = std::getenv("ASAN_OPTIONS");
+    environment.insert(environment.end(),
+                       {{"LD_PRELOAD", tests::build_folder() + "/lib" + library + ".so"},
+                        {"GOMP_SPINCOUNT", "2000"},
+                        {"ASAN_OPTIONS", std::string(sanitizer ? sanitizer : "") + ":verify_asan_link_order=0"}});
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    const Ran ran = graphrun(arguments);
+    for (const auto& [name, value] : environment) unsetenv(name.c_str());
+    if (sanitizer != nullptr) setenv("ASAN_OPTIONS", sanitizer, 1);
+    return ran;
+  }
+
+  // One program of those that are to fail: its words, and the folder it begins with.
+  struct Program {
+    std::string name;
+    std::vector<std::string> words;
+    std::string from;  // of which "parts" is a copy
+  };
+  static std::vector<Program> programs() {
+    return {{"train", words("parts", false), ""}, {"resume", words("parts", true), "half"}, {"infer", infer_words(), ""}};
+  }
+  void prepare(const Program& program) const {
+    fs::remove_all(root_ / "parts");
+    if (!program.from.empty()) fs::copy(root_ / program.from, root_ / "parts", fs::copy_options::recursive);
+  }
+
+  // That the end is one of `codes`, with a message, and that nothing is lost.
+  void check(const Program& program, const Ran& ran, const std::vector<int>& codes, const std::string& reason,
+             const std::string& what) {
+    SCOPED_TRACE(program.name + ": " + what + "\n" + ran.err);
+    ++ends_[ran.code];
+    EXPECT_NE(std::find(codes.begin(), codes.end(), ran.code), codes.end()) << "exit " << ran.code;
+    EXPECT_TRUE(ran.code == 0 || ran.err.find(reason) != std::string::npos);
+    if (program.name == "infer") {
+      EXPECT_TRUE(ran.code != 0 || ran.out == answers_);
+      return;
+    }
+    const Ran rest = train("parts");
+    EXPECT_EQ(rest.code, 0) << "resumed: " << rest.err;
+    const auto left = left_by("parts");
+    std::string differs;
+    for (const auto& files : {left, left_})
+      for (const auto& [name, bytes] : files)
+        if (!left.count(name) || !left_.count(name) || left.at(name) != left_.at(name)) differs += name + " ";
+    EXPECT_EQ(differs, "");
+  }
+
+  void tell(const std::string& what) const {
+    if (!all_of_them()) return;
+    std::string ends;
+    for (const auto& [code, count] : ends_) ends += " " + std::to_string(code) + ": " + std::to_string(count);
+    std::fprintf(stderr, "%s; ends so far by exit code:%s\n", what.c_str(), ends.c_str());
+  }
+
+  std::map<std::string, std::string> left_;
+  std::string answers_;
+  std::map<int, int> ends_;
+};
+
+TEST_F(EachFault, OfFileOperationsLosesNothing) {
+  std::mt19937 draw(1);
+  for (std::size_t which = 0; which < programs().size(); ++which) {
+    const Program program = programs()[which];
+    prepare(program);
+    const std::string about = root_.string();
+    ASSERT_EQ(
+        under("file_faults", {{"FILE_FAULT", "count:" + about + ":1"}, {"FILE_FAULT_COUNT", path("counts")}}, program.words)
+            .code,
+        0);
+    std::map<std::string, int> counts;
+    std::istringstream lines(read("counts"));
+    std::string call;
+    for (int count = 0; lines >> call >> count;) counts[call] = count;
+    for (std::size_t row = 0; row < kTable.size(); ++row) {
+      const Failing& failing = kTable[row];
+      if (!all_of_them() && row % programs().size() != which) continue;
+      std::vector<int> numbers(static_cast<std::size_t>(counts[failing.call]));
+      for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int>(i) + 1;
+      if (!all_of_them()) {
+        std::shuffle(numbers.begin(), numbers.end(), draw);
+        numbers.resize(std::min<std::size_t>(numbers.size(), 1));
+      }
+      for (const int number : numbers) {
+        const std::string fault = std::string(failing.call) + "=" + failing.error + ":" + about + ":" + std::to_string(number);
+        prepare(program);
+        fs::remove(root_ / "stack");
+        const Ran ran = under("file_faults", {{"FILE_FAULT", fault}, {"FILE_FAULT_STACK", path("stack")}}, program.words);
+        check(program, ran, failing.codes, failing.reason, fault + "\n" + (exists("stack") ? read("stack") : "none failed"));
+      }
+      tell(program.name + ": " + std::to_string(numbers.size()) + " times " + failing.call + " with " + failing.error);
+    }
+  }
+}
+
+// Libraries that end the program themselves where they get no memory: libgomp, OpenSSL while it begins, and the destructor of
+// nlohmann's json, which allocates. Nothing can be told of those.
+bool ends_by_itself(const std::string& stack) {
+  const std::size_t ours = stack.find("libgraphrun");
+  return stack.find("libgomp.so") < ours || stack.find("libcrypto.so") < ours ||
+         stack.find("json_value7destroy") != std::string::npos;
+}
+
+TEST_F(EachFault, OfAllocationsIsOutOfMemory) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer allocates itself";
+  std::mt19937 draw(1);
+  for (const Program& program : programs()) {
+    prepare(program);
+    ASSERT_EQ(under("memory_faults", {{"MEMORY_FAULT_COUNT", path("counts")}}, program.words).code, 0);
+    std::uniform_int_distribution<long> any(1, std::stol(read("counts")));
+    for (int i = 0; i < (all_of_them() ? kAllocations : kSampledAllocations); ++i) {
+      const std::string number = std::to_string(any(draw));
+      prepare(program);
+      fs::remove(root_ / "stack");
+      const Ran ran = under("memory_faults", {{"MEMORY_FAULT", number}, {"MEMORY_FAULT_STACK", path("stack")}}, program.words);
+      const std::string stack = exists("stack") ? read("stack") : "none failed";
+      if (ran.code != 0 && ends_by_itself(stack)) {
+        ++ends_[ran.code];
+        continue;
+      }
+      check(program, ran, {0, 5}, "memory", "allocation " + number + "\n" + stack);
+    }
+    tell(program.name + ": allocations");
+  }
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -80,6 +80,43 @@ TEST(GradientCheck, FindsAGradientThatIsWrongByAThousandth) {
   EXPECT_NEAR(result.error(), 1e-3, 1e-4);
 }
 
+GradientCheckResult checked(const std::string& parameter, const std::string& y, const GradientCheckOptions& options) {
+  GraphRequest request;
+  request.path = testing::TempDir() + "/constants.pbtxt";
+  std::ofstream(request.path) << "name: \"constants\"\ninput { name: \"x\" shape: \"[batch, 4]\" }\nparameter { " << parameter
+                              << " shape: \"[4]\" }\noutput: \"y = " << y << "\"\n";
+  return check_gradients(load_graph(request), options);
+}
+
+// A time constant begins away from zero, and is drawn there.
+TEST(GradientCheck, DrawsParametersAroundTheirDeclaredConstant) {
+  for (const std::string amount : {"1", "0.02", "-3"}) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      GradientCheckOptions options;
+      options.seed = seed;
+      const auto result = checked("name: \"tau\" init { constant: " + amount + " }", "x + (tanh(x) - x) / tau", options);
+      EXPECT_TRUE(result.passed(options.tolerance)) << amount << ", seed " << seed << ": " << result.error();
+    }
+  }
+}
+
+// Differences that are rounding alone do not make a right gradient wrong, and no wrong one right.
+TEST(GradientCheck, TellsWhatIsIllConditioned) {
+  const GradientCheckOptions options;
+  for (const double scale : {1.0, 2.0}) {
+    GradientCheckOptions scaled;
+    scaled.scale_derived = scale;
+    const auto result = checked("name: \"w\"", "x * w + 1000000000000", scaled);
+    EXPECT_EQ(result.verdict(), GradientVerdict::kIllConditioned);
+    EXPECT_FALSE(result.passed(options.tolerance));
+  }
+  // Large alone it is not.
+  GradientCheckOptions wrong;
+  wrong.scale_derived = 1.001;
+  EXPECT_TRUE(checked("name: \"w\"", "x * w * 1000000", options).passed(options.tolerance));
+  EXPECT_EQ(checked("name: \"w\"", "x * w * 1000000", wrong).verdict(), GradientVerdict::kWrong);
+}
+
 TEST(GradientCheck, DoesNotPassWhereNothingWasTested) {
   GradientCheckOptions options;
   options.scale_derived = 0;

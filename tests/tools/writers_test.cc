@@ -118,6 +118,10 @@ TEST(JsonLines, KnowTheirOwnKeys) {
   made.alignment = Alignment{{{1.f}}};
   const auto object = nlohmann::json::parse(json_line(std::vector<Made>{made, made}, labels()));
   EXPECT_EQ(object.size(), 8u);
+  for (const char* name : {"text", "alternatives", "logits"}) made.whole[name] = Fetched{{2}, {1, 2}};
+  const auto fetched = nlohmann::json::parse(json_line(std::vector<Made>{made, made}, labels()));
+  EXPECT_EQ(fetched["text"], object["text"]);
+  for (const char* name : {"fetched.text", "fetched.alternatives", "logits"}) EXPECT_EQ(fetched[name].size(), 2u) << name;
 }
 
 TEST(FirstOfAxis, KeepsTheFirstPositions) {

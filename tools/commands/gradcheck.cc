@@ -33,7 +33,10 @@ void print_result(const GradientCheckResult& result, double tolerance) {
     std::string line = fmt::format("{:<9}  {:<{}}  {:<12}  {:>4} elements  error {:.1e}", tensor.kind, tensor.name, width,
                                    tensor.sizes, tensor.checked, tensor.error);
     if (tensor.zero) line += "  all zero";
-    if (!(tensor.error <= tolerance)) {
+    if (tensor.verdict == GradientVerdict::kIllConditioned) {
+      line += fmt::format("  ILL-CONDITIONED: element {}: derived {:.9g}, differences {:.9g} that tell nothing", tensor.worst,
+                          tensor.derived, tensor.differences);
+    } else if (!(tensor.error <= tolerance)) {
       line += fmt::format("  WRONG: element {}: derived {:.9g}, differences {:.9g}", tensor.worst, tensor.derived,
                           tensor.differences);
     }
@@ -54,7 +57,9 @@ ExitCode run_gradcheck(const Arguments& arguments) {
   line.about =
       "Runs the graph on random numbers in float64 and compares the derived gradient of every parameter, FLOAT input and "
       "state\n"
-      "with finite differences. Ends with 1 where one differs, or where all of them are zero.";
+      "with finite differences. Parameters are drawn around a constant that the graph declares for them. Ends with 1 where one "
+      "differs; where one is\n"
+      "ill-conditioned, its differences being mere rounding or too curved to tell anything; or where all of them are zero.";
   line.words = {{"GRAPH"}};
   line.groups.push_back(set_option());
   line.groups.push_back(checking);
@@ -73,6 +78,12 @@ ExitCode run_gradcheck(const Arguments& arguments) {
   if (options->count("quiet") == 0) print_result(result, check.tolerance);
   if (result.all_zero()) {
     fmt::print("failed: all gradients are zero, so nothing was tested\n");
+    return ExitCode::kRunFailed;
+  }
+  if (result.verdict() == GradientVerdict::kIllConditioned) {
+    fmt::print(
+        "ill-conditioned: differences cannot tell whether the gradients are right; values explode where these parameters and "
+        "inputs are drawn: init {{ constant: … }} draws a parameter around what it begins with, --seed others\n");
     return ExitCode::kRunFailed;
   }
   const bool passed = result.passed(check.tolerance);

@@ -17,8 +17,11 @@ namespace {
 
 constexpr double kFloor = 1e-4;                        // of the magnitude that an error is measured against
 constexpr double kSteps[] = {1e-3, 1e-4, 1e-5, 1e-6};  // of the differences, the next where one does not agree
+constexpr double kRounding = 16 * std::numeric_limits<double>::epsilon();  // of the scalar, by its terms' magnitude
+constexpr double kTelling = 1e-3;  // a relative uncertainty of differences above which they tell nothing
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const std::string kWeight = "gradcheck.weight.", kGradient = "gradcheck.gradient.", kScalar = "gradcheck.scalar";
+const std::string kWeight = "gradcheck.weight.", kGradient = "gradcheck.gradient.", kScalar = "gradcheck.scalar",
+                  kMagnitude = "gradcheck.magnitude";
 
 struct Checked {
   std::string name, kind;
@@ -53,17 +56,23 @@ std::vector<Checked> find_checked(const ir::Graph& graph) {
   return all_checked;
 }
 
+struct WeightedSum {
+  ir::ValueId scalar = ir::kNone, magnitude = ir::kNone;  // of the terms: the sum, the sum of their absolute values
+};
+
 // sum over results of sum(result * weight), each weight an input of its own.
-ir::ValueId weighted_sum(ir::Graph& graph, const std::vector<ir::ValueId>& results) {
+WeightedSum weighted_sum(ir::Graph& graph, const std::vector<ir::ValueId>& results) {
   ir::Builder builder(graph);
   builder.set_name("gradcheck");
-  ir::ValueId scalar = ir::kNone;
+  WeightedSum sum;
+  const auto add = [&](ir::ValueId& to, ir::ValueId term) { to = to == ir::kNone ? term : builder.op("add", {to, term}); };
   for (std::size_t i = 0; i < results.size(); ++i) {
     const ir::ValueId weight = builder.input(kWeight + std::to_string(i), graph.type(results[i]));
-    const ir::ValueId term = builder.op("sum", {builder.op("mul", {results[i], weight})});
-    scalar = scalar == ir::kNone ? term : builder.op("add", {scalar, term});
+    const ir::ValueId terms = builder.op("mul", {results[i], weight});
+    add(sum.scalar, builder.op("sum", {terms}));
+    add(sum.magnitude, builder.op("sum", {builder.op("abs", {terms})}));
   }
-  return scalar;
+  return sum;
 }
 
 // Runs the scalar at points near the first one.
@@ -74,11 +83,18 @@ class Differences {
   double scalar() {
     RunOptions options;
     options.seed = seed_;
-    return executable_.run(feeds_, options)[0].at(0);
+    const std::vector<Tensor> made = executable_.run(feeds_, options);
+    const double magnitude = made[1].at(0);
+    magnitude_ = std::isfinite(magnitude) ? std::max(magnitude_, magnitude) : kInfinity;
+    return made[0].at(0);
   }
 
+  struct Slope {
+    double value = 0;
+    double rounding = 0;  // so much of it may be rounding
+  };
   // Central differences of fourth order at one element.
-  double slope(const Tensor& values, std::int64_t i, double h) {
+  Slope slope(const Tensor& values, std::int64_t i, double h) {
     double& element = values.data<double>()[i];
     const double x = element;
     const auto at = [&](double offset) {
@@ -89,18 +105,43 @@ class Differences {
       values.mark_written();
       return y;
     };
-    return (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
+    magnitude_ = 0;
+    const double value = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
+    return {value, kRounding * magnitude_ / h};
   }
 
  private:
   Executable& executable_;
   Feeds& feeds_;
   std::uint64_t seed_;
+  double magnitude_ = 0;  // the largest of the scalar's terms since the last slope began
 };
+using Slope = Differences::Slope;
 
-double relative_error(double derived, double differences) {
-  const double error = std::abs(derived - differences) / std::max({std::abs(derived), std::abs(differences), kFloor});
-  return std::isfinite(error) ? error : kInfinity;
+double scale_of(double derived, double differences) { return std::max({std::abs(derived), std::abs(differences), kFloor}); }
+
+double relative_error(double derived, const Slope& slope) {
+  const double error = std::max(0.0, std::abs(derived - slope.value) - slope.rounding) / scale_of(derived, slope.value);
+  return std::isfinite(error) && std::isfinite(derived) && std::isfinite(slope.value) ? error : kInfinity;
+}
+
+bool tells(double derived, const Slope& slope) {
+  return std::isfinite(slope.value) && slope.rounding <= kTelling * scale_of(derived, slope.value);
+}
+
+// Of a gradient that no step's differences confirm.
+GradientVerdict verdict_of(double derived, const std::vector<Slope>& slopes) {
+  double nearest = kInfinity, error = kInfinity, scale = 1;
+  for (std::size_t k = 0; k + 1 < slopes.size(); ++k) {
+    const double uncertainty =
+        std::abs(slopes[k].value - slopes[k + 1].value) + std::max(slopes[k].rounding, slopes[k + 1].rounding);
+    if (!(uncertainty < nearest)) continue;
+    nearest = uncertainty;
+    error = std::min(std::abs(derived - slopes[k].value), std::abs(derived - slopes[k + 1].value));
+    scale = std::max(std::abs(slopes[k].value), kFloor);
+  }
+  if (!std::isfinite(nearest) || nearest > kTelling * scale) return GradientVerdict::kIllConditioned;
+  return error <= 10 * nearest ? GradientVerdict::kIllConditioned : GradientVerdict::kWrong;
 }
 
 // `gradient` may be empty: nothing flows back, so the differences must be zero.
@@ -116,14 +157,20 @@ void compare(GradientCheckResult::Tensor& result, Tensor values, const Tensor& g
     const double derived = gradient.empty() ? 0 : gradient.at(i) * options.scale_derived;
     if (derived != 0) result.zero = false;
     double error = kInfinity, found = 0;
+    std::vector<Slope> slopes;
+    bool right = false;
     for (const double h : kSteps) {
-      const double slope = differences.slope(values, i, h);
+      const Slope slope = differences.slope(values, i, h);
+      slopes.push_back(slope);
       const double e = relative_error(derived, slope);
-      if (e < error || h == kSteps[0]) error = e, found = slope;
-      if (error <= options.tolerance || !std::isfinite(derived)) break;
+      if (e < error || slopes.size() == 1) error = e, found = slope.value;
+      right = e <= options.tolerance && tells(derived, slope);
+      if (right) break;
     }
-    if (error > result.error || k == 0)
-      result.error = error, result.worst = i, result.derived = derived, result.differences = found;
+    const GradientVerdict verdict = right ? GradientVerdict::kRight : verdict_of(derived, slopes);
+    if (verdict < result.verdict) continue;
+    if (verdict > result.verdict || error > result.error || k == 0)
+      result.verdict = verdict, result.error = error, result.worst = i, result.derived = derived, result.differences = found;
   }
 }
 
@@ -154,6 +201,12 @@ double GradientCheckResult::error() const {
   return largest;
 }
 
+GradientVerdict GradientCheckResult::verdict() const {
+  GradientVerdict worst = GradientVerdict::kRight;
+  for (const Tensor& tensor : tensors) worst = std::max(worst, tensor.verdict);
+  return worst;
+}
+
 bool GradientCheckResult::all_zero() const {
   return std::all_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.zero; });
 }
@@ -167,8 +220,8 @@ GradientCheckResult check_gradients(ir::Graph graph, const GradientCheckOptions&
                                     : "the graph has no parameter, FLOAT input or state to differentiate by");
   }
   const SymbolValues sizes = small_sizes(graph, options.sizes);
-  const ir::ValueId scalar = weighted_sum(graph, results);
-  graph.outputs = {{kScalar, scalar}};
+  const auto [scalar, magnitude] = weighted_sum(graph, results);
+  graph.outputs = {{kScalar, scalar}, {kMagnitude, magnitude}};
   CompileOptions compile_options;
   compile_options.precision = Precision::kFloat64;
   Program forward = compile(graph, compile_options);

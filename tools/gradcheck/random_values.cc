@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "runtime/random.h"
@@ -31,9 +32,9 @@ class Draws {
   std::uint64_t key_;
 };
 
-void fill_uniform(Tensor& tensor, const Draws& draws) {
+void fill_uniform(Tensor& tensor, const Draws& draws, double middle = 0, double width = kWidth) {
   double* out = tensor.data<double>();
-  for (std::int64_t i = 0; i < tensor.count(); ++i) out[i] = (2 * draws.unit(i) - 1) * kWidth;
+  for (std::int64_t i = 0; i < tensor.count(); ++i) out[i] = middle + (2 * draws.unit(i) - 1) * width;
 }
 
 void collect(const Shape& shape, const ir::Graph& graph, std::vector<Symbol>& order, std::set<Symbol>& seen) {
@@ -109,7 +110,11 @@ Feeds random_feeds(const Program& program, const SymbolValues& sizes, std::uint6
 
 Tensor random_variable(const VariableSpec& variable, const SymbolValues& sizes, std::uint64_t seed) {
   Tensor tensor(variable.dtype, evaluate(variable.shape, sizes));
-  if (variable.dtype == DType::kFloat64) fill_uniform(tensor, Draws(variable.name, seed));
+  if (variable.dtype != DType::kFloat64) return tensor;
+  // Near a declared constant, and on its side of zero: what divides by it stays away from there.
+  const bool constant = variable.init_declared && variable.init == VariableSpec::Init::kConstant && variable.init_amount != 0;
+  const double middle = constant ? variable.init_amount : 0;
+  fill_uniform(tensor, Draws(variable.name, seed), middle, constant ? kWidth * std::min(1.0, std::abs(middle)) : kWidth);
   return tensor;
 }
 

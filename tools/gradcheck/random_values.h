@@ -21,7 +21,8 @@ SymbolValues small_sizes(const ir::Graph& graph, const std::map<std::string, std
 Tensor random_feed(const FeedSpec& feed, const SymbolValues& sizes, std::uint64_t seed);
 Feeds random_feeds(const Program& program, const SymbolValues& sizes, std::uint64_t seed);
 
-// FLOAT: uniform in [-0.5, 0.5); others zero.
+// FLOAT: uniform in [-0.5, 0.5), around a constant that the graph declares for it, within half of what that is where it is
+// below 1; others zero.
 Tensor random_variable(const VariableSpec& variable, const SymbolValues& sizes, std::uint64_t seed);
 
 }  // namespace graphrun

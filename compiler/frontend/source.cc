@@ -300,23 +300,32 @@ class Walker {
       tokens_.Next();
       v.message = std::make_unique<Places>(message(field_at));
       tokens_.Next();
-    } else if (tokens_.current().type == Tokenizer::TYPE_STRING) {
+    } else if (is_text()) {
+      // Texts side by side are one.
       v.text.file = file_;
-      while (tokens_.current().type == Tokenizer::TYPE_STRING) {
-        literal(v.text);
-        tokens_.Next();
+      while (is_text()) {
+        if (tokens_.current().type == Tokenizer::TYPE_STRING) {
+          literal(v.text);
+          tokens_.Next();
+        } else {
+          without_quotes(v.text);
+        }
       }
-    } else if (const std::size_t begin = offset(); bare_.count(begin) != 0) {
-      const std::size_t length = bare_.at(begin);
-      v.text.file = file_;
-      v.text.text = columns_.text().substr(begin, length);
-      v.text.pieces.push_back({0, v.at.line, v.at.column});
-      while (!done() && offset() < begin + length) tokens_.Next();
     } else {
       if (is("-")) tokens_.Next();
       tokens_.Next();
     }
     places.fields[name].push_back(std::move(v));
+  }
+
+  bool is_text() { return tokens_.current().type == Tokenizer::TYPE_STRING || bare_.count(offset()) != 0; }
+
+  void without_quotes(ir::SourceText& out) {
+    const Location at = here();
+    const std::size_t begin = offset(), length = bare_.at(begin);
+    out.pieces.push_back({out.text.size(), at.line, at.column});
+    out.text += columns_.text().substr(begin, length);
+    while (!done() && offset() < begin + length) tokens_.Next();
   }
 
   // Decodes one literal; every escape begins a new run of characters.

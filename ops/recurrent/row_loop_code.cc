@@ -150,8 +150,10 @@ RowLoopCode::RowLoopCode(const BoundScan& scan, const RowPlan& plan, const Devic
   }
   blocks_ = std::min<std::int64_t>(rows_, limits.multiprocessors);
   const std::int64_t together = widest * ((rows_ + blocks_ - 1) / blocks_);
-  threads_ = static_cast<int>(std::clamp<std::int64_t>(round_up(together, cuda::kWarpThreads), cuda::kWarpThreads,
-                                                       std::min(kMostThreads, limits.threads)));
+  // A warp at least, but no more than a block may have, which is less on the emulated device.
+  threads_ = static_cast<int>(
+      std::min<std::int64_t>(std::max<std::int64_t>(round_up(together, cuda::kWarpThreads), cuda::kWarpThreads),
+                             std::min(kMostThreads, limits.threads)));
   place_own(scan, plan);
   text_ = named_text(std::string(kDeviceIncludes) + "#include \"ops/recurrent/row_loop_device.h\"\n",
                      kTextBegin + steps_text(scan, elements) + kTextEnd);

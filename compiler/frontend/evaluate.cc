@@ -148,7 +148,7 @@ void stop_at_present(const ir::OpSchema& op, const std::vector<ir::Operand>& ope
   }
 }
 
-// What `make` makes of nodes; what a shape rule says against it is told at `at`, behind `about`.
+// The result of `make`, which builds nodes. What a shape rule refuses is reported at `at`, its text behind `about`.
 template <class Make>
 auto placed(const Location& at, const std::string& about, const Make& make) {
   try {

@@ -46,7 +46,7 @@ bool says_it_is_no_graph(const std::string& file) {
   return !kind.empty() && kind != "graphrun.Graph";
 }
 
-// A place that cannot be read is not one without graphs: another's would be taken for what lies there.
+// Throws where a folder cannot be read: taking it for an empty one would find the graph of another.
 void check_read(const fs::path& folder, std::error_code error) {
   if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
     unreadable_file(folder.string(), error.value());

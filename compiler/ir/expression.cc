@@ -142,7 +142,7 @@ class Lexer {
         return;
       }
     }
-    // What other languages have of several characters.
+    // Operators of several characters in other languages.
     static constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
         {"**", "a power is pow(x, n)"},
         {"//", "a division that is rounded down is floor(x / n)"},

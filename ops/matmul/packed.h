@@ -12,7 +12,7 @@
 
 namespace graphrun {
 
-// Rows up to which a packed matrix is faster than oneDNN where it need not be packed first.
+// The most rows for which multiplying by an already packed matrix is faster than oneDNN.
 inline constexpr std::int64_t kFewRows = 128;
 
 // How a packed matrix is kept; with `pairs`, what it multiplies is rounded to bfloat16 as it is (ops/matmul/rounded.h).

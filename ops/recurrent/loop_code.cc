@@ -108,8 +108,8 @@ LoopCode::LoopCode(const BoundScan& scan, const ProgramLayout& layout, const Dev
   text_ = named_text(kDeviceIncludes + fmt::format("#include \"ops/recurrent/{}\"\n", products), body);
 }
 
-// Left factors that the loop makes itself, as its products read them. On a grid, those of matrix units: they are half as large
-// or less, and need not be brought to a block's memory and put in order there.
+// The left factors that the loop computes itself and passes in the layout its products read. On a grid only matrix units take
+// them: rounded, they are at most half as large, and no block has to copy them to shared memory and rearrange them.
 void LoopCode::find_passed(const BoundScan& scan) {
   passed_.clear();
   for (std::size_t i = 0; i < members_.size(); ++i) {

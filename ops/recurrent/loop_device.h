@@ -7,14 +7,14 @@
 
 namespace graphrun::loop {
 
-// As LoopPlace (runtime/loop.h).
+// The device's form of LoopPlace (runtime/loop.h).
 struct Place {
   char *first, *even, *odd;
   std::int64_t stride, shift;
 };
 
 struct Step {
-  std::int64_t number, steps;  // the how manieth it is, of how many
+  std::int64_t number, steps;  // its index, counted from 0, and how many steps there are
   bool reverse;
   GRAPHRUN_DEVICE std::int64_t position(std::int64_t shift = 0) const {
     return reverse ? steps - 1 - (number + shift) : number + shift;
@@ -74,7 +74,7 @@ struct Product {
   const void* passed[terms];  // all of a left factor's rows as loop_passed.h puts them; or null
   const void* resident;  // the block's columns of all factors, in its own memory as bring() puts them; null: where they are
 
-  // Of the block's columns of all results side by side: whose it is, and the how manieth of the block's.
+  // The block's columns of all results lie side by side: which result a column belongs to, and its index there.
   GRAPHRUN_DEVICE static int group_of(int column, const Columns& own) { return groups > 1 ? column / own.count() : 0; }
   GRAPHRUN_DEVICE static int column_of(int column, const Columns& own) { return groups > 1 ? column % own.count() : column; }
   GRAPHRUN_DEVICE int inner_of(int factor) const { return terms > 1 ? chosen(inner, factor) : inner[0]; }
@@ -153,7 +153,7 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
             const int at = column + c < width ? column + c : width - 1;
             const int group = p.group_of(at, own), mine = p.column_of(at, own), f = terms > 1 ? i : group;
             if (resident != nullptr) {
-              // Of several results all factors are of one size; of several terms `resident` goes on with them.
+              // With several results all factors have the same size; with several terms `resident` advances past each.
               factor[c] = resident + (terms > 1 ? 0 : group * inner * own.count()) + begin * own.count() + mine;
               stride = own.count();
             } else if (p.transpose_b) {

@@ -150,7 +150,7 @@ RowLoopCode::RowLoopCode(const BoundScan& scan, const RowPlan& plan, const Devic
   }
   blocks_ = std::min<std::int64_t>(rows_, limits.multiprocessors);
   const std::int64_t together = widest * ((rows_ + blocks_ - 1) / blocks_);
-  // A warp at least, but no more than a block may have, which is less on the emulated device.
+  // At least a warp, but never more than a block may have; the emulated device may allow fewer than a warp.
   threads_ = static_cast<int>(
       std::min<std::int64_t>(std::max<std::int64_t>(round_up(together, cuda::kWarpThreads), cuda::kWarpThreads),
                              std::min(kMostThreads, limits.threads)));

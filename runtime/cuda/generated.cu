@@ -72,7 +72,7 @@ class DeviceKernel : public GeneratedKernel {
     check(cudaLaunchKernelExC(&launch, reinterpret_cast<const void*>(kernel_), parameters), "the launch of a generated kernel");
   }
 
-  // What one kernel fails with is told where it is launched, and is no matter of the others. May run beside others of its kind.
+  // A failure is kept and thrown when this kernel is launched; other kernels are not affected. May run concurrently.
   void compile(const std::string& architecture) {
     try {
       find_or_compile(architecture);

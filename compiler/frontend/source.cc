@@ -13,7 +13,6 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -28,6 +27,7 @@ namespace pb = google::protobuf;
 using pb::io::Tokenizer;
 
 constexpr int kDeepestMessage = 60;
+constexpr std::size_t kMostReread = 64u << 20;  // bytes, of a text that is parsed anew behind each value without quotes
 
 // protobuf counts columns from 0 and takes a tab to the next multiple of 8; ours are bytes from 1. Most places are asked for
 // from left to right: each line is walked once then, however long it is.
@@ -101,15 +101,26 @@ std::string between(const std::string& message, std::string_view before, std::st
   return end == std::string::npos ? "" : message.substr(begin + before.size(), end - begin - before.size());
 }
 
+}  // namespace
+
+std::size_t end_of_aside(std::string_view text, std::size_t begin) {
+  const char c = text[begin];
+  if (c == '#') return std::min(text.find('\n', begin), text.size());
+  if (c != '"' && c != '\'') return begin;
+  std::size_t i = begin + 1;
+  while (i < text.size() && text[i] != c && text[i] != '\n') i += text[i] == '\\' ? 2 : 1;
+  return std::min(i, text.size());
+}
+
+namespace {
+
 // The message that the text is in at its end: `root`, or the one whose braces are open. Null where a name is no message's.
 const pb::Descriptor* open_message(std::string_view text, const pb::Descriptor* root) {
   std::vector<std::pair<const pb::Descriptor*, std::string>> open = {{root, ""}};  // each with the last name in it
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (c == '#') {
-      i = std::min(text.find('\n', i), text.size());
-    } else if (c == '"' || c == '\'') {
-      for (++i; i < text.size() && text[i] != c && text[i] != '\n'; ++i) i += text[i] == '\\' ? 1 : 0;
+    if (const std::size_t end = end_of_aside(text, i); end > i) {
+      i = end;
     } else if (c == '{' || c == '<') {
       const pb::FieldDescriptor* field = open.back().first ? open.back().first->FindFieldByName(open.back().second) : nullptr;
       open.emplace_back(field ? field->message_type() : nullptr, "");
@@ -134,16 +145,19 @@ std::vector<std::string> enum_values(std::string_view text, const pb::Descriptor
   return values;
 }
 
-// How far a text reaches that begins there and has no quotes: a list to its end, else what looks like names and numbers; 0
-// where nothing of the kind begins.
+// The length of the text without quotes that begins there: a list up to its bracket, else what looks like names and numbers; 0
+// where neither begins.
 std::size_t bare_length(std::string_view text, std::size_t begin) {
   if (begin < text.size() && text[begin] == '[') {
     const std::size_t end = text.find_first_of("]\n", begin);
     return end == std::string_view::npos || text[end] == '\n' ? 0 : end + 1 - begin;
   }
-  std::size_t end = begin;
-  while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || std::strchr("_.+-", text[end]))) ++end;
-  return end - begin;
+  const auto is_part = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_.+-").find(c) != std::string_view::npos;
+  };
+  return static_cast<std::size_t>(std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(), is_part) -
+                                  text.begin()) -
+         begin;
 }
 
 // What the value of a field should look like, for a message of protobuf's that has another.
@@ -230,7 +244,7 @@ class Silent : public pb::io::ErrorCollector {
   void AddError(int, int, const std::string&) override {}
 };
 
-// Where texts stand that lack their quotes, and how long they are.
+// The texts that lack their quotes: their offsets and lengths.
 using BareTexts = std::map<std::size_t, std::size_t>;
 
 // Walks the tokens of a text that protobuf's parser has accepted.
@@ -413,7 +427,7 @@ void limit_syntax_errors(std::vector<Diagnostic>& diagnostics) {
 
 namespace {
 
-// The text with quotes around what lacks them, for protobuf to read on.
+// The text with the missing quotes added, so that protobuf can read on.
 class Quoted {
  public:
   explicit Quoted(std::string_view text) : text_(text) {}
@@ -422,7 +436,7 @@ class Quoted {
   const BareTexts& bare() const { return bare_; }
   bool all_known() const { return all_known_; }
 
-  // Puts quotes around what begins there. False: nothing that could be meant as a text does.
+  // Adds quotes around the text that begins there. False where none does.
   bool quote(std::size_t offset, const Location& at) {
     const std::size_t length = bare_length(text_, offset);
     if (length == 0) return false;
@@ -434,7 +448,7 @@ class Quoted {
     places_.push_back(at);
     return true;
   }
-  // From a place in this text to that in the file.
+  // Turns a place in this text into the place in the file.
   void move_back(Location& at) const {
     int shift = 0;
     for (const Location& place : places_) {
@@ -473,7 +487,7 @@ Places parse_source(std::string_view text, const std::string* file, pb::Message*
     pb::io::ArrayInputStream stream(quoted.text().data(), static_cast<int>(quoted.text().size()));
     const bool read = parser.Parse(&stream, message);
     for (Diagnostic& d : collector.diagnostics) quoted.move_back(d.at);
-    if (collector.bare && bare.size() < kMostSyntaxErrors) {
+    if (collector.bare && bare.size() < kMostSyntaxErrors && bare.size() * text.size() < kMostReread) {
       Diagnostic& last = collector.diagnostics.back();
       const std::size_t length = bare_length(quoted.text(), *collector.bare);
       last.at.length = static_cast<int>(std::max<std::size_t>(length, 1));

@@ -43,11 +43,13 @@ inline constexpr std::size_t kMostSyntaxErrors = 100;     // that are reported
 void limit_syntax_errors(std::vector<Diagnostic>& diagnostics);
 bool is_syntax_error(const Diagnostic& diagnostic);
 
-// Fills `message` from text. Throws UserError (kInvalidGraph, E0110 …) with every syntax error found; with `mistakes` values
-// that lack nothing but quotes are taken as they are meant and told there, so that what reads the message finds what else is
-// wrong.
+// Fills `message` from text. Throws UserError (kInvalidGraph, E0110 …) with every syntax error found; with `mistakes`,
+// values that only lack their quotes are read as texts and reported there, so that later checks find the other mistakes too.
 Places parse_source(std::string_view text, const std::string* file, google::protobuf::Message* message,
                     std::vector<Diagnostic>* mistakes = nullptr);
+
+// Where the comment or quoted text that begins at `begin` ends: at its quote or line end. `begin` where neither begins there.
+std::size_t end_of_aside(std::string_view text, std::size_t begin);
 
 // Reads a file of at most kLargestSource bytes. Throws UserError naming the path and the system's reason: (kInvalidGraph)
 // E0501; (kNoRoom) E0503.

@@ -1,4 +1,4 @@
-// What other frameworks call things, for who brings their names along: the one place that knows them.
+// The names that other frameworks use, and how each is written here.
 #pragma once
 
 #include <string>

@@ -31,10 +31,8 @@ bool has_fields_of_a_job(std::string_view text) {
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (c == '#') {
-      i = std::min(text.find('\n', i), text.size());
-    } else if (c == '"' || c == '\'') {
-      for (++i; i < text.size() && text[i] != c && text[i] != '\n'; ++i) i += text[i] == '\\' ? 1 : 0;
+    if (const std::size_t end = end_of_aside(text, i); end > i) {
+      i = end;
     } else if (c == '{' || c == '<' || c == '[') {
       ++depth;
     } else if (c == '}' || c == '>' || c == ']') {

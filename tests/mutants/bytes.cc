@@ -36,7 +36,7 @@ std::vector<std::string> lines_of_text(const std::string& text) {
   return lines;
 }
 
-std::string change_lines(const std::string& text, Random& random) {
+std::string change_lines(const std::string& text, tests::Draw& random) {
   std::vector<std::string> lines = lines_of_text(text);
   if (lines.empty()) return "\n";
   const auto at = static_cast<std::ptrdiff_t>(random.below(lines.size()));
@@ -50,7 +50,7 @@ std::string change_lines(const std::string& text, Random& random) {
   return all;
 }
 
-std::string changed_once(std::string bytes, Random& random) {
+std::string changed_once(std::string bytes, tests::Draw& random) {
   const std::size_t at = random.below(bytes.size() + 1), size = 1 + random.below(random.one_in(4) ? bytes.size() + 1 : 8);
   switch (random.below(9)) {
     case 0:
@@ -80,7 +80,7 @@ std::string changed_once(std::string bytes, Random& random) {
   return bytes;
 }
 
-Json other_value(Random& random, const Json& old) {
+Json other_value(tests::Draw& random, const Json& old) {
   static const std::array kValues = {Json(nullptr),
                                      Json(0),
                                      Json(1),
@@ -121,7 +121,7 @@ void collect(Json& value, std::vector<Json*>& all) {
     for (Json& inner : value) collect(inner, all);
 }
 
-void change_json(Json& json, Random& random) {
+void change_json(Json& json, tests::Draw& random) {
   std::vector<Json*> all;
   collect(json, all);
   Json& at = *random.any(all);
@@ -170,7 +170,7 @@ void change_json(Json& json, Random& random) {
 
 }  // namespace
 
-std::string mutated_bytes(const std::string& bytes, Random& random) {
+std::string mutated_bytes(const std::string& bytes, tests::Draw& random) {
   std::string changed = bytes;
   do {
     changed = changed_once(std::move(changed), random);
@@ -178,7 +178,7 @@ std::string mutated_bytes(const std::string& bytes, Random& random) {
   return changed;
 }
 
-std::string mutated_json(const std::string& text, Random& random) {
+std::string mutated_json(const std::string& text, tests::Draw& random) {
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded() || random.one_in(10)) return mutated_bytes(text, random);
   do {
@@ -187,7 +187,7 @@ std::string mutated_json(const std::string& text, Random& random) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string mutated_tensors(const std::string& bytes, Random& random) {
+std::string mutated_tensors(const std::string& bytes, tests::Draw& random) {
   std::uint64_t length = 0;
   if (bytes.size() < sizeof length || random.one_in(8)) return mutated_bytes(bytes, random);
   std::memcpy(&length, bytes.data(), sizeof length);
@@ -209,7 +209,7 @@ std::string mutated_tensors(const std::string& bytes, Random& random) {
   return all + header + numbers;
 }
 
-std::string mutated_file(const std::string& name, const std::string& bytes, Random& random) {
+std::string mutated_file(const std::string& name, const std::string& bytes, tests::Draw& random) {
   if (name.ends_with(".json")) return mutated_json(bytes, random);
   if (name.ends_with(".safetensors")) return mutated_tensors(bytes, random);
   return mutated_bytes(bytes, random);

@@ -21,13 +21,14 @@
 #include "runtime/status.h"
 #include "tools/cli/program.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define GRAPHRUN_MUTANTS_SANITIZED 1
-#endif
-
 namespace graphrun::mutants {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;  // which takes the signals, and more address space than there is memory
+#else
+constexpr bool kSanitized = false;
+#endif
 constexpr std::size_t kMostSaid = 2000;
 constexpr int kMostFrames = 64, kMostToldFrames = 24;
 
@@ -52,7 +53,7 @@ void note_calls(int signal) {
 }
 
 void handle_signals() {
-#if !defined(GRAPHRUN_MUTANTS_SANITIZED)
+  if (kSanitized) return;
   // A stack that has run out can't hold the handler.
   static std::array<char, 1 << 16> stack;
   stack_t other{};
@@ -63,7 +64,6 @@ void handle_signals() {
   action.sa_handler = note_calls;
   action.sa_flags = SA_ONSTACK | SA_NODEFER;
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF}) sigaction(signal, &action, nullptr);
-#endif
 }
 
 void set_timer(int which, double seconds) {
@@ -138,13 +138,7 @@ std::string without_digits(std::string text) {
 
 }  // namespace
 
-Limits limits_of_this_build() {
-#if defined(GRAPHRUN_MUTANTS_SANITIZED)
-  return {.seconds = 40, .bytes = std::size_t{6} << 30};
-#else
-  return {};
-#endif
-}
+Limits limits_of_this_build() { return kSanitized ? Limits{.seconds = 40, .bytes = std::size_t{6} << 30} : Limits{}; }
 
 Children::Children(Limits limits) : limits_(limits) {
   void* const shared = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -166,9 +160,7 @@ void Children::be_child(std::size_t first, std::size_t last, const std::function
   dup2(said_, STDERR_FILENO);
   handle_signals();
   limit(RLIMIT_CORE, 0);
-#if !defined(GRAPHRUN_MUTANTS_SANITIZED)
-  limit(RLIMIT_AS, address_space() + limits_.bytes);
-#endif
+  if (!kSanitized) limit(RLIMIT_AS, address_space() + limits_.bytes);
   for (std::size_t i = first; i < last; ++i) {
     Board::Piece& piece = board->pieces[i - first];
     board->at = i - first;

@@ -84,7 +84,7 @@ class DataFiles : public Kind {
     sound_["vectors.txt"] = "uno 0.1 0.2 0.3\ndos 1 2e-3 -3\n";
   }
 
-  Files mutant(Random& random) const override {
+  Files mutant(tests::Draw& random) const override {
     const Reading& reading = random.any(readings());
     Files files = {{kReading, reading.name}};
     do {

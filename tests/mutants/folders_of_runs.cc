@@ -31,7 +31,7 @@ class Runs : public Kind {
     }
   }
 
-  Files mutant(Random& random) const override {
+  Files mutant(tests::Draw& random) const override {
     const std::string network = random.any(trained_names());
     const Files& whole = runs_.at(network);
     std::vector<std::string> paths;

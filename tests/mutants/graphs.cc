@@ -59,14 +59,16 @@ class Graphs : public Kind {
     for (const auto& [name, text] : read_files(source + "/graphs")) {
       if (!name.ends_with(".pbtxt")) continue;
       write_files(folder, {{"graphs/" + name, text}});
-      if (!name.starts_with("jobs/")) add(with_args(text));
+      if (!name.starts_with("jobs/")) parts_.add(with_args(text));
     }
     for (const auto& [name, text] : read_files(source + "/tests/errors"))
-      if (name.ends_with(".pbtxt") && name.find('/') == std::string::npos) add(text);
-    for (const std::string& seed : seeds_) run_quietly(seed);
+      if (name.ends_with(".pbtxt") && name.find('/') == std::string::npos) parts_.add(text);
+    for (const std::string& seed : parts_.texts()) run_quietly(seed);
   }
 
-  Files mutant(Random& random) const override { return {{"graph.pbtxt", parts_.mutated(random.any(seeds_), random)}}; }
+  Files mutant(tests::Draw& random) const override {
+    return {{"graph.pbtxt", parts_.mutated(random.any(parts_.texts()), random)}};
+  }
 
   void run(const Files& files) const override {
     const std::string& text = files.at("graph.pbtxt");
@@ -91,10 +93,6 @@ class Graphs : public Kind {
   }
 
  private:
-  void add(const std::string& text) {
-    parts_.add(text);
-    seeds_.push_back(text);
-  }
   // What is found out once is then known to every child.
   void run_quietly(const std::string& seed) const {
     try {
@@ -105,7 +103,6 @@ class Graphs : public Kind {
 
   const std::string folder_;
   TextParts parts_;
-  std::vector<std::string> seeds_;
 };
 
 }  // namespace

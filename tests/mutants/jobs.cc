@@ -14,13 +14,15 @@ class Jobs : public Kind {
     const Files data = small_data();
     write_files(folder, data);
     for (const auto& [name, text] : data)
-      if (name.ends_with(".pbtxt")) add(text);
-    for (const std::string& text : shipped_jobs()) add(text);
+      if (name.ends_with(".pbtxt")) parts_.add(text);
+    for (const std::string& text : shipped_jobs()) parts_.add(text);
     for (const auto& [name, text] : read_files(tests::source_folder() + "/tests/errors/jobs"))
-      if (name.ends_with(".pbtxt")) add(text);
+      if (name.ends_with(".pbtxt")) parts_.add(text);
   }
 
-  Files mutant(Random& random) const override { return {{"job.pbtxt", parts_.mutated(random.any(seeds_), random)}}; }
+  Files mutant(tests::Draw& random) const override {
+    return {{"job.pbtxt", parts_.mutated(random.any(parts_.texts()), random)}};
+  }
 
   void run(const Files& files) const override {
     std::vector<Diagnostic> warnings;
@@ -28,14 +30,8 @@ class Jobs : public Kind {
   }
 
  private:
-  void add(const std::string& text) {
-    parts_.add(text);
-    seeds_.push_back(text);
-  }
-
   const std::string folder_;
   TextParts parts_;
-  std::vector<std::string> seeds_;
 };
 
 }  // namespace

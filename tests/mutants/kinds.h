@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/draw.h"
 #include "tests/mutants/child.h"
 #include "tests/mutants/files.h"
-#include "tests/mutants/random.h"
 
 namespace graphrun::mutants {
 
@@ -15,7 +15,7 @@ class Kind {
  public:
   virtual ~Kind() = default;
   // Files beyond those that are the same for all.
-  virtual Files mutant(Random& random) const = 0;
+  virtual Files mutant(tests::Draw& random) const = 0;
   // Takes them in as the programs do; in a child. Throws what comes of it.
   virtual void run(const Files& files) const = 0;
 };

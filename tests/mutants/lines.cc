@@ -46,7 +46,7 @@ class Lines : public Kind {
     for (const std::string& name : trained_names()) models_.emplace(name, open_model(folder + "/" + name, {}));
   }
 
-  Files mutant(Random& random) const override {
+  Files mutant(tests::Draw& random) const override {
     const std::size_t k = random.below(modes().size());
     Files files;
     std::string& options = files[kOptions] = "mode=" + std::to_string(k);

@@ -113,7 +113,7 @@ class Hunt {
 
  private:
   Files of_seed(std::uint64_t seed) const {
-    Random random(seed);
+    tests::Draw random(seed);
     return kind_->mutant(random);
   }
 

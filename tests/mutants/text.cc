@@ -64,7 +64,7 @@ void erase(Tokens& tokens, const Field& field) {
 }
 
 // Brackets around it, once or so many times that what recurses into them must count.
-std::string nested(const std::string& text, Random& random) {
+std::string nested(const std::string& text, tests::Draw& random) {
   const std::size_t depth = random.any(std::array<std::size_t, 6>{1, 1, 2, 60, 300, 20000});
   const auto [open, close] =
       random.any(std::array<std::pair<const char*, const char*>, 4>{{{"(", ")"}, {"-(", ")"}, {"tanh(", ")"}, {"next(", ")"}}});
@@ -78,6 +78,7 @@ std::string nested(const std::string& text, Random& random) {
 }  // namespace
 
 void TextParts::add(const std::string& text) {
+  texts_.push_back(text);
   const Tokens tokens = tokens_of(text);
   for (const Field& field : fields_of(tokens)) {
     std::vector<Tokens>& known = fields_[field.name];
@@ -93,7 +94,7 @@ void TextParts::add(const std::string& text) {
   }
 }
 
-std::string TextParts::other_of(TokenClass kind, bool expression, Random& random) const {
+std::string TextParts::other_of(TokenClass kind, bool expression, tests::Draw& random) const {
   switch (kind) {
     case TokenClass::kNumber: return random.any(kNumbers);
     case TokenClass::kWord: return random.any(expression ? expression_words_ : words_);
@@ -102,7 +103,7 @@ std::string TextParts::other_of(TokenClass kind, bool expression, Random& random
   }
 }
 
-void TextParts::change_token(Tokens& tokens, std::size_t at, bool expression, Random& random) const {
+void TextParts::change_token(Tokens& tokens, std::size_t at, bool expression, tests::Draw& random) const {
   Token& token = tokens[at];
   if (token.kind == TokenClass::kString && token.text.size() >= 2 && !random.one_in(5)) {
     Tokens inner = tokens_of(std::string_view(token.text).substr(1, token.text.size() - 2), true);
@@ -133,7 +134,7 @@ void TextParts::change_token(Tokens& tokens, std::size_t at, bool expression, Ra
   }
 }
 
-bool TextParts::change_fields(Tokens& tokens, Random& random) const {
+bool TextParts::change_fields(Tokens& tokens, tests::Draw& random) const {
   const std::vector<Field> fields = fields_of(tokens);
   if (fields.empty()) return false;
   const Field field = random.any(fields);
@@ -171,7 +172,7 @@ bool TextParts::change_fields(Tokens& tokens, Random& random) const {
   return true;
 }
 
-void TextParts::change(Tokens& tokens, Random& random) const {
+void TextParts::change(Tokens& tokens, tests::Draw& random) const {
   if (random.one_in(3) && change_fields(tokens, random)) return;
   std::vector<std::size_t> places = solid(tokens);
   if (places.empty()) return;
@@ -190,7 +191,7 @@ void TextParts::change(Tokens& tokens, Random& random) const {
   if (!places.empty()) change_token(tokens, random.any(places), false, random);
 }
 
-std::string TextParts::mutated(const std::string& text, Random& random) const {
+std::string TextParts::mutated(const std::string& text, tests::Draw& random) const {
   if (random.one_in(40)) return mutated_bytes(text, random);
   Tokens tokens = tokens_of(text);
   do {

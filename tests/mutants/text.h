@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/mutants/random.h"
+#include "tests/draw.h"
 #include "tests/mutants/tokens.h"
 
 namespace graphrun::mutants {
@@ -15,14 +15,16 @@ namespace graphrun::mutants {
 class TextParts {
  public:
   void add(const std::string& text);
-  std::string mutated(const std::string& text, Random& random) const;
+  const std::vector<std::string>& texts() const { return texts_; }  // that were added
+  std::string mutated(const std::string& text, tests::Draw& random) const;
 
  private:
-  void change(Tokens& tokens, Random& random) const;
-  bool change_fields(Tokens& tokens, Random& random) const;
-  void change_token(Tokens& tokens, std::size_t at, bool expression, Random& random) const;
-  std::string other_of(TokenClass kind, bool expression, Random& random) const;
+  void change(Tokens& tokens, tests::Draw& random) const;
+  bool change_fields(Tokens& tokens, tests::Draw& random) const;
+  void change_token(Tokens& tokens, std::size_t at, bool expression, tests::Draw& random) const;
+  std::string other_of(TokenClass kind, bool expression, tests::Draw& random) const;
 
+  std::vector<std::string> texts_;
   std::vector<std::string> field_names_;
   std::map<std::string, std::vector<Tokens>> fields_;  // by name
   std::vector<std::string> words_, strings_, expression_words_;

@@ -129,7 +129,7 @@ bool can_be_declared(const ir::TensorType& type) {
   return std::all_of(type.shape.begin(), type.shape.end(), [](const Dim& d) { return d.is_constant() || d.as_symbol(); });
 }
 
-Body::Body(Draw& draw, std::string prefix) : draw_(&draw), prefix_(std::move(prefix)), builder_(*graph_) {}
+Body::Body(tests::Draw& draw, std::string prefix) : draw_(&draw), prefix_(std::move(prefix)), builder_(*graph_) {}
 
 std::string Body::fresh(const std::string& stem) { return stem + "_" + prefix_ + std::to_string(names_++); }
 

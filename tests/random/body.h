@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "compiler/ir/builder.h"
-#include "tests/random/draw.h"
+#include "tests/draw.h"
 
 namespace graphrun::random_graphs {
 
@@ -31,13 +31,13 @@ struct StateReads {
 
 class Body {
  public:
-  Body(Draw& draw, std::string prefix);
+  Body(tests::Draw& draw, std::string prefix);
 
   const ir::TensorType& type(const Operand& o) const { return graph_->type(o.value); }
   const std::vector<Operand>& pool() const { return pool_; }
   const std::set<std::string>& ops() const { return ops_; }
   const std::set<std::string>& read() const { return read_; }
-  Draw& draw() { return *draw_; }
+  tests::Draw& draw() { return *draw_; }
 
   // A name that no other thing of this file has.
   std::string fresh(const std::string& stem);
@@ -76,7 +76,7 @@ class Body {
   Operand guarded(const std::string& op, std::size_t position, const Operand& o);
   void keep(const ir::OpSchema& op, const std::string& text, std::vector<Operand> results);
 
-  Draw* draw_;
+  tests::Draw* draw_;
   std::string prefix_;
   std::unique_ptr<ir::Graph> graph_ = std::make_unique<ir::Graph>();
   ir::Builder builder_;

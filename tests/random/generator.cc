@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "tests/draw.h"
 #include "tests/random/body.h"
-#include "tests/random/draw.h"
 
 namespace graphrun::random_graphs {
 namespace {
@@ -440,7 +440,7 @@ class Generator {
     for (const Port& s : made.states) body.add(name + ".end." + s.name, s.type, s.below);
   }
 
-  Draw draw_;
+  tests::Draw draw_;
   std::vector<Local> locals_;
   std::vector<std::map<std::size_t, std::string>> instances_;  // of the graphs under way: which called what, by name
   std::set<std::size_t> callable_;

@@ -19,7 +19,7 @@
 #include "compiler/passes/pass.h"
 #include "runtime/executable.h"
 #include "runtime/threads.h"
-#include "tests/random/draw.h"
+#include "tests/draw.h"
 
 namespace graphrun::random_graphs {
 namespace {
@@ -47,7 +47,7 @@ class Data {
   Feeds feeds(const Program& program) const {
     Feeds feeds;
     for (const FeedSpec& feed : program.feeds) {
-      Draw draw(seed_ ^ std::hash<std::string>()(feed.name));
+      tests::Draw draw(seed_ ^ std::hash<std::string>()(feed.name));
       const bool is_float = feed.dtype == DType::kFloat32 || feed.dtype == DType::kFloat64;
       Tensor tensor(is_float ? DType::kFloat64 : feed.dtype, evaluate(feed.shape, symbols({feed.shape})));
       for (std::int64_t i = 0; i < tensor.count(); ++i) {
@@ -70,7 +70,7 @@ class Data {
   void set_parameters(const Program& program, Variables& variables) const {
     for (const VariableSpec& spec : program.variables) {
       if (spec.kind != VariableSpec::Kind::kParameter || variables.has(spec.name)) continue;
-      Draw draw(seed_ ^ std::hash<std::string>()(spec.name));
+      tests::Draw draw(seed_ ^ std::hash<std::string>()(spec.name));
       Tensor tensor(DType::kFloat64, evaluate(spec.shape, {}));
       for (double& x : tensor.span<double>()) x = draw.unit() * 1.6 - 0.8;
       variables.set(spec.name, tensor.converted(spec.dtype));
@@ -366,7 +366,7 @@ class Holding {
       const Tensor values = is_feed ? feeds.at(name) : variables->at(name);
       const Tensor gradient = found[k + 1];
       const Tensor before = values.clone();
-      Draw draw(seed_ + k);
+      tests::Draw draw(seed_ + k);
       std::vector<double> direction;
       double slope = 0;
       for (std::int64_t i = 0; i < values.count(); ++i) {

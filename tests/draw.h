@@ -1,11 +1,13 @@
 // Random choices that are the same on every machine for the same seed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <random>
 #include <vector>
 
-namespace graphrun::random_graphs {
+namespace graphrun::tests {
 
 class Draw {
  public:
@@ -16,9 +18,10 @@ class Draw {
   int between(int first, int last) { return first + static_cast<int>(below(static_cast<std::size_t>(last - first + 1))); }
   double unit() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
   bool chance(double p) { return unit() < p; }
-  template <class T>
-  const T& any(const std::vector<T>& of) {
-    return of[below(of.size())];
+  bool one_in(std::size_t n) { return below(n) == 0; }
+  template <class List>
+  const auto& any(const List& of) {
+    return of[below(std::size(of))];
   }
   // What comes later more often than what came first.
   template <class T>
@@ -31,4 +34,4 @@ class Draw {
   std::mt19937_64 random_;
 };
 
-}  // namespace graphrun::random_graphs
+}  // namespace graphrun::tests

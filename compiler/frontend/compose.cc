@@ -14,7 +14,7 @@ class Call : public Sub {
   using Sub::Sub;
   std::shared_ptr<const StateTree> tree() override { return instance().tree(); }
   ir::TensorType leaf_type(const Leaf& leaf) override { return instance().leaf_type(leaf); }
-  Meaning zero(const Leaf& leaf, const ir::TensorType* type) override { return instance().zero(leaf, type); }
+  Meaning zero(const Leaf& leaf) override { return instance().zero(leaf); }
   Meaning end() override { return instance().end(); }
   Meaning output(const std::string& name, const Location& at) override { return instance().output(name, at); }
 
@@ -61,9 +61,7 @@ class Repeat : public Sub {
     return shared;
   }
   ir::TensorType leaf_type(const Leaf& leaf) override { return part(leaf).leaf_type(Leaf(leaf.begin() + 1, leaf.end())); }
-  Meaning zero(const Leaf& leaf, const ir::TensorType* type) override {
-    return part(leaf).zero(Leaf(leaf.begin() + 1, leaf.end()), type);
-  }
+  Meaning zero(const Leaf& leaf) override { return part(leaf).zero(Leaf(leaf.begin() + 1, leaf.end())); }
   Meaning end() override {
     if (end_) return *end_;
     std::vector<Meaning> out;

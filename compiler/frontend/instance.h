@@ -106,8 +106,7 @@ class Instance {
   std::shared_ptr<const StateTree> tree();
   ir::TensorType leaf_type(const Leaf& leaf);
   Meaning begin(const Leaf& leaf);  // before this step
-  // Before the first step, where nobody says otherwise; of the type of that state, where it is known already.
-  Meaning zero(const Leaf& leaf, const ir::TensorType* type = nullptr);
+  Meaning zero(const Leaf& leaf);   // before the first step, where nobody says otherwise
   StateTree tree_of(const std::string& of, const Location& at);
   Shape shape(const std::vector<ir::Expression>& sizes);
   Dim size(const ir::Expression& e);
@@ -161,7 +160,7 @@ class Sub {
   virtual ~Sub() = default;
   virtual std::shared_ptr<const StateTree> tree() = 0;
   virtual ir::TensorType leaf_type(const Leaf& leaf) = 0;
-  virtual Meaning zero(const Leaf& leaf, const ir::TensorType* type) = 0;
+  virtual Meaning zero(const Leaf& leaf) = 0;
   virtual Meaning end() = 0;
   virtual Meaning output(const std::string& name, const Location& at) = 0;
 

@@ -13,7 +13,7 @@ class Scan : public Sub {
   std::shared_ptr<const StateTree> tree() override { return body().tree(); }
   ir::TensorType leaf_type(const Leaf& leaf) override { return body().leaf_type(leaf); }
   // A scan is no part of its caller's states; its own begin where its graph says so.
-  Meaning zero(const Leaf& leaf, const ir::TensorType* type) override { return first().zero(leaf, type); }
+  Meaning zero(const Leaf& leaf) override { return first().zero(leaf); }
 
   Meaning end() override {
     run();
@@ -275,11 +275,9 @@ class Scan : public Sub {
     std::vector<std::string> notes;
     std::optional<Meaning> v = given(*body().tree(), leaf, {}, &notes);
     const Location where = def_.begins.empty() ? at() : parent_.at(def_.begins[0].value.at);
-    // The type comes from the body: around the loop nothing need be computed to know it.
-    const ir::TensorType type = region_->type(state);
-    if (!v) v = first().zero(leaf, &type);
+    if (!v) v = first().zero(leaf);
     parent_.region().builder.set_name(path_ + dotted(leaf) + ".begin");
-    return fitted(*v, type, parent_.region(), where, "state '" + dotted(leaf) + "': begin", std::move(notes));
+    return fitted(*v, region_->type(state), parent_.region(), where, "state '" + dotted(leaf) + "': begin", std::move(notes));
   }
 
   // An output of one step as tensors with zeros in padded rows.

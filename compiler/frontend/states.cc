@@ -152,10 +152,10 @@ ir::TensorType Instance::leaf_type(const Leaf& leaf) {
   return leaf_type(other);
 }
 
-Meaning Instance::zero(const Leaf& leaf, const ir::TensorType* known) {
+Meaning Instance::zero(const Leaf& leaf) {
   const Member* m = definition().member(leaf[0]);
   const Leaf rest(leaf.begin() + 1, leaf.end());
-  if (m && m->kind == Member::Kind::kInstance) return sub(leaf[0]).zero(rest, known);
+  if (m && m->kind == Member::Kind::kInstance) return sub(leaf[0]).zero(rest);
   GRAPHRUN_CHECK(m && m->kind == Member::Kind::kState, "zero: " + dotted(leaf));
   const StateDef& s = definition().states[m->index];
   if (s.begin) {
@@ -168,9 +168,9 @@ Meaning Instance::zero(const Leaf& leaf, const ir::TensorType* known) {
   if (!s.of.empty()) {
     Leaf other = split_path(s.of);
     other.insert(other.end(), rest.begin(), rest.end());
-    return zero(other, known);
+    return zero(other);
   }
-  const ir::TensorType type = known ? *known : leaf_type(leaf);
+  const ir::TensorType type = leaf_type(leaf);
   region().builder.set_name(path() + dotted(leaf) + ".begin");
   region().builder.set_location(at(s.at));
   return region().ref(region().builder.zeros(type));

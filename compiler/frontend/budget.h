@@ -12,7 +12,8 @@ namespace graphrun::frontend {
 
 class Budget {
  public:
-  static constexpr std::size_t kMostInstances = 20000, kMostValues = 200000, kMostNested = 1000;
+  static constexpr std::size_t kMostInstances = 20000, kMostValues = 200000;
+  static constexpr std::size_t kMostNested = 250;  // calls, well within the stack of every build, so that all say the same
 
   // `path` and `at`: of the call that makes it, of the graph that values are for. Beyond the limit each throws the same
   // Failure.

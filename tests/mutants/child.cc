@@ -19,16 +19,13 @@
 #include <stdexcept>
 
 #include "runtime/status.h"
+#include "tests/sanitized.h"
 #include "tools/cli/program.h"
 
 namespace graphrun::mutants {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kSanitized = true;  // which takes the signals, and more address space than there is memory
-#else
-constexpr bool kSanitized = false;
-#endif
+const bool kSanitized = tests::address_sanitized();  // it takes the signals, and more address space than there is memory
 constexpr std::size_t kMostSaid = 2000;
 constexpr int kMostFrames = 64, kMostToldFrames = 24;
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <random>
 
+#include "tests/sanitized.h"
+
 namespace graphrun {
 namespace {
 
@@ -54,9 +56,7 @@ TEST(CommonSubsequence, IsWhatTheTableOfAllPairsSays) {
 
 // A table of all pairs would take 1.6 GB.
 TEST(CommonSubsequence, TakesLittleMemory) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "AddressSanitizer holds back what is freed";
-#endif
+  if (tests::address_sanitized()) GTEST_SKIP() << "AddressSanitizer holds back what is freed";
   std::mt19937 random(2);
   const auto a = random_sequence(random, 20000, 500), b = random_sequence(random, 20000, 500);
   const auto peak = [] {

@@ -11,13 +11,8 @@
 #include <sstream>
 
 #include "tests/folders.h"
+#include "tests/sanitized.h"
 #include "tests/tools/program_fixture.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // by a library that takes the place of the C library's allocations
-#else
-constexpr bool kSanitized = false;
-#endif
 
 namespace graphrun {
 namespace {
@@ -203,7 +198,7 @@ bool ends_by_itself(const std::string& stack) {
 }
 
 TEST_F(EachFault, OfAllocationsIsOutOfMemory) {
-  if (kSanitized) GTEST_SKIP() << "the sanitizer allocates itself";
+  if (tests::address_sanitized()) GTEST_SKIP() << "the sanitizer allocates itself";
   std::mt19937 draw(1);
   for (const Program& program : programs()) {
     prepare(program);

@@ -3,6 +3,7 @@
 
 #include "runtime/file.h"
 #include "tools/commands/command_line.h"
+#include "tools/json/json.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/loaded_models.h"
 
@@ -66,12 +67,12 @@ ExitCode run_evaluate(const Arguments& arguments) {
       }
     }
   }
-  if (json) fmt::print("{}\n", object.dump());
+  if (json) fmt::print("{}\n", json_text(object));
   if (each) {
     evaluator.evaluate_each(set, variables, [&](std::int64_t example, const ReportResults& of) {
       nlohmann::ordered_json of_one = {{"example", example + 1}};
       of_one.update(results_json(of));
-      each->write(of_one.dump() + "\n");
+      each->write(json_text(of_one) + "\n");
     });
     each->commit();
   }

@@ -8,6 +8,7 @@
 #include "tools/commands/command_line.h"
 #include "tools/data/lines.h"
 #include "tools/data/text.h"
+#include "tools/json/json.h"
 #include "tools/score/alignment.h"
 #include "tools/score/significance.h"
 #include "tools/score/text_score.h"
@@ -248,7 +249,7 @@ ExitCode run_score(const Arguments& arguments) {
     else
       Scored(*make_score(metric, settings), segments, settings).write(all[metric]);
   }
-  if (settings.json) fmt::print("{}\n", all.dump());
+  if (settings.json) fmt::print("{}\n", json_text(all));
   return ExitCode::kDone;
 }
 

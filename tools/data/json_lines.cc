@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/data/text.h"
+#include "tools/json/json.h"
 
 namespace graphrun {
 namespace {
@@ -49,7 +50,7 @@ class TextReader {
  private:
   void add(const nlohmann::json& value) {
     if (value.is_string()) return units_.symbols.push_back(value.get<std::string>());
-    if (value.is_number() || value.is_boolean()) return units_.symbols.push_back(value.dump());
+    if (value.is_number() || value.is_boolean()) return units_.symbols.push_back(json_text(value));
     bad_json(record_.file(), record_.line, 0,
              fmt::format("the value of '{}' has {} where field '{}' expects a string or a number", field_.key, kind_of(value),
                          field_.name),
@@ -67,7 +68,7 @@ std::shared_ptr<const nlohmann::json> parse_object(const std::string& line, cons
                                                    const std::string& file, std::int64_t number) {
   nlohmann::json object;
   try {
-    object = nlohmann::json::parse(line);
+    object = parse_json(line);
   } catch (const nlohmann::json::parse_error& error) {
     const std::string what = error.what();
     const std::size_t begin = what.rfind(": ", what.find("; last read"));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/infer/writers.h"
+#include "tools/json/json.h"
 
 namespace graphrun {
 namespace {
@@ -109,7 +110,7 @@ std::string json_line(std::span<const Made> made, const Vocabulary& vocabulary) 
   if (made.size() > 1) {
     for (const Made& m : made) object[kAlternatives].push_back(object_of(m, vocabulary));
   }
-  return object.dump() + '\n';
+  return json_text(object) + '\n';
 }
 
 }  // namespace graphrun

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/data/utf8.h"
+#include "tools/json/json.h"
 
 namespace graphrun {
 
@@ -133,7 +134,7 @@ std::string tokens_object(std::span<const std::int32_t> numbers, const Vocabular
   }
   object["tokens"] = OrderedJson::array();
   for (const std::int32_t number : numbers) object["tokens"].push_back(vocabulary->entry(number));
-  return object.dump() + '\n';
+  return json_text(object) + '\n';
 }
 
 std::string empty_line(WriteAs write, bool json) {
@@ -156,7 +157,7 @@ std::string write_batch(const InferenceBatch& batch, const Tensor& from, WriteAs
       continue;
     }
     if (json && writes_numbers(write)) {
-      text += OrderedJson({{"values", row_values(from, real, static_cast<std::size_t>(row))}}).dump() + '\n';
+      text += json_text(OrderedJson({{"values", row_values(from, real, static_cast<std::size_t>(row))}})) + '\n';
       continue;
     }
     const auto size = [&](std::size_t axis) { return real.size() > axis ? real[axis][static_cast<std::size_t>(row)] : 1; };

@@ -12,6 +12,7 @@
 #include "runtime/manifest.h"
 #include "tools/cli/program.h"
 #include "tools/data/dataset.h"
+#include "tools/json/json.h"
 #include "tools/model/loaded_models.h"
 
 namespace graphrun {
@@ -33,7 +34,7 @@ class Writer {
   void finish() const {
     const nlohmann::ordered_json manifest = {
         {"format", kFormat}, {"version", kModelVersion}, {"program", version()}, {"files", files_}};
-    write_file(layout_.manifest(), manifest.dump(1) + "\n");
+    write_file(layout_.manifest(), json_text(manifest, 1) + "\n");
   }
 
  private:
@@ -119,7 +120,7 @@ PathMeanings read_meanings(const ModelLayout& layout, const ListedFiles& files) 
   const std::string path = layout.path(ModelLayout::meanings_name());
   if (!has_listed(layout, files, ModelLayout::meanings_name())) return {};
   try {
-    return nlohmann::json::parse(read_file(path, kLargestText)).get<PathMeanings>();
+    return parse_json(read_file(path, kLargestText)).get<PathMeanings>();
   } catch (const nlohmann::json::exception&) {
     damaged(layout, std::string(ModelLayout::meanings_name()) + " is not a model's");
   }
@@ -172,7 +173,7 @@ void write_model(const ModelLayout& layout, const std::string& job, const GraphS
   Writer writer(layout);
   for (const SourceFile& graph : graphs.files) writer.write("graphs/" + graph.path, graph.text);
   if (!graphs.meanings.empty())
-    writer.write(ModelLayout::meanings_name(), nlohmann::ordered_json(graphs.meanings).dump(1) + "\n");
+    writer.write(ModelLayout::meanings_name(), json_text(nlohmann::ordered_json(graphs.meanings), 1) + "\n");
   for (const auto& [field, vocabulary] : vocabularies) writer.write(ModelLayout::vocabulary_name(field), vocabulary.text());
   for (const auto& [field, vocabulary] : vocabularies) {
     const Subwords* const subwords = vocabulary.form().subwords.get();

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tools/report/number_json.h"
+#include "tools/json/json.h"
 
 namespace graphrun {
 namespace {
@@ -53,7 +53,7 @@ nlohmann::ordered_json results_json(const ReportResults& results) {
 }
 
 std::optional<ReportResults> parse_results(const std::string& text, const std::string& name) {
-  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  const auto json = parse_ordered_json_or_discard(text);
   if (!json.is_object() || !json.contains(name) || !json[name].is_object()) return std::nullopt;
   ReportResults results;
   for (const auto& [key, value] : json[name].items()) {

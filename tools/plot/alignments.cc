@@ -8,6 +8,7 @@
 
 #include "tools/data/lines.h"
 #include "tools/data/utf8.h"
+#include "tools/json/json.h"
 #include "tools/plot/svg.h"
 
 namespace graphrun {
@@ -64,7 +65,7 @@ AlignedSentence parse_line(const std::string& text, const std::string& path, std
     data_error("E0691 bad-alignments", path, number, 0, why,
                {"help: graphrun infer MODEL --json writes such lines, where the job's generate block aligns"});
   };
-  const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json object = parse_json_or_discard(text);
   AlignedSentence sentence;
   sentence.line = number;
   if (object.is_object() && object.value("text", "?").empty()) return sentence;

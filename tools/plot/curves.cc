@@ -10,6 +10,7 @@
 
 #include "runtime/file.h"
 #include "runtime/status.h"
+#include "tools/json/json.h"
 
 namespace graphrun {
 namespace {
@@ -65,7 +66,7 @@ RunCurves parse_metrics(const std::string& text, const std::string& path) {
   std::istringstream lines(text);
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
-    const auto json = nlohmann::ordered_json::parse(line, nullptr, false);
+    const auto json = parse_ordered_json_or_discard(line);
     if (json.is_discarded() && lines.eof()) break;  // a run that is under way has not yet written all of it
     if (!json.is_object() || (json.contains("step") && !json["step"].is_number())) {
       Diagnostic d{

@@ -8,8 +8,8 @@
 
 #include "runtime/checkpoint.h"
 #include "runtime/status.h"
+#include "tools/json/json.h"
 #include "tools/model/mean.h"
-#include "tools/report/number_json.h"
 
 namespace graphrun {
 namespace {
@@ -20,12 +20,12 @@ void save(const std::string& root, const std::string& kind, const KeptModel& mod
   Checkpoint checkpoint;
   checkpoint.groups["parameters"] = model.parameters;
   checkpoint.texts["reports.json"] = model.reports;
-  if (model.value) checkpoint.texts["value.json"] = number_json(*model.value).dump() + "\n";
+  if (model.value) checkpoint.texts["value.json"] = json_text(number_json(*model.value)) + "\n";
   save_checkpoint(checkpoint_folder(root, model.step, kind), checkpoint);
 }
 
 double value_of(const std::string& folder) {
-  const auto value = nlohmann::json::parse(CheckpointReader(folder).text("value.json"), nullptr, false);
+  const auto value = parse_json_or_discard(CheckpointReader(folder).text("value.json"));
   const double number = number_of(value);
   if (std::isnan(number))
     throw UserError(ExitCode::kBadData, "E0685 bad-checkpoint",

@@ -9,6 +9,7 @@
 #include "runtime/file.h"
 #include "runtime/status.h"
 #include "runtime/system_call.h"
+#include "tools/json/json.h"
 
 namespace graphrun {
 
@@ -39,13 +40,13 @@ void MetricsLog::mirror(const std::string& folder) {
   events_ = std::make_unique<EventLog>(folder);
   std::istringstream lines(read_file(path_, static_cast<std::uint64_t>(bytes_)));
   for (std::string line; std::getline(lines, line);) {
-    const auto json = nlohmann::ordered_json::parse(line, nullptr, false);
+    const auto json = parse_ordered_json_or_discard(line);
     if (json.is_object()) events_->write(json);
   }
 }
 
 void MetricsLog::write(const nlohmann::ordered_json& line) {
-  const std::string text = line.dump() + "\n";
+  const std::string text = json_text(line) + "\n";
   if (write_some(file_, text.data(), text.size()) < text.size()) fail(errno);
   bytes_ += static_cast<std::int64_t>(text.size());
   if (events_) events_->write(line);

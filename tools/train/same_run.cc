@@ -14,6 +14,7 @@
 #include "runtime/file.h"
 #include "tools/job/data_spec.h"
 #include "tools/job/defaults.h"
+#include "tools/json/json.h"
 
 namespace graphrun {
 namespace {
@@ -126,7 +127,7 @@ std::string data_digests(const LoadedJob& job) {
   std::vector<std::string> data;
   for (const auto* part : {&job.data.train, &job.data.valid, &job.data.test})
     data.insert(data.end(), part->begin(), part->end());
-  return nlohmann::ordered_json{{"files", digests(data)}, {"beginnings", digests(beginnings(job))}}.dump(1) + "\n";
+  return json_text(nlohmann::ordered_json{{"files", digests(data)}, {"beginnings", digests(beginnings(job))}}, 1) + "\n";
 }
 
 void check_same_job(const LoadedJob& job, const LoadedJob& begun, const std::string& folder) {
@@ -164,7 +165,7 @@ void check_same_graphs(LoadedJob job, const Network& begun, const ModelLayout& l
 
 void check_same_data(const ModelLayout& layout, std::vector<Diagnostic>& warnings) {
   if (!is_there(layout.data())) return;
-  const auto recorded = nlohmann::json::parse(read_file(layout.data(), kLargestDataRecord), nullptr, false);
+  const auto recorded = parse_json_or_discard(read_file(layout.data(), kLargestDataRecord));
   if (!recorded.is_object() || !recorded.contains("files")) no_record(layout);
   std::vector<std::string> notes;
   for (const Recorded& file : recorded_files(recorded["files"], layout)) {

@@ -9,6 +9,7 @@
 
 #include "runtime/file.h"
 #include "tools/cli/program.h"
+#include "tools/json/json.h"
 #include "tools/model/model_folder.h"
 #include "tools/model/results.h"
 #include "tools/train/run_folder.h"
@@ -151,7 +152,7 @@ ExitCode train_seeds(const TrainRequest& request, const std::vector<std::uint64_
     }
   }
   add_others(request.out, runs);
-  write_file(request.out + "/seeds.json", json_of(runs).dump(1) + "\n");
+  write_file(request.out + "/seeds.json", json_text(json_of(runs), 1) + "\n");
   write_output("-", table(runs));
   return ended;
 }

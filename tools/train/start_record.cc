@@ -11,6 +11,7 @@
 #include "runtime/file.h"
 #include "runtime/threads.h"
 #include "tools/cli/build.h"
+#include "tools/json/json.h"
 
 namespace graphrun {
 namespace {
@@ -52,7 +53,7 @@ void record_start(const ModelLayout& layout, const std::vector<std::string>& com
                                        {"flags", build.flags}, {"program", build.program_id}, {"library", build.library_id},
                                        {"threads", threads()}, {"processor", processor()},    {"machine", machine_name()},
                                        {"process", getpid()}};
-  write_file(path, text + line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  write_file(path, text + json_text_of_bytes(line) + "\n");
 }
 
 }  // namespace graphrun

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/status.h"
-#include "tools/report/number_json.h"
+#include "tools/json/json.h"
 
 namespace graphrun {
 namespace {
@@ -69,12 +69,12 @@ std::string state_text(const TrainState& s) {
   json["stop"] = json_of(s.stop);
   json["ended"] = s.ended;
   json["pending"] = {{"batches", s.pending.batches}, {"loss", s.pending.loss}, {"per", s.pending.per}};
-  return json.dump(1) + "\n";
+  return json_text(json, 1) + "\n";
 }
 
 TrainState parse_state(const std::string& text, const std::string& where) {
   try {
-    const auto json = nlohmann::json::parse(text);
+    const auto json = parse_json(text);
     TrainState s;
     json.at("seed").get_to(s.seed);
     json.at("step").get_to(s.step);

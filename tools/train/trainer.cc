@@ -8,6 +8,7 @@
 #include "runtime/checkpoint.h"
 #include "runtime/file.h"
 #include "runtime/processor.h"
+#include "tools/json/json.h"
 
 namespace graphrun {
 namespace {
@@ -300,7 +301,7 @@ std::optional<ReportResults> Trainer::evaluate(const Dataset& set, const NamedTe
 std::string Trainer::reports_text(const std::optional<ReportResults>& results) const {
   nlohmann::ordered_json reports = {{"epoch", state_.next.epoch}};
   if (results) reports["valid"] = results_json(*results);
-  return reports.dump() + "\n";
+  return json_text(reports) + "\n";
 }
 
 bool Trainer::keep(const std::optional<ReportResults>& results) {

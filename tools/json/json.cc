@@ -1,0 +1,40 @@
+#include "tools/json/json.h"
+
+#include <cmath>
+#include <limits>
+
+namespace graphrun {
+namespace {
+
+template <class Json>
+double read_number(const Json& json) {
+  if (json.is_number()) return json.template get<double>();
+  const std::string text = json.is_string() ? json.template get<std::string>() : "";
+  const double infinity = std::numeric_limits<double>::infinity();
+  return text == "inf" ? infinity : text == "-inf" ? -infinity : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+nlohmann::json parse_json(const std::string& text) { return nlohmann::json::parse(text); }
+nlohmann::json parse_json_or_discard(const std::string& text) { return nlohmann::json::parse(text, nullptr, false); }
+nlohmann::ordered_json parse_ordered_json_or_discard(const std::string& text) {
+  return nlohmann::ordered_json::parse(text, nullptr, false);
+}
+
+std::string json_text(const nlohmann::json& value, int indent) { return value.dump(indent); }
+std::string json_text(const nlohmann::ordered_json& value, int indent) { return value.dump(indent); }
+std::string json_text_of_bytes(const nlohmann::ordered_json& value) {
+  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+nlohmann::ordered_json number_json(double x) {
+  if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
+  if (std::isnan(x)) return nullptr;
+  return x;
+}
+
+double number_of(const nlohmann::json& json) { return read_number(json); }
+double number_of(const nlohmann::ordered_json& json) { return read_number(json); }
+
+}  // namespace graphrun

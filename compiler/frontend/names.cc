@@ -237,18 +237,8 @@ class Checker {
         return;
       }
     }
-    std::string help = ir::here_op_is(op);
-    if (help.empty()) {
-      help = hint(op, [] {
-        std::vector<std::string> known = {"next", "step", "history"};
-        for (const ir::OpSchema* o : ir::OpRegistry::instance().all()) {
-          if (!o->internal) known.push_back(o->name);
-        }
-        return known;
-      });
-    }
     error("E0212 unknown-op", e.at, "no op is called '" + op + "'",
-          (help.empty() ? "" : help + (help.ends_with('?') ? " " : "; ")) + "`graphrun help ops` lists them");
+          ir::unknown_op_help(op, hints_++ < kMostHints, {"next", "step", "history"}));
   }
 
   void name(const Expression& e) {

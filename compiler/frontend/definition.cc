@@ -408,6 +408,13 @@ const Member* Definition::static_member(std::string_view n) const {
 
 bool Definition::is_refused(std::string_view n) const { return refused.find(n) != refused.end() && !member(n); }
 
+bool Definition::is_outer_value(std::string_view n) const {
+  for (const Definition* d = outer; d; d = d->outer) {
+    if (d->member(n)) return true;
+  }
+  return false;
+}
+
 bool Definition::has_arg(std::string_view n) const { return static_member(n) != nullptr; }
 
 bool Definition::has_input(std::string_view n) const {

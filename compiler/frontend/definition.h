@@ -113,6 +113,7 @@ struct Definition {
   const Member* member(std::string_view name) const;
   const Member* static_member(std::string_view name) const;  // an arg or an import
   bool is_refused(std::string_view name) const;              // and no member
+  bool is_outer_value(std::string_view name) const;          // of a graph around this one, whose values it does not see
   const Definition* local_graph(std::string_view name) const;
   const OutputDef* output(std::string_view name) const;
   bool has_arg(std::string_view name) const;  // an arg or an import

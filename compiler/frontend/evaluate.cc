@@ -315,9 +315,7 @@ Meaning call(Instance& i, const Expression& e, Scope& scope) {
     const ir::OpSchema* op = ir::OpRegistry::instance().find(e.text);
     if (!op || op->internal) {
       if (const auto m = i.constant(e.text); m && m->graph()) return Meaning(i.graph_value(e, scope.index));
-      const std::string here = ir::here_op_is(e.text);
-      fail("E0212 unknown-op", at, "no op is called '" + e.text + "'",
-           here.empty() ? std::vector<std::string>{} : std::vector<std::string>{"help: " + here});
+      fail("E0212 unknown-op", at, "no op is called '" + e.text + "'", {"help: " + ir::unknown_op_help(e.text, false)});
     }
   }
   Failure failure;

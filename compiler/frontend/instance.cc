@@ -298,8 +298,11 @@ Meaning Instance::name(const Expression& e, const Scope& scope) {
     m = *c;
   } else {
     require_declared(first);
-    if (!definition().symbols.count(first))
+    if (!definition().symbols.count(first)) {
+      if (definition().is_outer_value(first))
+        fail("E0217 outer-value", at(e.at), "'" + first + "' is a value of the file around graph '" + definition().name + "'");
       fail("E0207 unknown-name", at(e.at), "nothing is called '" + first + "' in graph '" + definition().name + "'");
+    }
     m = symbol(first, e.at);
   }
   for (; rest < e.path.size(); ++rest) m = select(m, e.path[rest], at(e.at));

@@ -237,18 +237,8 @@ class Checker {
         return;
       }
     }
-    std::string help = ir::here_op_is(op);
-    if (help.empty()) {
-      help = hint(op, [] {
-        std::vector<std::string> known = {"next", "step", "history"};
-        for (const ir::OpSchema* o : ir::OpRegistry::instance().all()) {
-          if (!o->internal) known.push_back(o->name);
-        }
-        return known;
-      });
-    }
     error("E0212 unknown-op", e.at, "no op is called '" + op + "'",
-          (help.empty() ? "" : help + (help.ends_with('?') ? " " : "; ")) + "`graphrun help ops` lists them");
+          ir::unknown_op_help(op, hints_++ < kMostHints, {"next", "step", "history"}));
   }
 
   void name(const Expression& e) {
@@ -274,15 +264,10 @@ class Checker {
 
   void unknown(const Expression& e) {
     const std::string& first = e.path[0];
-    if (outer_) {
-      for (Checker* c = outer_; c; c = c->outer_) {
-        if (c->d_.member(first)) {
-          return error(
-              "E0217 outer-value", e.at,
-              "'" + first + "' is a value of the file around this graph; a local graph sees its args and imports alone",
-              "hand it in: input { name: \"" + first + "\" … } here and input: \"" + first + "\" in the call");
-        }
-      }
+    if (d_.is_outer_value(first)) {
+      return error("E0217 outer-value", e.at,
+                   "'" + first + "' is a value of the file around this graph; a local graph sees its args and imports alone",
+                   "hand it in: input { name: \"" + first + "\" … } here and input: \"" + first + "\" in the call");
     }
     std::string help = hint(first, [&] {
       std::vector<std::string> known(d_.symbols.begin(), d_.symbols.end());

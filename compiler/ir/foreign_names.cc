@@ -137,6 +137,17 @@ std::string here_op_is(std::string_view foreign) {
   return std::string(find(kOps, plain));
 }
 
+std::string unknown_op_help(std::string_view name, bool guess, std::vector<std::string> others) {
+  std::string help = here_op_is(name);
+  if (help.empty() && guess) {
+    for (const OpSchema* op : OpRegistry::instance().all())
+      if (!op->internal) others.push_back(op->name);
+    help = did_you_mean(std::string(name), others);
+  }
+  if (!help.empty()) help += help.ends_with('?') ? " " : "; ";
+  return help + "`graphrun help ops` lists them";
+}
+
 std::string here_value_is(std::string_view foreign) { return std::string(find(kValues, foreign)); }
 
 std::string_view here_attribute_is(const OpSchema& op, std::string_view foreign) {

@@ -178,13 +178,24 @@ std::string mutated_bytes(const std::string& bytes, tests::Draw& random) {
   return changed;
 }
 
+std::string text_of_json(const Json& json) {
+  constexpr std::size_t kDeep = 100;
+  const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::size_t depth = 0, deepest = 0;
+  for (const char c : line) {
+    if (c == '[' || c == '{') deepest = std::max(deepest, ++depth);
+    if ((c == ']' || c == '}') && depth > 0) --depth;
+  }
+  return (deepest > kDeep ? line : json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
 std::string mutated_json(const std::string& text, tests::Draw& random) {
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded() || random.one_in(10)) return mutated_bytes(text, random);
   do {
     change_json(json, random);
   } while (!random.one_in(2));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of_json(json);
 }
 
 std::string mutated_tensors(const std::string& bytes, tests::Draw& random) {

@@ -1,6 +1,7 @@
 // Changes of any file, byte by byte and line by line, and of those that have a form of their own.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "tests/draw.h"
@@ -9,6 +10,8 @@ namespace graphrun::mutants {
 
 // Bits, special bytes and characters, parts dropped, doubled and exchanged, lines too; sometimes far too much of one thing.
 std::string mutated_bytes(const std::string& bytes, tests::Draw& random);
+// Over several lines, or one where it is nested so deeply that indentation would be most of it.
+std::string text_of_json(const nlohmann::json& json);
 // JSON: values become others of any type, members go, come and change places. What is no JSON changes as bytes.
 std::string mutated_json(const std::string& text, tests::Draw& random);
 // A safetensors file: its header as JSON, with its length put right, or the numbers behind it.

@@ -197,7 +197,7 @@ std::size_t Children::run_some(std::size_t first, std::size_t last, const std::f
   std::size_t i = first;
   for (; i < last && board->pieces[i - first].ended != Ended::kNot; ++i) {
     const Board::Piece& piece = board->pieces[i - first];
-    outcomes[i] = {piece.ended, piece.text.data(), ""};
+    outcomes[i] = {piece.ended, piece.text.data(), "", i - first};
     if (outcomes[i].is_find()) outcomes[i].where = without_digits(outcomes[i].text);
     if (piece.ended == Ended::kMemory) return i + 1;
   }
@@ -207,6 +207,7 @@ std::size_t Children::run_some(std::size_t first, std::size_t last, const std::f
   Outcome& outcome = outcomes[i];
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   const bool time = signal == SIGPROF || signal == SIGXCPU || signal == SIGALRM;
+  outcome.before = i - first;
   outcome.ended = time ? Ended::kTime : Ended::kSignal;
   outcome.text = signal == 0 ? "exit " + std::to_string(WEXITSTATUS(status)) : std::string("signal: ") + strsignal(signal);
   outcome.where = outcome.text;

@@ -21,8 +21,9 @@ enum class Ended : std::uint8_t {
 
 struct Outcome {
   Ended ended = Ended::kNot;
-  std::string text;   // of kRefused the first code; else what was said, with the calls that led there
-  std::string where;  // of what is none of the first two: the same for the same cause
+  std::string text;        // of kRefused the first code; else what was said, with the calls that led there
+  std::string where;       // of what is none of the first two: the same for the same cause
+  std::size_t before = 0;  // pieces that the same child had done
   bool is_find() const { return ended != Ended::kAccepted && ended != Ended::kRefused; }
 };
 

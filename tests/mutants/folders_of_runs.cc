@@ -32,7 +32,7 @@ class Runs : public Kind {
   }
 
   Files mutant(tests::Draw& random) const override {
-    const std::string network = random.any(trained_names());
+    const std::string& network = any_trained(random);
     const Files& whole = runs_.at(network);
     std::vector<std::string> paths;
     for (const auto& [path, bytes] : whole)

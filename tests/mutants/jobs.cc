@@ -14,14 +14,17 @@ class Jobs : public Kind {
     const Files data = small_data();
     write_files(folder, data);
     for (const auto& [name, text] : data)
-      if (name.ends_with(".pbtxt")) parts_.add(text);
+      if (name.ends_with(".pbtxt") && name.find('/') == std::string::npos) parts_.add(text);
     for (const std::string& text : shipped_jobs()) parts_.add(text);
+    sound_ = parts_.texts().size();
     for (const auto& [name, text] : read_files(tests::source_folder() + "/tests/errors/jobs"))
       if (name.ends_with(".pbtxt")) parts_.add(text);
   }
 
   Files mutant(tests::Draw& random) const override {
-    return {{"job.pbtxt", parts_.mutated(random.any(parts_.texts()), random)}};
+    const std::size_t seed = random.below(random.one_in(4) ? parts_.texts().size() : sound_);
+    const std::string& text = parts_.texts()[seed];
+    return {{"job.pbtxt", random.one_in(2) ? parts_.mutated(text, random) : parts_.exchanged(text, random)}};
   }
 
   void run(const Files& files) const override {
@@ -32,6 +35,7 @@ class Jobs : public Kind {
  private:
   const std::string folder_;
   TextParts parts_;
+  std::size_t sound_ = 0;  // how many of its texts, the first, are of jobs without a mistake
 };
 
 }  // namespace

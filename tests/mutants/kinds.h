@@ -14,6 +14,8 @@ namespace graphrun::mutants {
 class Kind {
  public:
   virtual ~Kind() = default;
+  // What mutants are made from; before the first of them.
+  virtual void prepare() {}
   // Files beyond those that are the same for all.
   virtual Files mutant(tests::Draw& random) const = 0;
   // Takes them in as the programs do; in a child. Throws what comes of it.

@@ -73,6 +73,7 @@ class Hunt {
 
   // Returns the number of finds.
   std::size_t run(std::uint64_t first, std::uint64_t count, double seconds) {
+    kind_->prepare();
     const Clock::time_point begun = Clock::now();
     double reported = 0;
     for (std::uint64_t done = 0; done < count && seconds_since(begun) < seconds;) {
@@ -118,8 +119,10 @@ class Hunt {
   }
 
   void report(std::uint64_t first, std::uint64_t done, double seconds) const {
-    fmt::print("{}: {} mutants from seed {}: {} accepted, {} refused, {} finds of {} causes; {:.0f} a second\n", name_, done,
-               first, accepted_, refused_, finds_, causes_.size(), static_cast<double>(done) / seconds);
+    const auto all = static_cast<double>(done);
+    fmt::print("{}: {} mutants from seed {}: {} accepted ({:.0f} %), {} refused, {} finds of {} causes; {:.0f} a second\n",
+               name_, done, first, accepted_, 100 * static_cast<double>(accepted_) / all, refused_, finds_, causes_.size(),
+               all / seconds);
     std::fflush(stdout);
   }
 
@@ -129,7 +132,9 @@ class Hunt {
     if (outcome.is_find()) keep(seed, outcome);
   }
 
-  // Alone it must end as it did among others, or it is told and not made small.
+  // A find is taken in once more, alone in a child of its own: what others have left in theirs, names and memory, makes none.
+  // One that does not end so alone is told with those that it takes, and is not made small. What others might hide is left to
+  // chance: the first of each child has nobody before it.
   void keep(std::uint64_t seed, const Outcome& outcome) {
     ++finds_;
     const int times = ++causes_[outcome.where];
@@ -142,7 +147,14 @@ class Hunt {
       return again.ended == outcome.ended && again.where == outcome.where;
     };
     const bool repeats = ends_alike(files);
-    if (!repeats) fmt::print("  it does not end so alone\n");
+    if (!repeats) {
+      const std::uint64_t begun = seed - outcome.before;
+      const std::vector<Outcome> all =
+          children_.run(outcome.before + 1, [&](std::size_t i) { kind_->run(of_seed(begun + i)); });
+      const bool together = all.back().ended == outcome.ended && all.back().where == outcome.where;
+      fmt::print("  it does not end so alone{}\n",
+                 together ? fmt::format(", but behind all from seed {}", begun) : ", nor once more");
+    }
     if (save_.empty()) return;
     // One of each cause is made as small as it goes; of those that take too long every trial does too.
     if (repeats && times == 1) files = minimized(files, ends_alike, kSecondsToMinimize);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/file.h"
+#include "tests/mutants/bytes.h"
 
 namespace graphrun::mutants {
 namespace {
@@ -47,7 +48,7 @@ void put_hashes(Files& files, const std::string& path) {
     json.erase("sha256");
     json["sha256"] = sha256(json.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
-  files[path] = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  files[path] = text_of_json(json);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace graphrun::mutants {
 
-Files small_data();                       // the files that the jobs read, and the jobs that are small as they are
+Files small_data();                       // the files that the jobs read, the jobs that are small as they are, their graphs
 std::vector<std::string> shipped_jobs();  // their texts, with sizes and data of small_data()
 
 }  // namespace graphrun::mutants

@@ -191,6 +191,21 @@ void TextParts::change(Tokens& tokens, tests::Draw& random) const {
   if (!places.empty()) change_token(tokens, random.any(places), false, random);
 }
 
+std::string TextParts::exchanged(const std::string& text, tests::Draw& random) const {
+  Tokens tokens = tokens_of(text);
+  do {
+    const std::vector<Field> fields = fields_of(tokens);
+    if (fields.empty()) break;
+    const Field field = random.any(fields);
+    if (const auto known = fields_.find(field.name); known != fields_.end()) {
+      const Tokens part = random.any(known->second);
+      erase(tokens, field);
+      insert(tokens, field.begin, part);
+    }
+  } while (!random.one_in(2));
+  return joined(tokens);
+}
+
 std::string TextParts::mutated(const std::string& text, tests::Draw& random) const {
   if (random.one_in(40)) return mutated_bytes(text, random);
   Tokens tokens = tokens_of(text);

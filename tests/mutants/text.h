@@ -17,6 +17,8 @@ class TextParts {
   void add(const std::string& text);
   const std::vector<std::string>& texts() const { return texts_; }  // that were added
   std::string mutated(const std::string& text, tests::Draw& random) const;
+  // Fields get the value of another of their name, and nothing else changes: what comes of it is often sound.
+  std::string exchanged(const std::string& text, tests::Draw& random) const;
 
  private:
   void change(Tokens& tokens, tests::Draw& random) const;

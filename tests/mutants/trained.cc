@@ -22,8 +22,13 @@ TrainRequest request_for(const std::string& job, const std::string& folder) {
 }  // namespace
 
 const std::vector<std::string>& trained_names() {
-  static const std::vector<std::string> kNames = {"tags", "words", "say", "segment", "label", "read"};
+  static const std::vector<std::string> kNames = {"count", "speak", "tags", "words", "say", "segment", "label", "read"};
   return kNames;
+}
+
+const std::string& any_trained(tests::Draw& random) {
+  constexpr std::size_t kSmall = 2;  // the first of them
+  return random.one_in(20) ? random.any(trained_names()) : trained_names()[random.below(kSmall)];
 }
 
 void train_all(const std::string& folder, Children& children) {

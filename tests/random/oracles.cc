@@ -13,13 +13,14 @@
 
 #include "compiler/compile.h"
 #include "compiler/differentiate.h"
-#include "compiler/ir/builder.h"
 #include "compiler/ir/parser.h"
 #include "compiler/ir/printer.h"
 #include "compiler/passes/pass.h"
 #include "runtime/executable.h"
 #include "runtime/threads.h"
 #include "tests/draw.h"
+#include "tests/random/data.h"
+#include "tests/random/scalar.h"
 
 namespace graphrun::random_graphs {
 namespace {
@@ -29,58 +30,6 @@ constexpr double kLargest = 1e6;      // where values grow beyond, their order o
 constexpr double kSlopeClose = 1e-5;  // of a gradient and a difference
 const std::string kScalar = "random.scalar";
 constexpr int kDraws = 3;  // of data: what differs by chance, at a corner or a tie, does not differ in all
-
-// Numbers for inputs and variables by name.
-class Data {
- public:
-  Data(std::map<std::string, std::int64_t> sizes, std::uint64_t seed) : sizes_(std::move(sizes)), seed_(seed) {}
-
-  SymbolValues symbols(const std::vector<Shape>& shapes) const {
-    SymbolValues values;
-    for (const Shape& shape : shapes)
-      for (const Dim& dim : shape)
-        for (const Symbol s : dim.symbols())
-          if (sizes_.count(s.name())) values[s] = sizes_.at(s.name());
-    return values;
-  }
-
-  Feeds feeds(const Program& program) const {
-    Feeds feeds;
-    for (const FeedSpec& feed : program.feeds) {
-      tests::Draw draw(seed_ ^ std::hash<std::string>()(feed.name));
-      const bool is_float = feed.dtype == DType::kFloat32 || feed.dtype == DType::kFloat64;
-      Tensor tensor(is_float ? DType::kFloat64 : feed.dtype, evaluate(feed.shape, symbols({feed.shape})));
-      for (std::int64_t i = 0; i < tensor.count(); ++i) {
-        if (is_float) {
-          tensor.data<double>()[i] = draw.unit() * 2 - 1;
-        } else if (feed.dtype == DType::kBool) {
-          tensor.data<std::uint8_t>()[i] = draw.chance(0.5);
-        } else {
-          std::int64_t most = 3;
-          if (feed.below) most = feed.below->evaluate(symbols({{*feed.below}}));
-          if (feed.lengths_of) most = sizes_.at(feed.lengths_of->name()) + 1;
-          tensor.data<std::int32_t>()[i] = static_cast<std::int32_t>(draw.below(static_cast<std::size_t>(most)));
-        }
-      }
-      feeds[feed.name] = tensor;
-    }
-    return feeds;
-  }
-
-  void set_parameters(const Program& program, Variables& variables) const {
-    for (const VariableSpec& spec : program.variables) {
-      if (spec.kind != VariableSpec::Kind::kParameter || variables.has(spec.name)) continue;
-      tests::Draw draw(seed_ ^ std::hash<std::string>()(spec.name));
-      Tensor tensor(DType::kFloat64, evaluate(spec.shape, {}));
-      for (double& x : tensor.span<double>()) x = draw.unit() * 1.6 - 0.8;
-      variables.set(spec.name, tensor.converted(spec.dtype));
-    }
-  }
-
- private:
-  std::map<std::string, std::int64_t> sizes_;
-  std::uint64_t seed_;
-};
 
 struct Results {
   std::vector<std::string> names;
@@ -149,24 +98,14 @@ std::string difference(const Results& a, const Results& b, double tolerance) {
 }
 
 // The graph with a scalar of all its FLOAT outputs and next states, its gradients by parameters and FLOAT inputs, and its own
-// outputs; `of` names what is differentiated by, in their order. Nothing where the scalar hangs on none of them.
+// outputs; `of` names what is differentiated by, in their order. Nothing where the scalar depends on none of them.
 struct Gradients {
   ir::Graph graph;
   std::vector<std::string> of;
 };
 std::optional<Gradients> with_gradients(ir::Graph graph, const TapeOptions& tape) {
-  ir::Builder b(graph);
   std::vector<ir::Output> own = graph.outputs;
-  std::vector<ir::ValueId> terms;
-  for (const ir::Output& o : own) terms.push_back(o.value);
-  for (const ir::Variable& v : graph.variables)
-    if (v.kind == ir::Variable::Kind::kState && v.next != ir::kNone) terms.push_back(v.next);
-  ir::ValueId scalar = ir::kNone;
-  for (std::size_t k = 0; k < terms.size(); ++k) {
-    if (graph.type(terms[k]).type != Type::kFloat) continue;
-    const ir::ValueId part = b.op("sum", {b.equation("y * y + y", {{"y", terms[k]}})});
-    scalar = scalar == ir::kNone ? part : b.op("add", {scalar, part});
-  }
+  const ir::ValueId scalar = scalar_of(graph);
   if (scalar == ir::kNone) return std::nullopt;
   std::vector<ir::ValueId> by;
   for (const ir::Variable& v : graph.variables)

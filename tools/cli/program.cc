@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <new>
 #include <set>
@@ -89,13 +90,35 @@ int guarded_but_for_memory(std::string_view program, const std::function<ExitCod
   }
 }
 
+constexpr std::string_view kOutOfMemory = ": out of memory\n";
+std::string_view guarded_program;
+std::terminate_handler end_otherwise = nullptr;
+
+// No handler is reached by an exception that leaves a destructor: nlohmann's values allocate while they are destroyed. Nothing
+// may allocate here.
+[[noreturn]] void end_without_memory() {
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    for (const std::string_view text : {guarded_program, kOutOfMemory})
+      if (write(STDERR_FILENO, text.data(), text.size()) < 0) break;
+    _exit(static_cast<int>(ExitCode::kNoRoom));
+  } catch (...) {
+  }
+  if (end_otherwise != nullptr) end_otherwise();
+  std::abort();
+}
+
 }  // namespace
 
 int guarded(std::string_view program, const std::function<ExitCode()>& body) {
+  guarded_program = program;
+  if (const std::terminate_handler before = std::set_terminate(end_without_memory); before != end_without_memory)
+    end_otherwise = before;
   try {
     return guarded_but_for_memory(program, body);
   } catch (const std::bad_alloc&) {  // of the body, or of what was to be said of its mistakes
-    std::cerr << program << ": out of memory\n";
+    std::cerr << program << kOutOfMemory;
     return static_cast<int>(ExitCode::kNoRoom);
   }
 }

@@ -20,7 +20,8 @@ class UsageError : public std::runtime_error {
 };
 
 // Runs `body` and turns what it throws into a message on stderr and an exit code: a UserError's own, 2 for a UsageError, 5
-// where memory is out (of what says so too), 1 for our own bugs. `program` begins the messages.
+// where memory is out (of what says so too, and of destructors), 1 for our own bugs. `program` begins the messages and outlives
+// the call.
 int guarded(std::string_view program, const std::function<ExitCode()>& body);
 
 // Before anything opens a file: a standard stream that is closed stays closed, so that no file takes its number and is written

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compiler/ir/builder.h"
+#include "compiler/ir/foreign_names.h"
 
 namespace graphrun {
 namespace {
@@ -27,12 +28,8 @@ class Names {
     using Kind = ir::Expression::Kind;
     if (e.kind == Kind::kName) {
       find(e);
-    } else if (e.kind == Kind::kCall && ir::OpRegistry::instance().find(e.text) == nullptr) {
-      std::vector<std::string> known;
-      for (const ir::OpSchema* op : ir::OpRegistry::instance().all()) {
-        if (!op->internal) known.push_back(op->name);
-      }
-      unknown(e.at, "op", e.text, known);
+    } else if (e.kind == Kind::kCall && !e.infix && !is_op(e.text)) {
+      unknown(e.at, "op", e.text, ir::unknown_op_help(e.text));
     } else if (e.kind == Kind::kGraph || e.kind == Kind::kList || e.kind == Kind::kChoice || e.kind == Kind::kIndex) {
       problems_.push_back({Severity::kError,
                            rules_.code,
@@ -65,12 +62,18 @@ class Names {
     std::vector<std::string> known;
     for (const auto& [other, value] : values_) known.push_back(other);
     for (const auto& [other, size] : sizes_) known.push_back(other);
-    unknown(e.at, rules_.inputs ? "output, input or size" : "output", name, known);
+    const std::string here = ir::here_value_is(name);
+    unknown(e.at, rules_.inputs ? "output, input or size" : "output", name, here.empty() ? did_you_mean(name, known) : here);
   }
 
-  void unknown(const Location& at, const std::string& what, const std::string& name, const std::vector<std::string>& known) {
+  static bool is_op(const std::string& name) {
+    const ir::OpSchema* op = ir::OpRegistry::instance().find(name);
+    return op != nullptr && !op->internal;
+  }
+
+  void unknown(const Location& at, const std::string& what, const std::string& name, const std::string& help) {
     Diagnostic problem{Severity::kError, rules_.code, at, fmt::format("there is no {} '{}'", what, name), {}};
-    if (const std::string near = did_you_mean(name, known); !near.empty()) problem.notes.push_back("help: " + near);
+    if (!help.empty()) problem.notes.push_back("help: " + help);
     problems_.push_back(std::move(problem));
   }
 

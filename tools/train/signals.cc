@@ -38,14 +38,15 @@ StopSignals::StopSignals() {
 
 StopSignals::~StopSignals() {
   ended_ = true;
+  pthread_kill(waiting_.native_handle(), SIGTERM);  // wakes it
   waiting_.join();
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 void StopSignals::wait_for_signals() {
-  constexpr timespec kMoment{0, 50'000'000};  // after which it looks whether it is still wanted
-  while (!ended_) {
-    const int signal = sigtimedwait(&handled_, nullptr, &kMoment);
+  while (true) {
+    const int signal = sigwaitinfo(&handled_, nullptr);
+    if (ended_) return;
     if (signal > 0) take(signal);
   }
 }

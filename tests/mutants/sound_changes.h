@@ -1,0 +1,40 @@
+// Changes of graphs that keep the types of what they touch, so that most of what comes of them is still a graph: it is
+// differentiated, optimized, planned and run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/draw.h"
+#include "tests/mutants/graph_text.h"
+#include "tests/mutants/known_types.h"
+
+namespace graphrun::mutants {
+
+struct TypedGraph {
+  std::string text;
+  KnownTypes types;
+};
+
+class SoundChanges {
+ public:
+  // A graph whose equations may come to stand in others.
+  void add(const TypedGraph& graph);
+  // Changes it once or a few times.
+  void change(TypedGraph& graph, tests::Draw& random) const;
+
+ private:
+  // An equation that stands in some graph: its right side, and the types of what it reads and of its results.
+  struct Equation {
+    Tokens right;
+    std::vector<std::pair<std::size_t, ir::TensorType>> reads;  // tokens of `right`
+    std::vector<std::pair<std::string, ir::TensorType>> results;
+  };
+  bool change_once(TypedGraph& graph, tests::Draw& random) const;
+  bool put_equation(TypedGraph& graph, tests::Draw& random) const;
+
+  std::vector<Equation> equations_;
+  std::vector<std::string> imports_;  // paths of graphs
+};
+
+}  // namespace graphrun::mutants

@@ -1,0 +1,33 @@
+// Numbers for the inputs and variables of any program, from seeds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "runtime/executable.h"
+#include "runtime/feeds.h"
+#include "runtime/program.h"
+
+namespace graphrun::random_graphs {
+
+class Data {
+ public:
+  // `sizes`: of symbols by name; `other`: of every symbol that is not among them.
+  Data(std::map<std::string, std::int64_t> sizes, std::uint64_t seed, std::int64_t other = 3)
+      : sizes_(std::move(sizes)), seed_(seed), other_(other) {}
+
+  SymbolValues symbols(const Shape& shape) const;
+  // Numbers in [-1, 1], positions and lengths in their ranges.
+  Feeds feeds(const Program& program) const;
+  void set_parameters(const Program& program, Variables& variables) const;
+
+ private:
+  std::int64_t size_of(const std::string& symbol) const;
+
+  std::map<std::string, std::int64_t> sizes_;
+  std::uint64_t seed_;
+  std::int64_t other_;
+};
+
+}  // namespace graphrun::random_graphs

@@ -184,12 +184,14 @@ std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std:
   for (std::size_t s = 0; s < states; ++s) scan->states.push_back({spec.states[s], bound.inputs()[s].bytes(), nullptr});
   for (std::size_t e = 0; e < scan->each; ++e) scan->each_stride.push_back(stride(bound.inputs()[states + e]));
   for (std::size_t k = 0; k < scan->stacks; ++k) scan->stack_stride.push_back(stride(bound.outputs()[states + k]));
-  const bool threads_share = target_.device == Device::kCpu && program_.recurrent_kernels,
-             team = threads_share && can_share(*scan);
+  const bool threads_share = target_.device == Device::kCpu && program_.recurrent_kernels;
+  if (threads_share) scan->not_by_columns = obstacle_to_columns(*scan);
+  const bool team = threads_share && !scan->not_by_columns;
   if (team) {
     reserve_for_team(*scan);
   } else if (threads_share) {
-    scan->row_members = row_members(*scan, threads());
+    const RowMembers members = row_members(*scan, threads());
+    scan->row_members = members.count, scan->not_by_rows = members.obstacle;
   }
   keep_what_lasts(scan->body, team);
   return scan;

@@ -54,6 +54,43 @@ struct BoundRegion {
   std::vector<void**> slot_addresses;
 };
 
+// What keeps a loop from being run in a better way. What decides how it runs says so; binding_report.h puts it in words.
+struct Obstacle {
+  enum class Kind : std::uint8_t {
+    kNone,
+    // Of the loop as a whole: `found` is what it has, `bound` what it may or must have.
+    kFewSteps,
+    kManyKernels,
+    kNoWeights,  // nothing is prepared for all steps; `at`, where there is one: what has no kernel for columns
+    kNothingInRows,
+    kFewRows,
+    kOneThread,
+    kLittleWork,  // `at`: what takes most of it
+    kNarrow,
+    kMuchOfRow,
+    kArgumentBytes,
+    kBlockBytes,
+    // Of the instruction `at`.
+    kLoopInside,
+    kNoColumns,       // no kernel for columns
+    kNoRows,          // no kernel for rows
+    kReadsOtherRows,  // of `value`
+    kOtherRowCount,   // `found` rows, where `value`, or if that is -1 what comes before, has `bound`
+    kOneForAllRows,   // a result that all threads would write to one place
+    kNoPart,          // nothing that a launch can have as a part
+    kDeep,            // of one element
+  } kind = Kind::kNone;
+  const Instruction* at = nullptr;
+  std::int32_t value = -1;  // of the body
+  double found = 0, bound = 0;
+
+  explicit operator bool() const { return kind != Kind::kNone; }
+  // None where `found` is at most `bound`.
+  static Obstacle beyond(Kind kind, double found, double bound, const Instruction* at = nullptr) {
+    return found > bound ? Obstacle{kind, at, -1, found, bound} : Obstacle{};
+  }
+};
+
 struct BoundScan {
   struct State {
     StateSpec spec;
@@ -70,6 +107,7 @@ struct BoundScan {
   int row_members = 0;                                 // threads that share the body by rows; 0: none do
   std::unique_ptr<Team> team;                          // where threads share the body (runtime/team.h); else null
   std::shared_ptr<const LoopKernel> loop;  // where a device runs all steps as one launch (runtime/loop.h); else null
+  Obstacle not_by_columns, not_by_rows;    // why neither; both are set where it runs kernel by kernel
 
   BoundScan();
   ~BoundScan();

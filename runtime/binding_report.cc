@@ -1,6 +1,7 @@
 #include "runtime/binding_report.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/arena.h"
 #include "runtime/binding.h"
@@ -20,36 +21,84 @@ std::string meeting(const std::vector<char>& meet_before) {
                 : "which meet " + (n == 1 ? std::string("once") : std::to_string(n) + " times") + " a step";
 }
 
-std::string of_team(const Team& team) {
-  const auto threads = static_cast<std::int64_t>(team.members.size());
-  if (threads == 1) return "by one thread";
-  return "by " + counted(threads, "thread") +
-         (team.by_rows ? ", rows of the batch each, which never meet"
-                       : ", columns of every result each, " + meeting(team.meet_before));
+std::string number(double n) { return std::to_string(static_cast<std::int64_t>(n)); }
+
+// What of its operands keeps an instruction from running by columns, as far as its kernel says.
+std::string about_columns(const BoundScan& scan, const Instruction* at) {
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    if (bound.source == at && bound.kernel.no_columns != nullptr) return std::string(", since ") + bound.kernel.no_columns;
+  }
+  return "";
 }
 
-// Why a device does not run the loop as one launch.
-std::string obstacle(const BoundScan& scan) {
-  for (const BoundInstruction& bound : scan.body.instructions) {
-    if (is_part_of_loop(bound)) continue;
-    return "'" + bound.source->name + "' (" + (bound.scan ? "a loop" : bound.source->op) + ") is no part of a single launch";
+std::string text_of(const Obstacle& obstacle, const BoundScan& scan) {
+  using Kind = Obstacle::Kind;
+  const std::string found = number(obstacle.found), bound = number(obstacle.bound);
+  std::string node, value;
+  if (obstacle.at != nullptr) {
+    const Instruction& at = *obstacle.at;
+    node = "'" + at.name + "' (" +
+           (at.kind == Instruction::Kind::kScan ? "a loop"
+            : at.op.empty()                     ? "a copy"
+                                                : at.op) +
+           (at.at.known() ? ", " + at.at.str() : "") + ")";
   }
-  const auto by_rows_alone = std::find_if(scan.body.instructions.begin(), scan.body.instructions.end(), [](const auto& bound) {
-    return bound.source->kind != Instruction::Kind::kCopy && bound.kernel.by_columns == nullptr;
-  });
-  if (by_rows_alone != scan.body.instructions.end()) {
-    const std::string name = "'" + by_rows_alone->source->name + "' (" + by_rows_alone->source->op + ")";
-    if (!row_plan(scan)) return name + " is no part of a single launch where rows of the batch read each other";
-    return "rows of the batch, which " + name + " asks for, are more than a block has room or time for";
+  if (obstacle.value >= 0) value = "'" + scan.body.source->values[static_cast<std::size_t>(obstacle.value)].name + "'";
+  switch (obstacle.kind) {
+    case Kind::kNone: return "";
+    case Kind::kFewSteps: return "fewer than " + bound + " steps";
+    case Kind::kManyKernels: return found + " kernels, more than " + bound;
+    case Kind::kNoWeights:
+      return "no product has weights that are the same at every step" +
+             (obstacle.at == nullptr ? "" : "; " + node + " has no kernel for columns" + about_columns(scan, obstacle.at));
+    case Kind::kNothingInRows: return "nothing in it has an axis of rows";
+    case Kind::kFewRows:
+      return "its work is worth " + bound + " threads, and the batch has " + counted(std::llround(obstacle.found), "row");
+    case Kind::kOneThread: return threads() == 1 ? "there is no other" : "those beside it have the others";
+    case Kind::kLittleWork:
+      return "about " + found + " operations " + (scan.row_members > 0 ? "in all steps" : "a step") + ", most of them " + node +
+             ", and " + bound + " are worth a second one";
+    case Kind::kNarrow:
+      return "its results have at most " + counted(std::llround(obstacle.found), "column") + ", and a thread takes " + bound;
+    case Kind::kMuchOfRow:
+      return "about " + found + " operations for a row, more than the " + bound + " that are left to one block";
+    case Kind::kArgumentBytes: return "its launch would bring " + found + " bytes of arguments, and can bring " + bound;
+    case Kind::kBlockBytes: return "a block would need " + found + " bytes of memory, and has " + bound;
+    case Kind::kLoopInside: return node + " is inside it";
+    case Kind::kNoColumns: return node + " has no kernel for columns" + about_columns(scan, obstacle.at);
+    case Kind::kNoRows: return node + " has no kernel for rows";
+    case Kind::kReadsOtherRows: return node + " reads other rows of " + value + " than its own";
+    case Kind::kOtherRowCount:
+      return node + " has " + counted(std::llround(obstacle.found), "row") + ", where " +
+             (value.empty() ? "others have " : value + " has ") + bound;
+    case Kind::kOneForAllRows: return node + " makes one " + value + " for all rows";
+    case Kind::kNoPart: return node + " is no part of a single launch";
+    case Kind::kDeep:
+      return node + " goes through " + found + " elements for one, more than the " + bound + " that are left to one thread";
   }
-  return "a single launch asks for more memory of a block, or more arguments, than there are";
+  return "";
 }
 
 struct Shown {
   const Program& program;
   const ProgramLayout& layout;
-  Device device;
 };
+
+std::string of_team(const BoundScan& scan) {
+  const Team& team = *scan.team;
+  const auto threads = static_cast<std::int64_t>(team.members.size());
+  if (threads == 1) return "by one thread: " + text_of(team.not_more, scan);
+  return "by " + counted(threads, "thread") +
+         (team.by_rows ? ", rows of the batch each, which never meet"
+                       : ", columns of every result each, " + meeting(team.meet_before));
+}
+
+std::string kernel_by_kernel(const BoundScan& scan, const Shown& shown) {
+  if (!shown.program.recurrent_kernels) return "kernel by kernel, without recurrent_kernels";
+  const std::string columns = text_of(scan.not_by_columns, scan), rows = text_of(scan.not_by_rows, scan);
+  if (rows.empty() || rows == columns) return "kernel by kernel: " + columns;
+  return "kernel by kernel: not by columns, since " + columns + "; not by rows, since " + rows;
+}
 
 std::string plan(const BoundInstruction& bound, const Shown& shown) {
   const BoundScan& scan = *bound.scan;
@@ -59,9 +108,7 @@ std::string plan(const BoundInstruction& bound, const Shown& shown) {
     const bool meets = scan.loop->traits().meets;
     return scan.loop->describe() + ", " + meeting(meets ? meetings(scan, shown.layout) : std::vector<char>()) + beside;
   }
-  if (scan.team) return of_team(*scan.team) + beside;
-  if (!shown.program.recurrent_kernels) return "kernel by kernel, without recurrent_kernels";
-  return "kernel by kernel" + (shown.device == Device::kCuda ? ": " + obstacle(scan) : "");
+  return (scan.team ? of_team(scan) : kernel_by_kernel(scan, shown)) + beside;
 }
 
 void describe(const BoundRegion& region, const Shown& shown, std::string& text) {
@@ -81,7 +128,7 @@ std::string describe_loops(const Program& program, const SymbolValues& sizes, Ta
   KeptStore store(program);
   const std::unique_ptr<Binding> binding = bind(program, sizes, target, store);
   std::string text;
-  describe(binding->root, {program, binding->layout, target.device}, text);
+  describe(binding->root, {program, binding->layout}, text);
   return text.empty() ? "  there are none\n" : text;
 }
 

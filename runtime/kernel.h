@@ -115,6 +115,8 @@ struct Kernel {
   // On a device: what it is in a loop run as one launch, with `by_columns` or `by_rows`, of which only sizes and what is read
   // count, or neither where it makes a few numbers; null: nothing there.
   std::shared_ptr<const LoopPart> part = nullptr;
+  // Where there is no `by_columns`, and with other operands there would be: what about these prevents it.
+  const char* no_columns = nullptr;
 };
 
 using KernelFactory = std::function<Kernel(const KernelRequest&)>;

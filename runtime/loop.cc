@@ -94,24 +94,41 @@ void set_row_loop_factory(RowLoopFactory made) { row_factory() = std::move(made)
 
 namespace {
 
-std::shared_ptr<const LoopKernel> loop_of(const BoundScan& scan, const ProgramLayout& layout, int sharing) {
+// A loop as one launch, or why it is none by columns and by rows.
+struct LoopFound {
+  std::shared_ptr<const LoopKernel> loop;
+  Obstacle by_columns, by_rows;
+};
+
+LoopFound loop_of(const BoundScan& scan, const ProgramLayout& layout, int sharing) {
+  using Kind = Obstacle::Kind;
   const std::vector<BoundInstruction>& body = scan.body.instructions;
-  if (factory() == nullptr || scan.steps == 0 || body.empty()) return nullptr;
-  if (!std::all_of(body.begin(), body.end(), is_part_of_loop)) return nullptr;
-  const bool by_columns = std::all_of(body.begin(), body.end(), [](const BoundInstruction& bound) {
-    return bound.source->kind == Instruction::Kind::kCopy || bound.kernel.by_columns != nullptr;
+  if (factory() == nullptr || scan.steps == 0 || body.empty()) return {};
+  const auto other = std::find_if_not(body.begin(), body.end(), is_part_of_loop);
+  if (other != body.end()) {
+    const Obstacle obstacle{other->scan ? Kind::kLoopInside : Kind::kNoPart, other->source};
+    return {nullptr, obstacle, obstacle};
+  }
+  const auto not_by_columns = std::find_if(body.begin(), body.end(), [](const BoundInstruction& bound) {
+    return bound.source->kind != Instruction::Kind::kCopy && bound.kernel.by_columns == nullptr;
   });
-  // Products that do not fit are better made one by one than element by element.
-  if (by_columns) return factory()(scan, layout, sharing);
-  const std::optional<RowPlan> plan = row_plan(scan);
-  return plan ? row_factory()(scan, *plan) : nullptr;
+  if (not_by_columns == body.end()) {
+    // Products that do not fit are better made one by one than element by element.
+    const LoopChoice choice = factory()(scan, layout, sharing);
+    return {choice.loop, choice.obstacle, {}};
+  }
+  const RowPlan plan = row_plan(scan);
+  const LoopChoice choice = plan.obstacle ? LoopChoice{nullptr, plan.obstacle} : row_factory()(scan, plan);
+  return {choice.loop, {Kind::kNoColumns, not_by_columns->source}, choice.obstacle};
 }
 
 void make_loops_alone(BoundRegion& region, const ProgramLayout& layout) {
   for (BoundInstruction& bound : region.instructions) {
     if (!bound.scan) continue;
     make_loops_alone(bound.scan->body, layout);
-    bound.scan->loop = loop_of(*bound.scan, layout, 1);
+    LoopFound found = loop_of(*bound.scan, layout, 1);
+    bound.scan->loop = std::move(found.loop);
+    bound.scan->not_by_columns = found.by_columns, bound.scan->not_by_rows = found.by_rows;
   }
 }
 
@@ -137,7 +154,7 @@ std::vector<std::shared_ptr<const LoopKernel>> loops_beside(std::span<BoundInstr
       beside.push_back(scan.loop);
       continue;
     }
-    beside.push_back(loop_of(scan, layout, static_cast<int>(loops.size())));
+    beside.push_back(loop_of(scan, layout, static_cast<int>(loops.size())).loop);
     if (beside.back() == nullptr) return {};
     const LoopKernel::Traits shared = beside.back()->traits();
     if ((alone.keeps_weights && !shared.keeps_weights) || (alone.in_clusters && !shared.in_clusters)) return {};

@@ -59,12 +59,24 @@ class LoopKernel {
 // Whether an instruction of a body is one that a device can run as part of a loop's launch.
 bool is_part_of_loop(const BoundInstruction& bound);
 
-// Makes one where it can; null where the body has what cannot be part of it. `sharing`: among how many that run at the same
-// time the device is shared.
-using LoopFactory =
-    std::function<std::shared_ptr<const LoopKernel>(const BoundScan& scan, const ProgramLayout& layout, int sharing)>;
+// A launch, or what keeps the loop from being one.
+struct LoopChoice {
+  std::shared_ptr<const LoopKernel> loop;
+  Obstacle obstacle;
+};
+// Where a block would have to have more memory than a device gives one.
+inline Obstacle memory_obstacle(std::size_t bytes, std::size_t most) {
+  return Obstacle::beyond(Obstacle::Kind::kBlockBytes, static_cast<double>(bytes), static_cast<double>(most));
+}
+// Where a launch would have to bring more arguments than one can.
+inline Obstacle argument_obstacle(std::size_t bytes, std::size_t most) {
+  return Obstacle::beyond(Obstacle::Kind::kArgumentBytes, static_cast<double>(bytes), static_cast<double>(most));
+}
+
+// Makes one where it can. `sharing`: among how many that run at the same time the device is shared.
+using LoopFactory = std::function<LoopChoice(const BoundScan& scan, const ProgramLayout& layout, int sharing)>;
 // Of loops that are shared by rows of the batch.
-using RowLoopFactory = std::function<std::shared_ptr<const LoopKernel>(const BoundScan& scan, const RowPlan& plan)>;
+using RowLoopFactory = std::function<LoopChoice(const BoundScan& scan, const RowPlan& plan)>;
 // Once, when the device's library is loaded.
 void set_loop_factory(LoopFactory factory);
 void set_row_loop_factory(RowLoopFactory factory);

@@ -1,6 +1,5 @@
 // Teams by rows.
 #include <algorithm>
-#include <optional>
 
 #include "runtime/team.h"
 
@@ -15,19 +14,17 @@ std::int64_t rows_of(const TensorView& view) { return view.sizes.empty() ? 0 : v
 
 // What a body's instructions are to threads that share it by rows.
 class RowSharing {
+  using Kind = Obstacle::Kind;
+
  public:
   explicit RowSharing(const BoundScan& scan) : scan_(scan), body_(scan.body), of_all_(body_.source->blocks.size(), 1) {}
 
-  // The rows that all have in common; none where they can't be shared.
-  std::optional<std::int64_t> rows() {
-    for (const BoundInstruction& bound : body_.instructions) {
-      if (!look_at(bound)) return std::nullopt;
-    }
-    return rows_ > 0 ? std::optional(rows_) : std::nullopt;
-  }
-
   RowPlan plan() && {
-    RowPlan plan{rows_, operations_, {}, std::move(of_all_)};
+    for (const BoundInstruction& bound : body_.instructions) {
+      if (const Obstacle obstacle = look_at(bound)) return {.obstacle = obstacle};
+    }
+    if (rows_ <= 0) return {.obstacle = {Kind::kNothingInRows}};
+    RowPlan plan{{}, rows_, operations_, costliest_, {}, std::move(of_all_)};
     for (const BoundInstruction& bound : body_.instructions) plan.shared.push_back(shared_rows(bound));
     return plan;
   }
@@ -45,26 +42,35 @@ class RowSharing {
   }
 
  private:
-  bool look_at(const BoundInstruction& bound) {
-    if (bound.scan) return false;
-    const std::int64_t rows = shared_rows(bound);
-    if (rows < 0) return false;
+  // What keeps the instruction from being shared by rows, beside those before it.
+  Obstacle look_at(const BoundInstruction& bound) {
     const Instruction& source = *bound.source;
+    if (bound.scan) return {Kind::kLoopInside, &source};
+    const std::int64_t rows = shared_rows(bound);
+    if (rows < 0) return {Kind::kNoRows, &source};
     for (std::size_t i = 0; i < source.inputs.size(); ++i) {
       const std::int32_t v = source.inputs[i];
       if (v < 0 || is_of_all(v)) continue;
-      if (rows == 0 || reads_other_rows(bound, i) || rows_of(bound.operands[i]) != rows) return false;
+      if (rows == 0 || reads_other_rows(bound, i)) return {Kind::kReadsOtherRows, &source, v};
+      const std::int64_t read = rows_of(bound.operands[i]);
+      if (read != rows) return other_rows(source, v, rows, read);
     }
     for (std::int32_t v : source.outputs) {
       if (v < 0) continue;
       const Storage& at = body_.source->values[static_cast<std::size_t>(v)].storage;
-      if (rows == 0 && at.kind == Storage::Kind::kSlot) return false;  // all would write to one place
+      if (rows == 0 && at.kind == Storage::Kind::kSlot) return {Kind::kOneForAllRows, &source, v};
       if (at.kind == Storage::Kind::kBlock) of_all_[static_cast<std::size_t>(at.index)] = rows == 0;
     }
-    if (rows == 0) return true;
-    operations_ += operations_of(bound);
+    if (rows == 0) return {};
+    const double operations = operations_of(bound);
+    operations_ += operations;
+    if (operations > most_) most_ = operations, costliest_ = &source;
     if (rows_ == 0) rows_ = rows;
-    return rows_ == rows;
+    return rows_ == rows ? Obstacle{} : other_rows(source, -1, rows, rows_);
+  }
+
+  static Obstacle other_rows(const Instruction& at, std::int32_t value, std::int64_t found, std::int64_t bound) {
+    return {Kind::kOtherRowCount, &at, value, static_cast<double>(found), static_cast<double>(bound)};
   }
 
   // Whether a value is not cut by rows: what the scan is given, but for states, and what each makes for itself.
@@ -91,29 +97,34 @@ class RowSharing {
   const BoundRegion& body_;
   std::vector<char> of_all_;  // by block: what it holds is not cut by rows
   std::int64_t rows_ = 0;
-  double operations_ = 0;
+  double operations_ = 0, most_ = 0;
+  const Instruction* costliest_ = nullptr;
 };
 
 }  // namespace
 
-std::optional<RowPlan> row_plan(const BoundScan& scan) {
-  RowSharing sharing(scan);
-  if (!sharing.rows()) return std::nullopt;
-  return std::move(sharing).plan();
-}
+RowPlan row_plan(const BoundScan& scan) { return RowSharing(scan).plan(); }
 
-int row_members(const BoundScan& scan, int threads) {
-  const std::optional<RowPlan> plan = row_plan(scan);
-  if (!plan || scan.steps == 0) return 0;
-  const double all = plan->operations * static_cast<double>(scan.steps);
+RowMembers row_members(const BoundScan& scan, int threads) {
+  using Kind = Obstacle::Kind;
+  const RowPlan plan = row_plan(scan);
+  if (plan.obstacle) return {0, plan.obstacle};
+  if (scan.steps == 0) return {0, {Kind::kFewSteps, nullptr, -1, 0, 1}};
+  const double all = plan.operations * static_cast<double>(scan.steps);
   const auto worth = static_cast<std::int64_t>(std::min(all / kWorkOfRows, 1e6));
   const std::int64_t wanted = std::clamp<std::int64_t>(worth, 1, threads);
-  return wanted > plan->rows ? 0 : static_cast<int>(wanted);
+  if (wanted > plan.rows) {
+    return {0, {Kind::kFewRows, nullptr, -1, static_cast<double>(plan.rows), static_cast<double>(wanted)}};
+  }
+  if (threads == 1) return {1, {Kind::kOneThread}};
+  if (wanted == 1) return {1, {Kind::kLittleWork, plan.costliest, -1, all, 2 * kWorkOfRows}};
+  return {static_cast<int>(wanted), {}};
 }
 
 std::unique_ptr<Team> make_row_team(const BoundScan& scan, const ProgramLayout& layout) {
   auto team = std::make_unique<Team>();
   team->by_rows = true;
+  team->not_more = scan.not_by_rows;
   team->meet_before.assign(scan.body.instructions.size(), 0);
   for (int t = 0; t < scan.row_members; ++t) {
     auto member = std::make_unique<Team::Member>();

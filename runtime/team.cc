@@ -18,8 +18,6 @@ constexpr std::chrono::microseconds kFirstPatience{4}, kPatience{100};
 constexpr int kPauses = 16;                     // between two looks at the clock
 constexpr std::int64_t kFewestSteps = 3;        // below, packing weights costs more than it brings
 constexpr std::size_t kMostInstructions = 256;  // each is held against all others
-constexpr double kElementAlone = 64;            // operations of products in whose time one thread does an element of the rest
-constexpr double kShareAlone = 1.0 / 8;         // of a step's operations, which one thread may do while others wait
 constexpr double kWorkOfMember = 150e3;         // operations of a step that are worth a thread of their own
 constexpr double kWorkOfLoop = 3e6;             // operations of a loop that are worth one
 constexpr double kUneven = 1.25;                // how much more one of several loops may have to do than another
@@ -45,13 +43,6 @@ double operations_of(const BoundInstruction& bound) {
   double elements = 0;
   for (const TensorView& result : bound.outputs()) elements += static_cast<double>(result.count());
   return elements;
-}
-
-// Of an instruction that threads can't share: that of its operands which has the most elements goes through one thread.
-double operations_alone(const BoundInstruction& bound) {
-  std::int64_t most = 0;
-  for (const TensorView& operand : bound.operands) most = std::max(most, operand.present() ? operand.count() : 0);
-  return kElementAlone * static_cast<double>(most);
 }
 
 // What an instruction does to memory at one step, as far as other threads may notice.
@@ -245,20 +236,25 @@ BoundRegion copy_of(const BoundRegion& body) {
   return made;
 }
 
-bool can_share(const BoundScan& scan) {
-  if (scan.steps < kFewestSteps || scan.body.instructions.size() > kMostInstructions) return false;
-  bool prepares = false;
-  double all = 0, alone = 0;
-  for (const BoundInstruction& bound : scan.body.instructions) {
-    if (bound.scan) return false;
-    if (shared_columns(bound) > 0) {
-      all += operations_of(bound);
-    } else {
-      alone += operations_alone(bound);
-    }
-    prepares |= bound.kernel.by_columns && bound.kernel.by_columns->prepare;
+Obstacle obstacle_to_columns(const BoundScan& scan) {
+  using Kind = Obstacle::Kind;
+  const auto kernels = scan.body.instructions.size();
+  if (scan.steps < kFewestSteps) return {Kind::kFewSteps, nullptr, -1, static_cast<double>(scan.steps), double{kFewestSteps}};
+  if (const Obstacle many = Obstacle::beyond(Kind::kManyKernels, static_cast<double>(kernels), double{kMostInstructions})) {
+    return many;
   }
-  return prepares && (alone <= kShareAlone * all || alone + all < kWorkOfMember);
+  bool prepares = false;
+  std::int64_t most = 0;
+  const Instruction* largest = nullptr;
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    if (bound.scan) return {Kind::kLoopInside, bound.source};
+    prepares |= bound.kernel.by_columns && bound.kernel.by_columns->prepare;
+    if (shared_columns(bound) > 0) continue;
+    for (const TensorView& operand : bound.operands) {
+      if (operand.count() > most) most = operand.count(), largest = bound.source;
+    }
+  }
+  return prepares ? Obstacle{} : Obstacle{Kind::kNoWeights, largest};
 }
 
 namespace {
@@ -302,10 +298,13 @@ void pair_teams(BoundRegion& root, const ProgramLayout& layout, int threads) {
 }
 
 std::unique_ptr<Team> make_team(const BoundScan& scan, const ProgramLayout& layout, int threads) {
-  double work = 0;
+  double work = 0, most_work = 0;
+  const Instruction* costliest = nullptr;
   std::int64_t widest = 1, step = kColumnStep;
   for (const BoundInstruction& bound : scan.body.instructions) {
-    work += operations_of(bound);
+    const double operations = operations_of(bound);
+    work += operations;
+    if (operations > most_work) most_work = operations, costliest = bound.source;
     widest = std::max(widest, shared_columns(bound));
     if (bound.kernel.by_columns) step = std::lcm(step, bound.kernel.by_columns->step);
   }
@@ -313,6 +312,13 @@ std::unique_ptr<Team> make_team(const BoundScan& scan, const ProgramLayout& layo
   const auto worth = static_cast<std::int64_t>(work / kWorkOfMember);
   const int size = static_cast<int>(std::clamp<std::int64_t>(std::min(worth, most), 1, threads));
   auto team = std::make_unique<Team>();
+  if (threads == 1) {
+    team->not_more = {Obstacle::Kind::kOneThread};
+  } else if (worth < 2) {
+    team->not_more = {Obstacle::Kind::kLittleWork, costliest, -1, work, 2 * kWorkOfMember};
+  } else if (most < 2) {
+    team->not_more = {Obstacle::Kind::kNarrow, costliest, -1, static_cast<double>(widest), static_cast<double>(step)};
+  }
   // One alone meets nobody.
   team->meet_before.assign(scan.body.instructions.size(), 0);
   if (size > 1) team->meet_before = Meetings(scan, layout).find();

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "runtime/arena.h"
@@ -53,6 +52,7 @@ struct Team {
   bool by_rows = false;
   std::vector<std::unique_ptr<Member>> members;
   std::vector<char> meet_before;  // by instruction
+  Obstacle not_more;              // why there is one member alone
 };
 
 // A body with instructions of its own, the kernels shared; addresses come with rebase.
@@ -70,9 +70,10 @@ bool rows_keep_apart(const BoundScan& scan, const ProgramLayout& layout, std::in
 // Before which instructions of a bound scan's body those that share it by columns must meet.
 std::vector<char> meetings(const BoundScan& scan, const ProgramLayout& layout);
 
-// Whether a bound scan's body can be shared by columns: every instruction by columns, or so little beside those that one thread
-// does it (the normalisation of a layer); and there are enough steps to prepare for.
-bool can_share(const BoundScan& scan);
+// Why a bound scan's body can't be shared by columns. It can be, and there is nothing, where it has products with weights to
+// prepare and enough steps to prepare for; what does not run by columns (the normalisation of a layer) one thread does while
+// the others wait.
+Obstacle obstacle_to_columns(const BoundScan& scan);
 
 // A team of up to `threads`, fewer where there is too little work; addresses come with rebase. Places are those of the layout.
 std::unique_ptr<Team> make_team(const BoundScan& scan, const ProgramLayout& layout, int threads);
@@ -83,17 +84,22 @@ void pair_teams(BoundRegion& root, const ProgramLayout& layout, int threads);
 
 // What a bound scan's body is to those who share it by rows of the batch.
 struct RowPlan {
+  Obstacle obstacle;  // where some row reads another, or an instruction can't be shared; the rest is then not set
   std::int64_t rows = 0;
-  double operations = 0;             // of a step, about
-  std::vector<std::int64_t> shared;  // by instruction: its rows; 0: a few numbers that each makes for itself
-  std::vector<char> of_each;         // by block of the body: it holds such numbers
+  double operations = 0;                   // of a step, about
+  const Instruction* costliest = nullptr;  // that takes most of them
+  std::vector<std::int64_t> shared = {};   // by instruction: its rows; 0: a few numbers that each makes for itself
+  std::vector<char> of_each = {};          // by block of the body: it holds such numbers
 };
-// None where some row reads another, or an instruction can't be shared.
-std::optional<RowPlan> row_plan(const BoundScan& scan);
+RowPlan row_plan(const BoundScan& scan);
 
 // How many threads share a bound scan's body by rows: 0 where an instruction can't, or where its kernels have more to share out
 // than there are rows.
-int row_members(const BoundScan& scan, int threads);
+struct RowMembers {
+  int count = 0;
+  Obstacle obstacle;  // why none, or only one
+};
+RowMembers row_members(const BoundScan& scan, int threads);
 
 // The team of scan.row_members; the layout has as many copies of the body.
 std::unique_ptr<Team> make_row_team(const BoundScan& scan, const ProgramLayout& layout);

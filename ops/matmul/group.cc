@@ -112,7 +112,11 @@ Kernel group_kernel(const KernelRequest& request, ProductGroup of) {
               0};
   }
   const PackedForm form = packed_form(request, *group);
-  if (p.m > 0 && p.n > 0 && p.k > 0 && !p.transpose_a && are_constant(request, *group, form)) {
+  if (p.transpose_a) {
+    kernel.no_columns = "its left factor is transposed";
+  } else if (!are_constant(request, *group, form)) {
+    kernel.no_columns = "its right factor changes from step to step";
+  } else if (p.m > 0 && p.n > 0 && p.k > 0) {
     kernel.by_columns = columns_of(group, dtype, form);
   }
   return kernel;

@@ -111,10 +111,12 @@ std::size_t most_argument_bytes(const BoundScan& scan) {
 }
 
 [[maybe_unused]] const bool loop_registered = [] {
-  set_loop_factory([](const BoundScan& scan, const ProgramLayout& layout, int sharing) -> std::shared_ptr<const LoopKernel> {
-    if (most_argument_bytes(scan) > cuda::ArgumentBytes::kMostBytes) return nullptr;
+  set_loop_factory([](const BoundScan& scan, const ProgramLayout& layout, int sharing) -> LoopChoice {
+    if (const Obstacle many = argument_obstacle(most_argument_bytes(scan), cuda::ArgumentBytes::kMostBytes))
+      return {nullptr, many};
     LoopCode code(scan, layout, share_of(cuda_device().limits(), sharing));
-    return code.fits() ? std::make_shared<DeviceLoop>(std::move(code)) : nullptr;
+    if (const Obstacle obstacle = code.obstacle()) return {nullptr, obstacle};
+    return {std::make_shared<DeviceLoop>(std::move(code)), {}};
   });
   return true;
 }();

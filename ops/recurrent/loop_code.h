@@ -26,8 +26,9 @@ class LoopCode {
   // Every instruction of the body has a part or is a copy.
   LoopCode(const BoundScan& scan, const ProgramLayout& layout, const DeviceLimits& limits);
 
-  // Whether the device has room for what a block needs beside the weights.
-  bool fits() const { return piece_at_ + piece_bytes_ <= limits_.shared; }
+  // Where the device has no room for what a block needs beside the weights.
+  Obstacle obstacle() const { return memory_obstacle(shared(), limits_.shared); }
+  bool fits() const { return !obstacle(); }
   const DeviceText& text() const { return text_; }
   std::int64_t blocks() const { return column_parts_ * row_parts_; }
   // Blocks of a cluster; 1: all blocks share the columns.

@@ -86,13 +86,15 @@ class DeviceRowLoop : public LoopKernel {
 };
 
 [[maybe_unused]] const bool row_loop_registered = [] {
-  set_row_loop_factory([](const BoundScan& scan, const RowPlan& plan) -> std::shared_ptr<const LoopKernel> {
-    if (!RowLoopCode::can_run(scan, plan)) return nullptr;
+  set_row_loop_factory([](const BoundScan& scan, const RowPlan& plan) -> LoopChoice {
+    if (const Obstacle obstacle = RowLoopCode::obstacle_to(scan, plan)) return {nullptr, obstacle};
     RowLoopCode code(scan, plan, cuda_device().limits());
-    if (!code.fits() || DeviceRowLoop::most_argument_bytes(code) > cuda::ArgumentBytes::kMostBytes) return nullptr;
+    if (const Obstacle obstacle = code.obstacle()) return {nullptr, obstacle};
+    const std::size_t bytes = DeviceRowLoop::most_argument_bytes(code);
+    if (const Obstacle many = argument_obstacle(bytes, cuda::ArgumentBytes::kMostBytes)) return {nullptr, many};
     std::vector<std::shared_ptr<const LoopPart>> parts;
     for (const BoundInstruction& bound : scan.body.instructions) parts.push_back(bound.kernel.part);
-    return std::make_shared<DeviceRowLoop>(std::move(code), std::move(parts));
+    return {std::make_shared<DeviceRowLoop>(std::move(code), std::move(parts)), {}};
   });
   return true;
 }();

@@ -109,24 +109,44 @@ Storage storage_of(const BoundScan& scan, const BoundInstruction& bound, std::si
 
 }  // namespace
 
-bool RowLoopCode::can_run(const BoundScan& scan, const RowPlan& plan) {
-  // More work for a row than that is worth more than one block; and of one element, more than one thread.
-  constexpr double kMostOfRow = 1 << 16;
-  constexpr std::int64_t kDeepest = 1024;
-  if (plan.operations > kMostOfRow * static_cast<double>(plan.rows)) return false;
-  return std::all_of(scan.body.instructions.begin(), scan.body.instructions.end(), [](const BoundInstruction& bound) {
-    if (bound.source->kind == Instruction::Kind::kCopy) return true;
-    const auto absent = [](std::int32_t v) { return v < 0; };
-    const LoopPart* const part = bound.kernel.part.get();
-    const auto* const reduction = dynamic_cast<const ReductionPart*>(part);
-    if (bound.scan || part == nullptr || std::any_of(bound.source->outputs.begin(), bound.source->outputs.end(), absent))
-      return false;
-    if (reduction != nullptr) return reduction->view.n <= kDeepest;  // its lengths may be absent
-    if (std::any_of(bound.source->inputs.begin(), bound.source->inputs.end(), absent)) return false;
-    const auto* const product = dynamic_cast<const ProductPart*>(part);
-    return product == nullptr || std::all_of(product->group.products.begin(), product->group.products.end(),
-                                             [](const Product& p) { return p.k <= kDeepest; });
-  });
+namespace {
+
+// What keeps an instruction from being part of such a kernel.
+Obstacle obstacle_of(const BoundInstruction& bound) {
+  using Kind = Obstacle::Kind;
+  constexpr std::int64_t kDeepest = 1024;  // more of one element is worth more than one thread
+  const Instruction& source = *bound.source;
+  if (source.kind == Instruction::Kind::kCopy) return {};
+  if (bound.scan) return {Kind::kLoopInside, &source};
+  const auto any_absent = [](const std::vector<std::int32_t>& values) {
+    return std::any_of(values.begin(), values.end(), [](std::int32_t v) { return v < 0; });
+  };
+  const auto up_to_deepest = [&](std::int64_t depth) {
+    return Obstacle::beyond(Kind::kDeep, static_cast<double>(depth), double{kDeepest}, &source);
+  };
+  const LoopPart* const part = bound.kernel.part.get();
+  if (part == nullptr || any_absent(source.outputs)) return {Kind::kNoPart, &source};
+  // A reduction's lengths may be absent.
+  if (const auto* reduction = dynamic_cast<const ReductionPart*>(part)) return up_to_deepest(reduction->view.n);
+  if (any_absent(source.inputs)) return {Kind::kNoPart, &source};
+  const auto* const product = dynamic_cast<const ProductPart*>(part);
+  std::int64_t deepest = 0;
+  if (product != nullptr) {
+    for (const Product& p : product->group.products) deepest = std::max(deepest, p.k);
+  }
+  return up_to_deepest(deepest);
+}
+
+}  // namespace
+
+Obstacle RowLoopCode::obstacle_to(const BoundScan& scan, const RowPlan& plan) {
+  constexpr double kMostOfRow = 1 << 16;  // more work for a row is worth more than one block
+  const double of_row = plan.operations / static_cast<double>(plan.rows);
+  if (const Obstacle much = Obstacle::beyond(Obstacle::Kind::kMuchOfRow, of_row, kMostOfRow)) return much;
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    if (const Obstacle obstacle = obstacle_of(bound)) return obstacle;
+  }
+  return {};
 }
 
 RowLoopCode::RowLoopCode(const BoundScan& scan, const RowPlan& plan, const DeviceLimits& limits)

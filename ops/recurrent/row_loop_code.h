@@ -27,8 +27,8 @@ struct ElementText {
 
 class RowLoopCode {
  public:
-  // Of every instruction, by its part or as a copy; none where there is none.
-  static bool can_run(const BoundScan& scan, const RowPlan& plan);
+  // What keeps a loop from being such a kernel: an instruction that is neither a part of one nor a copy, or too much work.
+  static Obstacle obstacle_to(const BoundScan& scan, const RowPlan& plan);
 
   RowLoopCode(const BoundScan& scan, const RowPlan& plan, const DeviceLimits& limits);
 
@@ -38,8 +38,8 @@ class RowLoopCode {
     bool of_each = false;
     const LoopPart* part = nullptr;  // null: a copy
   };
-  // Whether a block has room for what a step makes of its rows.
-  bool fits() const { return shared_ <= limits_.shared; }
+  // Where a block has no room for what a step makes of its rows.
+  Obstacle obstacle() const { return memory_obstacle(shared_, limits_.shared); }
   const DeviceText& text() const { return text_; }
   const std::vector<Member>& members() const { return members_; }
   // Which of LoopRun::places the launch brings.

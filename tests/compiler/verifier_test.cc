@@ -6,7 +6,9 @@
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/op.h"
+#include "compiler/ir/parser.h"
 #include "tests/compiler/sample_graphs.h"
+#include "tests/compiler/small_ops.h"
 
 namespace graphrun {
 namespace {
@@ -158,6 +160,22 @@ const Break kBreaks[] = {
 
 INSTANTIATE_TEST_SUITE_P(All, BrokenGraph, ::testing::ValuesIn(kBreaks),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// Of the verifier and of the parser: memory that is out is no broken graph.
+TEST(Verifier, AShapeRuleWithoutMemoryIsNoMistake) {
+  static bool no_memory = false;
+  test::add_op(OpDefinition("t_hungry", "test").Input("x", "").Output("y").Internal().Shape([](ir::InferContext& c) {
+    if (no_memory) throw std::bad_alloc();
+    test::same_as_first(c);
+  }),
+               [](const KernelRequest&) { return Kernel{}; });
+  const std::string text = "graph \"g\" {\n  input %x: FLOAT[3]\n  %y = t_hungry(%x)\n  output \"y\" = %y\n}";
+  no_memory = false;
+  const Graph g = ir::parse(text, "hungry");
+  no_memory = true;
+  EXPECT_THROW(ir::verify(g, "parsing"), std::bad_alloc);
+  EXPECT_THROW(ir::parse(text, "hungry"), std::bad_alloc);
+}
 
 TEST(Verifier, RegionsMayNotNestWithoutEnd) {
   Graph g;

@@ -12,13 +12,14 @@
 //
 //   FILE_FAULT=OP=ERROR:TEXT:N  the N-th call of OP on an absolute path that contains TEXT fails, once
 //   FILE_FAULT=count:TEXT:1     nothing fails
-//   FILE_FAULT_COUNT=FILE       how many calls of each OP there were: "OP COUNT" a line
+//   FILE_FAULT_COUNT=FILE       a line for each OP, "OP PLACE PLACE …": of each of its calls a number for where it was made, by
+//                               the calls that led there and its path without digits. Equal numbers, equal places.
 //   FILE_FAULT_STACK=FILE       by which calls the one that failed was made
 //
 // With these two fsync waits for no disk, so that many runs take little time: nobody cuts the power.
 //
-// OP is open (a folder too), read, write, fsync, rename or mmap (of a file). ERROR is EIO, EINTR, ENOSPC,
-// ENOMEM, or short: half of the bytes are read or written.
+// OP is open (a folder too), read, write, fsync, rename, remove (a folder too) or mmap (of a file). ERROR is EIO, EINTR,
+// ENOSPC, ENOMEM, or short: half of the bytes are read or written.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -35,14 +36,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace {
 
 enum class Deed { kGoOn, kKill, kFull };
 
-constexpr std::array kCalls = {"open", "read", "write", "fsync", "rename", "mmap"};
+constexpr std::array kCalls = {"open", "read", "write", "fsync", "rename", "remove", "mmap"};
 constexpr int kShort = -1;  // in the place of an error
 
 struct Fault {
@@ -57,6 +60,8 @@ struct Fault {
   std::string folder;  // command at the operation: what becomes of a folder
   bool syncs = true;
   std::array<long, kCalls.size()> calls{};
+  bool counts = std::getenv("FILE_FAULT_COUNT") != nullptr;
+  std::array<std::vector<std::size_t>, kCalls.size()> places;  // by call, where it counts
 };
 
 int error_of(const std::string& name) {
@@ -136,6 +141,17 @@ std::string absolute(const char* path, int in = AT_FDCWD) {
   return path_of(in) + "/" + path;
 }
 
+// Where a call on a path is made.
+std::size_t place_of(const std::string& path) {
+  std::string text;
+  for (const char c : path)
+    if (c < '0' || c > '9') text += c;
+  void* calls[64];
+  const auto count = static_cast<std::size_t>(backtrace(calls, 64));
+  text.append(reinterpret_cast<const char*>(calls), count * sizeof(void*));
+  return std::hash<std::string>()(text);
+}
+
 // How a call is to fail: 0 where it is not. Calls on standard streams, pipes and sockets are left alone.
 int failure_of(const char* call, const std::string& path) {
   Fault& fault = the_fault();
@@ -143,6 +159,7 @@ int failure_of(const char* call, const std::string& path) {
   const std::lock_guard lock(the_mutex());
   const auto which = std::find_if(kCalls.begin(), kCalls.end(), [&](const char* c) { return std::strcmp(c, call) == 0; });
   const long number = ++fault.calls[static_cast<std::size_t>(which - kCalls.begin())];
+  if (fault.counts) fault.places[static_cast<std::size_t>(which - kCalls.begin())].push_back(place_of(path));
   if (fault.call != call || number != fault.number) return 0;
   if (const char* const name = std::getenv("FILE_FAULT_STACK")) {
     void* calls[64];
@@ -157,7 +174,11 @@ __attribute__((destructor)) void write_counts() {
   const char* const name = std::getenv("FILE_FAULT_COUNT");
   std::FILE* const out = name != nullptr ? std::fopen(name, "w") : nullptr;
   if (out == nullptr) return;
-  for (std::size_t i = 0; i < kCalls.size(); ++i) std::fprintf(out, "%s %ld\n", kCalls[i], the_fault().calls[i]);
+  for (std::size_t i = 0; i < kCalls.size(); ++i) {
+    std::fputs(kCalls[i], out);
+    for (const std::size_t place : the_fault().places[i]) std::fprintf(out, " %zu", place);
+    std::fputc('\n', out);
+  }
   std::fclose(out);
 }
 
@@ -283,13 +304,16 @@ int renameat2(int in, const char* from, int to_in, const char* to, unsigned flag
   });
 }
 int remove(const char* path) noexcept {
+  if (refused("remove", absolute(path))) return -1;
   return with_fault("remove", path, [&] { return real<int(const char*)>("remove")(path); });
 }
 int unlink(const char* path) noexcept {
+  if (refused("remove", absolute(path))) return -1;
   return with_fault("remove", path, [&] { return real<int(const char*)>("unlink")(path); });
 }
 // Paths are those of the folder that is emptied.
 int unlinkat(int in, const char* path, int flags) noexcept {
+  if (refused("remove", absolute(path, in))) return -1;
   const auto act = [&] { return real<int(int, const char*, int)>("unlinkat")(in, path, flags); };
   return in == AT_FDCWD ? with_fault("remove", path, act) : with_fault("remove", in, act);
 }

@@ -2,6 +2,7 @@
 // What comes before main, the constructors of libraries, is left alone: nobody is there yet to tell of it.
 //
 //   MEMORY_FAULT=N            the N-th allocation, from 1; 0: none
+//   MEMORY_FAULT_OF=TEXT      only those asked for by code of a library whose path contains TEXT count
 //   MEMORY_FAULT_COUNT=FILE   how many there were
 //   MEMORY_FAULT_STACK=FILE   by which calls the one that failed was asked for
 //
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 extern "C" {
 void* __libc_malloc(std::size_t size);
@@ -28,12 +30,21 @@ namespace {
 
 std::atomic<long> seen{0};
 long failing = 0;
+const char* of = nullptr;
 bool counting = false;
 int (*real_main)(int, char**, char**) = nullptr;
 thread_local bool inside = false;
 
-bool fails() {
-  if (!counting || inside || ++seen != failing) return false;
+bool fails(const void* caller) {
+  if (!counting || inside) return false;
+  if (of != nullptr) {
+    Dl_info library{};
+    inside = true;
+    const bool counts = dladdr(caller, &library) != 0 && std::strstr(library.dli_fname, of) != nullptr;
+    inside = false;
+    if (!counts) return false;
+  }
+  if (++seen != failing) return false;
   inside = true;  // what tells of it allocates too
   if (const char* name = std::getenv("MEMORY_FAULT_STACK")) {
     void* calls[64];
@@ -48,6 +59,7 @@ bool fails() {
 
 int counted_main(int count, char** words, char** environment) {
   if (const char* number = std::getenv("MEMORY_FAULT")) failing = std::strtol(number, nullptr, 10);
+  of = std::getenv("MEMORY_FAULT_OF");
   void* warm[1];
   backtrace(warm, 1);  // it loads a library the first time
   counting = true;
@@ -63,10 +75,16 @@ int counted_main(int count, char** words, char** environment) {
 
 extern "C" {
 
-void* malloc(std::size_t size) { return fails() ? nullptr : __libc_malloc(size); }
-void* calloc(std::size_t count, std::size_t size) { return fails() ? nullptr : __libc_calloc(count, size); }
-void* realloc(void* memory, std::size_t size) { return fails() ? nullptr : __libc_realloc(memory, size); }
-void* memalign(std::size_t alignment, std::size_t size) { return fails() ? nullptr : __libc_memalign(alignment, size); }
+void* malloc(std::size_t size) { return fails(__builtin_return_address(0)) ? nullptr : __libc_malloc(size); }
+void* calloc(std::size_t count, std::size_t size) {
+  return fails(__builtin_return_address(0)) ? nullptr : __libc_calloc(count, size);
+}
+void* realloc(void* memory, std::size_t size) {
+  return fails(__builtin_return_address(0)) ? nullptr : __libc_realloc(memory, size);
+}
+void* memalign(std::size_t alignment, std::size_t size) {
+  return fails(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, size);
+}
 void* aligned_alloc(std::size_t alignment, std::size_t size) { return memalign(alignment, size); }
 int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
   void* const got = memalign(alignment, size);

@@ -212,6 +212,22 @@ TEST(Checkpoint, PrunesOldOnesAndLeftovers) {
   EXPECT_NO_THROW(prune_checkpoints(run / "none", 1));
 }
 
+// What cannot be read now may be whole: it is neither removed nor counted.
+TEST(Checkpoint, PruningKeepsWhatCannotBeRead) {
+  const TemporaryFolder run;
+  for (int step : {1, 2, 3}) save_checkpoint(checkpoint_folder(run.path(), step), of_step(step));
+  const std::string manifest = checkpoint_folder(run.path(), 2) + "/manifest.json";
+  std::filesystem::rename(manifest, run / "kept");
+  std::filesystem::create_symlink("manifest.json", manifest);  // ELOOP
+  prune_checkpoints(run.path(), 1);
+  std::filesystem::remove(manifest);
+  std::filesystem::rename(run / "kept", manifest);
+  expect_step(load_checkpoint(checkpoint_folder(run.path(), 2)), 2);
+  EXPECT_FALSE(std::filesystem::exists(checkpoint_folder(run.path(), 1)));
+  prune_checkpoints(run.path(), 1);
+  EXPECT_FALSE(std::filesystem::exists(checkpoint_folder(run.path(), 2)));
+}
+
 // Kills a process that saves and prunes without pause, at many moments; what is found then is always whole.
 TEST(Checkpoint, SurvivesKilling) {
   const TemporaryFolder run;

@@ -1,14 +1,16 @@
 // Every file operation and every allocation of a short training with many saves, of its resumption and of `infer` fails once.
 // Each ends as a table says, with a message of ours that gives the system's reason, and `--resume` then leaves what an
-// undisturbed run leaves, byte for byte. A sample of them is a test; all of them, for tests/faults/fail_each_operation, where
-// GRAPHRUN_EVERY_FAULT is set.
+// undisturbed run leaves, byte for byte. A sample of them is a test; for tests/faults/fail_each_operation GRAPHRUN_EVERY_FAULT
+// says which: "places", the first and the last operation of each place in the code that has the same file, or "all".
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "tests/folders.h"
@@ -45,20 +47,43 @@ const std::vector<Failing> kTable = {
     {"fsync", "EINTR", {0}, ""},
     {"fsync", "EIO", {5}, "Input/output error"},
     {"fsync", "ENOSPC", {5}, "No space left on device"},
-    {"rename", "EIO", {5}, "Input/output error"},
-    {"rename", "ENOSPC", {5}, "No space left on device"},
-    {"mmap", "ENOMEM", {0, 5}, "memory"},
+    {"rename", "EIO", {0, 5}, "Input/output error"},  // where names cannot be exchanged, two renames do the same
+    {"rename", "ENOSPC", {0, 5}, "No space left on device"},
+    {"remove", "EIO", {0, 5}, "Input/output error"},
+    {"mmap", "ENOMEM", {5}, "memory"},
 };
 
 bool all_of_them() { return std::getenv("GRAPHRUN_EVERY_FAULT") != nullptr; }
 
+// Which of a program's operations fail, counted from 1. `places`: where each is made.
+std::vector<int> failing_numbers(const std::vector<std::string>& places, std::mt19937& draw) {
+  std::vector<int> numbers;
+  if (!all_of_them()) {
+    if (!places.empty()) numbers = {std::uniform_int_distribution<int>(1, static_cast<int>(places.size()))(draw)};
+    return numbers;
+  }
+  const bool each = std::string(std::getenv("GRAPHRUN_EVERY_FAULT")) == "all";
+  std::map<std::string, std::pair<int, int>> ends;  // by place, of its operations
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const int number = static_cast<int>(i) + 1;
+    ends.try_emplace(places[i], number, number).first->second.second = number;
+    if (each) numbers.push_back(number);
+  }
+  if (each) return numbers;
+  std::set<int> chosen;
+  for (const auto& [place, first_and_last] : ends) chosen.insert({first_and_last.first, first_and_last.second});
+  return {chosen.begin(), chosen.end()};
+}
+
 class EachFault : public ProgramTest {
  protected:
-  using Environment = std::vector<std::pair<std::string, std::string>>;
-
   void SetUp() override {
     ProgramTest::SetUp();
     write_language_model();
+    // So little of the data stays in memory that the rest is mapped, in the folder whose operations fail.
+    fs::create_directory(root_ / "tmp");
+    setenv("TMPDIR", path("tmp").c_str(), 1);
+    setenv("GRAPHRUN_DATA_MEMORY", "64", 1);
     ASSERT_EQ(train("whole").code, 0);
     left_ = left_by("whole");
     ASSERT_EQ(graphrun_under("kill:/checkpoints/:45", words("half", false)).code, 128 + 9);
@@ -66,6 +91,12 @@ class EachFault : public ProgramTest {
     const Ran inferred = graphrun(infer_words());
     ASSERT_EQ(inferred.code, 0) << inferred.err;
     answers_ = inferred.out;
+  }
+
+  void TearDown() override {
+    unsetenv("TMPDIR");
+    unsetenv("GRAPHRUN_DATA_MEMORY");
+    ProgramTest::TearDown();
   }
 
   static std::vector<std::string> words(const std::string& out, bool resume) {
@@ -81,7 +112,7 @@ class EachFault : public ProgramTest {
   Ran train(const std::string& out) const {
     bool begun = false;  // as the program sees it
     for (const char* name : {"/job.pbtxt", "/manifest.json", "/checkpoints", "/metrics.jsonl"}) begun |= exists(out + name);
-    return under("file_faults", {{"FILE_FAULT", "count:/:1"}}, words(out, begun));
+    return graphrun_with("file_faults", {{"FILE_FAULT", "count:/:1"}}, words(out, begun));
   }
 
   // The model, the checkpoints and the metrics, by file.
@@ -92,20 +123,6 @@ class EachFault : public ProgramTest {
       if (entry.is_regular_file() && name != "starts.jsonl" && name != "run.lock") files[name] = read(out + "/" + name);
     }
     return files;
-  }
-
-  // graphrun with a library of faults. Its second start, with other OpenMP settings, would be one more program to fail.
-  Ran under(const std::string& library, Environment environment, const std::vector<std::string>& arguments) const {
-    const char* sanitizer = std::getenv("ASAN_OPTIONS");
-    environment.insert(environment.end(),
-                       {{"LD_PRELOAD", tests::build_folder() + "/lib" + library + ".so"},
-                        {"GOMP_SPINCOUNT", "2000"},
-                        {"ASAN_OPTIONS", std::string(sanitizer ? sanitizer : "") + ":verify_asan_link_order=0"}});
-    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-    const Ran ran = graphrun(arguments);
-    for (const auto& [name, value] : environment) unsetenv(name.c_str());
-    if (sanitizer != nullptr) setenv("ASAN_OPTIONS", sanitizer, 1);
-    return ran;
   }
 
   // One program of those that are to fail: its words, and the folder it begins with.
@@ -161,31 +178,31 @@ TEST_F(EachFault, OfFileOperationsLosesNothing) {
     const Program program = programs()[which];
     prepare(program);
     const std::string about = root_.string();
-    ASSERT_EQ(
-        under("file_faults", {{"FILE_FAULT", "count:" + about + ":1"}, {"FILE_FAULT_COUNT", path("counts")}}, program.words)
-            .code,
-        0);
-    std::map<std::string, int> counts;
+    ASSERT_EQ(graphrun_with("file_faults", {{"FILE_FAULT", "count:" + about + ":1"}, {"FILE_FAULT_COUNT", path("counts")}},
+                            program.words)
+                  .code,
+              0);
+    std::map<std::string, std::vector<std::string>> places;
     std::istringstream lines(read("counts"));
-    std::string call;
-    for (int count = 0; lines >> call >> count;) counts[call] = count;
+    for (std::string line, call; std::getline(lines, line);) {
+      std::istringstream words(line);
+      words >> call;
+      for (std::string place; words >> place;) places[call].push_back(place);
+    }
     for (std::size_t row = 0; row < kTable.size(); ++row) {
       const Failing& failing = kTable[row];
       if (!all_of_them() && row % programs().size() != which) continue;
-      std::vector<int> numbers(static_cast<std::size_t>(counts[failing.call]));
-      for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int>(i) + 1;
-      if (!all_of_them()) {
-        std::shuffle(numbers.begin(), numbers.end(), draw);
-        numbers.resize(std::min<std::size_t>(numbers.size(), 1));
-      }
+      const std::vector<int> numbers = failing_numbers(places[failing.call], draw);
       for (const int number : numbers) {
         const std::string fault = std::string(failing.call) + "=" + failing.error + ":" + about + ":" + std::to_string(number);
         prepare(program);
         fs::remove(root_ / "stack");
-        const Ran ran = under("file_faults", {{"FILE_FAULT", fault}, {"FILE_FAULT_STACK", path("stack")}}, program.words);
+        const Ran ran =
+            graphrun_with("file_faults", {{"FILE_FAULT", fault}, {"FILE_FAULT_STACK", path("stack")}}, program.words);
         check(program, ran, failing.codes, failing.reason, fault + "\n" + (exists("stack") ? read("stack") : "none failed"));
       }
-      tell(program.name + ": " + std::to_string(numbers.size()) + " times " + failing.call + " with " + failing.error);
+      tell(program.name + ": " + failing.call + " with " + failing.error + " at " + std::to_string(numbers.size()) + " of " +
+           std::to_string(places[failing.call].size()) + " operations");
     }
   }
 }
@@ -204,13 +221,14 @@ TEST_F(EachFault, OfAllocationsIsOutOfMemory) {
   std::mt19937 draw(1);
   for (const Program& program : programs()) {
     prepare(program);
-    ASSERT_EQ(under("memory_faults", {{"MEMORY_FAULT_COUNT", path("counts")}}, program.words).code, 0);
+    ASSERT_EQ(graphrun_with("memory_faults", {{"MEMORY_FAULT_COUNT", path("counts")}}, program.words).code, 0);
     std::uniform_int_distribution<long> any(1, std::stol(read("counts")));
     for (int i = 0; i < (all_of_them() ? kAllocations : kSampledAllocations); ++i) {
       const std::string number = std::to_string(any(draw));
       prepare(program);
       fs::remove(root_ / "stack");
-      const Ran ran = under("memory_faults", {{"MEMORY_FAULT", number}, {"MEMORY_FAULT_STACK", path("stack")}}, program.words);
+      const Ran ran =
+          graphrun_with("memory_faults", {{"MEMORY_FAULT", number}, {"MEMORY_FAULT_STACK", path("stack")}}, program.words);
       const std::string stack = exists("stack") ? read("stack") : "none failed";
       if (ends_by_itself(ran, stack)) {
         ++ends_[ran.code];

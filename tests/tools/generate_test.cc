@@ -422,7 +422,7 @@ TEST_F(Generate, AlignsSubwords) {
   std::string job = read("graphs/jobs/say.pbtxt");
   for (const std::string column : {"0", "1"}) {
     const std::string words = "column: " + column + " split: SPACE";
-    job.replace(job.find(words), words.size(), "column: " + column + " split: BPE vocabulary { size: 24 }");
+    job.replace(job.find(words), words.size(), "column: " + column + " split: BPE vocabulary { size: 14 }");
   }
   write("graphs/jobs/say.pbtxt", job);
   const Ran trained = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", "train.epochs=1"});
@@ -434,6 +434,42 @@ TEST_F(Generate, AlignsSubwords) {
   EXPECT_EQ(object["text"], "one two");
   EXPECT_EQ(object["alignment"].size(), object["tokens"].size());
   EXPECT_EQ(lines_of(read("links")).size(), 1u);
+
+  // Words, if the job says so: sums over a word's pieces in the input, means over those of a word that was made.
+  const Ran by_words = graphrun({"infer", "model", "--force", "refs", "--alignments", "word-links", "--json", "--set",
+                                 "infer.say.generate.align.units=WORDS"},
+                                "uno dos\n");
+  ASSERT_EQ(by_words.code, 0) << by_words.err;
+  const auto of_words = nlohmann::json::parse(by_words.out);
+  EXPECT_EQ(of_words["tokens"], object["tokens"]);
+  EXPECT_EQ(of_words["words"], (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(of_words["units"], (std::vector<std::string>{"uno", "dos"}));
+  ASSERT_EQ(of_words["alignment"].size(), 2u);
+  const auto begins_word = [](const std::string& piece) { return piece.starts_with("▁"); };
+  const auto units = object["units"].get<std::vector<std::string>>(), tokens = object["tokens"].get<std::vector<std::string>>();
+  ASSERT_GT(units.size() + tokens.size(), 4u) << "no word has two pieces";
+  std::vector<std::vector<double>> expected(2, std::vector<double>(2, 0));
+  int word = -1;
+  std::vector<int> pieces(2, 0);
+  for (std::size_t k = 0; k < tokens.size(); ++k) {
+    word += begins_word(tokens[k]);
+    ++pieces.at(static_cast<std::size_t>(word));
+    int unit = -1;
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      unit += begins_word(units[u]);
+      expected[static_cast<std::size_t>(word)].at(static_cast<std::size_t>(unit)) += object["alignment"][k][u].get<double>();
+    }
+  }
+  for (std::size_t w = 0; w < 2; ++w)
+    for (std::size_t u = 0; u < 2; ++u)
+      EXPECT_NEAR(of_words["alignment"][w][u].get<double>(), expected[w][u] / pieces[w], 1e-6) << w << " " << u;
+  write("words.jsonl", by_words.out);
+  const Ran picture = graphrun({"plot", "--alignments", "words.jsonl"});
+  EXPECT_EQ(picture.code, 0) << picture.err;
+  EXPECT_THAT(picture.out, AllOf(HasSubstr(">uno</text>"), HasSubstr(">two</text>")));
+  write("gold", "1-1 2-2\n");
+  const Ran scored = graphrun({"score", "word-links", "gold", "--metric", "aer"});
+  EXPECT_EQ(scored.code, 0) << scored.err;
 }
 
 TEST_F(Generate, MistakesAreFoundBeforeAnyTraining) {

@@ -88,7 +88,9 @@ TEST_F(GraphDump, TellsHowLoopsRun) {
   refuses({"--stage", "loops", "--size", "time=4", "--size", "batch=2", "--product-precision", "bf17"}, "not 'bf17'");
   EXPECT_THAT(
       large.out,
-      HasSubstr("kernel by kernel: rows of the batch, which 'crf.best.from' (fused_reduction) asks for, are more than"));
+      ContainsRegex(
+          "kernel by kernel: not by columns, since 'crf.best.from' .fused_reduction, [^ ]*crf.pbtxt:[0-9]+:[0-9]+. has no "
+          "kernel for columns; not by rows, since a block would need [0-9]+ bytes of memory, and has [0-9]+\n"));
   EXPECT_EQ(cuda.code, 0) << cuda.err;
   for (const char* loop : {"  read.forward.end.h: 9 steps", "  d.read.forward.d.h: 9 steps backwards"}) {
     EXPECT_THAT(cuda.out,
@@ -98,6 +100,72 @@ TEST_F(GraphDump, TellsHowLoopsRun) {
               ContainsRegex("  crf.best.end.a: .* as one launch of 3 blocks of .*, rows of the batch each, which never meet"));
   refuses({"--stage", "loops", "--size", "time=4"}, "add --size batch=N");
   refuses({"--stage", "loops", "--format", "svg"}, "--stage=loops prints text");
+}
+
+// Every loop that one thread runs, or that runs kernel by kernel, with what is to blame at its line.
+TEST_F(GraphDump, TellsWhyALoopIsNotShared) {
+  // A memory that is a matrix: its gradient adds up over columns. Rows that read each other, and a product of two states.
+  write("graphs/cells/matrix.pbtxt", R"x(name: "matrix"
+arg { name: "hidden" }
+input     { name: "x" shape: "[batch, input]" }
+parameter { name: ["Wq", "Wk", "Wv", "Wf"] shape: "[input, hidden]" }
+let: "f = sigmoid(x @ Wf)"
+state { name: "C" shape: "[batch, hidden, hidden]"
+        next: "expand(f, axis=2) * C + expand(x @ Wv, axis=2) * expand(x @ Wk, axis=1)" }
+output: "h = sum(next(C) * expand(x @ Wq, axis=1), axis=2)"
+)x");
+  write("graphs/cells/centred.pbtxt", R"x(name: "centred"
+arg { name: "hidden" }
+input     { name: "x" shape: "[batch, input]" }
+parameter { name: "W" shape: "[input, hidden]" }
+let: "n = h - mean(h, axis=0)"
+state { name: "h" shape: "[batch, hidden]" next: "tanh(x @ W + n)" }
+output: "h = next(h)"
+)x");
+  write("graphs/cells/squares.pbtxt", R"x(name: "squares"
+arg { name: "hidden" }
+input     { name: "x" shape: "[batch, input]" }
+parameter { name: "W" shape: "[input, hidden]" }
+let: "s = transpose(h) @ h"
+state { name: "h" shape: "[batch, hidden]" next: "tanh(x @ W + h @ s)" }
+output: "h = next(h)"
+)x");
+  const auto words = [](const std::string& cell, std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"graphs/language_model.pbtxt", "--set", "vocabulary=50", "--set", "cell=cells/" + cell, "--set", "hidden=24",
+                 "--set", "embed=24", "--minimize", "loss", "--stage", "loops", "--size", "time=9", "--size", "batch=12"});
+    return more;
+  };
+  const auto loops = [&](const std::string& cell, const std::string& threads) {
+    const Ran ran = run("graph-dump", words(cell, {"--threads", threads}));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, testing::Not(ContainsRegex("(one thread|kernel by kernel)(,|\n)"))) << "without a reason";
+    return ran.out;
+  };
+  const std::string no_weights =
+      "kernel by kernel: not by columns, since no product has weights that are the same at every step";
+  EXPECT_THAT(
+      loops("matrix.pbtxt", "2"),
+      ContainsRegex("d.C: 9 steps backwards .*" + no_weights +
+                    ".*; not by rows, since '[^']+' .sum_to, [^ ]*cells/matrix.pbtxt:[78]:[0-9]+. has no kernel for rows\n"));
+  EXPECT_THAT(
+      loops("centred.pbtxt", "2"),
+      ContainsRegex("end.h: .*" + no_weights +
+                    ".*; not by rows, since '[^']+' .mean, [^ ]*cells/centred.pbtxt:5:[0-9]+. has no kernel for rows\n"));
+  EXPECT_THAT(
+      loops("squares.pbtxt", "2"),
+      ContainsRegex("end.h: .*; '[^']+' .matmul, [^ ]*cells/squares.pbtxt:[56]:[0-9]+. has no kernel for columns, since its "
+                    "(left factor is transposed|right factor changes from step to step); not by rows, since "));
+  EXPECT_THAT(loops("elman.pbtxt", "2"),
+              ContainsRegex("by one thread: about [0-9]+ operations a step, most of them '[^']+' .matmul, "
+                            "[^ ]*cells/elman.pbtxt:[0-9]+:[0-9]+., and 300000 are worth a second one"));
+  EXPECT_THAT(loops("elman.pbtxt", "1"), HasSubstr("by one thread: there is no other\n"));
+  EXPECT_THAT(loops("sru.pbtxt", "2"), HasSubstr(" operations in all steps, most of them '"));
+  // Of a device whose launch it can't be.
+  setenv("GRAPHRUN_CUDA_LIBRARY", (tests::build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 1);
+  const Ran cuda = run("graph-dump", words("squares.pbtxt", {"--device", "cuda"}));
+  unsetenv("GRAPHRUN_CUDA_LIBRARY");
+  EXPECT_THAT(cuda.out, ContainsRegex("kernel by kernel: .*'[^']+' .[a-z]+, [^ ]*cells/squares.pbtxt:[56]:[0-9]+. "));
 }
 
 TEST_F(GraphDump, TellsThePeakForSizes) {

@@ -81,6 +81,23 @@ TEST_F(Killed, InsideItsSavesARunLosesNothing) {
   EXPECT_EQ(left_by("parts"), left_by("whole"));
 }
 
+// The last save replaces the checkpoint of the last epoch's end, which a kill leaves half removed: no later save finds it there.
+TEST_F(Killed, InItsLastSaveARunLeavesNothingBehind) {
+  setenv("FILE_FAULT_LOG", (root_ / "log").c_str(), 1);
+  ASSERT_EQ(start("whole", "full:/nothing/:1").code, 0);
+  unsetenv("FILE_FAULT_LOG");
+  const std::vector<int> renames = operations("log", "/checkpoints/", " rename ");
+  ASSERT_FALSE(renames.empty());
+  for (const int after : {1, 2}) {
+    fs::remove_all(root_ / "parts");
+    EXPECT_EQ(start("parts", "kill:/checkpoints/:" + std::to_string(renames.back() + after)).code, 128 + SIGKILL);
+    ASSERT_NE(left_by("parts"), left_by("whole")) << "nothing was left half removed";
+    const Ran last = start("parts", "");
+    ASSERT_EQ(last.code, 0) << last.err;
+    EXPECT_EQ(left_by("parts"), left_by("whole"));
+  }
+}
+
 // While models that no longer count for the mean of the best are removed, file by file.
 TEST_F(Killed, AmongItsBestModelsARunLosesNothing) {
   const std::vector<std::string> sets = {"train.average.best=2", "train.validate.keep_lowest=perplexity",

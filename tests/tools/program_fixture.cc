@@ -55,17 +55,23 @@ Ran ProgramTest::graphrun(const std::vector<std::string>& arguments, const std::
 }
 
 Ran ProgramTest::graphrun_under(const std::string& fault, const std::vector<std::string>& arguments) const {
-  if (fault.empty()) return graphrun(arguments);
-  const char* sanitizer = std::getenv("ASAN_OPTIONS");
+  return fault.empty() ? graphrun(arguments) : graphrun_with("file_faults", {{"FILE_FAULT", fault}}, arguments);
+}
+
+Ran ProgramTest::graphrun_with(const std::string& library, const Environment& environment,
+                               const std::vector<std::string>& arguments, const std::string& input) const {
+  const char* const sanitizer = std::getenv("ASAN_OPTIONS");
   const std::string options = sanitizer ? sanitizer : "";
-  setenv("FILE_FAULT", fault.c_str(), 1);
-  setenv("LD_PRELOAD", (tests::build_folder() + "/libfile_faults.so").c_str(), 1);
-  // AddressSanitizer wants to be the first library, unless told.
-  setenv("ASAN_OPTIONS", (options + ":verify_asan_link_order=0").c_str(), 1);
-  Ran ran = graphrun(arguments);
-  setenv("ASAN_OPTIONS", options.c_str(), 1);
-  unsetenv("LD_PRELOAD");
-  unsetenv("FILE_FAULT");
+  Environment all = environment;
+  all.insert(all.end(), {{"LD_PRELOAD", tests::build_folder() + "/lib" + library + ".so"},
+                         // Its second start, with other OpenMP settings, would be one more program to fail.
+                         {"GOMP_SPINCOUNT", "2000"},
+                         // AddressSanitizer wants to be the first library, unless told.
+                         {"ASAN_OPTIONS", options + ":verify_asan_link_order=0"}});
+  for (const auto& [name, value] : all) setenv(name.c_str(), value.c_str(), 1);
+  Ran ran = graphrun(arguments, input);
+  for (const auto& [name, value] : all) unsetenv(name.c_str());
+  if (sanitizer != nullptr) setenv("ASAN_OPTIONS", options.c_str(), 1);
   return ran;
 }
 

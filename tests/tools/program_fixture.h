@@ -39,6 +39,10 @@ class ProgramTest : public testing::Test {
   // graphrun under a fault of tests/faults/file_faults.cc, so that it is signalled at a save of its own:
   // "int:/checkpoints/:30+500". An empty one is none.
   Ran graphrun_under(const std::string& fault, const std::vector<std::string>& arguments) const;
+  // graphrun with a library of faults, "file_faults" or "memory_faults", and these variables of its environment.
+  using Environment = std::vector<std::pair<std::string, std::string>>;
+  Ran graphrun_with(const std::string& library, const Environment& environment, const std::vector<std::string>& arguments,
+                    const std::string& input = "") const;
 
   // A training into `folder` that is stopped by each fault in turn, resumed each time, and then runs to its end. The first must
   // come while it runs; others may find it done.

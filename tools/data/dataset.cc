@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
+#include <string_view>
 
 #include "tools/data/told_at.h"
 #include "tools/data/units.h"
@@ -53,6 +56,19 @@ void each_record(
 }
 
 }  // namespace
+
+std::int64_t numbers_in_memory() {
+  const char* const said = std::getenv("GRAPHRUN_DATA_MEMORY");
+  if (said == nullptr || *said == '\0') return kNumbersInMemory;
+  const std::string_view text = said;
+  std::int64_t bytes = -1;
+  const auto [end, error] = std::from_chars(text.begin(), text.end(), bytes);
+  if (error != std::errc() || end != text.end() || bytes < 0)
+    throw UserError(ExitCode::kUsage, "E0429 bad-options",
+                    fmt::format("GRAPHRUN_DATA_MEMORY is '{}'; expected a number of bytes", text),
+                    {"help: so much of a data set stays in memory, and what is larger lies in a file; 536870912 unless given"});
+  return bytes / static_cast<std::int64_t>(sizeof(std::int32_t));
+}
 
 Dataset::Dataset(const DataSpec& data, std::int64_t in_memory) : counts_(data.fields.size()) {
   std::int64_t stores = 0;

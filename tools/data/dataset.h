@@ -16,7 +16,10 @@
 
 namespace graphrun {
 
-inline constexpr std::int64_t kNumbersInMemory = std::int64_t{1} << 27;  // of a data set; what is larger lies in a file
+// Of a data set; what is larger lies in a file. GRAPHRUN_DATA_MEMORY in the environment says how many bytes they are; throws
+// UserError (kUsage) where that is no number.
+inline constexpr std::int64_t kNumbersInMemory = std::int64_t{1} << 27;
+std::int64_t numbers_in_memory();
 
 // What one field has in a set.
 struct FieldCounts {
@@ -82,7 +85,7 @@ Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabulary& vo
 struct DatasetOptions {
   bool training = false;         // drop what is longer than `longest`
   std::set<std::string> fields;  // to read; empty: all
-  std::int64_t in_memory = kNumbersInMemory;
+  std::int64_t in_memory = numbers_in_memory();
   std::set<std::string> texts;  // fields whose text is kept too, in memory
   Location at = {};             // where the files are named, for what is wrong with them as a whole
 };

@@ -89,6 +89,10 @@ std::vector<std::string> Subwords::pieces_of(std::string_view text) const {
   return pieces;
 }
 
+bool Subwords::is_piece(std::string_view entry) const {
+  return sentencepiece_module().is_piece(model_, entry.data(), entry.size());
+}
+
 std::string Subwords::text_of(const std::vector<std::string>& pieces) const {
   std::string text;
   std::vector<std::string> run;
@@ -105,7 +109,7 @@ std::string Subwords::text_of(const std::vector<std::string>& pieces) const {
     run.clear();
   };
   for (const std::string& piece : pieces) {
-    if (sentencepiece_module().is_piece(model_, piece.data(), piece.size())) {
+    if (is_piece(piece)) {
       run.push_back(piece);
       continue;
     }

@@ -39,6 +39,8 @@ class Subwords {
   std::vector<std::string> entries() const;
   // What has no piece stands as it is.
   std::vector<std::string> pieces_of(std::string_view text) const;
+  // Whether text may become it.
+  bool is_piece(std::string_view entry) const;
   // The text whose pieces these are. What is no piece stands as a word of its own.
   std::string text_of(const std::vector<std::string>& pieces) const;
 

@@ -30,6 +30,7 @@ Json object_of(const Made& made, const Vocabulary& vocabulary) {
                  {"log_probability", made.hypothesis.log_probability},
                  {"ended", made.hypothesis.ended}};
   if (made.alignment) {
+    if (made.aligned_words) object["words"] = *made.aligned_words;
     object["units"] = made.units;
     object["alignment"] = made.alignment->weights;
   }
@@ -67,6 +68,36 @@ std::vector<std::int64_t> Alignment::links() const {
     if (links[k] >= 0 && elsewhere[k] > weights[k][static_cast<std::size_t>(links[k])]) links[k] = -1;
   }
   return links;
+}
+
+Alignment by_input_words(const Alignment& alignment, const WordSpans& input) {
+  Alignment words{{}, alignment.elsewhere};
+  for (const std::vector<float>& weights : alignment.weights) {
+    std::vector<float> sums(input.words.size(), 0.0f);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const auto [begin, end] = input.of.at(i);
+      for (std::size_t w = begin; w < end; ++w) sums[w] += weights[i] / static_cast<float>(end - begin);
+    }
+    words.weights.push_back(std::move(sums));
+  }
+  return words;
+}
+
+Alignment by_made_words(const Alignment& alignment, const WordSpans& made) {
+  const std::size_t units = alignment.weights.empty() ? 0 : alignment.weights[0].size();
+  Alignment words;
+  words.weights.assign(made.words.size(), std::vector<float>(units, 0.0f));
+  if (!alignment.elsewhere.empty()) words.elsewhere.assign(made.words.size(), 0.0f);
+  std::vector<float> entries(made.words.size(), 0.0f);
+  for (const WordSpan& span : made.of)
+    for (std::size_t w = span.begin; w < span.end; ++w) ++entries[w];
+  for (std::size_t k = 0; k < alignment.weights.size(); ++k) {
+    for (std::size_t w = made.of.at(k).begin; w < made.of[k].end; ++w) {
+      for (std::size_t u = 0; u < units; ++u) words.weights[w][u] += alignment.weights[k][u] / entries[w];
+      if (!words.elsewhere.empty()) words.elsewhere[w] += alignment.elsewhere[k] / entries[w];
+    }
+  }
+  return words;
 }
 
 std::vector<std::string> words_of(const Hypothesis& hypothesis, const Vocabulary& vocabulary, const std::string& replace,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/data/vocabulary.h"
+#include "tools/data/word_spans.h"
 #include "tools/generate/beam_search.h"
 #include "tools/generate/step_values.h"
 
@@ -25,10 +26,16 @@ struct Alignment {
   std::vector<std::int64_t> links() const;
 };
 
+// The same of words, from that of the entries they consist of. Of the input: an entry's weight is shared equally by the words
+// that it is part of, and those of a word are added up. Of what was made: the mean over a word's entries.
+Alignment by_input_words(const Alignment& alignment, const WordSpans& input);
+Alignment by_made_words(const Alignment& alignment, const WordSpans& made);
+
 // A hypothesis as it is written.
 struct Made {
   Hypothesis hypothesis;
-  std::vector<std::string> words;
+  std::vector<std::string> words;                              // entries
+  std::optional<std::vector<std::string>> aligned_words = {};  // what is aligned, where that is not `words`
   std::optional<Alignment> alignment;
   std::vector<std::string> units;                       // of the input, where it is aligned
   std::map<std::string, std::vector<Fetched>> fetched;  // by name: of each step, the end symbol's included
@@ -50,9 +57,9 @@ std::string best_line(std::span<const Made> made, const Vocabulary& vocabulary);
 std::string n_best_lines(std::int64_t sentence, std::span<const Made> made, const Vocabulary& vocabulary, bool links);
 
 // An object: "text" and "tokens" of the best, "score", "log_probability", "ended", "units" of the input and "alignment" (of
-// each word their weights) and what was fetched by name, an array over steps, or, where no word changes it, the value itself;
-// "fetched.NAME" where the object has something else of that name. Several are in "alternatives", each such an object. Of
-// nothing made: an empty text.
+// each token their weights; of each of "words", where these are aligned) and what was fetched by name, an array over steps, or,
+// where no word changes it, the value itself; "fetched.NAME" where the object has something else of that name. Several are in
+// "alternatives", each such an object. Of nothing made: an empty text.
 std::string json_line(std::span<const Made> made, const Vocabulary& vocabulary);
 
 }  // namespace graphrun

@@ -22,6 +22,7 @@ namespace graphrun {
 
 struct AlignSpec {
   std::string from, field, replace;
+  bool of_words = false;  // else of entries
 };
 struct SampleSpec {
   double temperature = 1;

@@ -232,7 +232,7 @@ class JobChecker {
     if (align.field().empty()) problems_.missing(places.at, "align without field", "field: the one that the positions are of");
     if (!align.field().empty() && !job_.data.field(align.field()))
       problems_.unknown(places.location("field"), "field", align.field(), field_names());
-    return {align.from(), align.field(), align.replace()};
+    return {align.from(), align.field(), align.replace(), align.units() == Job::Align::WORDS};
   }
 
   SampleSpec sample_of(const Job::Sample& sample, const Places& places) {

@@ -215,15 +215,25 @@ class LineGenerator {
     Made made;
     std::vector<std::string> units;
     if (const auto& align = mode_.generate->align) {
-      const Subwords* const subwords = network_.vocabularies.at(align->field).form().subwords.get();
-      units = units_as_written(network_.job.data, *network_.job.data.field(align->field), record, subwords);
+      const TextForm& form = network_.vocabularies.at(align->field).form();
+      units = units_as_written(network_.job.data, *network_.job.data.field(align->field), record, form.subwords.get());
       // Of a line that was cut, what was read.
       if (mode_.longest > 0) units.resize(std::min(units.size(), static_cast<std::size_t>(mode_.longest)));
       made.alignment = generator_.alignment(hypothesis, units.size(), row);
+      if (align->of_words) {
+        WordSpans input = word_spans(units, form, EntriesAre::kCut);
+        made.alignment = by_input_words(*made.alignment, input);
+        units = std::move(input.words);
+      }
     }
     const bool replaces = mode_.generate->align && options_.generate.force.empty();
     made.words = words_of(hypothesis, vocabulary_, replaces ? mode_.generate->align->replace : "", made.alignment, units);
     made.units = std::move(units);
+    if (made.alignment && mode_.generate->align->of_words) {
+      WordSpans words = word_spans(made.words, vocabulary_.form(), EntriesAre::kMade);
+      made.alignment = by_made_words(*made.alignment, words);
+      made.aligned_words = std::move(words.words);
+    }
     if (!options_.fetches.empty()) made.fetched = generator_.fetched(hypothesis, row), made.whole = generator_.whole(row);
     made.hypothesis = std::move(hypothesis);
     return made;

@@ -73,7 +73,7 @@ AlignedSentence parse_line(const std::string& text, const std::string& path, std
   if (!object.contains("alignment") || !object.contains("units")) fail("the words are aligned to nothing");
   try {
     sentence.units = object.at("units").get<std::vector<std::string>>();
-    sentence.words = object.at("tokens").get<std::vector<std::string>>();
+    sentence.words = object.at(object.contains("words") ? "words" : "tokens").get<std::vector<std::string>>();
     sentence.weights = object.at("alignment").get<std::vector<std::vector<double>>>();
   } catch (const nlohmann::json::exception&) {
     fail("words, units or weights are of another kind");

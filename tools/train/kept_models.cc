@@ -67,8 +67,9 @@ std::optional<KeptModel> KeptModels::mean() const {
   return model;
 }
 
-void KeptModels::drop_newer_than(std::int64_t step) const {
+void KeptModels::drop_leftovers(std::int64_t step) const {
   for (const std::string& kind : {kBest, kCandidates}) {
+    prune_checkpoints(layout_.root, std::numeric_limits<int>::max(), kind);
     const std::string last = checkpoint_folder(layout_.root, step, kind);
     while (const std::optional<std::string> newest = newest_complete(layout_.root, kind)) {
       if (newest->size() < last.size() || (newest->size() == last.size() && *newest <= last)) break;  // numbers of one width

@@ -28,8 +28,9 @@ class KeptModels {
   void add_candidate(const KeptModel& model) const;
   // The mean of all candidates, and the last of their steps; nothing where there are none.
   std::optional<KeptModel> mean() const;
-  // Removes what a run that was cut off left of steps that it has yet to take.
-  void drop_newer_than(std::int64_t step) const;
+  // Removes what a run that was cut off left: of steps after `step`, which it has yet to take, and what is half saved or half
+  // removed.
+  void drop_leftovers(std::int64_t step) const;
 
  private:
   const ModelLayout& layout_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "runtime/checkpoint.h"
 #include "runtime/file.h"
@@ -92,7 +93,9 @@ void Trainer::restore(const std::string& folder) {
   rate_.restore(state_.schedule);
   best_ = stepper_.groups_of(checkpoint, kBestPrefix);
   steps_since_ = {folder, {}};
-  kept_.drop_newer_than(state_.step);
+  // Of a run that is finished no save comes that would remove what a kill left.
+  prune_checkpoints(layout_.root, std::numeric_limits<int>::max());
+  kept_.drop_leftovers(state_.step);
 }
 
 ExitCode Trainer::run() {

@@ -14,6 +14,7 @@ const std::vector<Command>& commands() {
       {"infer", "runs a trained model on lines of text", run_infer},
       {"evaluate", "a trained model's reports on data", run_evaluate},
       {"score", "scores of text against references, of alignments against gold ones", run_score},
+      {"run", "runs a graph once on given numbers", run_run},
       {"plot", "draws the curves of training runs", run_plot},
       {"average", "the mean of several trained models", run_average},
       {"check", "tells every mistake of a graph or a job", run_check},

@@ -11,6 +11,7 @@ namespace {
 using ir::Expression;
 using ir::Number;
 
+constexpr std::int64_t kHighestPowerOfSize = 8;  // of a symbol; beyond it no tensor has as many elements
 constexpr std::ptrdiff_t kStackBytes = 5 << 20;  // of the 8 MiB that a thread has
 
 std::optional<double> fold_numbers(const std::string& op, const std::vector<double>& x) {
@@ -70,11 +71,14 @@ std::optional<Meaning> fold(const std::string& op, const std::vector<Meaning>& o
   }
   if (all_numbers) {
     if (op == "div" && x.size() == 2 && x[1] == 0) fail("E0311 division", at, "division by zero at compile time");
+    if (op == "pow" && x.size() == 2 && x[0] == 0 && x[1] < 0) {
+      fail("E0311 division", at, "0 to a negative power at compile time: a division by zero");
+    }
     if (const auto truth = fold_truth(op, x)) return Meaning::truth(*truth);
     if (const auto number = fold_numbers(op, x)) {
       const bool stays_whole = whole && *number == std::floor(*number) && std::abs(*number) < 9e15 &&
                                (op == "add" || op == "sub" || op == "mul" || op == "div" || op == "neg" || op == "abs" ||
-                                op == "minimum" || op == "maximum");
+                                op == "minimum" || op == "maximum" || op == "pow");
       return Meaning(Number{stays_whole ? Number::Kind::kInt : Number::Kind::kFloat, *number});
     }
     return std::nullopt;
@@ -92,6 +96,11 @@ std::optional<Meaning> fold(const std::string& op, const std::vector<Meaning>& o
   if (op == "mul") return Meaning::size(d[0] * d[1]);
   if (op == "div") {
     if (const auto q = d[0].divided_by(d[1])) return Meaning::size(*q);
+  }
+  if (op == "pow" && d[1].is_constant() && d[1].constant() >= 1 && d[1].constant() <= kHighestPowerOfSize) {
+    Dim product = d[0];
+    for (std::int64_t k = 1; k < d[1].constant(); ++k) product = product * d[0];
+    return Meaning::size(product);
   }
   if (op == "eq" && d[0] == d[1]) return Meaning::truth(true);
   if (op == "ne" && d[0] == d[1]) return Meaning::truth(false);

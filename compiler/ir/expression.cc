@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "compiler/ir/foreign_names.h"
+
 namespace graphrun::ir {
 namespace {
 
@@ -134,7 +136,7 @@ class Lexer {
 
   void symbol(Token& t) {
     t.kind = Token::Kind::kSymbol;
-    static constexpr std::string_view kTwo[] = {"==", "!=", "<=", ">="};
+    static constexpr std::string_view kTwo[] = {"==", "!=", "<=", ">=", "**"};
     for (std::string_view two : kTwo) {
       if (s_.compare(i_, 2, two) == 0) {
         t.text = two;
@@ -144,7 +146,6 @@ class Lexer {
     }
     // Operators of several characters in other languages.
     static constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
-        {"**", "a power is pow(x, n)"},
         {"//", "a division that is rounded down is floor(x / n)"},
         {"...", "a slice says ':' for each axis before: x[:, :, 0]"},
         {":=", "an equation is `name = expression`"},
@@ -163,12 +164,12 @@ class Lexer {
       std::size_t n = 1;
       while (i_ + n < s_.size() && (static_cast<unsigned char>(s_[i_ + n]) & 0xC0) == 0x80) ++n;
       fail(source_, i_, n, "E0101 unexpected-character", "'" + s_.substr(i_, n) + "' has no meaning in an expression",
-           c == '^'   ? std::vector<std::string>{"help: a power is pow(x, n)"}
+           c == '^'   ? std::vector<std::string>{"help: a power is x ** n"}
            : c == '%' ? std::vector<std::string>{"help: what a division leaves is x - n * floor(x / n)"}
            : c == '?'
                ? std::vector<std::string>{"help: a choice is `a if condition else b`, at run time where(condition, a, b)"}
            : c == '~' || c == '!' || c == '&' || c == '|'
-               ? std::vector<std::string>{"help: the operators are + - * / @ == != < <= > >= and or not"}
+               ? std::vector<std::string>{"help: the operators are + - * / ** @ == != < <= > >= and or not"}
                : std::vector<std::string>{});
     }
     const bool begins = i_ == 0 || std::isspace(static_cast<unsigned char>(s_[i_ - 1])) || s_[i_ - 1] == '=';
@@ -266,8 +267,11 @@ class ExpressionParser {
     const Token& t = peek();
     const auto before = [&](std::size_t back) { return i_ >= back ? tokens_[i_ - back] : Token{}; };
     const bool after_number = before(1).kind == Token::Kind::kNumber;
-    if (is(t, "(") && before(1).kind == Token::Kind::kName && is(before(2), "."))
-      return {"help: values have no methods: an op is called by its name, " + before(1).text + "(x, …)"};
+    if (is(t, "(") && before(1).kind == Token::Kind::kName && is(before(2), ".")) {
+      const std::string here = here_op_is(before(1).text);
+      return {"help: values have no methods: " +
+              (here.empty() ? "an op is called by its name, " + before(1).text + "(x, …)" : here)};
+    }
     if (is(t, ".") && peek(1).kind == Token::Kind::kNumber) return {"help: write 0." + peek(1).text};
     if (is(t, ".") && after_number) return {"help: write " + before(1).text + ".0"};
     if (is(t, ":") && is(before(1), ":")) return {"help: a slice has no step; gather(x, indices) takes any positions"};
@@ -401,7 +405,7 @@ class ExpressionParser {
     return left(k, &ExpressionParser::unary);
   }
   Expression unary() {
-    if (!is(peek(), "-")) return postfix();
+    if (!is(peek(), "-")) return power();
     Deeper deeper(*this);
     const Location where = at(peek());
     ++i_;
@@ -414,6 +418,19 @@ class ExpressionParser {
     std::vector<Expression> operands;
     operands.push_back(std::move(e));
     return call("neg", where, std::move(operands));
+  }
+
+  // As in Python: -a ** b is -(a ** b), a ** -b needs no parentheses, a ** b ** c is a ** (b ** c).
+  Expression power() {
+    Expression base = postfix();
+    if (!is(peek(), "**")) return base;
+    Deeper deeper(*this);
+    const Location where = at(peek());
+    ++i_;
+    std::vector<Expression> operands;
+    operands.push_back(std::move(base));
+    operands.push_back(unary());
+    return call("pow", where, std::move(operands));
   }
 
   Expression postfix() {

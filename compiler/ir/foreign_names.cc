@@ -14,11 +14,10 @@ struct Row {
 };
 
 constexpr std::string_view kCell = "a cell is a graph: import: \"cell = cells/gru.pbtxt\", then scan { … graph: \"cell\" … }";
-constexpr std::string_view kRunning =
-    "a running sum is a state of a scan: state { name: \"total\" shape: … next: \"total + x\" }";
 
 const Row kOps[] = {
-    {{"cumsum", "runningsum", "scan"}, kRunning},
+    {{"runningsum", "scan", "prefixsum", "cumulativesum"}, "a running sum is cumsum(x, axis=0)"},
+    {{"detach", "stopgrad", "nograd", "blockgrad", "stopgradients", "constantof"}, "stop_gradient(x)"},
     {{"cumprod"}, "a running product is a state of a scan: state { name: \"all\" shape: … begin: \"1\" next: \"all * x\" }"},
     {{"cummax", "cummin"}, "a running maximum is a state of a scan: state { … next: \"maximum(most, x)\" }"},
     {{"einsum", "tensordot"}, "einsum is written with @, transpose and expand: sum(expand(a, axis=-1) * b, axis=0), for one"},
@@ -63,7 +62,7 @@ const Row kOps[] = {
     {{"plus"}, "a + b"},
     {{"subtract", "minus"}, "a - b"},
     {{"divide", "truediv"}, "a / b"},
-    {{"power", "exponent"}, "pow(x, n)"},
+    {{"power", "exponent", "powf", "floatpower"}, "x ** n, or pow(x, n)"},
     {{"sqr"}, "square(x)"},
     {{"reciprocal", "inv"}, "1 / x"},
     {{"mod", "fmod", "remainder"}, "x - n * floor(x / n)"},

@@ -208,6 +208,9 @@ bool index_expand(Match& m) {
   return n && axis_of(*n, m.type(m.in(0)).shape.size()) == taken.axis && m.become(n->inputs[0]);
 }
 
+// Gradients have been derived.
+bool let_pass(Match& m) { return m.become(m.in(0)); }
+
 bool concat_one(Match& m) { return m.node().inputs.size() == 1 && m.become(m.in(0)); }
 
 // All parts of one split in their order.
@@ -256,6 +259,7 @@ const RuleTable& shape_rules() {
       {"concat", concat_one},
       {"concat", concat_split},
       {"stack", stack_one},
+      {"stop_gradient", let_pass},
   };
   return rules;
 }

@@ -70,7 +70,7 @@ Kernel finite_kernel(const KernelRequest& request) {
           pieces->all.size()};
 }
 
-void require_floats(const ir::InferContext& c) {
+void all_must_be_floats(const ir::InferContext& c) {
   for (std::size_t i = 0; i < c.inputs.size(); ++i) require_type(c, i, Type::kFloat);
 }
 
@@ -82,7 +82,7 @@ REGISTER_OP("global_norm", "optimizer")
     .Output("y")
     .NoGradient("it stands behind the gradients")
     .Shape([](ir::InferContext& c) {
-      require_floats(c);
+      all_must_be_floats(c);
       c.outputs = {{Type::kFloat, {}}};
     });
 REGISTER_KERNEL("global_norm", kCpu, [](const KernelRequest& request) {
@@ -95,7 +95,7 @@ REGISTER_OP("all_finite", "optimizer")
     .Output("y")
     .NoGradient("the result is BOOL")
     .Shape([](ir::InferContext& c) {
-      require_floats(c);
+      all_must_be_floats(c);
       c.outputs = {{Type::kBool, {}}};
     });
 REGISTER_KERNEL("all_finite", kCpu, [](const KernelRequest& request) {

@@ -24,7 +24,6 @@ GRAPHRUN_DEVICE float erf(float x) { return ::erff(x); }
 GRAPHRUN_DEVICE float tanh(float x) { return ::tanhf(x); }
 GRAPHRUN_DEVICE float floor(float x) { return ::floorf(x); }
 GRAPHRUN_DEVICE float abs(float x) { return ::fabsf(x); }
-GRAPHRUN_DEVICE float pow(float a, float b) { return ::powf(a, b); }
 GRAPHRUN_DEVICE double exp(double x) { return ::exp(x); }
 GRAPHRUN_DEVICE double log(double x) { return ::log(x); }
 GRAPHRUN_DEVICE double log1p(double x) { return ::log1p(x); }
@@ -35,8 +34,19 @@ GRAPHRUN_DEVICE double erf(double x) { return ::erf(x); }
 GRAPHRUN_DEVICE double tanh(double x) { return ::tanh(x); }
 GRAPHRUN_DEVICE double floor(double x) { return ::floor(x); }
 GRAPHRUN_DEVICE double abs(double x) { return ::fabs(x); }
-GRAPHRUN_DEVICE double pow(double a, double b) { return ::pow(a, b); }
 GRAPHRUN_DEVICE std::int32_t abs(std::int32_t x) { return x < 0 ? -x : x; }
+
+// The same powers are products as on the CPU.
+GRAPHRUN_DEVICE float power(float a, float b) { return ::powf(a, b); }
+GRAPHRUN_DEVICE double power(double a, double b) { return ::pow(a, b); }
+template <class T>
+GRAPHRUN_DEVICE T pow(T a, T b) {
+  if (b == T(-1)) return T(1) / a;
+  if (b == T(2)) return a * a;
+  if (b == T(3)) return a * a * a;
+  if (b == T(4)) return (a * a) * (a * a);
+  return power(a, b);
+}
 
 // What no literal says; the argument tells the type alone.
 #if defined(__CUDACC__)

@@ -82,13 +82,30 @@ HWY_INLINE Vec<T> cos(Vec<T> x) {
   return lane_by_lane<T, library::cos<T>>(x);
 }
 
+// The powers that are products, for a number or a vector a; false: it is none of them. ops/pointwise/device_functions.h has the
+// same ones.
+template <class T, class A>
+HWY_INLINE bool power_by_products(A a, T b, A& y) {
+  if (b == T(-1)) return y = A(T(1)) / a, true;
+  if (b == T(2)) return y = a * a, true;
+  if (b == T(3)) return y = a * a * a, true;
+  if (b == T(4)) return y = a * a, y = y * y, true;
+  return false;
+}
+
+// An element's power is the same whatever stands beside it.
 template <class T>
 HWY_INLINE Vec<T> pow(Vec<T> a, Vec<T> b) {
   const Tag<T> d;
+  const T first = hn::GetLane(b.v);
+  Vec<T> product;
+  if (hn::AllTrue(d, hn::Eq(b.v, hn::Set(d, first))) && power_by_products(a, first, product)) return product;
   Lanes<T> x, y;
   hn::Store(a.v, d, x.lane);
   hn::Store(b.v, d, y.lane);
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) x.lane[i] = std::pow(x.lane[i], y.lane[i]);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
+    if (!power_by_products(x.lane[i], y.lane[i], x.lane[i])) x.lane[i] = std::pow(x.lane[i], y.lane[i]);
+  }
   return hn::Load(d, x.lane);
 }
 

@@ -120,6 +120,28 @@ void add_padding(std::vector<Case>& cases) {
   cases.push_back(CaseBuilder("sequence_mask", "batch, time").in(lengths).with("n", Dim(4)).axis(-1));
 }
 
+void add_running_sums(std::vector<Case>& cases) {
+  const Tensor lengths = integers({3}, {5, 0, 2});
+  for (const bool reverse : {false, true}) {
+    const auto make = [&](const std::string& name, Tensor x, std::int64_t axis) {
+      return CaseBuilder("cumsum", name + (reverse ? ", reverse" : "")).in(std::move(x)).axis(axis).with("reverse", reverse);
+    };
+    cases.push_back(make("last axis", uniform({3, 7}), -1));
+    cases.push_back(make("first axis", uniform({5, 3}), 0).shapes({"[time, batch]"}));
+    cases.push_back(make("middle axis", uniform({2, 4, 3}), 1));
+    cases.push_back(make("one element", uniform({1}), 0));
+    cases.push_back(make("time, batch", uniform({5, 3}), 0).in(lengths).shapes({"[time, batch]", "[batch]"}));
+    cases.push_back(make("features", uniform({5, 3, 2}), 0).in(lengths));
+    cases.push_back(make("batch first", uniform({3, 5}), 1).in(lengths));
+    cases.push_back(make("lengths beyond the axis", uniform({2, 2}), 0).in(integers({2}, {7, 1})));
+    cases.push_back(make("INT32", integers({2, 3}, {5, -7, 2, 1, 1, 1}), 1));
+    cases.push_back(make("BOOL, counted", bools({2, 4}, {1, 0, 1, 1, 0, 0, 0, 1}), 1));
+    cases.push_back(make("large, last axis", uniform({40, 1500}), 1).large());
+    cases.push_back(make("large, first axis", uniform({700, 150}), 0).large());
+    cases.push_back(make("large, padded", uniform({60, 20, 70}), 0).in(random_integers({20}, 61)).large());
+  }
+}
+
 }  // namespace
 
 void add_index_cases(std::vector<Case>& cases) {
@@ -127,6 +149,7 @@ void add_index_cases(std::vector<Case>& cases) {
   add_elements(cases);
   add_parts(cases);
   add_padding(cases);
+  add_running_sums(cases);
 }
 
 }  // namespace graphrun::tests

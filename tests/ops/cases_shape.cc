@@ -78,6 +78,8 @@ void add_views(std::vector<Case>& cases) {
   cases.push_back(CaseBuilder("expand", "last").in(uniform({2, 3})).axis(-1));
   cases.push_back(CaseBuilder("expand", "first").in(uniform({2, 3})).axis(0).shapes({"[batch, 3]"}));
   cases.push_back(CaseBuilder("expand", "a scalar").in(uniform({})).axis(0));
+  cases.push_back(CaseBuilder("stop_gradient", "numbers").in(uniform({2, 3})));
+  cases.push_back(CaseBuilder("stop_gradient", "symbols, INT32").in(random_integers({2, 3}, 9)).shapes({"[time, batch]"}));
   const auto make = [&](const std::string& name, Tensor x, const Shape& shape) {
     return CaseBuilder("broadcast_to", name).in(std::move(x)).with("shape", shape);
   };

@@ -93,6 +93,19 @@ std::vector<Array> mask(const Call& c) {
   return {y};
 }
 
+std::vector<Array> cumsum(const Call& c) {
+  Array y(c.output_sizes[0]);
+  const std::size_t axis = c.axis(c.x().rank());
+  for (const Sizes& i : indices_of(y.sizes)) {
+    const std::int64_t n = c.length(1, without(i, axis), y.sizes[axis]);
+    if (i[axis] >= n) continue;
+    const bool reverse = c.attributes.boolean("reverse");
+    for (std::int64_t k = reverse ? i[axis] : 0; k < (reverse ? n : i[axis] + 1); ++k)
+      y[i] += c.x()[with(without(i, axis), axis, k)];
+  }
+  return {y};
+}
+
 std::vector<Array> last(const Call& c) {
   Array y(c.output_sizes[0]);
   const std::size_t axis = c.axis(c.x().rank());
@@ -157,6 +170,7 @@ void add_index_references(References& r) {
   r["slice"] = slice;
   r["index"] = index;
   r["pad"] = pad;
+  r["cumsum"] = cumsum;
   r["mask"] = mask;
   r["last"] = last;
   r["last_gradient"] = last_gradient;

@@ -82,6 +82,7 @@ void add_shape_references(References& r) {
   r["transpose"] = transpose;
   r["reshape"] = same_elements;
   r["expand"] = same_elements;
+  r["stop_gradient"] = same_elements;
   r["broadcast_to"] = broadcast_to;
 }
 

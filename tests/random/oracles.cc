@@ -16,6 +16,7 @@
 #include "compiler/ir/parser.h"
 #include "compiler/ir/printer.h"
 #include "compiler/passes/pass.h"
+#include "compiler/stopped.h"
 #include "runtime/executable.h"
 #include "runtime/threads.h"
 #include "tests/draw.h"
@@ -271,6 +272,23 @@ class Holding {
     differences(*plain);
   }
 
+  // What no gradient is taken of, which differences hold still, by the name of the input that stands for it.
+  Feeds stopped_values(ir::Graph graph, const Data& numbers, const std::shared_ptr<Variables>& variables,
+                       const RunOptions& how) const {
+    Feeds values;
+    graph.outputs.clear();
+    const std::vector<std::string> names = take_stopped(graph);
+    if (names.empty()) return values;
+    for (ir::Variable& v : graph.variables) {
+      if (v.kind == ir::Variable::Kind::kState) variables->erase(graph.value(v.value).name);
+    }
+    Executable point(compile(graph, compile_options()), variables);
+    numbers.set_parameters(point.program(), *variables);
+    const std::vector<Tensor> found = point.run(numbers.feeds(point.program()), how);
+    for (std::size_t k = 0; k < found.size(); ++k) values[names[k]] = found[k].clone();
+    return values;
+  }
+
   // Along a random direction for each tensor. Where the function has a corner, or bends too much, differences of two steps do
   // not agree with each other and nothing is said.
   void differences(const Gradients& derived) {
@@ -280,7 +298,9 @@ class Holding {
     Executable all(compile(derived.graph, compile_options()), variables);
     CompileOptions options = compile_options();
     options.fetches = {kScalar};
-    Executable value(compile(derived.graph, options), variables);
+    ir::Graph held = derived.graph;
+    give_stopped(held);
+    Executable value(compile(held, options), variables);
     numbers.set_parameters(all.program(), *variables);
     numbers.set_parameters(value.program(), *variables);
     Feeds feeds = numbers.feeds(all.program());
@@ -292,10 +312,14 @@ class Holding {
     };
     const std::vector<Tensor> found = all.run(feeds, how);
     if (!well_behaved({{}, found, ""})) return count("gradient too large to compare");
+    const Feeds stopped = stopped_values(derived.graph, numbers, variables, how);
     const auto scalar = [&] {
       forget();
       Feeds read;
-      for (const FeedSpec& f : value.program().feeds) read[f.name] = feeds.at(f.name);
+      for (const FeedSpec& f : value.program().feeds) {
+        const auto held_at = stopped.find(f.name);
+        read[f.name] = held_at == stopped.end() ? feeds.at(f.name) : held_at->second;
+      }
       return value.run(read, how)[0].at(0);
     };
     for (std::size_t k = 0; k < derived.of.size(); ++k) {

@@ -56,6 +56,36 @@ TEST(GradientCheck, HoldsForEveryCell) {
   }
 }
 
+// Differences hold still what stop_gradient does, in scans within scans too: without it, what is stopped moves by a slope that
+// no gradient has.
+TEST(GradientCheck, HoldsStillWhatIsStopped) {
+  const std::string head =
+      "name: \"stopped\"\ninput { name: \"x\" shape: \"[time, batch, 3]\" }\nparameter { name: \"W\" shape: \"[3, 3]\" }\n";
+  const std::string cell =
+      "name: \"inner\" input { name: \"x\" shape: \"[batch, 3]\" } input { name: \"W\" shape: \"[3, 3]\" }\n"
+      "let: \"z = x @ W + h\" state { name: \"h\" shape: \"[batch, 3]\" next: \"tanh(z) * stop_gradient(z) ** 2\" }"
+      " output: \"h = next(h)\"\n";
+  const std::vector<std::string> bodies = {
+      "let: \"z = x @ W\"\noutput: \"y = z * stop_gradient(z) + stop_gradient(tanh(z))\"\n",
+      "let: \"z = x @ W\"\noutput: \"y = z + stop_gradient(floor(z + 0.5) - z)\"\n",
+      "graph { " + cell + "}\nscan { name: \"s\" graph: \"inner\" each: \"x\" input: \"W\" }\noutput: \"y = s.h\"\n",
+      "graph { name: \"outer\" input { name: \"x\" shape: \"[batch, 3]\" } input { name: \"W\" shape: \"[3, 3]\" }\n"
+      "graph { " +
+          cell +
+          "}\nlet: \"xs = stack(x, stop_gradient(x @ W), axis=0)\"\n"
+          "scan { name: \"s\" graph: \"inner\" each: \"x = xs\" input: \"W\" }\noutput: \"y = s.h\" }\n"
+          "scan { name: \"o\" graph: \"outer\" each: \"x\" input: \"W\" reverse: true }\noutput: \"y = o.y\"\n"};
+  for (const std::string& body : bodies) {
+    SCOPED_TRACE(body);
+    GraphRequest request;
+    request.path = testing::TempDir() + "/stopped.pbtxt";
+    std::ofstream(request.path) << head << body;
+    const GradientCheckOptions options;
+    const GradientCheckResult result = check_gradients(load_graph(request), options);
+    EXPECT_TRUE(result.passed(options.tolerance)) << result.error();
+  }
+}
+
 // A graph whose state is read before its step: by the output alone, and by the step too.
 TEST(GradientCheck, HoldsForStatesReadBeforeTheirStep) {
   for (const auto& [next, output] : {std::pair("tanh(x @ W + h @ U)", "h"), std::pair("tanh(x @ W)", "sum(h)")}) {

@@ -127,6 +127,30 @@ TEST(Report, AccuracyLeavesPaddingOut) {
   EXPECT_DOUBLE_EQ(report.result("each"), 0.5);
 }
 
+TEST(Report, ExactCountsWholeExamples) {
+  Report report = make_report("exact = exact(gold, path, lengths=n), all = exact(gold, path), each = exact(label, guess)");
+  const auto batch = [](std::vector<int> path, std::vector<int> lengths) {
+    return values({{"gold", Tensor::of<int>({2, 3}, {1, 2, 3, 4, 5, 6})},
+                   {"path", Tensor::of<int>({2, 3}, path)},
+                   {"n", Tensor::of<int>({3}, lengths)},
+                   {"label", Tensor::of<int>({3}, {1, 2, 3})},
+                   {"guess", Tensor::of<int>({3}, {1, 1, 3})}},
+                  3);
+  };
+  report.add(batch({1, 2, 9, 4, 9, 6}, {2, 1, 2}));  // right; wrong in padding; wrong
+  report.add(batch({1, 2, 3, 4, 5, 6}, {2, 2, 0}));
+  EXPECT_DOUBLE_EQ(report.result("exact"), 5.0 / 6);
+  EXPECT_DOUBLE_EQ(report.result("all"), 4.0 / 6);
+  EXPECT_DOUBLE_EQ(report.result("each"), 4.0 / 6);
+  EXPECT_THAT(message_of([&] {
+                make_report("a = exact(gold, path)")
+                    .add(values({{"gold", Tensor::of<int>({2, 3}, {1, 2, 3, 4, 5, 6})},
+                                 {"path", Tensor::of<int>({2, 3}, {1, 2, 3, 4, 5, 6})}},
+                                2));
+              }),
+              HasSubstr("expected the batch, 2, as its last axis"));
+}
+
 nlohmann::json expected() {
   std::ifstream in(tests::reference("expected.json"));
   return nlohmann::json::parse(in);

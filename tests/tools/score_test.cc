@@ -6,6 +6,7 @@
 
 #include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
+#include "tools/score/edit_distance.h"
 #include "tools/score/numpy_random.h"
 #include "tools/score/tokenize.h"
 
@@ -79,6 +80,79 @@ TEST_F(Score, TheBootstrapDrawsAsSacreBleuDoes) {
   }
 }
 
+// The matrix itself, a row at a time.
+std::int64_t plain_distance(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {
+  std::vector<std::int64_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<std::int64_t>(j);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::int64_t corner = row[0]++;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::int64_t replaced = corner + (a[i - 1] != b[j - 1]);
+      corner = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+TEST(EditDistance, IsThatOfThePlainMatrix) {
+  NumpyRandom random(7);
+  for (int k = 0; k < 400; ++k) {
+    std::vector<std::int32_t> a(random.below(200)), b(random.below(200));
+    const std::uint32_t letters = 1 + random.below(k % 2 == 0 ? 3 : 40);
+    for (std::int32_t& x : a) x = static_cast<std::int32_t>(random.below(letters));
+    for (std::int32_t& x : b) x = static_cast<std::int32_t>(random.below(letters));
+    if (k % 4 == 0 && a.size() > 2) {  // a few edits of one text
+      b = a;
+      b.erase(b.begin() + static_cast<std::ptrdiff_t>(b.size() / 2));
+      b.insert(b.begin(), 99);
+    }
+    ASSERT_EQ(edit_distance(a, b), plain_distance(a, b)) << k;
+    ASSERT_EQ(edit_distance(b, a), plain_distance(a, b)) << k;
+  }
+}
+
+// Edits and lengths counted again by the plain matrix, of lines of real translations.
+TEST_F(Score, ErrorRatesAreEditsOverTheReferencesLength) {
+  std::int64_t edits = 0, words = 0, same = 0;
+  std::ifstream output(in_scores("output.txt")), reference(in_scores("reference.txt"));
+  std::map<std::string, std::int32_t> numbers;
+  const auto numbered = [&](const std::string& line) {
+    std::vector<std::int32_t> out;
+    for (const std::string_view word : split_at_spaces(line))
+      out.push_back(numbers.emplace(word, static_cast<std::int32_t>(numbers.size())).first->second);
+    return out;
+  };
+  std::int64_t lines = 0;
+  for (std::string a, b; std::getline(output, a) && std::getline(reference, b); ++lines) {
+    const auto x = numbered(a), y = numbered(b);
+    edits += plain_distance(x, y);
+    words += static_cast<std::int64_t>(y.size());
+    same += x == y;
+  }
+  ASSERT_GT(edits, 20);
+  const auto scores = json({in_scores("output.txt"), in_scores("reference.txt"), "--metric", "wer", "--metric", "exact"});
+  EXPECT_DOUBLE_EQ(scores["wer"]["score"].get<double>(), 100.0 * static_cast<double>(edits) / static_cast<double>(words));
+  EXPECT_DOUBLE_EQ(scores["exact"]["score"].get<double>(), 100.0 * static_cast<double>(same) / static_cast<double>(lines));
+
+  // By hand: "sitting" is three edits from "kitten", "ä" is one code point; the nearer of two references counts.
+  write("a", "sitting\nthe cat\n größe\n\n"), write("b", "kitten\nThe  cat sat\ngrosse\n\n"), write("c", "x\nthe cat\ny\n\n");
+  const auto of = [&](const std::string& metric, std::vector<std::string> more) {
+    more.insert(more.begin(), {"a", "b", "--metric", metric});
+    return json(more)[metric]["score"].get<double>();
+  };
+  EXPECT_DOUBLE_EQ(of("cer", {}), 100.0 * (3 + 5 + 3) / (6 + 11 + 6));
+  EXPECT_DOUBLE_EQ(of("cer", {"--lowercase"}), 100.0 * (3 + 4 + 3) / (6 + 11 + 6));
+  EXPECT_DOUBLE_EQ(of("wer", {}), 100.0 * (1 + 2 + 1) / (1 + 3 + 1));
+  EXPECT_DOUBLE_EQ(of("exact", {}), 25);
+  const Ran two = score({"a", "b", "c", "--metric", "wer", "--metric", "exact"});
+  EXPECT_THAT(two.out, AllOf(HasSubstr("WER|refs:2|case:mixed"), HasSubstr("= 50.00 (edits = 2 words = 4)"),
+                             HasSubstr("= 50.00 (2 of 4 lines)")));
+  const auto drawn = json({"a", "b", "--metric", "cer", "--against", "b", "--samples", "50"})["cer"]["bootstrap"];
+  EXPECT_EQ(drawn[1]["score"], 0);
+  EXPECT_LT(drawn[1]["p"].get<double>(), 1);
+}
+
 TEST_F(Score, GroupsByTheLengthOfTheSource) {
   const Ran ran = score(
       {in_scores("output.txt"), in_scores("reference.txt"), "--by-length", in_scores("source.txt"), "--length-step", "5"});
@@ -108,7 +182,8 @@ TEST_F(Score, TellsWhatIsWrong) {
   expect({"a", "a", "--against", "b"}, 4, "'a' has 2 lines, 'b' has 1");
   expect({"none", "none"}, 4, "no line in 'none'");
   expect({"a"}, 2, "REFERENCE");
-  expect({"a", "a", "--metric", "blue"}, 2, "--metric takes bleu, multi-bleu, chrf, chrf++, aer or saer, found 'blue'");
+  expect({"a", "a", "--metric", "blue"}, 2,
+         "--metric takes bleu, multi-bleu, chrf, chrf++, cer, wer, exact, aer or saer, found 'blue'");
   expect({"a", "a", "--tokenize", "intl"}, 2, "--tokenize takes 13a, none, char or zh, found 'intl'");
   expect({"links", "gold", "--metric", "aer"}, 4,
          "links:1:1: error[E0658 bad-alignment]: '1_1' is no link; expected SOURCE-TARGET");

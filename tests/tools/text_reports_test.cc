@@ -31,7 +31,7 @@ train {
   optimizer { adam { learning_rate: 0.02 } }  clip { global_norm: 5 }
   validate { keep_highest: "score" samples: 2 }  epochs: 10
 }
-report: "perplexity = exp(sum(nll) / sum(target_lengths)), nll = sum(nll), words = sum(target_lengths), score = bleu(right, say, tokenize='none'), f = chrf(right, say)"
+report: "perplexity = exp(sum(nll) / sum(target_lengths)), nll = sum(nll), words = sum(target_lengths), score = bleu(right, say, tokenize='none'), f = chrf(right, say), c = cer(right, say), w = wer(right, say), x = exact_match(right, say)"
 infer { name: "say" write: TEXT field: "right"
         generate { scan: "decode" feed: "y" score: "logits" begin: "<s>" end: "</s>" max_length: "source_time + 6" } }
 )job";
@@ -64,11 +64,14 @@ TEST_F(TextReports, FollowTheTrainingAndAreThoseOfWhatIsWritten) {
   const Ran evaluated = graphrun({"evaluate", "moved", "--data", "data/left", "data/right", "--json", "--threads", "1"});
   ASSERT_EQ(evaluated.code, 0) << evaluated.err;
   const auto reports = nlohmann::json::parse(evaluated.out);
-  const Ran scored =
-      graphrun({"score", "output", "data/right", "--tokenize", "none", "--metric", "bleu", "--metric", "chrf", "--json"});
+  const Ran scored = graphrun({"score", "output", "data/right", "--tokenize", "none", "--metric", "bleu", "--metric", "chrf",
+                               "--metric", "cer", "--metric", "wer", "--metric", "exact", "--json"});
   const auto scores = nlohmann::json::parse(scored.out);
   EXPECT_EQ(reports["score"], scores["bleu"]["score"]);
   EXPECT_EQ(reports["f"], scores["chrf"]["score"]);
+  EXPECT_EQ(reports["c"], scores["cer"]["score"]);
+  EXPECT_EQ(reports["w"], scores["wer"]["score"]);
+  EXPECT_EQ(reports["x"], scores["exact"]["score"]);
   EXPECT_GT(reports["score"].get<double>(), 1);
   // Each example alone, in the files' order, whatever shares a batch: the whole set's figure follows from them.
   const Ran each =

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tools/help/topics.h"
+
 namespace graphrun {
 
 const std::vector<Command>& commands() {
@@ -12,12 +14,13 @@ const std::vector<Command>& commands() {
       {"infer", "runs a trained model on lines of text", run_infer},
       {"evaluate", "a trained model's reports on data", run_evaluate},
       {"score", "scores of text against references, of alignments against gold ones", run_score},
+      {"run", "runs a graph once on given numbers", run_run},
       {"plot", "draws the curves of training runs", run_plot},
       {"average", "the mean of several trained models", run_average},
       {"check", "tells every mistake of a graph or a job", run_check},
       {"data", "a batch of a job's data as the graph will see it", run_data},
       {"gradcheck", "holds the derived gradient to finite differences", run_gradcheck},
-      {"help", "what a command or an operator does", run_help},
+      {"help", "commands, operators, topics, messages by their codes", run_help},
   };
   return kCommands;
 }
@@ -41,11 +44,13 @@ std::string program_help() {
       "\n"
       "commands:\n";
   for (const Command& command : commands()) text += fmt::format("  {:<10}  {}\n", command.name, command.summary);
+  text += "\ntopics (graphrun help TOPIC):\n";
+  for (const Topic& topic : topics()) text += fmt::format("  {:<10}  {}\n", topic.name, topic.summary);
   text +=
       "\n"
       "graphrun COMMAND --help   a command's options\n"
       "graphrun help OP          an operator's reference\n"
-      "graphrun help ops         all operators\n"
+      "graphrun help E0306       what a message means, by its code\n"
       "graphrun --version\n";
   return text;
 }

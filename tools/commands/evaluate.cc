@@ -59,7 +59,8 @@ ExitCode run_evaluate(const Arguments& arguments) {
   if (!json) fmt::print("{}", results_table({{given ? "data" : "test", results}}));
   if (details) {
     const auto all = network.report->details();
-    if (all.empty()) fmt::print(stderr, "no report of this job has details: accuracy, spans, bleu, multi_bleu and chrf do\n");
+    if (all.empty())
+      fmt::print(stderr, "no report of this job has details: accuracy, spans and those of text (bleu, chrf, cer, …) do\n");
     for (const auto& [name, tables] : all) {
       for (const Table& table : tables) {
         object["details"][name].push_back(table_json(table));

@@ -52,8 +52,11 @@ std::unique_ptr<TextScore> make_score(const std::string& metric, const Settings&
   if (metric == "multi-bleu") return make_multi_bleu(settings.lower_case);
   if (metric == "chrf" || metric == "chrf++")
     return make_chrf({ChrfOptions().characters, metric == "chrf" ? 0 : 2, settings.lower_case});
-  throw UsageError(fmt::format("--metric takes bleu, multi-bleu, chrf, chrf++, {} or {}, found '{}'", kAlignmentErrorRate,
-                               kSoftAlignmentErrorRate, metric));
+  if (metric == "cer") return make_error_rate(EditUnit::kCharacters, settings.lower_case);
+  if (metric == "wer") return make_error_rate(EditUnit::kWords, settings.lower_case);
+  if (metric == "exact") return make_exact(settings.lower_case);
+  throw UsageError(fmt::format("--metric takes bleu, multi-bleu, chrf, chrf++, cer, wer, exact, {} or {}, found '{}'",
+                               kAlignmentErrorRate, kSoftAlignmentErrorRate, metric));
 }
 
 // What a score is of: outputs, the first of which others are compared with, and what was expected.
@@ -194,7 +197,8 @@ po::options_description score_options() {
   const auto names = [](const char* what) { return po::value<std::vector<std::string>>()->value_name(what); };
   const auto count = [](std::int64_t value) { return po::value<std::int64_t>()->default_value(value)->value_name("N"); };
   auto add = group.add_options();
-  add("metric", names("NAME"), "bleu (as sacreBLEU; unless given), multi-bleu, chrf, chrf++, aer or saer; may be repeated");
+  add("metric", names("NAME"),
+      "bleu (as sacreBLEU; unless given), multi-bleu, chrf, chrf++, cer, wer, exact, aer or saer; may be repeated");
   add("tokenize", po::value<std::string>()->default_value("13a")->value_name("NAME"), "for bleu: 13a, none, char or zh");
   add("lowercase", "letters are compared in lower case");
   add("against", names("FILE"),
@@ -215,9 +219,10 @@ ExitCode run_score(const Arguments& arguments) {
   CommandLine line;
   line.usage = "graphrun score OUTPUT REFERENCE [REFERENCE ...] [option ...]";
   line.about =
-      "Scores lines of text against references, line by line, and prints each score with how it was computed. For aer and\n"
-      "saer OUTPUT holds alignments, links as Moses writes them (0-0 1-2) or weights as Marian does (0.9,0.1 0.2,0.8, by\n"
-      "target word), and REFERENCE sure and possible links (1-1 2p3).";
+      "Scores lines of text against references, line by line, and prints each score with how it was computed. cer and wer\n"
+      "are edits of characters and words over the reference's number of them, exact the share of lines that are right, all\n"
+      "three of the whole set, in percent. For aer and saer OUTPUT holds alignments, links as Moses writes them\n"
+      "(0-0 1-2) or weights as Marian does (0.9,0.1 0.2,0.8, by target word), and REFERENCE sure and possible links (1-1 2p3).";
   line.words = {{"OUTPUT"}, {"REFERENCE", true, true}};
   line.groups.push_back(score_options());
   const std::optional<po::variables_map> options = parse(line, arguments);

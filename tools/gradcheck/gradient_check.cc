@@ -9,6 +9,7 @@
 #include "compiler/compile.h"
 #include "compiler/differentiate.h"
 #include "compiler/ir/builder.h"
+#include "compiler/stopped.h"
 #include "runtime/executable.h"
 #include "tools/gradcheck/random_values.h"
 
@@ -221,21 +222,35 @@ GradientCheckResult check_gradients(ir::Graph graph, const GradientCheckOptions&
   }
   const SymbolValues sizes = small_sizes(graph, options.sizes);
   const auto [scalar, magnitude] = weighted_sum(graph, results);
-  graph.outputs = {{kScalar, scalar}, {kMagnitude, magnitude}};
   CompileOptions compile_options;
   compile_options.precision = Precision::kFloat64;
-  Program forward = compile(graph, compile_options);
+  // The values of which no gradient is taken: as they are here, and fed so to every run of the differences.
+  ir::Graph at_point = graph;
+  at_point.outputs.clear();
+  const std::vector<std::string> stopped_names = take_stopped(at_point);
+  graph.outputs = {{kScalar, scalar}, {kMagnitude, magnitude}};
+  ir::Graph around = graph;
+  give_stopped(around);
+  Program forward = compile(around, compile_options);
   graph.outputs = gradient_outputs(graph, scalar, all_checked);
   Program backward = compile(graph, compile_options);
 
   const auto variables = std::make_shared<Variables>();
   add_variables(forward, sizes, options.seed, *variables);
   add_variables(backward, sizes, options.seed, *variables);
-  Feeds feeds = random_feeds(forward, sizes, options.seed);
-  const Feeds backward_feeds = random_feeds(backward, sizes, options.seed);
-  Executable forward_executable(std::move(forward), variables), backward_executable(std::move(backward), variables);
   RunOptions run_options;
   run_options.seed = options.seed;
+  Feeds feeds = random_feeds(forward, sizes, options.seed);
+  if (!stopped_names.empty()) {
+    Executable point(compile(at_point, compile_options), variables);
+    add_variables(point.program(), sizes, options.seed, *variables);
+    const std::vector<Tensor> stopped = point.run(random_feeds(point.program(), sizes, options.seed), run_options);
+    for (std::size_t k = 0; k < stopped.size(); ++k) {
+      if (const auto fed = feeds.find(stopped_names[k]); fed != feeds.end()) fed->second = stopped[k].clone();
+    }
+  }
+  const Feeds backward_feeds = random_feeds(backward, sizes, options.seed);
+  Executable forward_executable(std::move(forward), variables), backward_executable(std::move(backward), variables);
   const std::vector<Tensor> gradients = backward_executable.run(backward_feeds, run_options);
 
   GradientCheckResult result;

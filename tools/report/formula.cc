@@ -27,6 +27,7 @@ constexpr Operation kOperations[] = {
     {"sub", 2, [](double a, double b) { return a - b; }},
     {"mul", 2, [](double a, double b) { return a * b; }},
     {"div", 2, [](double a, double b) { return a / b; }},
+    {"pow", 2, [](double a, double b) { return std::pow(a, b); }},
     {"neg", 1, [](double a, double) { return -a; }},
     {"exp", 1, [](double a, double) { return std::exp(a); }},
     {"log", 1, [](double a, double) { return std::log(a); }},
@@ -161,10 +162,11 @@ class Formula : public Measure {
     if (e.kind != Kind::kCall) report_error(e.at, "expected a formula over sum, mean and count of outputs and feeds");
     term.operation = find_operation(e.text);
     if (!term.operation || !e.keywords.empty() || e.operands.size() != term.operation->operands)
-      report_error(e.at, fmt::format("'{}' is not known to reports in this form", e.text),
-                   near_measure(e.text) +
-                       "sum, mean, count, exp, log, sqrt, abs, + - * / and comparisons; accuracy, spans, segmentation, bleu, "
-                       "multi_bleu and chrf stand alone");
+      report_error(
+          e.at, fmt::format("'{}' is not known to reports in this form", e.text),
+          near_measure(e.text) +
+              "sum, mean, count, exp, log, sqrt, abs, + - * / ** and comparisons; accuracy, exact, spans, segmentation, "
+              "bleu, multi_bleu, chrf, cer, wer and exact_match stand alone");
     for (const ir::Expression& o : e.operands) term.operands.push_back(operand(o));
     return term;
   }

@@ -6,7 +6,7 @@
 
 namespace graphrun {
 
-std::vector<std::string> named_measures() { return {"accuracy", "segmentation", "spans"}; }
+std::vector<std::string> named_measures() { return {"accuracy", "exact", "segmentation", "spans"}; }
 
 bool is_named_measure(const ir::Expression& e) {
   const auto names = named_measures();
@@ -15,6 +15,7 @@ bool is_named_measure(const ir::Expression& e) {
 
 std::unique_ptr<NamedMeasure> make_named_measure(const ir::Expression& e) {
   if (e.text == "accuracy") return make_accuracy(e);
+  if (e.text == "exact") return make_exact_measure(e);
   if (e.text == "spans") return make_spans(e);
   GRAPHRUN_CHECK(e.text == "segmentation", "make_named_measure: " + e.text);
   return make_segmentation(e);

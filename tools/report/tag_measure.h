@@ -128,6 +128,7 @@ class MatchMeasure : public TagMeasure {
 };
 
 std::unique_ptr<NamedMeasure> make_accuracy(const ir::Expression& e);
+std::unique_ptr<NamedMeasure> make_exact_measure(const ir::Expression& e);
 std::unique_ptr<NamedMeasure> make_spans(const ir::Expression& e);
 std::unique_ptr<NamedMeasure> make_segmentation(const ir::Expression& e);
 

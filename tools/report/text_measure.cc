@@ -59,6 +59,10 @@ std::unique_ptr<TextScore> make_score(const ir::Expression& e) {
     score = make_bleu({tokenization, settings.flag("lowercase"), true});
   } else if (e.text == "multi_bleu") {
     score = make_multi_bleu(settings.flag("lowercase"));
+  } else if (e.text == "cer" || e.text == "wer") {
+    score = make_error_rate(e.text == "cer" ? EditUnit::kCharacters : EditUnit::kWords, settings.flag("lowercase"));
+  } else if (e.text == "exact_match") {
+    score = make_exact(settings.flag("lowercase"));
   } else {
     constexpr int kMostWords = 4;
     const int words = settings.number("words", kMostWords);
@@ -70,7 +74,7 @@ std::unique_ptr<TextScore> make_score(const ir::Expression& e) {
 
 }  // namespace
 
-std::vector<std::string> text_measures() { return {"bleu", "chrf", "multi_bleu"}; }
+std::vector<std::string> text_measures() { return {"bleu", "cer", "chrf", "exact_match", "multi_bleu", "wer"}; }
 
 bool is_text_measure(const ir::Expression& e) {
   const auto names = text_measures();

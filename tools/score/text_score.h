@@ -18,7 +18,7 @@ class TextScore {
   virtual ~TextScore() = default;
   // Of one segment. Their sums over a set are what score() and line() take.
   virtual Counts counts(const std::string& output, std::span<const std::string> references) const = 0;
-  // From 0 to 100.
+  // A percentage: from 0 to 100, of errors also more.
   virtual double score(const Counts& sums) const = 0;
   // The same from counts in single precision, as sacreBLEU computes it of segments that it draws again.
   virtual double single_score(const Counts& sums) const = 0;
@@ -46,6 +46,13 @@ struct ChrfOptions {
 };
 // F-score of character n-grams, recall counting twice as much (Popović 2015, 2017).
 std::unique_ptr<TextScore> make_chrf(const ChrfOptions& options);
+
+enum class EditUnit : std::uint8_t { kCharacters, kWords };
+// Edits (replaced, left out, put in) that make the output the reference, over the number of the reference's units; code points,
+// a space between words among them, or words. Without any such unit it is 0 where there is no edit, else 100.
+std::unique_ptr<TextScore> make_error_rate(EditUnit unit, bool lower_case);
+// The share of lines that are a reference, white space beside words apart.
+std::unique_ptr<TextScore> make_exact(bool lower_case);
 
 void add_counts(Counts& sums, const Counts& counts);
 

@@ -1,0 +1,23 @@
+// stop_gradient: a value that differentiation takes for a constant. A view: nothing is computed, and where gradients have been
+// derived the compiler drops it (compiler/passes/simplify_shape.cc).
+#include "ops/over_sequence.h"
+#include "ops/schema.h"
+
+namespace graphrun {
+namespace {
+
+REGISTER_OP("stop_gradient", "shape")
+    .Doc(
+        "y = x, which counts as a constant where gradients are derived: nothing flows back into x through y. What x is made\n"
+        "of learns by its other readers alone. The gradients that `graphrun gradcheck` compares keep y as it is.\n"
+        "  x [...] -> y of x's shape\n"
+        "  let: \"target = stop_gradient(score)\"    let: \"rounded = x + stop_gradient(floor(x + 0.5) - x)\"")
+    .Input("x", "[...]")
+    .OverSequence(over_leading_axes())
+    .Output("y")
+    .View()
+    .Shape([](ir::InferContext& c) { c.outputs = {c.input(0)}; })
+    .NoGradient("that is what it is for");
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,2 @@
+# A topic by a wrong name.
+graphrun help langage

@@ -1,0 +1,2 @@
+# A code that no message has.
+graphrun help E9999

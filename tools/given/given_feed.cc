@@ -1,0 +1,301 @@
+#include "tools/given/given_feed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "runtime/file.h"
+#include "runtime/safetensors.h"
+#include "tools/cli/program.h"
+
+namespace graphrun {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
+constexpr const char* kBadNumbers = "E0655 bad-numbers";
+constexpr std::size_t kMostAxes = 16;
+constexpr std::size_t kMostShown = 24;  // bytes of a value that a message quotes
+
+[[noreturn]] void bad(const GivenFeed& given, Location at, const std::string& text, const std::string& help = "") {
+  const std::string where = given.file.empty() ? "" : fmt::format("'{}': ", given.file);
+  Diagnostic d{
+      Severity::kError, kBadNumbers, at, fmt::format("--feed {}: {}{}", given.name, at.known() ? "" : where, text), {}};
+  if (!help.empty()) d.notes.push_back("help: " + help);
+  throw UserError(ExitCode::kBadData, {std::move(d)});
+}
+
+std::string shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "…";
+  return text;
+}
+
+// "[1, 0]" of the indices so far.
+std::string place_of(const std::vector<std::size_t>& place) { return fmt::format("[{}]", fmt::join(place, ", ")); }
+
+// Fills a tensor from nested lists, which must be alike.
+class Filling {
+ public:
+  Filling(const GivenFeed& given, const FeedSpec& spec) : given_(given), spec_(spec) {}
+
+  Tensor tensor(const Json& json) {
+    for (const Json* level = &json; level->is_array(); level = &level->front()) {
+      sizes_.push_back(static_cast<std::int64_t>(level->size()));
+      if (level->empty()) break;
+      if (sizes_.size() > kMostAxes) bad(given_, {}, fmt::format("lists nest deeper than {}", kMostAxes));
+    }
+    check(json, 0);
+    const bool is_float = spec_.dtype == DType::kFloat32 || spec_.dtype == DType::kFloat64;
+    Tensor tensor(is_float ? DType::kFloat64 : spec_.dtype, sizes_);
+    fill(json, 0, tensor);
+    return spec_.dtype == DType::kFloat32 ? tensor.converted(DType::kFloat32) : tensor;
+  }
+
+ private:
+  // Before memory is taken: the first rows do not say how many numbers there are.
+  void check(const Json& json, std::size_t depth) {
+    if (depth == sizes_.size()) return;
+    if (!json.is_array()) {
+      bad(given_, {}, fmt::format("{} at {} stands where others have a list", shown(json), place_of(place_)));
+    }
+    if (static_cast<std::int64_t>(json.size()) != sizes_[depth]) {
+      bad(given_, {},
+          fmt::format("{} has {} element{}, the first one at its depth {}", place_of(place_), json.size(),
+                      json.size() == 1 ? "" : "s", sizes_[depth]),
+          "rows of one tensor have equally many numbers; padding is given as numbers, with lengths");
+    }
+    each(json, [&](const Json& part) { check(part, depth + 1); });
+  }
+
+  void fill(const Json& json, std::size_t depth, Tensor& tensor) {
+    if (depth < sizes_.size()) return each(json, [&](const Json& part) { fill(part, depth + 1, tensor); });
+    element(json, tensor);
+    ++next_;
+  }
+
+  template <class Visit>
+  void each(const Json& list, const Visit& visit) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      place_.push_back(i);
+      visit(list[i]);
+      place_.pop_back();
+    }
+  }
+
+  void element(const Json& json, Tensor& tensor) {
+    const auto refuse = [&](const char* expected) {
+      bad(given_, {}, fmt::format("{} at {} is not {}", shown(json), place_of(place_), expected));
+    };
+    switch (tensor.dtype()) {
+      case DType::kBool: {
+        const bool is_number = json.is_number() && (json == 0 || json == 1);
+        if (!json.is_boolean() && !is_number) refuse("true, false, 0 or 1, which a BOOL is");
+        tensor.data<std::uint8_t>()[next_] = json.is_boolean() ? json.get<bool>() : json == 1;
+        return;
+      }
+      case DType::kInt32: {
+        const double value = json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN();
+        using Limits = std::numeric_limits<std::int32_t>;
+        if (!(value == std::floor(value) && value >= Limits::min() && value <= Limits::max()))
+          refuse("a whole number of 32 bits, which an INT32 is");
+        tensor.data<std::int32_t>()[next_] = static_cast<std::int32_t>(value);
+        return;
+      }
+      default: {
+        constexpr double kInfinity = std::numeric_limits<double>::infinity();
+        double value = std::numeric_limits<double>::quiet_NaN();
+        if (json.is_number()) {
+          value = json.get<double>();
+        } else if (json == "inf" || json == "-inf") {
+          value = json == "inf" ? kInfinity : -kInfinity;
+        } else if (!json.is_null()) {
+          refuse("a number");
+        }
+        tensor.data<double>()[next_] = value;
+      }
+    }
+  }
+
+  const GivenFeed& given_;
+  const FeedSpec& spec_;
+  Sizes sizes_;
+  std::vector<std::size_t> place_;
+  std::int64_t next_ = 0;
+};
+
+Json parse_json(const GivenFeed& given, const std::string& text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    const std::size_t at = std::min(error.byte == 0 ? 0 : error.byte - 1, text.size());
+    Location where;
+    if (!given.file.empty()) {
+      where.file = intern_file(given.file);
+      where.line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+      const std::size_t line = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
+      where.column = static_cast<int>(line == std::string::npos ? at + 1 : at - line);
+    }
+    const std::string found = at >= text.size() ? "the end" : fmt::format("'{}'", text.substr(at, 1));
+    bad(given, where,
+        fmt::format("found {}{}, expected numbers as JSON", found,
+                    given.file.empty() ? fmt::format(" at character {} of {}", at + 1, text) : ""),
+        "a matrix is [[1, 2], [3, 4]], a scalar 0.5; @FILE reads a file");
+  }
+}
+
+// The member that is meant, of an object; any other value as it is.
+Json member_of(const GivenFeed& given, Json json) {
+  if (!json.is_object()) {
+    if (!given.member.empty()) bad(given, {}, fmt::format("the file holds no object, so there is no '{}' in it", given.member));
+    return json;
+  }
+  const std::string name = given.member.empty() ? given.name : given.member;
+  if (json.contains(name)) return json[name];
+  std::vector<std::string> names;
+  for (const auto& [key, value] : json.items()) names.push_back(key);
+  bad(given, {}, fmt::format("the object has no '{}'", name), fmt::format("it has: {}", fmt::join(names, ", ")));
+}
+
+// Rows of numbers, blank lines between matrices, as nested lists of the rank that is asked for.
+Json parse_rows(const GivenFeed& given, const std::string& text, std::size_t rank) {
+  Json matrices = Json::array({Json::array()});
+  int line = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view row(text.data() + begin, end - begin);
+    Json numbers = Json::array();
+    for (std::size_t at = 0; at < row.size();) {
+      const std::size_t from = row.find_first_not_of(" \t\r", at);
+      if (from == std::string_view::npos) break;
+      at = std::min(row.find_first_of(" \t\r", from), row.size());
+      double value = 0;
+      const auto [stop, error] = std::from_chars(row.data() + from, row.data() + at, value);
+      if (error != std::errc() || stop != row.data() + at) {
+        bad(given, {intern_file(given.file), line, static_cast<int>(from) + 1},
+            fmt::format("'{}' is no number", row.substr(from, at - from)),
+            "text is a row of numbers a line, blank lines between matrices; a file of JSON ends in .json");
+      }
+      if (std::isfinite(value)) {
+        numbers.push_back(value);
+      } else {
+        numbers.push_back(std::isnan(value) ? Json() : Json(value > 0 ? "inf" : "-inf"));
+      }
+    }
+    if (!numbers.empty()) {
+      matrices.back().push_back(std::move(numbers));
+    } else if (!matrices.back().empty()) {
+      matrices.push_back(Json::array());
+    }
+    begin = end + 1;
+  }
+  if (matrices.back().empty() && matrices.size() > 1) matrices.erase(matrices.size() - 1);
+  if (rank >= 3 || matrices.size() > 1) return matrices;
+  Json rows = std::move(matrices[0]);
+  if (rank == 2) return rows;
+  if (rows.size() == 1) {
+    Json row = std::move(rows[0]);
+    return rank == 0 && row.size() == 1 ? Json(row[0]) : row;
+  }
+  // A column of numbers.
+  Json column = Json::array();
+  for (const Json& row : rows) {
+    if (row.size() != 1) return rows;
+    column.push_back(row[0]);
+  }
+  return column;
+}
+
+Tensor read_tensor(const GivenFeed& given) {
+  NamedTensors tensors = read_safetensors(given.file);
+  std::string name = given.member.empty() ? given.name : given.member;
+  if (given.member.empty() && tensors.size() == 1) name = tensors.begin()->first;
+  if (const auto found = tensors.find(name); found != tensors.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [key, tensor] : tensors) names.push_back(key);
+  bad(given, {}, fmt::format("the file has no tensor '{}'", name),
+      fmt::format("--feed {}=@{}:NAME takes one of: {}", given.name, given.file, fmt::join(names, ", ")));
+}
+
+template <class T>
+void append_number(std::string& out, T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(value)) {
+      out += "null";
+    } else if (std::isinf(value)) {
+      out += value > 0 ? "\"inf\"" : "\"-inf\"";
+    } else {
+      fmt::format_to(std::back_inserter(out), "{}", value);
+    }
+  } else {
+    fmt::format_to(std::back_inserter(out), "{}", value);
+  }
+}
+
+void append_json(const Tensor& tensor, std::size_t axis, std::int64_t& next, std::string& out) {
+  if (axis == tensor.sizes().size()) {
+    switch (tensor.dtype()) {
+      case DType::kFloat32: append_number(out, tensor.data<float>()[next]); break;
+      case DType::kFloat64: append_number(out, tensor.data<double>()[next]); break;
+      case DType::kInt32: append_number(out, tensor.data<std::int32_t>()[next]); break;
+      case DType::kBool: out += tensor.data<std::uint8_t>()[next] != 0 ? "true" : "false"; break;
+    }
+    ++next;
+    return;
+  }
+  out += "[";
+  for (std::int64_t i = 0; i < tensor.sizes()[axis]; ++i) {
+    if (i > 0) out += ", ";
+    append_json(tensor, axis + 1, next, out);
+  }
+  out += "]";
+}
+
+}  // namespace
+
+GivenFeed parse_given_feed(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    throw UsageError(fmt::format("--feed takes NAME=NUMBERS, \"x=[[1, 2], [3, 4]]\", or NAME=@FILE, found '{}'", text));
+  GivenFeed given;
+  given.name = text.substr(0, equals);
+  if (text[equals + 1] != '@') {
+    given.text = text.substr(equals + 1);
+    return given;
+  }
+  given.file = text.substr(equals + 2);
+  // Behind the last colon that follows an ending: paths may have colons too.
+  for (const char* ending : {".safetensors:", ".json:"}) {
+    const std::size_t at = given.file.rfind(ending);
+    if (at == std::string::npos) continue;
+    const std::size_t colon = at + std::string_view(ending).size() - 1;
+    given.member = given.file.substr(colon + 1);
+    given.file.resize(colon);
+    break;
+  }
+  if (given.file.empty()) throw UsageError(fmt::format("--feed {}=@ names no file", given.name));
+  return given;
+}
+
+Tensor read_given_feed(const GivenFeed& given, const FeedSpec& spec) {
+  if (given.file.ends_with(".safetensors")) return read_tensor(given);
+  if (given.file.empty()) return Filling(given, spec).tensor(parse_json(given, given.text));
+  const std::string text = read_file(given.file, kLargestFile);
+  if (given.file.ends_with(".json")) return Filling(given, spec).tensor(member_of(given, parse_json(given, text)));
+  return Filling(given, spec).tensor(parse_rows(given, text, spec.shape.size()));
+}
+
+std::string tensor_json(const Tensor& tensor) {
+  std::string out;
+  std::int64_t next = 0;
+  append_json(tensor, 0, next, out);
+  return out;
+}
+
+}  // namespace graphrun

@@ -1,0 +1,183 @@
+// The fields of a job: what there is from the compiled schema, what it means from the comments of graphs/job.proto.
+#include <fmt/format.h>
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <sstream>
+
+#include "compiler/frontend/installation.h"
+#include "graphs/job.pb.h"
+#include "runtime/file.h"
+#include "tools/cli/program.h"
+#include "tools/help/topics.h"
+
+namespace graphrun {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+
+constexpr std::size_t kCommentColumn = 34, kTextColumns = 120;
+constexpr std::uint64_t kLargestSchema = 1 << 20;
+
+// The comments of a schema by what they are about, "graphrun.Job.Train.epochs"; a value of an enum goes by the enum's name.
+class Comments {
+ public:
+  explicit Comments(const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) read(line);
+  }
+  std::string of(const std::string& name) const {
+    const auto it = comments_.find(name);
+    return it == comments_.end() ? "" : it->second;
+  }
+
+ private:
+  // Declarations stand a line each, or a message with its fields in one; comments above or behind them.
+  void read(const std::string& line) {
+    const std::size_t slashes = line.find("//");
+    const std::string comment = slashes == std::string::npos ? "" : trimmed(line.substr(slashes + 2));
+    std::string code = trimmed(line.substr(0, slashes));
+    if (code.empty()) {
+      above_ = comment.empty() ? "" : above_ + (above_.empty() ? "" : " ") + comment;
+      return;
+    }
+    static const std::regex kOpens("^(package|message|enum|oneof) (\\w+)[ ;{]*"), kNamed("^(?:[\\w.]+ )*(\\w+) = \\d+;");
+    for (std::smatch m; !code.empty(); code = trimmed(code)) {
+      if (std::regex_search(code, m, kOpens)) {
+        if (m[1] == "package") {
+          scope_ = {m[2]};
+        } else {
+          const bool named = m[1] != "oneof";
+          scope_.push_back(named ? m.str(2) : "");
+          if (named) note(scope(), m.suffix().length() == 0 ? comment : "");
+        }
+      } else if (std::regex_search(code, m, kNamed)) {
+        note(scope() + "." + m.str(1), comment);
+      } else if (code[0] == '}') {
+        if (!scope_.empty()) scope_.pop_back();
+        code.erase(0, 1);
+        continue;
+      } else {
+        return;
+      }
+      code = m.suffix();
+    }
+  }
+  void note(const std::string& name, const std::string& behind) {
+    comments_[name] = above_ + (above_.empty() || behind.empty() ? "" : " ") + behind;
+    above_.clear();
+  }
+  std::string scope() const {
+    std::string name;
+    for (const std::string& part : scope_)
+      if (!part.empty()) name += (name.empty() ? "" : ".") + part;
+    return name;
+  }
+  static std::string trimmed(const std::string& text) {
+    const std::size_t begin = text.find_first_not_of(" \t\r"), end = text.find_last_not_of(" \t\r");
+    return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
+  }
+
+  std::vector<std::string> scope_;
+  std::string above_;
+  std::map<std::string, std::string> comments_;
+};
+
+class FieldList {
+ public:
+  explicit FieldList(const Comments& comments) : comments_(comments) {}
+  void message(const Descriptor& type, std::size_t depth) {
+    for (int i = 0; i < type.field_count(); ++i) field(*type.field(i), depth);
+  }
+  void field(const FieldDescriptor& f, std::size_t depth) {
+    std::string comment = comments_.of(f.full_name());
+    const auto say = [&](const std::string& more) {
+      if (!more.empty()) comment += (comment.empty() ? "" : " ") + more;
+    };
+    const Descriptor* type = f.message_type();
+    const EnumDescriptor* values = f.enum_type();
+    if (type != nullptr) say(comments_.of(type->full_name()));
+    if (values != nullptr) say(comments_.of(values->full_name()));
+    if (f.real_containing_oneof() != nullptr) say("[one of these]");
+    if (f.is_repeated()) say("[may be repeated]");
+    if (type != nullptr) {
+      line(depth, f.name() + " {", comment);
+      message(*type, depth + 1);
+      line(depth, "}", "");
+      return;
+    }
+    line(depth, f.name() + ": " + kind_of(f), comment);
+    for (int k = 0; values != nullptr && k < values->value_count(); ++k)
+      line(depth + 1, values->value(k)->name(), comments_.of(values->full_name() + "." + values->value(k)->name()));
+  }
+  std::string text() const { return text_; }
+
+ private:
+  static std::string kind_of(const FieldDescriptor& f) {
+    switch (f.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_STRING: return "\"…\"";
+      case FieldDescriptor::CPPTYPE_BOOL: return "true | false";
+      case FieldDescriptor::CPPTYPE_ENUM: return "one of";
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+      case FieldDescriptor::CPPTYPE_FLOAT: return "number";
+      default: return "whole number";
+    }
+  }
+
+  void line(std::size_t depth, const std::string& name, const std::string& comment) {
+    std::string line = std::string(2 * depth, ' ') + name;
+    std::size_t columns = line.size() - (name.ends_with("\"…\"") ? 2 : 0);  // the ellipsis has three bytes
+    for (std::size_t at = 0; at < comment.size();) {
+      line += std::string(columns < kCommentColumn ? kCommentColumn - columns : 2, ' ');
+      const std::size_t room = kTextColumns - std::max(kCommentColumn, columns + 2);
+      std::size_t end = comment.size() - at <= room ? comment.size() : comment.rfind(' ', at + room);
+      if (end == std::string::npos || end <= at) end = std::min(comment.find(' ', at), comment.size());
+      line += comment.substr(at, end - at);
+      at = end + 1;
+      if (at >= comment.size()) break;
+      text_ += line + "\n";
+      line.clear();
+      columns = 0;
+    }
+    text_ += line + "\n";
+  }
+
+  const Comments& comments_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string job_fields(const std::string& path) {
+  const Descriptor* job = Job::descriptor();
+  const Comments comments(read_file(frontend::installed_graphs() + "/job.proto", kLargestSchema));
+  FieldList list(comments);
+  if (path.empty()) {
+    list.message(*job, 0);
+    return list.text();
+  }
+  const FieldDescriptor* found = nullptr;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    const std::string name = path.substr(begin, end - begin);
+    const Descriptor* type = found == nullptr ? job : found->message_type();
+    if (type == nullptr) throw UsageError(fmt::format("'{}' is a value of its own: it has no fields", found->name()));
+    found = type->FindFieldByName(name);
+    if (found == nullptr) {
+      std::vector<std::string> known;
+      for (int i = 0; i < type->field_count(); ++i) known.push_back(type->field(i)->name());
+      const std::string near = did_you_mean(name, known);
+      throw UsageError(fmt::format("a job has no field '{}'{}", path.substr(0, end),
+                                   near.empty() ? fmt::format("; there are: {}", fmt::join(known, ", ")) : "; " + near));
+    }
+    begin = end + 1;
+  }
+  list.field(*found, 0);
+  return list.text();
+}
+
+}  // namespace graphrun

@@ -190,7 +190,7 @@ std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std:
   if (team) {
     reserve_for_team(*scan);
   } else if (threads_share) {
-    const RowMembers members = row_members(*scan, threads());
+    const RowThreads members = row_members(*scan, threads());
     scan->row_members = members.count, scan->not_by_rows = members.obstacle;
   }
   keep_what_lasts(scan->body, team);

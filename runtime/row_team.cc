@@ -105,7 +105,7 @@ class RowSharing {
 
 RowPlan row_plan(const BoundScan& scan) { return RowSharing(scan).plan(); }
 
-RowMembers row_members(const BoundScan& scan, int threads) {
+RowThreads row_members(const BoundScan& scan, int threads) {
   using Kind = Obstacle::Kind;
   const RowPlan plan = row_plan(scan);
   if (plan.obstacle) return {0, plan.obstacle};

@@ -95,11 +95,11 @@ RowPlan row_plan(const BoundScan& scan);
 
 // How many threads share a bound scan's body by rows: 0 where an instruction can't, or where its kernels have more to share out
 // than there are rows.
-struct RowMembers {
+struct RowThreads {
   int count = 0;
   Obstacle obstacle;  // why none, or only one
 };
-RowMembers row_members(const BoundScan& scan, int threads);
+RowThreads row_members(const BoundScan& scan, int threads);
 
 // The team of scan.row_members; the layout has as many copies of the body.
 std::unique_ptr<Team> make_row_team(const BoundScan& scan, const ProgramLayout& layout);

@@ -81,7 +81,8 @@ TEST_F(Killed, InsideItsSavesARunLosesNothing) {
   EXPECT_EQ(left_by("parts"), left_by("whole"));
 }
 
-// The last save replaces the checkpoint of the last epoch's end, which a kill leaves half removed: no later save finds it there.
+// The last save replaces the checkpoint of the last epoch's end, which a kill leaves half removed: no later save finds it
+// there.
 TEST_F(Killed, InItsLastSaveARunLeavesNothingBehind) {
   setenv("FILE_FAULT_LOG", (root_ / "log").c_str(), 1);
   ASSERT_EQ(start("whole", "full:/nothing/:1").code, 0);

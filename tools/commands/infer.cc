@@ -45,7 +45,8 @@ ExitCode run_infer(const Arguments& arguments) {
       "json",
       "JSON lines: entries or values; where words are generated, words, scores, alignment, alternatives and what is fetched")(
       "alignments", po::value<std::string>()->value_name("FILE"),
-      "where words are generated and aligned: the file for links of input and output, \"0-0 1-2\"; between pieces of words where "
+      "where words are generated and aligned: the file for links of input and output, \"0-0 1-2\"; between pieces of words "
+      "where "
       "there are such, between words with --set infer.NAME.generate.align.units=WORDS")(
       "prefix", po::value<std::string>()->value_name("FILE"),
       "a text for each line: what is generated begins so. Of a language model its lines are all that is read")(

@@ -10,6 +10,7 @@
 #include "runtime/safetensors.h"
 #include "tools/commands/command_line.h"
 #include "tools/given/given_feed.h"
+#include "tools/json/json.h"
 #include "tools/model/model_folder.h"
 
 namespace graphrun {
@@ -85,7 +86,7 @@ void write_results(const std::vector<FetchSpec>& fetches, const std::vector<Tens
   }
   std::string text = "{";
   for (std::size_t i = 0; i < fetches.size(); ++i)
-    text += fmt::format("{}{}: {}", i == 0 ? "" : ",\n ", nlohmann::json(fetches[i].name).dump(), tensor_json(results[i]));
+    text += fmt::format("{}{}: {}", i == 0 ? "" : ",\n ", json_text(nlohmann::json(fetches[i].name)), tensor_json(results[i]));
   write_output(out, text + "}\n");
 }
 

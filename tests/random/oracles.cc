@@ -276,7 +276,8 @@ class Holding {
   Feeds stopped_values(ir::Graph graph, const Data& numbers, const std::shared_ptr<Variables>& variables,
                        const RunOptions& how) const {
     Feeds values;
-    graph.outputs.clear();
+    // The other outputs stay: they need every input that tells a size.
+    const std::size_t others = graph.outputs.size();
     const std::vector<std::string> names = take_stopped(graph);
     if (names.empty()) return values;
     for (ir::Variable& v : graph.variables) {
@@ -285,7 +286,7 @@ class Holding {
     Executable point(compile(graph, compile_options()), variables);
     numbers.set_parameters(point.program(), *variables);
     const std::vector<Tensor> found = point.run(numbers.feeds(point.program()), how);
-    for (std::size_t k = 0; k < found.size(); ++k) values[names[k]] = found[k].clone();
+    for (std::size_t k = 0; k < names.size(); ++k) values[names[k]] = found[others + k].clone();
     return values;
   }
 

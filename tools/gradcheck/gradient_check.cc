@@ -224,9 +224,10 @@ GradientCheckResult check_gradients(ir::Graph graph, const GradientCheckOptions&
   const auto [scalar, magnitude] = weighted_sum(graph, results);
   CompileOptions compile_options;
   compile_options.precision = Precision::kFloat64;
-  // The values of which no gradient is taken: as they are here, and fed so to every run of the differences.
+  // The values of which no gradient is taken: as they are here, and fed so to every run of the differences. They are computed
+  // beside the scalar, which needs every input that tells a size.
   ir::Graph at_point = graph;
-  at_point.outputs.clear();
+  at_point.outputs = {{kScalar, scalar}};
   const std::vector<std::string> stopped_names = take_stopped(at_point);
   graph.outputs = {{kScalar, scalar}, {kMagnitude, magnitude}};
   ir::Graph around = graph;
@@ -245,8 +246,8 @@ GradientCheckResult check_gradients(ir::Graph graph, const GradientCheckOptions&
     Executable point(compile(at_point, compile_options), variables);
     add_variables(point.program(), sizes, options.seed, *variables);
     const std::vector<Tensor> stopped = point.run(random_feeds(point.program(), sizes, options.seed), run_options);
-    for (std::size_t k = 0; k < stopped.size(); ++k) {
-      if (const auto fed = feeds.find(stopped_names[k]); fed != feeds.end()) fed->second = stopped[k].clone();
+    for (std::size_t k = 0; k < stopped_names.size(); ++k) {
+      if (const auto fed = feeds.find(stopped_names[k]); fed != feeds.end()) fed->second = stopped[k + 1].clone();
     }
   }
   const Feeds backward_feeds = random_feeds(backward, sizes, options.seed);

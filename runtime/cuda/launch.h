@@ -30,7 +30,7 @@ struct Grid {
 
 // Threads of a block that has no reason for another number: whole warps, four blocks of them on any multiprocessor.
 inline constexpr int kBlockThreads = 256;
-// Blocks that keep the largest device busy; what is left over each thread goes on with.
+// Blocks that keep the largest device busy; where there is more work, each thread loops over its share.
 inline constexpr std::int64_t kMostBlocks = 1 << 16;
 
 // For one thread an element, or a few.

@@ -66,7 +66,7 @@ struct PairOptions {
   int pairs = 7, threads = graphrun::threads();
   Target target;  // of both
   std::string products = "float32";
-  std::string peer_name = "PyTorch";  // as it is told of
+  std::string peer_name = "PyTorch";  // the name in reports
   std::string peer = "/usr/bin/python3 " + tests::source_folder() + "/tests/bench/torch_peer.py";
   bool profile = false;  // also where the time went, by node
   std::vector<std::string> rest;

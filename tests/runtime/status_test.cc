@@ -78,7 +78,7 @@ TEST(Render, ShowsAWindowOfALongLine) {
   EXPECT_LT(text.size(), 1000u);
   const std::size_t source = text.find("  1 | "), caret = text.find("    | ");
   // "…" is three bytes and one column.
-  EXPECT_EQ(text.find('X') - source - 2, text.find('^') - caret);
+  EXPECT_EQ(text.find('X', source) - source - 2, text.find('^', caret) - caret);  // the file's path may hold either
 }
 
 TEST(Render, ShowsTextThatStandsForAFile) {

@@ -102,10 +102,10 @@ TEST_F(TrainOnCuda, NotesStepsAsOnTheCpu) {
     const Ran trained = graphrun({"train",    "graphs/jobs/segment.pbtxt",
                                   "--out",    out,
                                   "--device", device,
-                                  "--set",    "train.epochs=30",
+                                  "--set",    "train.epochs=10",
                                   "--set",    "train.validate.every_epochs=0",
-                                  "--set",    "train.validate.every_steps=17",
-                                  "--set",    "train.checkpoint.every_steps=13",
+                                  "--set",    "train.validate.every_steps=7",
+                                  "--set",    "train.checkpoint.every_steps=5",
                                   "--set",    "train.schedule.warmup_steps=500",
                                   "--set",    "train.accumulate=" + accumulate,
                                   "--set",    "train.minimize=sum(margin)",
@@ -120,7 +120,7 @@ TEST_F(TrainOnCuda, NotesStepsAsOnTheCpu) {
   };
   for (const std::string accumulate : {"1", "2"}) {
     const auto cpu = notes("cpu" + accumulate, "cpu", accumulate), cuda = notes("cuda" + accumulate, "cuda", accumulate);
-    EXPECT_GT(cpu.size(), 30u);
+    EXPECT_GT(cpu.size(), 10u);
     ASSERT_EQ(cpu.size(), cuda.size());
     bool norms = false;
     for (std::size_t i = 0; i < cpu.size(); ++i) {

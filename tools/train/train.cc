@@ -173,6 +173,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   describe(display, network, stepper, trainer, recipe, request.device, compile_seconds);
   if (!checkpoint)
     for (const std::string& line : stepper.beginnings()) display.log("initialize: " + line);
+  for (const std::string& line : stepper.rates()) display.log("learning rate " + line);
   for (const std::string& note : notes.log) display.log(note);
   for (const nlohmann::ordered_json& note : notes.metrics) trainer.note(note);
   folder.inside([&] {

@@ -23,7 +23,7 @@ std::int64_t numbers_in_memory();
 
 // What one field has in a set.
 struct FieldCounts {
-  std::int64_t entries = 0;
+  std::int64_t entries = 0;   // or numbers
   std::int64_t unknown = 0;   // of them
   std::int64_t longest = 0;   // steps of an example
   std::int64_t too_long = 0;  // examples that were dropped for it, counted at the first field that they are too long for
@@ -79,8 +79,9 @@ Vocabularies build_vocabularies(const DataSpec& data, const FeedPlan& plan);
 // Says how text is made of the field's entries.
 void set_text_form(const DataSpec& data, const FieldSpec& field, Vocabulary& vocabulary);
 
-// A record's field as numbers. Throws UserError (kBadData, E0644) for an entry that a closed vocabulary lacks.
-Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabulary& vocabulary, const Record& record);
+// A record's field as numbers. Throws UserError (kBadData): E0644 for an entry that a closed vocabulary lacks, what numbers_in
+// throws.
+Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabularies& vocabularies, const Record& record);
 
 struct DatasetOptions {
   bool training = false;         // drop what is longer than `longest`

@@ -120,8 +120,10 @@ class TrainChecker {
     for (const FieldSpec& field : job_.data.fields) fields.push_back(field.name);
     if (initialize.field().empty())
       problems_.missing(places.location("vectors"), "vectors of which words?", "field: the field whose vocabulary has them");
-    else if (!job_.data.field(initialize.field()))
+    else if (const FieldSpec* field = job_.data.field(initialize.field()); field == nullptr)
       problems_.unknown(places.location("field"), "field", initialize.field(), fields);
+    else if (field->numbers)
+      problems_.bad(places.location("field"), fmt::format("field '{}' holds numbers, and so has no words", field->name));
   }
 
   void check_group(const Job::Group& group, const Places& places) {

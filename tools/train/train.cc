@@ -91,7 +91,7 @@ void describe(ProgressDisplay& display, const Network& network, const Stepper& s
   }
   display.log(fmt::format("graphrun {}: {}, graph {}", version(), network.job.path, network.job.message.graph()));
   display.log("data: " + trainer.data_summary());
-  display.log("vocabularies: " + vocabularies);
+  if (!vocabularies.empty()) display.log("vocabularies: " + vocabularies);
   display.log(fmt::format("parameters: {} numbers, seed {}", stepper.parameter_count(), recipe.seed));
   display.log(fmt::format("device: {}; compiled in {:.2f} s", name_of_device(device, network.job.message), compile_seconds));
 }

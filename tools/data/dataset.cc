@@ -118,6 +118,16 @@ void Dataset::count_entries(std::size_t field, std::int64_t entries, std::int64_
   counts_[field].unknown += unknown;
 }
 
+void Dataset::count_numbers(std::size_t field, std::span<const std::int32_t> bits) {
+  FieldCounts& counts = counts_[field];
+  for (const std::int32_t kept : bits) {
+    const float number = float_of(kept);
+    counts.least = counts.entries == 0 ? number : std::min(counts.least, number);
+    counts.greatest = counts.entries == 0 ? number : std::max(counts.greatest, number);
+    ++counts.entries;
+  }
+}
+
 void Dataset::close() {
   for (Column& column : columns_) {
     column.values.close();
@@ -296,8 +306,12 @@ Dataset read_dataset(const DataSpec& data, const Vocabularies& vocabularies, con
       if (data.fields[i].longest > 0 && fields[i].steps() > data.fields[i].longest) return set.count_dropped(i);
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (!wanted(data.fields[i])) continue;
-      const std::int32_t unknown = data.fields[i].numbers ? -1 : vocabularies.at(data.fields[i].name).unknown();
       const std::vector<std::int32_t>& values = fields[i].values;
+      if (data.fields[i].numbers) {
+        set.count_numbers(i, values);
+        continue;
+      }
+      const std::int32_t unknown = vocabularies.at(data.fields[i].name).unknown();
       set.count_entries(i, static_cast<std::int64_t>(values.size()),
                         unknown < 0 ? 0 : std::count(values.begin(), values.end(), unknown));
     }

@@ -93,7 +93,7 @@ std::string describe_set(const DataSpec& data, const Dataset& set, const Vocabul
     const FieldCounts& counts = set.counts(i);
     if (data.fields[i].numbers) {
       text += fmt::format("{:<{}}  {:>12}  {:>9}  {:>8}  {:>8}  {:>10}\n", data.fields[i].name, width, counts.entries, "",
-                          counts.longest, counts.too_long, "numbers");
+                          counts.longest, counts.too_long, fmt::format("from {:.4g} to {:.4g}", counts.least, counts.greatest));
       continue;
     }
     const Vocabulary& vocabulary = vocabularies.at(data.fields[i].name);

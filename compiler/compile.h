@@ -48,8 +48,9 @@ struct TrainOptions {
   std::string optimizer = "sgd";                              // its op is sgd_update
   std::vector<std::pair<std::string, Attribute>> attributes;  // of that op, where they are not its defaults
   std::set<std::string> undecayed;                            // parameters whose attributes l2 and weight_decay are 0
-  double clip_global_norm = 0;                                // 0: none
-  double moving_average = 0;                                  // the decay of a moving average of each parameter; 0: none
+  std::map<std::string, double> rate_factors;  // by parameter: what multiplies the learning rate; absent: nothing
+  double clip_global_norm = 0;                 // 0: none
+  double moving_average = 0;                   // the decay of a moving average of each parameter; 0: none
   // Which part of a step the program does. Where one update sees several batches, the gradients of each are added to slots,
   // and a second program makes the update of these.
   enum class Part : std::uint8_t { kWhole, kGradients, kUpdate } part = Part::kWhole;

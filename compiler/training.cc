@@ -143,6 +143,20 @@ class Training {
     return count_;
   }
 
+  // One node for all parameters of one factor.
+  ValueId rate_of(const Trained& t) {
+    const auto found = options_.rate_factors.find(name_of(t));
+    if (found == options_.rate_factors.end() || found->second == 1) return rate_;
+    const auto [rate, fresh] = rates_.emplace(found->second, kNone);
+    if (fresh) {
+      const std::string name = b_.name();
+      b_.set_name(kLearningRate);
+      rate->second = b_.op("mul", {rate_, b_.constant(found->second)});
+      b_.set_name(name);
+    }
+    return rate->second;
+  }
+
   // The schema of the op says what it wants: what it does not name otherwise is a slot.
   ValueId update(const Trained& t, ValueId scale) {
     const ir::OpSchema& op = ir::OpRegistry::instance().get(options_.optimizer + "_update");
@@ -154,7 +168,7 @@ class Training {
       } else if (input.name == "g") {
         inputs.push_back(t.gradient);
       } else if (input.name == "rate") {
-        inputs.push_back(rate_);
+        inputs.push_back(rate_of(t));
       } else if (input.name == "t") {
         inputs.push_back(count());
       } else if (input.name == "scale") {
@@ -188,6 +202,7 @@ class Training {
   const TrainOptions& options_;
   ir::Builder b_;
   ValueId per_ = kNone, rate_ = kNone, count_ = kNone;
+  std::map<double, ValueId> rates_;  // by what multiplies the rate
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ class Repeat : public Sub {
     for (const ir::Binding& b : def_.carry) {
       if (b.name != name) continue;
       if (parts_.empty()) return parent_.evaluate(b.value, path_ + name);
-      return parts_.back()->output(name, at);
+      return carried(*parts_.back(), name, at);
     }
     std::vector<Meaning> out;
     for (auto& p : parts()) out.push_back(p->output(name, at));
@@ -82,6 +82,19 @@ class Repeat : public Sub {
 
  private:
   Instance& part(const Leaf& leaf) { return *parts().at(std::stoul(leaf[0])); }
+
+  // The name of the output that the next repetition takes for an input, with its place in `next`; nothing where it goes by the
+  // input's own name.
+  const ir::Expression* next_of(const std::string& name) const {
+    for (const ir::Binding& b : def_.next)
+      if (b.name == name) return &b.value;
+    return nullptr;
+  }
+  // What a repetition leaves to the next one for this input.
+  Meaning carried(Instance& part, const std::string& name, const Location& where) const {
+    const ir::Expression* const next = next_of(name);
+    return next ? part.output(next->dotted(), parent_.at(next->at)) : part.output(name, where);
+  }
 
   std::vector<std::unique_ptr<Instance>>& parts() {
     if (failure_) throw *failure_;
@@ -115,12 +128,16 @@ class Repeat : public Sub {
           s.inputs[b.name] = [this, &b] { return parent_.evaluate(b.value, path_ + b.name); };
         } else {
           s.inputs[b.name] = [this, k, name = b.name, where] {
-            return parts_[static_cast<std::size_t>(k) - 1]->output(name, where);
+            return carried(*parts_[static_cast<std::size_t>(k) - 1], name, where);
           };
+          const ir::Expression* const next = next_of(b.name);
+          s.origins[b.name] = "note: it is the output '" + (next ? next->dotted() : b.name) + "' of repetition " +
+                              std::to_string(k - 1) + (next ? ", which 'next' names at " + next->at.str() : "");
         }
       }
       check_inputs(s.inputs);
       parts_.push_back(std::make_unique<Instance>(parent_.expansion(), std::move(s)));
+      for (const ir::Binding& b : def_.next) parts_.back()->declared_output(b.value.dotted(), parent_.at(b.value.at));
       parts_.back()->set_states([this, k](const Leaf& leaf) -> std::optional<Meaning> {
         Leaf outer = {std::to_string(k)};
         outer.insert(outer.end(), leaf.begin(), leaf.end());
@@ -138,7 +155,7 @@ class Repeat : public Sub {
     for (auto& p : parts()) {
       for (const ir::Binding& b : def_.carry) {
         try {
-          p->output(b.name, at());
+          carried(*p, b.name, at());
         } catch (const Failure&) {  // told by whoever reads it
         }
       }

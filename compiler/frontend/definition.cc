@@ -343,12 +343,40 @@ class Reader {
     } else {
       refuse(d, r.name, "E0204 missing", r.at, "repeat '" + r.name + "' does not say how often", {"help: times: \"depth\""});
     }
-    add(d, std::move(r), !m.graph().empty());
+    const bool sound = read_next(d, r, list(p, "next", m.next_size()));
+    add(d, std::move(r), !m.graph().empty(), sound);
+  }
+
+  // Its left sides are what is carried, its right sides outputs of the graph that is repeated, which is not known yet.
+  bool read_next(Definition& d, InstanceDef& r, std::vector<ir::Binding> next) {
+    const auto named = [](const std::vector<ir::Binding>& all, const std::string& name) {
+      return std::any_of(all.begin(), all.end(), [&](const ir::Binding& b) { return b.name == name; });
+    };
+    for (ir::Binding& b : next) {
+      if (!named(r.carry, b.name)) {
+        std::vector<std::string> carried;
+        for (const ir::Binding& c : r.carry) carried.push_back(c.name);
+        const std::string hint = did_you_mean(b.name, carried);
+        return refuse(
+            d, r.name, "E0251 no-carry", b.at, "repeat '" + r.name + "' carries no '" + b.name + "'",
+            {"help: " + (hint.empty() ? "" : hint + " ") + "carry: \"x = words\" next: \"x = h\" gives each repetition " +
+             "the output h of the one before for its input x"});
+      }
+      if (named(r.next, b.name)) return refuse(d, r.name, "E0205 named-twice", b.at, "the next '" + b.name + "' is said twice");
+      if (b.value.kind != ir::Expression::Kind::kName || b.value.path.size() != 1) {
+        return refuse(
+            d, r.name, "E0234 no-output", b.value.at,
+            "next '" + b.name + "': expected the name of an output of the graph that is repeated",
+            {"help: an equation of that graph computes it: output: \"y = …\" there, next: \"" + b.name + " = y\" here"});
+      }
+      r.next.push_back(std::move(b));
+    }
+    return true;
   }
 
   // One that does not say what it needs to say is as if it were not there.
-  void add(Definition& d, InstanceDef c, bool says_graph) {
-    const bool sound = names_graph(d, c, says_graph) && (c.kind != InstanceDef::Kind::kRepeat || c.times);
+  void add(Definition& d, InstanceDef c, bool says_graph, bool sound = true) {
+    sound = names_graph(d, c, says_graph) && sound && (c.kind != InstanceDef::Kind::kRepeat || c.times);
     if (sound && declare(d, c.name, {Member::Kind::kInstance, d.instances.size()}, c.at)) {
       return d.instances.push_back(std::move(c));
     }

@@ -71,6 +71,7 @@ struct InstanceDef {
   std::string name;
   ir::Expression graph;  // a name, or a path
   std::vector<ir::Binding> args, inputs, begins, each, carry;
+  std::vector<ir::Binding> next;  // of what is carried: the output, a name, that the next repetition takes
   std::optional<ir::Expression> lengths, times;
   bool reverse = false;
   std::string parameters;  // of a sibling, by name

@@ -209,7 +209,7 @@ Shape Instance::shape(const std::vector<Expression>& sizes) {
 }
 
 void Instance::fit(const ir::TensorType& type, const std::vector<Expression>& want, const std::string& what,
-                   const Location& where) {
+                   const Location& where, const std::vector<std::string>& notes) {
   const auto wanted = [&] {
     std::string s;
     for (const Expression& e : want)
@@ -219,7 +219,8 @@ void Instance::fit(const ir::TensorType& type, const std::vector<Expression>& wa
   if (type.shape.size() != want.size()) {
     fail("E0304 wrong-rank", at(where),
          what + " has " + std::to_string(type.shape.size()) + " axes, " + type.str() + "; expected " +
-             std::to_string(want.size()) + ": " + wanted());
+             std::to_string(want.size()) + ": " + wanted(),
+         notes);
   }
   for (std::size_t i = 0; i < want.size(); ++i) {
     const Expression& e = want[i];
@@ -228,12 +229,14 @@ void Instance::fit(const ir::TensorType& type, const std::vector<Expression>& wa
       if (!fresh && it->second != type.shape[i]) {
         fail("E0301 shape-mismatch", at(where),
              what + ": " + e.path[0] + " is " + it->second.str() + " and " + type.shape[i].str() + "; found " + type.str() +
-                 ", expected " + wanted());
+                 ", expected " + wanted(),
+             notes);
       }
     } else if (const Dim d = size(e); d != type.shape[i]) {
       fail("E0301 shape-mismatch", at(where),
            what + ": axis " + std::to_string(i) + " is " + type.shape[i].str() + ", expected " + d.str() + "; found " +
-               type.str() + ", expected " + wanted());
+               type.str() + ", expected " + wanted(),
+           notes);
     }
   }
 }
@@ -434,12 +437,15 @@ Meaning Instance::input(const std::string& name) {
     if (v.stack()) v = stacked(v, region(), at(d.at));
     if (!v.tensor()) fail("E0303 wrong-type", at(d.at), "input '" + name + "' takes a tensor, found " + v.describe());
     const ir::TensorType type = v.tensor()->region->type(v.tensor()->id);
+    std::vector<std::string> notes;
+    if (const auto origin = setup_.origins.find(name); origin != setup_.origins.end()) notes.push_back(origin->second);
     if (type.type != d.type) {
+      notes.insert(notes.begin(), "help: cast(x, type='" + std::string(name_of(d.type)) + "') changes a type");
       fail("E0303 wrong-type", at(d.at), "input '" + name + "' is " + std::string(name_of(d.type)) + ", found " + type.str(),
-           {"help: cast(x, type='" + std::string(name_of(d.type)) + "') changes a type"});
+           std::move(notes));
     }
     if (type.shape.empty()) return v;
-    fit(type, d.shape, "input '" + name + "'", d.at);
+    fit(type, d.shape, "input '" + name + "'", d.at, notes);
     return v;
   });
 }
@@ -505,18 +511,20 @@ Meaning Instance::plain_parameter(const ParameterDef& d, const std::string& full
   return root.ref(id);
 }
 
+const OutputDef& Instance::declared_output(const std::string& name, const Location& where) const {
+  if (const OutputDef* o = definition().output(name)) return *o;
+  std::vector<std::string> known;
+  for (const OutputDef& k : definition().outputs) known.push_back(k.name);
+  const std::string hint = did_you_mean(name, known);
+  std::vector<std::string> notes = {"help: " + (hint.empty() ? "" : hint + " ") + "graph " + definition().signature()};
+  if (setup_.graph->at.known()) notes.push_back("note: the graph is given at " + setup_.graph->at.str());
+  fail("E0234 no-output", where, "graph '" + definition().name + "' has no output '" + name + "'", std::move(notes));
+}
+
 Meaning Instance::output(const std::string& name, const Location& where) {
-  const OutputDef* o = definition().output(name);
-  if (!o) {
-    std::vector<std::string> known;
-    for (const OutputDef& k : definition().outputs) known.push_back(k.name);
-    const std::string hint = did_you_mean(name, known);
-    std::vector<std::string> notes = {"help: " + (hint.empty() ? "" : hint + " ") + "graph " + definition().signature()};
-    if (setup_.graph->at.known()) notes.push_back("note: the graph is given at " + setup_.graph->at.str());
-    fail("E0234 no-output", where, "graph '" + definition().name + "' has no output '" + name + "'", std::move(notes));
-  }
-  return once("output " + name, o->at, [&] {
-    const Meaning m = evaluate(o->value, path() + name);
+  const OutputDef& o = declared_output(name, where);
+  return once("output " + name, o.at, [&] {
+    const Meaning m = evaluate(o.value, path() + name);
     note_name(path() + name, m);
     return m;
   });

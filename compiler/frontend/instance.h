@@ -65,8 +65,9 @@ class Instance {
   struct Setup {
     std::shared_ptr<const GraphValue> graph;
     std::map<std::string, Thunk> args, inputs;
-    std::string path;             // "encode.forward."
-    std::string parameters_path;  // the same, or a sibling's whose parameters are shared
+    std::map<std::string, std::string> origins;  // of inputs whose values the call does not write, a note for messages
+    std::string path;                            // "encode.forward."
+    std::string parameters_path;                 // the same, or a sibling's whose parameters are shared
     Region* region = nullptr;
     const Location* via = nullptr;
     bool root = false;
@@ -100,6 +101,7 @@ class Instance {
   Meaning name(const ir::Expression& e, const Scope& scope);
   Meaning input(const std::string& name);
   Meaning output(const std::string& name, const Location& at);
+  const OutputDef& declared_output(const std::string& name, const Location& at) const;  // throws Failure where there is none
   Meaning next(const Leaf& leaf, const Location& at);
   Meaning end();
 
@@ -137,7 +139,8 @@ class Instance {
   void require_shape(const std::string& of, const Location& at) const;
   Meaning state(const StateDef& d);
   Meaning symbol(const std::string& name, const Location& at);
-  void fit(const ir::TensorType& type, const std::vector<ir::Expression>& want, const std::string& what, const Location& at);
+  void fit(const ir::TensorType& type, const std::vector<ir::Expression>& want, const std::string& what, const Location& at,
+           const std::vector<std::string>& notes = {});
 
   struct Memo {
     bool busy = false;

@@ -16,7 +16,7 @@ void check_blas(cublasStatus_t status) {
   if (status == CUBLAS_STATUS_ALLOC_FAILED) {
     throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory", "no memory for a matrix product's scratch space on the device");
   }
-  throw UserError(ExitCode::kRunFailed, "E0690 cuda", std::string("cuBLAS: ") + cublasGetStatusString(status));
+  throw UserError(ExitCode::kRunFailed, "E0513 cuda", std::string("cuBLAS: ") + cublasGetStatusString(status));
 }
 
 // One handle on one stream, with scratch space of its own: what the library took by itself it would take anew for each run that

@@ -99,7 +99,7 @@ class DeviceKernel : public GeneratedKernel {
   void find_or_compile(const std::string& architecture) {
     std::string why;
     const Nvrtc* const nvrtc = Nvrtc::instance(why);
-    if (nvrtc == nullptr) throw UserError(ExitCode::kRunFailed, "E0690 cuda", "kernels cannot be compiled: " + why);
+    if (nvrtc == nullptr) throw UserError(ExitCode::kRunFailed, "E0513 cuda", "kernels cannot be compiled: " + why);
     std::vector<std::string_view> made_from = {text_, "nvrtc", nvrtc->version(), architecture};
     for (const DeviceHeader& header : device_headers()) made_from.insert(made_from.end(), {header.name, header.text});
     const CodeCache cache(made_from);
@@ -126,7 +126,7 @@ std::string architecture() {
   check(cudaGetDeviceProperties(&properties, device), "asking for the device's properties");
   std::string why;
   const Nvrtc* const nvrtc = Nvrtc::instance(why);
-  if (nvrtc == nullptr) throw UserError(ExitCode::kRunFailed, "E0690 cuda", "kernels cannot be compiled: " + why);
+  if (nvrtc == nullptr) throw UserError(ExitCode::kRunFailed, "E0513 cuda", "kernels cannot be compiled: " + why);
   return architecture_for(properties.major * 10 + properties.minor, nvrtc->architectures());
 }
 

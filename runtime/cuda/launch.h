@@ -41,7 +41,7 @@ inline Grid grid_of_elements(std::int64_t count) {
 #if defined(__CUDACC__)
 inline void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
-  throw UserError(ExitCode::kRunFailed, "E0690 cuda", std::string(what) + ": " + cudaGetErrorString(status));
+  throw UserError(ExitCode::kRunFailed, "E0513 cuda", std::string(what) + ": " + cudaGetErrorString(status));
 }
 
 template <class... Parameters, class... Arguments>

@@ -139,7 +139,7 @@ std::string architecture_for(int device, const std::vector<int>& known) {
     if (a <= device) nearest = std::max(nearest, a);
   }
   if (nearest == 0) {
-    throw UserError(ExitCode::kRunFailed, "E0690 cuda",
+    throw UserError(ExitCode::kRunFailed, "E0513 cuda",
                     "this CUDA's compiler knows no device as old as compute capability " + std::to_string(device / 10) + "." +
                         std::to_string(device % 10));
   }

@@ -31,7 +31,7 @@ class Nvrtc {
 
 // What to compile for, for a device of compute capability `device` (major · 10 + minor): its own machine code where the
 // compiler knows it; else that of the nearest older device of the same generation, which it runs too; else PTX of the newest
-// one, which the driver compiles. Throws UserError (kRunFailed, E0690) for a device older than all of them.
+// one, which the driver compiles. Throws UserError (kRunFailed, E0513) for a device older than all of them.
 std::string architecture_for(int device, const std::vector<int>& known);
 
 }  // namespace graphrun::cuda

@@ -125,11 +125,20 @@ TEST(ShippedGraphs, NliHasTheAuthorsNumberOfParameters) {
 
 TEST(ShippedGraphs, AllLoad) {
   // Values for whatever a file asks for; a file takes the ones it knows.
-  const Args offers = {{"hidden", "4"},           {"input", "4"},       {"embed", "4"},
-                       {"vocabulary", "9"},       {"labels", "3"},      {"depth", "2"},
-                       {"dropout", "0.1"},        {"models", "2"},      {"width", "8"},
-                       {"memory_width", "6"},     {"query_width", "4"}, {"source_vocabulary", "9"},
-                       {"target_vocabulary", "9"}};
+  const Args offers = {{"hidden", "4"},
+                       {"input", "4"},
+                       {"embed", "4"},
+                       {"vocabulary", "9"},
+                       {"labels", "3"},
+                       {"depth", "2"},
+                       {"dropout", "0.1"},
+                       {"models", "2"},
+                       {"width", "8"},
+                       {"memory_width", "6"},
+                       {"query_width", "4"},
+                       {"source_vocabulary", "9"},
+                       {"target_vocabulary", "9"},
+                       {"features", "2"}};
   int files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / "graphs")) {
     if (entry.path().extension() != ".pbtxt" || entry.path().string().find("/jobs/") != std::string::npos) continue;

@@ -209,6 +209,26 @@ TEST_F(TrainingStep, ParametersWithoutDecayKeepTheirSize) {
   expect_three_steps("sgd", [](double g, int, std::size_t) { return g; });
 }
 
+// What goes by the rate, weight decay, is multiplied along; a factor of 1 leaves the graph as it is.
+TEST_F(TrainingStep, AParameterMayHaveARateOfItsOwn) {
+  options_.rate_factors = {{"W", 0.3}};
+  options_.attributes = {{"weight_decay", 0.2}};
+  options_.optimizer = "sgd";
+  const auto executable = compiled(TrainOptions::Part::kWhole);
+  set_begin();
+  Vector w = begin();
+  for (int t = 0; t < kSteps; ++t) {
+    executable->run(feeds(*executable, t, t));
+    const Vector g = gradient(w, t);
+    for (std::size_t i = 0; i < w.size(); ++i) w[i] -= 0.3 * kRate * (g[i] + 0.2 * w[i]);
+    expect(w);
+  }
+  options_.rate_factors = {};
+  const ir::Graph plain = add_training(graph_, options_);
+  options_.rate_factors = {{"W", 1}, {"V", 0.1}};
+  EXPECT_EQ(add_training(graph_, options_).nodes.size(), plain.nodes.size());
+}
+
 // The gradient of several batches together, divided by all their rows, is that of one batch of all of them.
 TEST_F(TrainingStep, SeveralBatchesMakeOneUpdate) {
   options_.optimizer = "sgd";

@@ -76,6 +76,8 @@ const std::vector<Case>& networks() {
       with("transformer.pbtxt", kTransformer, {{"shared", "true"}, {"tied", "false"}}),
       with("classifier.pbtxt", {{"vocabulary", "5"}, {"labels", "3"}, {"embed", "3"}, {"hidden", "4"}}),
       with("crf.pbtxt", {{"labels", "3"}}),
+      with("regressor.pbtxt", {{"features", "2"}, {"hidden", "3"}}),
+      with("regressor.pbtxt", {{"features", "2"}, {"hidden", "3"}, {"cell", "cells/stacked.pbtxt(cell = cells/lstm.pbtxt)"}}),
       with("language_model.pbtxt", {{"vocabulary", "5"}, {"embed", "3"}, {"hidden", "3"}, {"tied", "true"}}),
       with("tagger.pbtxt", {{"vocabulary", "5"}, {"labels", "3"}, {"embed", "3"}, {"hidden", "2"}}),
       with("ensemble.pbtxt", {{"model", "translator.pbtxt(embed = 3, hidden = 2)"},

@@ -32,7 +32,7 @@ TEST(GradientCheck, PassesWhereTheGradientIsRight) {
 
 // Every shipped cell, and those with a choice between ways to compute both ways.
 TEST(GradientCheck, HoldsForEveryCell) {
-  const std::vector<std::string> cells = {"adaptive_gru", "atr", "elman", "gru", "lrn", "lstm", "ran", "sru"};
+  const std::vector<std::string> cells = {"adaptive_gru", "atr", "elman", "gru", "lrn", "lstm", "ran", "sru", "stacked"};
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(tests::source_folder() + "/graphs/cells")) {
     files += entry.path().extension() == ".pbtxt";
@@ -42,6 +42,7 @@ TEST(GradientCheck, HoldsForEveryCell) {
   for (const std::string& name : cells) cases.push_back({name, {}});
   cases.push_back({"gru", {{"reset_after", "false"}, {"input_bias", "true"}, {"hidden_bias", "true"}}});
   cases.push_back({"lstm", {{"input_bias", "true"}, {"hidden_bias", "true"}}});
+  cases.push_back({"stacked", {{"cell", "cells/lstm.pbtxt"}, {"depth", "3"}}});
   cases.push_back({"atr", {{"layer_norm", "true"}, {"coupled", "true"}, {"tanh_output", "true"}}});
   for (const auto& [name, args] : cases) {
     GraphRequest request;

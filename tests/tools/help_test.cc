@@ -102,7 +102,10 @@ void expect_fields(const google::protobuf::Descriptor& type, const std::string& 
   for (int i = 0; i < type.field_count(); ++i) {
     const google::protobuf::FieldDescriptor& field = *type.field(i);
     const std::string name = path.empty() ? field.name() : path + "." + field.name();
-    EXPECT_THAT(job_fields(name), StartsWith(field.name() + (field.message_type() ? " {" : ":")));
+    const std::string text = job_fields(name);
+    EXPECT_THAT(text, StartsWith(field.name() + (field.message_type() ? " {" : ":")));
+    EXPECT_TRUE(std::regex_search(text, std::regex("^[^\n]*(\\{|\"|one of|number|false)  +[^ \\[]")))
+        << name << " has no comment";
     ++fields;
     if (field.message_type()) expect_fields(*field.message_type(), name, fields);
   }

@@ -120,7 +120,7 @@ TEST(Set, ReachesEveryKindOfField) {
 TEST(Set, GoesIntoTheOnlyOneOfARepeatedMessage) {
   EXPECT_DOUBLE_EQ(job_with({"train.initialize.normal=0.02"}).message.train().initialize(0).normal(), 0.02);
   const std::string all = mistakes(kShortJob, {"train.initialize.nromal=0.02", "train.initialize=2"});
-  EXPECT_THAT(all, HasSubstr("--set:1:18: error[E0401 unknown-field]: Initialize has no field 'nromal'"));
+  EXPECT_THAT(all, HasSubstr("--set:1:18: error[E0404 unknown-field]: Initialize has no field 'nromal'"));
   EXPECT_THAT(all, HasSubstr("did you mean 'normal'?"));
   EXPECT_THAT(all, HasSubstr("there is 1 'initialize'"));
 }
@@ -137,16 +137,16 @@ TEST(Set, MistakesAreShownInTheArgument) {
       mistakes(kShortJob, {"train.epoch=3", "train.epochs=three", "data.field.tag.column=1", "data.format=SEGMENT",
                            "trian.epochs=3", "train=3", "train.epochs.x=3", "data.field=1", "nonsense",
                            "data.field.tags.vocabulary.closed=yes", "train.seed=-1", "train.clip.global_norm=inf"});
-  EXPECT_THAT(all, HasSubstr("--set:1:7: error[E0401 unknown-field]: Train has no field 'epoch'"));
+  EXPECT_THAT(all, HasSubstr("--set:1:7: error[E0404 unknown-field]: Train has no field 'epoch'"));
   EXPECT_THAT(all, HasSubstr("did you mean 'epochs'?"));
   EXPECT_THAT(all, HasSubstr("  1 | train.epoch=3\n    |       ^~~~~\n"));
   EXPECT_THAT(all, HasSubstr("--set:2:14: error[E0402 wrong-value]: epochs is 'three'; expected a whole number"));
-  EXPECT_THAT(all, HasSubstr("--set:3:12: error[E0401 unknown-field]: no field 'tag'"));
+  EXPECT_THAT(all, HasSubstr("--set:3:12: error[E0404 unknown-field]: no field 'tag'"));
   EXPECT_THAT(all, HasSubstr("did you mean 'tags'?"));
   EXPECT_THAT(all, HasSubstr("format is 'SEGMENT'; expected LINES, CONLL"));
   EXPECT_THAT(all, HasSubstr("Job has no field 'trian'"));
   EXPECT_THAT(all, HasSubstr("'train' is a message"));
-  EXPECT_THAT(all, HasSubstr("--set:7:14: error[E0401 unknown-field]: 'epochs' is a value of its own"));
+  EXPECT_THAT(all, HasSubstr("--set:7:14: error[E0404 unknown-field]: 'epochs' is a value of its own"));
   EXPECT_THAT(all, HasSubstr("there are 2 'field'"));
   EXPECT_THAT(all, HasSubstr("expected PATH=VALUE"));
   EXPECT_THAT(all, HasSubstr("closed is 'yes'; expected true or false"));

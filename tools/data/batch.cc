@@ -1,43 +1,59 @@
 #include "tools/data/batch.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace graphrun {
 namespace {
 
-Tensor pad_inner(const std::vector<Nested>& values) {
+template <class T>
+T element(std::int32_t kept) {
+  if constexpr (std::is_same_v<T, float>) {
+    return float_of(kept);
+  } else {
+    return kept;
+  }
+}
+
+template <class T>
+Tensor pad_inner(const std::vector<Nested>& values, DType dtype) {
   std::int64_t time = 0, inner = 0;
   for (const Nested& value : values) {
     time = std::max(time, value.steps());
     for (const std::int32_t n : value.lengths) inner = std::max<std::int64_t>(inner, n);
   }
   const std::int64_t rows = static_cast<std::int64_t>(values.size());
-  Tensor tensor(DType::kInt32, {time, inner, rows});
-  std::int32_t* out = tensor.data<std::int32_t>();
+  Tensor tensor(dtype, {time, inner, rows});
+  T* out = tensor.data<T>();
   for (std::int64_t row = 0; row < rows; ++row) {
     const Nested& value = values[static_cast<std::size_t>(row)];
     std::size_t next = 0;
     for (std::size_t t = 0; t < value.lengths.size(); ++t)
       for (std::int64_t i = 0; i < value.lengths[t]; ++i)
-        out[(static_cast<std::int64_t>(t) * inner + i) * rows + row] = value.values[next++];
+        out[(static_cast<std::int64_t>(t) * inner + i) * rows + row] = element<T>(value.values[next++]);
+  }
+  return tensor;
+}
+
+template <class T>
+Tensor pad_as(const std::vector<Nested>& values, int depth, DType dtype) {
+  if (depth == 2) return pad_inner<T>(values, dtype);
+  const std::int64_t rows = static_cast<std::int64_t>(values.size());
+  std::int64_t time = depth == 0 ? 1 : 0;
+  for (const Nested& value : values) time = std::max(time, value.steps());
+  Tensor tensor(dtype, depth == 0 ? Sizes{rows} : Sizes{time, rows});
+  T* out = tensor.data<T>();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto& steps = values[static_cast<std::size_t>(row)].values;
+    for (std::size_t t = 0; t < steps.size(); ++t) out[static_cast<std::int64_t>(t) * rows + row] = element<T>(steps[t]);
   }
   return tensor;
 }
 
 }  // namespace
 
-Tensor pad(const std::vector<Nested>& values, int depth) {
-  if (depth == 2) return pad_inner(values);
-  const std::int64_t rows = static_cast<std::int64_t>(values.size());
-  std::int64_t time = depth == 0 ? 1 : 0;
-  for (const Nested& value : values) time = std::max(time, value.steps());
-  Tensor tensor(DType::kInt32, depth == 0 ? Sizes{rows} : Sizes{time, rows});
-  std::int32_t* out = tensor.data<std::int32_t>();
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const auto& steps = values[static_cast<std::size_t>(row)].values;
-    for (std::size_t t = 0; t < steps.size(); ++t) out[static_cast<std::int64_t>(t) * rows + row] = steps[t];
-  }
-  return tensor;
+Tensor pad(const std::vector<Nested>& values, int depth, bool numbers) {
+  return numbers ? pad_as<float>(values, depth, DType::kFloat32) : pad_as<std::int32_t>(values, depth, DType::kInt32);
 }
 
 Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, const std::vector<std::vector<Nested>>& fields,
@@ -50,7 +66,7 @@ Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, c
     std::vector<Nested> values;
     values.reserve(fields.size());
     for (const auto& example : fields) values.push_back(plan.evaluate(feed, example));
-    batch.feeds[spec.name] = pad(values, spec.depth);
+    batch.feeds[spec.name] = pad(values, spec.depth, spec.numbers);
     if (spec.depth == 0) continue;
     if (steps != nullptr)
       for (const Nested& value : values) (*steps)[spec.name].push_back(value.steps());

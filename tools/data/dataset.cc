@@ -11,6 +11,7 @@
 #include <memory>
 #include <string_view>
 
+#include "tools/data/numbers.h"
 #include "tools/data/told_at.h"
 #include "tools/data/units.h"
 
@@ -117,6 +118,16 @@ void Dataset::count_entries(std::size_t field, std::int64_t entries, std::int64_
   counts_[field].unknown += unknown;
 }
 
+void Dataset::count_numbers(std::size_t field, std::span<const std::int32_t> bits) {
+  FieldCounts& counts = counts_[field];
+  for (const std::int32_t kept : bits) {
+    const float number = float_of(kept);
+    counts.least = counts.entries == 0 ? number : std::min(counts.least, number);
+    counts.greatest = counts.entries == 0 ? number : std::max(counts.greatest, number);
+    ++counts.entries;
+  }
+}
+
 void Dataset::close() {
   for (Column& column : columns_) {
     column.values.close();
@@ -172,13 +183,14 @@ class VocabularyBuilder {
   Vocabularies build() {
     for (const FieldSpec& field : data_.fields)
       if (owns(field) && given(field)) vocabularies_.emplace(field.name, read(field));
-    const auto built = chosen_fields(data_, [](const FieldSpec& field) { return !given(field); });
+    const auto built = chosen_fields(data_, [](const FieldSpec& field) { return !field.numbers && !given(field); });
     if (!built.empty()) read_training(built);
     for (const FieldSpec* field : built)
       if (owns(*field)) vocabularies_.emplace(field->name, made(*field));
     for (const FieldSpec& field : data_.fields)
       if (!owns(field)) vocabularies_.emplace(field.name, vocabularies_.at(field.shares));
-    for (const FieldSpec& field : data_.fields) set_text_form(data_, field, vocabularies_.at(field.name));
+    for (const FieldSpec& field : data_.fields)
+      if (!field.numbers) set_text_form(data_, field, vocabularies_.at(field.name));
     return std::move(vocabularies_);
   }
 
@@ -256,7 +268,9 @@ void set_text_form(const DataSpec& data, const FieldSpec& field, Vocabulary& voc
   vocabulary.set_form(std::move(form));
 }
 
-Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabulary& vocabulary, const Record& record) {
+Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabularies& vocabularies, const Record& record) {
+  if (field.numbers) return numbers_in(data, field, record);
+  const Vocabulary& vocabulary = vocabularies.at(field.name);
   Nested value;
   const Units units = units_of(data, field, record, vocabulary.form().subwords.get());
   value.depth = field_depth(data, field);
@@ -286,14 +300,18 @@ Dataset read_dataset(const DataSpec& data, const Vocabularies& vocabularies, con
     std::vector<Nested> fields(data.fields.size());
     for (std::size_t i = 0; i < fields.size(); ++i) {
       const FieldSpec& field = data.fields[i];
-      if (wanted(field)) fields[i] = encode(data, field, vocabularies.at(field.name), record);
+      if (wanted(field)) fields[i] = encode(data, field, vocabularies, record);
     }
     for (std::size_t i = 0; options.training && i < fields.size(); ++i)
       if (data.fields[i].longest > 0 && fields[i].steps() > data.fields[i].longest) return set.count_dropped(i);
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (!wanted(data.fields[i])) continue;
-      const std::int32_t unknown = vocabularies.at(data.fields[i].name).unknown();
       const std::vector<std::int32_t>& values = fields[i].values;
+      if (data.fields[i].numbers) {
+        set.count_numbers(i, values);
+        continue;
+      }
+      const std::int32_t unknown = vocabularies.at(data.fields[i].name).unknown();
       set.count_entries(i, static_cast<std::int64_t>(values.size()),
                         unknown < 0 ? 0 : std::count(values.begin(), values.end(), unknown));
     }

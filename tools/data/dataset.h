@@ -23,10 +23,11 @@ std::int64_t numbers_in_memory();
 
 // What one field has in a set.
 struct FieldCounts {
-  std::int64_t entries = 0;
-  std::int64_t unknown = 0;   // of them
-  std::int64_t longest = 0;   // steps of an example
-  std::int64_t too_long = 0;  // examples that were dropped for it, counted at the first field that they are too long for
+  std::int64_t entries = 0;       // or numbers
+  float least = 0, greatest = 0;  // of numbers, where there are any
+  std::int64_t unknown = 0;       // of them
+  std::int64_t longest = 0;       // steps of an example
+  std::int64_t too_long = 0;      // examples that were dropped for it, counted at the first field that they are too long for
 };
 
 // In memory there is an index, where each example begins; the numbers too while they are few (NumberStore). They are read as
@@ -54,6 +55,7 @@ class Dataset {
   // STREAM: lengthens the one example.
   void extend(const std::vector<Nested>& fields);
   void count_entries(std::size_t field, std::int64_t entries, std::int64_t unknown);
+  void count_numbers(std::size_t field, std::span<const std::int32_t> bits);
   void count_dropped(std::size_t field) { ++counts_[field].too_long; }
   void count_blank() { ++blank_; }
   // Nothing more is added. Before it nothing can be read.
@@ -79,8 +81,9 @@ Vocabularies build_vocabularies(const DataSpec& data, const FeedPlan& plan);
 // Says how text is made of the field's entries.
 void set_text_form(const DataSpec& data, const FieldSpec& field, Vocabulary& vocabulary);
 
-// A record's field as numbers. Throws UserError (kBadData, E0644) for an entry that a closed vocabulary lacks.
-Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabulary& vocabulary, const Record& record);
+// A record's field as numbers. Throws UserError (kBadData): E0644 for an entry that a closed vocabulary lacks, what numbers_in
+// throws.
+Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabularies& vocabularies, const Record& record);
 
 struct DatasetOptions {
   bool training = false;         // drop what is longer than `longest`

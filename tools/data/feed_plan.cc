@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -20,8 +21,13 @@ class FeedPlan::Typer {
       wrong(spec.value, "a word alone has no vocabulary; expected a field, or a word joined to one: ['<s>', english]");
       return std::nullopt;
     }
+    if (term && term->kind == Term::Kind::kNumber) {
+      wrong(spec.value, "a number alone is the same for all examples; expected a field, or numbers joined to one: [0, prices]");
+      return std::nullopt;
+    }
     if (term) {
       feed.depth = term->depth;
+      feed.numbers = term->numbers;
       feed.field = term->vocabulary;
     }
     return term;
@@ -38,10 +44,12 @@ class FeedPlan::Typer {
         term.word = e.text;
         return term;
       }
+      case Kind::kNumber: return number(e, e.number);
       case Kind::kList: return join(e);
       case Kind::kIndex: return subscript(e);
       case Kind::kCall:
         if (e.text == "length") return length(e);
+        if (is_negative(e)) return number(e, -e.operands[0].number);
         return wrong(e, fmt::format("'{}' is not known to feeds; expected fields, [a, b], x[1:] and length(x)", e.text));
       default: return wrong(e, "expected fields, words in quotes, [a, b], x[1:] and length(x)");
     }
@@ -55,13 +63,28 @@ class FeedPlan::Typer {
       Term term;
       term.field = i;
       term.depth = field_depth(data_, f);
-      term.vocabulary = f.vocabulary_of();
+      term.numbers = f.numbers;
+      if (!f.numbers) term.vocabulary = f.vocabulary_of();
       return term;
     }
     std::vector<std::string> names;
     for (const FieldSpec& f : data_.fields) names.push_back(f.name);
     problem("E0412 unknown-name", e, fmt::format("no field '{}' in data", e.dotted()), did_you_mean(e.dotted(), names));
     return std::nullopt;
+  }
+
+  static bool is_negative(const ir::Expression& e) {
+    return e.kind == ir::Expression::Kind::kCall && e.text == "neg" && e.operands.size() == 1 &&
+           e.operands[0].kind == ir::Expression::Kind::kNumber;
+  }
+
+  std::optional<Term> number(const ir::Expression& e, double value) {
+    if (!std::isfinite(static_cast<float>(value))) return wrong(e, "the number is beyond float32, which ends at 3.4e38");
+    Term term;
+    term.kind = Term::Kind::kNumber;
+    term.numbers = true;
+    term.number = bits_of(static_cast<float>(value));
+    return term;
   }
 
   std::optional<Term> join(const ir::Expression& e) {
@@ -75,15 +98,26 @@ class FeedPlan::Typer {
     }
     for (std::size_t i = 0; i < term.parts.size(); ++i) {
       const Term& part = term.parts[i];
-      if (part.kind == Term::Kind::kWord) continue;
-      if (part.vocabulary.empty()) return wrong(e.operands[i], "lengths can't be joined; expected fields or words");
+      if (part.kind == Term::Kind::kWord || part.kind == Term::Kind::kNumber) continue;
+      if (part.vocabulary.empty() && !part.numbers)
+        return wrong(e.operands[i], "lengths can't be joined; expected fields or words");
+      if (typed && typed->numbers != part.numbers)
+        return wrong(e.operands[i], "numbers joined to entries of a vocabulary; expected all of one kind");
       if (typed && typed->vocabulary != part.vocabulary)
         return wrong(e.operands[i], fmt::format("entries of '{}' joined to those of '{}': their vocabularies differ",
                                                 part.vocabulary, typed->vocabulary));
       if (!typed) typed = &part;
       term.depth = std::max(term.depth, part.depth);
     }
-    if (!typed) return wrong(e, "only words: expected at least one field, whose vocabulary they are in");
+    if (!typed) return wrong(e, "expected at least one field: words are of its vocabulary, numbers stand among its own");
+    for (std::size_t i = 0; i < term.parts.size(); ++i) {
+      const Term::Kind kind = term.parts[i].kind;
+      if (kind == Term::Kind::kWord && typed->numbers)
+        return wrong(e.operands[i], "a word among numbers: a FLOAT field has no vocabulary");
+      if (kind == Term::Kind::kNumber && !typed->numbers)
+        return wrong(e.operands[i], "a number among entries of a vocabulary; expected a word in quotes: ['<s>', english]");
+    }
+    term.numbers = typed->numbers;
     term.vocabulary = typed->vocabulary;
     term.depth = std::max(term.depth, 1);
     for (std::size_t i = 0; i < term.parts.size(); ++i)
@@ -103,6 +137,7 @@ class FeedPlan::Typer {
     Term term;
     term.kind = s.slice ? Term::Kind::kSlice : Term::Kind::kAt;
     term.depth = of->depth - (s.slice ? 0 : 1);
+    term.numbers = of->numbers;
     term.vocabulary = of->vocabulary;
     if (s.begin && !whole(*s.begin, term.begin)) return std::nullopt;
     if (s.end && !whole(*s.end, term.end)) return std::nullopt;
@@ -125,7 +160,7 @@ class FeedPlan::Typer {
 
   // A whole number, as written, or with a minus.
   bool whole(const ir::Expression& e, std::int64_t& value) {
-    const bool negative = e.kind == ir::Expression::Kind::kCall && e.text == "neg" && e.operands.size() == 1;
+    const bool negative = is_negative(e);
     const ir::Expression& number = negative ? e.operands[0] : e;
     if (number.kind != ir::Expression::Kind::kNumber || !number.integral || number.number > 1e9) {
       wrong(e, "expected a whole number");
@@ -271,7 +306,8 @@ Nested FeedPlan::evaluate(const Term& term, const std::vector<Nested>& fields) c
   using Kind = Term::Kind;
   switch (term.kind) {
     case Kind::kField: return fields[term.field];
-    case Kind::kWord: return {0, {term.number}, {}};
+    case Kind::kWord:
+    case Kind::kNumber: return {0, {term.number}, {}};
     case Kind::kLength: return length_of(evaluate(term.parts[0], fields));
     case Kind::kJoin: {
       Nested joined;

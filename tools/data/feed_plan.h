@@ -4,6 +4,7 @@
 //   ['<s>', english]     joined along the first sequence axis; a word is an entry of the vocabulary of what it is joined with
 //   text[1:], text[:-1]  a slice of the first axis, as in Python; text[0] one element
 //   length(words)        the number of steps; of a sequence of sequences: that of each inner one
+//   [0, prices[:-1]]     a number joins what is FLOAT
 #pragma once
 
 #include <functional>
@@ -25,7 +26,8 @@ class FeedPlan {
   struct Feed {
     std::string name;
     int depth = 0;                 // sequence axes: the tensor's rank is one more
-    std::string field;             // whose entries its numbers are; empty: they are lengths
+    bool numbers = false;          // FLOAT: numbers as they stand in its fields; else INT32
+    std::string field;             // whose entries its numbers are; empty: they are lengths, or `numbers`
     std::set<std::string> fields;  // that it reads
     Location at;                   // of its name in the job
     bool sound = true;             // without a mistake
@@ -57,11 +59,12 @@ class FeedPlan {
 
  private:
   struct Term {
-    enum class Kind : std::uint8_t { kField, kWord, kJoin, kSlice, kAt, kLength } kind = Kind::kField;
+    enum class Kind : std::uint8_t { kField, kWord, kNumber, kJoin, kSlice, kAt, kLength } kind = Kind::kField;
     int depth = 0;
+    bool numbers = false;     // FLOAT
     std::size_t field = 0;    // kField
     std::string word;         // kWord
-    std::int32_t number = 0;  // kWord, once bound
+    std::int32_t number = 0;  // kWord, once bound; kNumber: its bits
     std::string vocabulary;   // the field whose entries it has
     std::int64_t begin = 0, end = 0;
     bool open_end = false;

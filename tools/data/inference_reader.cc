@@ -45,7 +45,7 @@ std::optional<InferenceReader::Encoded> InferenceReader::read() {
   if (next.record.empty && !(blank && !prompts_.empty())) return next;
   next.fields.emplace(data_.fields.size());
   for (std::size_t i = 0; i < needed_.size(); ++i) {
-    if (needed_[i] && !blank) (*next.fields)[i] = encode(data_, *needed_[i], vocabularies_.at(needed_[i]->name), next.record);
+    if (needed_[i] && !blank) (*next.fields)[i] = encode(data_, *needed_[i], vocabularies_, next.record);
   }
   if (longest_ > 0) limit(next);
   return next;

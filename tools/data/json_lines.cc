@@ -15,14 +15,6 @@ namespace {
   data_error("E0652 bad-json", file, line, column, std::move(text), std::move(notes));
 }
 
-std::string kind_of(const nlohmann::json& value) {
-  if (value.is_null()) return "null";
-  if (value.is_array()) return "a list";
-  if (value.is_object()) return "an object";
-  if (value.is_string()) return "a string";
-  return value.is_boolean() ? "a truth value" : "a number";
-}
-
 std::vector<std::string> keys_of(const nlohmann::json& object) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : object.items()) keys.push_back(key);
@@ -62,7 +54,52 @@ class TextReader {
   Units& units_;
 };
 
+// Behind the string that begins at `quote`.
+std::size_t behind_string(const std::string& line, std::size_t quote) {
+  std::size_t i = quote + 1;
+  while (i < line.size() && line[i] != '"') i += line[i] == '\\' ? 2 : 1;
+  return std::min(i + 1, line.size());
+}
+
+// Behind the colon of the outermost object's key; npos where it is not there.
+std::size_t value_of_key(const std::string& line, const std::string& key) {
+  const std::string written = json_text(nlohmann::json(key));
+  int depth = 0;
+  for (std::size_t i = 0; i < line.size();) {
+    const char c = line[i];
+    if (c != '"') {
+      depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+      ++i;
+      continue;
+    }
+    const std::size_t end = behind_string(line, i), colon = line.find_first_not_of(" \t\r", end);
+    const bool is_key = depth == 1 && colon != std::string::npos && line[colon] == ':';
+    if (is_key && line.compare(i, end - i, written) == 0) return colon + 1;
+    i = end;
+  }
+  return std::string::npos;
+}
+
 }  // namespace
+
+std::string kind_of(const nlohmann::json& value) {
+  if (value.is_null()) return "null";
+  if (value.is_array()) return "a list";
+  if (value.is_object()) return "an object";
+  if (value.is_string()) return "a string";
+  return value.is_boolean() ? "a truth value" : "a number";
+}
+
+std::int64_t column_of_element(const std::string& line, const std::string& key, std::size_t element) {
+  constexpr const char* kBetween = " \t\r,:[]{}";
+  std::size_t at = value_of_key(line, key);
+  if (at != std::string::npos) at = line.find_first_not_of(kBetween, at);
+  for (; element > 0 && at != std::string::npos; --element) {
+    const std::size_t end = line[at] == '"' ? behind_string(line, at) : line.find_first_of(kBetween, at);
+    at = end == std::string::npos ? end : line.find_first_not_of(kBetween, end);
+  }
+  return at == std::string::npos ? 0 : static_cast<std::int64_t>(at) + 1;
+}
 
 std::shared_ptr<const nlohmann::json> parse_object(const std::string& line, const std::vector<std::string>& keys,
                                                    const std::string& file, std::int64_t number) {

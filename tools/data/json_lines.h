@@ -18,6 +18,13 @@ std::shared_ptr<const nlohmann::json> parse_object(const std::string& line, cons
 // What plain text stands for where an object is expected: {key: text}, or {key: [its words]}.
 std::shared_ptr<const nlohmann::json> object_of_text(const std::string& key, const std::string& text, bool list);
 
+// "a list", "a number", … for messages.
+std::string kind_of(const nlohmann::json& value);
+
+// The byte of an object's line, from 1, at which number `element`, from 0, of the strings, numbers and words that the key's
+// value holds begins; 0 where the line writes the key in another way than JSON's writers do.
+std::int64_t column_of_element(const std::string& line, const std::string& key, std::size_t element);
+
 // The texts in the field's value, of as many lists as its splits begin with. A string stands as it is, a number or a truth
 // value as JSON writes it. Throws UserError (kBadData, E0652) where it is of another kind.
 Units texts_of(const FieldSpec& field, const Record& record);

@@ -34,9 +34,10 @@ class FeedPreview {
   std::string title() const {
     std::string sizes;
     for (const std::int64_t size : tensor_.sizes()) sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", size);
-    const std::string what =
-        vocabulary_ ? fmt::format("entries of '{}', below {}", feed_.field, vocabulary_->size()) : "lengths";
-    return fmt::format("{}  INT32[{}]  {}\n", feed_.name, sizes, what);
+    const std::string what = vocabulary_     ? fmt::format("entries of '{}', below {}", feed_.field, vocabulary_->size())
+                             : feed_.numbers ? "numbers"
+                                             : "lengths";
+    return fmt::format("{}  {}[{}]  {}\n", feed_.name, feed_.numbers ? "FLOAT" : "INT32", sizes, what);
   }
 
   // One row; `value`: what it holds without its padding, null: all of it.
@@ -54,6 +55,7 @@ class FeedPreview {
 
  private:
   std::string symbol(std::int64_t element) const {
+    if (feed_.numbers) return fmt::format("{}", tensor_.data<float>()[element]);
     const std::int32_t number = tensor_.data<std::int32_t>()[element];
     return vocabulary_ ? fmt::format("{}/{}", vocabulary_->entry(number), number) : std::to_string(number);
   }
@@ -89,6 +91,11 @@ std::string describe_set(const DataSpec& data, const Dataset& set, const Vocabul
                       "too long", "vocabulary");
   for (std::size_t i = 0; i < data.fields.size(); ++i) {
     const FieldCounts& counts = set.counts(i);
+    if (data.fields[i].numbers) {
+      text += fmt::format("{:<{}}  {:>12}  {:>9}  {:>8}  {:>8}  {:>10}\n", data.fields[i].name, width, counts.entries, "",
+                          counts.longest, counts.too_long, fmt::format("from {:.4g} to {:.4g}", counts.least, counts.greatest));
+      continue;
+    }
     const Vocabulary& vocabulary = vocabularies.at(data.fields[i].name);
     const double unknown =
         counts.entries == 0 ? 0 : 100.0 * static_cast<double>(counts.unknown) / static_cast<double>(counts.entries);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -23,6 +24,7 @@ struct FieldSpec {
   std::string name;
   int column = 0;             // from 0: CONLL, TSV; PARALLEL: the file
   std::string key;            // JSONL: of the object
+  bool numbers = false;       // it holds numbers as they are, FLOAT, and has no vocabulary; else entries of one
   std::vector<Split> splits;  // each adds a sequence axis
   Derive derive = Derive::kGiven;
   std::vector<Normalize> normalize;              // of entries, of the text that is cut into subwords
@@ -77,10 +79,14 @@ int field_depth(const DataSpec& data, const FieldSpec& field);
 // PARALLEL: how many files stand side by side; 1 under any other format.
 std::size_t files_side_by_side(const DataSpec& data);
 
+// How the elements of a field of numbers are kept among those that are numbers of entries: by their bits.
+inline std::int32_t bits_of(float number) { return std::bit_cast<std::int32_t>(number); }
+inline float float_of(std::int32_t bits) { return std::bit_cast<float>(bits); }
+
 // A value of that many sequence axes; of depth 2 flat, with the lengths of the inner sequences.
 struct Nested {
   int depth = 0;
-  std::vector<std::int32_t> values;
+  std::vector<std::int32_t> values;   // numbers of entries, lengths, or the bits of numbers
   std::vector<std::int32_t> lengths;  // depth 2
 
   // Steps along the first sequence axis.

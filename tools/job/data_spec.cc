@@ -93,15 +93,16 @@ class DataReader {
     f.column = field.column();
     f.longest = field.longest();
     f.key = field.key().empty() ? field.name() : field.key();
+    f.numbers = field.type() == Job::Field::FLOAT;
     read_splits(field, places, f);
     f.joiner = field.joiner();
-    if (!f.joiner.empty() && (f.splits.empty() || f.splits.back() != Split::kSpace))
+    if (!f.joiner.empty() && !f.numbers && (f.splits.empty() || f.splits.back() != Split::kSpace))
       problems_.bad(places.location("joiner"), "only words have a joiner: expected split: SPACE");
     for (const int form : field.normalize()) f.normalize.push_back(static_cast<Normalize>(form));
-    if (!f.normalize.empty() && field.derive() == Job::Field::BMES)
+    f.derive = field.derive() == Job::Field::BMES && !f.numbers ? Derive::kBmes : Derive::kGiven;
+    if (!f.normalize.empty() && f.derive == Derive::kBmes)
       problems_.bad(places.location("normalize"),
                     "the tags of derive: BMES have no other form; expected normalize in the field of the characters");
-    f.derive = field.derive() == Job::Field::BMES ? Derive::kBmes : Derive::kGiven;
     if (!identifier(f.name))
       problems_.bad(f.at, fmt::format("a field named '{}'; expected a name of letters, digits and _", f.name));
     if (spec_.field(f.name)) problems_.twice(f.at, fmt::format("a second field '{}'", f.name));
@@ -109,8 +110,19 @@ class DataReader {
     if (f.longest < 0)
       problems_.bad(places.location("longest"), fmt::format("longest {}; expected 0 (no limit) or more", f.longest));
     check_format(f, places);
-    read_vocabulary(field.vocabulary(), inside(places, "vocabulary"), f);
+    if (f.numbers)
+      check_numbers(places);
+    else
+      read_vocabulary(field.vocabulary(), inside(places, "vocabulary"), f);
     spec_.fields.push_back(std::move(f));
+  }
+
+  // What only entries of a vocabulary have.
+  void check_numbers(const Places& places) {
+    for (const char* setting : {"vocabulary", "derive", "normalize", "joiner"})
+      if (places.fields.count(setting) != 0)
+        problems_.bad(places.location(setting), fmt::format("{} is of entries, and a FLOAT field holds numbers", setting),
+                      "leave either it or type: FLOAT out");
   }
 
   void read_splits(const Job::Field& field, const Places& places, FieldSpec& f) {
@@ -135,6 +147,8 @@ class DataReader {
           break;
         default: break;  // the parser lets no other number through
       }
+      if (f.numbers && !f.splits.empty() && (f.splits.back() == Split::kCharacter || f.splits.back() == Split::kSubwords))
+        problems_.bad(at, "numbers are not cut into characters or subwords; expected SPACE, LIST, or no split");
       const Split* const before = f.splits.size() > 1 ? &f.splits[f.splits.size() - 2] : nullptr;
       if (before != nullptr && *before == Split::kCharacter) problems_.bad(at, "a character can't be split any further");
       if (before != nullptr && *before == Split::kSubwords) problems_.bad(at, "a subword can't be split any further");
@@ -155,6 +169,10 @@ class DataReader {
       problems_.bad(places.location("column"), fmt::format("column {}; at most {} are possible", f.column, kMostColumns));
     if (places.fields.count("key") != 0 && spec_.format != Format::kJsonl)
       problems_.bad(places.location("key"), "only JSONL has keys");
+    if (f.numbers && (spec_.format == Format::kSegmented || spec_.format == Format::kStream))
+      return problems_.bad(places.location("type"),
+                           fmt::format("{} is text; only LINES, TSV, PARALLEL, JSONL and CONLL hold numbers",
+                                       Job::Data::Format_Name(data_.format())));
     if (f.derive == Derive::kBmes) {
       if (spec_.format != Format::kSegmented)
         problems_.bad(places.location("derive"), "BMES is derived from SEGMENTED data alone");
@@ -224,7 +242,7 @@ class DataReader {
   void share_vocabularies() {
     std::vector<std::string> owners;
     for (const FieldSpec& f : spec_.fields)
-      if (f.shares.empty()) owners.push_back(f.name);
+      if (f.shares.empty() && !f.numbers) owners.push_back(f.name);
     for (int i = 0; i < data_.field_size(); ++i) {
       const Job::Vocabulary& vocabulary = data_.field(i).vocabulary();
       FieldSpec& f = spec_.fields[static_cast<std::size_t>(i)];
@@ -235,7 +253,7 @@ class DataReader {
       if (vocabulary.SerializeAsString() != alone.SerializeAsString())
         problems_.bad(at, fmt::format("a shared vocabulary is as field '{}' says: expected nothing beside share", f.shares));
       const FieldSpec* owner = spec_.field(f.shares);
-      if (!owner || !owner->shares.empty()) {
+      if (!owner || !owner->shares.empty() || owner->numbers) {
         problems_.unknown(at, "field with a vocabulary of its own", f.shares, owners);
         f.shares.clear();
         continue;

@@ -142,9 +142,11 @@ std::string dump_job(const LoadedJob& job, bool absolute) {
     Job::Data& data = *message.mutable_data();
     for (auto* files : {data.mutable_train(), data.mutable_valid(), data.mutable_test()})
       for (std::string& path : *files) whole(&path);
-    for (Job::Field& field : *data.mutable_field())
+    for (Job::Field& field : *data.mutable_field()) {
+      if (!field.has_vocabulary()) continue;  // one that is not said is not there to be read again either
       for (std::string* file : {field.mutable_vocabulary()->mutable_file(), field.mutable_vocabulary()->mutable_model()})
         if (!file->empty()) whole(file);
+    }
     if (message.has_train()) {
       for (Job::Initialize& rule : *message.mutable_train()->mutable_initialize())
         if (rule.has_vectors()) whole(rule.mutable_vectors());

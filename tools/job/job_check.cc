@@ -46,6 +46,16 @@ class JobChecker {
     return names;
   }
 
+  // A field with a vocabulary, where one is named.
+  void check_entries(const Location& at, const std::string& name) {
+    const FieldSpec* const field = job_.data.field(name);
+    if (field == nullptr)
+      problems_.unknown(at, "field", name, field_names());
+    else if (field->numbers)
+      problems_.bad(at, fmt::format("field '{}' holds numbers, and so has no entries", name),
+                    "a field without `type: FLOAT` has a vocabulary");
+  }
+
   // Runs `parse`; what it throws are problems.
   template <class Parse>
   void gather(const Parse& parse) {
@@ -78,8 +88,8 @@ class JobChecker {
     if (e.kind == ir::Expression::Kind::kCall && e.text == "vocabulary") {
       if (e.operands.size() != 1 || e.operands[0].kind != ir::Expression::Kind::kName)
         problems_.bad(e.at, "vocabulary takes a field's name: vocabulary(words)");
-      else if (!job_.data.field(e.operands[0].dotted()))
-        problems_.unknown(e.operands[0].at, "field", e.operands[0].dotted(), field_names());
+      else
+        check_entries(e.operands[0].at, e.operands[0].dotted());
     }
     for (const ir::Expression& operand : e.operands) check_vocabularies(operand);
     for (const auto& [name, value] : e.keywords) check_vocabularies(value);
@@ -102,7 +112,7 @@ class JobChecker {
     for (const InferSpec& infer : job_.infer)
       if (infer.generate) modes.push_back(infer.name);
     for (const auto& [field, mode] : texts_) {
-      if (!job_.data.field(field.name)) problems_.unknown(field.at, "field", field.name, field_names());
+      check_entries(field.at, field.name);
       const InferSpec* const infer = job_.infer_named(mode.name);
       if (infer == nullptr)
         problems_.unknown(mode.at, "infer block", mode.name, modes);
@@ -140,8 +150,7 @@ class JobChecker {
     check_write(infer, places, spec);
     check_longest(infer, places, spec);
     spec.weights = weights_of(infer);
-    if (!spec.field.empty() && !job_.data.field(spec.field))
-      problems_.unknown(places.location("field"), "field", spec.field, field_names());
+    if (!spec.field.empty()) check_entries(places.location("field"), spec.field);
     spec.sound = problems_.count() == before;
     job_.infer.push_back(std::move(spec));
   }
@@ -230,8 +239,7 @@ class JobChecker {
     if (align.from().empty())
       problems_.missing(places.at, "align without from", "from: \"alignment\", a number for each position of the input");
     if (align.field().empty()) problems_.missing(places.at, "align without field", "field: the one that the positions are of");
-    if (!align.field().empty() && !job_.data.field(align.field()))
-      problems_.unknown(places.location("field"), "field", align.field(), field_names());
+    if (!align.field().empty()) check_entries(places.location("field"), align.field());
     return {align.from(), align.field(), align.replace(), align.units() == Job::Align::WORDS};
   }
 

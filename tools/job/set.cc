@@ -127,7 +127,7 @@ class Setter {
     const bool last = at + 1 == parts_.size();
     if (field->cpp_type() != CppType::CPPTYPE_MESSAGE) {
       if (!last)
-        return problem("E0401 unknown-field", parts_[at + 1],
+        return problem("E0404 unknown-field", parts_[at + 1],
                        fmt::format("'{}' is a value of its own: it has no field '{}'", field->name(), parts_[at + 1].name));
       return field->is_repeated() ? set_list(message, places, *field) : set_scalar(message, places, *field);
     }
@@ -172,7 +172,7 @@ class Setter {
       if (known[static_cast<std::size_t>(i)] == part.name) index = i;
     if (index < 0) {
       const std::string near = did_you_mean(part.name, known);
-      return problem("E0401 unknown-field", part, fmt::format("no {} '{}'", field.name(), part.name),
+      return problem("E0404 unknown-field", part, fmt::format("no {} '{}'", field.name(), part.name),
                      near.empty() ? fmt::format("there are: {}", listed(known)) : near);
     }
     walk_into(index, at + 2);
@@ -268,7 +268,7 @@ class Setter {
   void unknown_field(const pb::Descriptor& message, const Part& part) {
     const auto names = field_names(message);
     const std::string near = did_you_mean(part.name, names);
-    problem("E0401 unknown-field", part, fmt::format("{} has no field '{}'", message.name(), part.name),
+    problem("E0404 unknown-field", part, fmt::format("{} has no field '{}'", message.name(), part.name),
             fmt::format("{}{}its fields are {}", near, near.empty() ? "" : " ", listed(names)));
   }
 

@@ -19,7 +19,7 @@ namespace graphrun {
 // The arguments as a pseudo file "--set", a line each, so that mistakes are shown in them.
 std::vector<ir::SourceText> set_sources(const std::vector<std::string>& arguments);
 
-// Each in turn, in `job` and in its places; mistakes go to `problems` (E0401 unknown-field, E0402 wrong-value).
+// Each in turn, in `job` and in its places; mistakes go to `problems` (E0404 unknown-field, E0402 wrong-value).
 // `job`'s args must have been cut into single bindings (split_arguments).
 void apply_sets(const std::vector<std::string>& arguments, Job& job, Places& places, std::vector<Diagnostic>& problems);
 

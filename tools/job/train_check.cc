@@ -120,8 +120,21 @@ class TrainChecker {
     for (const FieldSpec& field : job_.data.fields) fields.push_back(field.name);
     if (initialize.field().empty())
       problems_.missing(places.location("vectors"), "vectors of which words?", "field: the field whose vocabulary has them");
-    else if (!job_.data.field(initialize.field()))
+    else if (const FieldSpec* field = job_.data.field(initialize.field()); field == nullptr)
       problems_.unknown(places.location("field"), "field", initialize.field(), fields);
+    else if (field->numbers)
+      problems_.bad(places.location("field"), fmt::format("field '{}' holds numbers, and so has no words", field->name));
+  }
+
+  void check_group(const Job::Group& group, const Places& places) {
+    if (group.match().empty())
+      problems_.missing(places.at, "a group of which parameters?", "match: \"E\"; * is any run of characters");
+    const double factor = group.factor();
+    if (places.fields.count("factor") == 0)
+      problems_.missing(places.at, "a group without factor", "factor: 0.1 is a tenth of the learning rate");
+    else if (!(factor > 0 && std::isfinite(factor)))
+      problems_.bad(places.location("factor"), fmt::format("factor is {}; expected a number above 0", factor),
+                    factor == 0 ? "train { freeze: \"PATTERN\" } keeps parameters as they begin" : "");
   }
 
   // What each optimizer takes goes by the same names in all of them.
@@ -134,6 +147,8 @@ class TrainChecker {
     if (kind == nullptr)
       return problems_.missing(places.at, "an optimizer of no kind",
                                "sgd { learning_rate: 0.6 } or adam { learning_rate: 5e-4 }");
+    for (int i = 0; i < optimizer.group_size(); ++i)
+      check_group(optimizer.group(i), inside(places, "group", static_cast<std::size_t>(i)));
     const pb::Message& settings = reflection.GetMessage(optimizer, kind);
     const Places& at = inside(places, kind->name());
     for (int i = 0; i < settings.GetDescriptor()->field_count(); ++i) {

@@ -100,7 +100,7 @@ class GivenLines {
   GivenLines(const Network& network, const InferSpec& mode, const std::string& file)
       : data_(line_by_line(network.job.data)),
         field_(*data_.field(mode.field)),
-        vocabulary_(network.vocabularies.at(mode.field)),
+        vocabularies_(network.vocabularies),
         name_(file == "-" ? "stdin" : file) {
     reader_ = std::make_unique<RecordReader>(open_lines(file), layout_of_input(data_, {&field_}, Format::kLines));
   }
@@ -109,7 +109,7 @@ class GivenLines {
     Record record;
     if (!reader_->next(record)) unequal(name_, lines_, input);
     ++lines_;
-    return record.empty ? std::vector<std::int32_t>() : encode(data_, field_, vocabulary_, record).values;
+    return record.empty ? std::vector<std::int32_t>() : encode(data_, field_, vocabularies_, record).values;
   }
   void end(const std::string& input) {
     Record record;
@@ -126,7 +126,7 @@ class GivenLines {
 
   const DataSpec data_;
   const FieldSpec& field_;
-  const Vocabulary& vocabulary_;
+  const Vocabularies& vocabularies_;
   const std::string name_;
   std::unique_ptr<RecordReader> reader_;
   std::int64_t lines_ = 0;

@@ -65,7 +65,7 @@ Vocabularies loaded_vocabularies(const LoadedJob& job) {
     }
   }
   for (const FieldSpec& field : job.data.fields) {
-    if (vocabularies.count(field.name) != 0) continue;
+    if (field.numbers || vocabularies.count(field.name) != 0) continue;
     std::string known;
     for (const auto& [name, vocabulary] : network_of(job.load.front()).vocabularies)
       known += (known.empty() ? "" : ", ") + name;

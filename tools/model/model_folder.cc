@@ -235,6 +235,7 @@ Network read_network(const ModelLayout& layout, const std::vector<std::string>& 
   network.kept = read_meanings(layout, files);
   network.kept_files = listed_graphs(layout, files);
   for (const FieldSpec& field : network.job.data.fields) {
+    if (field.numbers) continue;
     const std::string name = ModelLayout::vocabulary_name(field.name), path = layout.path(name);
     check_listed(layout, files, name);
     Vocabulary& vocabulary = network.vocabularies[field.name] = Vocabulary::read(path, field.vocabulary.closed, {}, true);

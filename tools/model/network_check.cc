@@ -85,12 +85,20 @@ class Feeding {
 
  private:
   static void check_type(const FeedPlan::Feed& feed, const ir::TensorType& type, std::vector<Diagnostic>& found) {
-    const std::string what = feed.field.empty() ? "lengths" : fmt::format("entries of '{}' by their numbers", feed.field);
-    if (type.type != Type::kInt32) {
-      Problems(found).add(
-          "E0622 feed-type", feed.at,
-          fmt::format("input '{}' of the graph is {}, and the feed gives it {}, which are INT32", feed.name, type.str(), what),
-          "an INT32 input takes them: gather(E, x) looks entries up, and in arithmetic INT32 turns to FLOAT");
+    const std::string what = feed.numbers         ? "numbers"
+                             : feed.field.empty() ? "lengths"
+                                                  : fmt::format("entries of '{}' by their numbers", feed.field);
+    if (const Type fed = feed.numbers ? Type::kFloat : Type::kInt32; type.type != fed) {
+      std::string help = feed.numbers
+                             ? "a FLOAT input takes them; without `type: FLOAT` the field gives entries of its vocabulary"
+                             : "an INT32 input takes them: gather(E, x) looks entries up, and in arithmetic INT32 turns "
+                               "to FLOAT";
+      if (type.type == Type::kFloat && !feed.field.empty())
+        help += "; with `type: FLOAT` a field gives the numbers that it holds";
+      Problems(found).add("E0622 feed-type", feed.at,
+                          fmt::format("input '{}' of the graph is {}, and the feed gives it {}, which are {}", feed.name,
+                                      type.str(), what, name_of(fed)),
+                          help);
       return;
     }
     if (static_cast<int>(type.shape.size()) == feed.depth + 1) return;
@@ -135,6 +143,19 @@ void check_feeds(const Network& network, const ir::Graph& training, const ir::Gr
   feeding.warn(inputs, read, warnings);
 }
 
+// What named measures read are numbers of labels, and lengths.
+void check_labels(const Network& network, const ir::Graph& inference, std::vector<Diagnostic>& found) {
+  for (const NameUse& use : network.report->labels()) {
+    const ir::Output* const output = inference.output(use.name);
+    const FeedPlan::Feed* const feed = network.job.plan->feed(use.name);
+    const bool numbers = output != nullptr ? inference.type(output->value).type == Type::kFloat
+                                           : feed != nullptr && feed->sound && feed->numbers;
+    if (!numbers) continue;
+    Problems(found).add("E0414 bad-report", use.at, fmt::format("'{}' is FLOAT; expected numbers of labels, INT32", use.name),
+                        "mean(abs(gold - found)) and mean((gold - found) ** 2) tell how far numbers are off");
+  }
+}
+
 void check_states(const ir::Graph& graph, const LoadedJob& job, Problems& problems) {
   if (job.data.format == Format::kStream) return;
   std::string states;
@@ -163,6 +184,7 @@ void check_network(const ir::Graph& training, const ir::Graph& inference, const 
     check_states(training, job, problems);
   }
   network.report->check_names(available(inference, *job.plan), found);
+  check_labels(network, inference, found);
   check_feeds(network, training, inference, std::move(feeding), found, warnings);
   try {
     check_infer(inference, network);

@@ -82,9 +82,17 @@ void Writings::show(const std::string& mode, const std::vector<std::string>& fie
     const auto add = [&](const std::string& name, const std::string& text) {
       samples_.push_back(fmt::format("sample {}  {}: {}", i + 1, name, text));
     };
-    for (std::size_t f = 0; f < data.fields.size(); ++f)
-      if (read.count(data.fields[f].name) != 0)
-        add(data.fields[f].name, network_.vocabularies.at(data.fields[f].name).text_of(set.values(f, i)));
+    for (std::size_t f = 0; f < data.fields.size(); ++f) {
+      const FieldSpec& field = data.fields[f];
+      if (read.count(field.name) == 0) continue;
+      if (field.numbers) {
+        std::vector<float> numbers;
+        for (const std::int32_t bits : set.values(f, i)) numbers.push_back(float_of(bits));
+        add(field.name, fmt::format("{}", fmt::join(numbers, " ")));
+      } else {
+        add(field.name, network_.vocabularies.at(field.name).text_of(set.values(f, i)));
+      }
+    }
     add(mode, lines[static_cast<std::size_t>(i)]);
     for (const std::string& field : fields) add(field, set.text(field, i));
   }

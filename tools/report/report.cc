@@ -52,6 +52,13 @@ std::vector<NameUse> Report::names() const {
   return names;
 }
 
+std::vector<NameUse> Report::labels() const {
+  std::vector<NameUse> labels;
+  for (const Entry& entry : entries_)
+    if (entry.named) labels.insert(labels.end(), entry.measure->names().begin(), entry.measure->names().end());
+  return labels;
+}
+
 void Report::check_names(const std::vector<std::string>& available, std::vector<Diagnostic>& problems) const {
   for (const NameUse& use : names()) {
     if (use.name == kRowsName || std::find(available.begin(), available.end(), use.name) != available.end()) continue;

@@ -21,6 +21,8 @@ class Report {
 
   // The outputs and feeds that the formulas name, each use; also kRowsName, which is there always.
   std::vector<NameUse> names() const;
+  // Those of named measures, which are numbers of labels or lengths.
+  std::vector<NameUse> labels() const;
   // Adds an error (E0412) for each name that is neither among `available` nor built in.
   void check_names(const std::vector<std::string>& available, std::vector<Diagnostic>& problems) const;
   // Hands each named measure the vocabularies of its feeds' fields. Throws UserError (kInvalidGraph, E0414) where there is none

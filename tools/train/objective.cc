@@ -42,6 +42,27 @@ std::vector<ir::Variable*> matched(ir::Graph& graph, const std::vector<NamePatte
   return found;
 }
 
+// Each parameter's factor by the first group that matches its name.
+void take_rates(const ir::Graph& graph, const std::vector<RateGroup>& groups, std::map<std::string, double>& factors,
+                std::vector<Diagnostic>& warnings) {
+  for (const RateGroup& group : groups) {
+    bool any = false, used = false;
+    for (const ir::Variable& variable : graph.variables) {
+      const std::string& name = graph.value(variable.value).name;
+      if (variable.kind != ir::Variable::Kind::kParameter || !matches(group.match.text, name)) continue;
+      any = true;
+      used |= factors.emplace(name, group.factor).second;
+    }
+    if (used) continue;
+    warnings.push_back({Severity::kWarning,
+                        "E0422 unused-pattern",
+                        group.match.at,
+                        any ? fmt::format("groups before it have all parameters that \"{}\" matches", group.match.text)
+                            : fmt::format("no parameter matches group {{ match: \"{}\" }}", group.match.text),
+                        {}});
+  }
+}
+
 }  // namespace
 
 ir::Graph with_objective(ir::Graph graph, const Recipe& recipe, TrainOptions& options, std::vector<Diagnostic>& warnings) {
@@ -52,6 +73,7 @@ ir::Graph with_objective(ir::Graph graph, const Recipe& recipe, TrainOptions& op
   for (ir::Variable* variable : matched(graph, recipe.freeze, "freeze", warnings)) variable->trainable = false;
   for (const ir::Variable* variable : matched(graph, recipe.no_decay, "no_decay", warnings))
     options.undecayed.insert(graph.value(variable->value).name);
+  take_rates(graph, recipe.groups, options.rate_factors, warnings);
   return graph;
 }
 

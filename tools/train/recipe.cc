@@ -58,6 +58,10 @@ void read_optimizer(const Job::Optimizer& message, const Places& places, Recipe&
   if (message.l2() > 0) attributes.emplace_back("l2", message.l2());
   if (message.weight_decay() > 0) attributes.emplace_back("weight_decay", message.weight_decay());
   recipe.no_decay = read_patterns(message.no_decay(), places, "no_decay");
+  for (int i = 0; i < message.group_size(); ++i) {
+    const Location at = inside(places, "group", static_cast<std::size_t>(i)).location("match");
+    recipe.groups.push_back({{message.group(i).match(), at}, message.group(i).factor()});
+  }
 }
 
 ScheduleRule schedule_of(const Job::Schedule& message) {

@@ -54,6 +54,12 @@ struct AverageRule {
   bool best = false;        // those with the best kept reports, else the last
 };
 
+// Parameters whose learning rate is multiplied.
+struct RateGroup {
+  NamePattern match;
+  double factor = 1;
+};
+
 struct Recipe {
   TrainOptions options;  // what the compiler adds; its minimize and per are add_objective's
   ir::SourceText minimize, per;
@@ -61,6 +67,7 @@ struct Recipe {
   std::vector<InitializeRule> initialize;
   std::vector<StartRule> start;
   std::vector<NamePattern> freeze, no_decay;
+  std::vector<RateGroup> groups;  // the first that matches counts
   double learning_rate = 0;
   ScheduleRule schedule;
   std::int64_t epochs = 1;

@@ -1,6 +1,7 @@
 #include "tools/train/stepper.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -160,6 +161,14 @@ std::vector<const VariableSpec*> Stepper::variable_specs() const {
   std::vector<const VariableSpec*> all;
   for (const auto& [name, spec] : specs) all.push_back(spec);
   return all;
+}
+
+std::vector<std::string> Stepper::rates() const {
+  std::map<double, std::vector<std::string>> names;
+  for (const auto& [name, factor] : options_.rate_factors) names[factor].push_back(name);
+  std::vector<std::string> lines;
+  for (const auto& [factor, of] : names) lines.push_back(fmt::format("times {}: {}", factor, fmt::join(of, ", ")));
+  return lines;
 }
 
 std::int64_t Stepper::parameter_count() const {

@@ -58,6 +58,8 @@ class Stepper {
   const std::vector<std::string>& feeds() const { return feeds_; }
   // What says how parameters begin, see apply_initializers.
   const std::vector<std::string>& beginnings() const { return beginnings_; }
+  // A line for each factor of the learning rate, with the parameters that have it.
+  std::vector<std::string> rates() const;
   const Program& program() const { return executable_->program(); }
   const Variables& variables() const { return *variables_; }
   Variables& variables() { return *variables_; }

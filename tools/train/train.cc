@@ -91,7 +91,7 @@ void describe(ProgressDisplay& display, const Network& network, const Stepper& s
   }
   display.log(fmt::format("graphrun {}: {}, graph {}", version(), network.job.path, network.job.message.graph()));
   display.log("data: " + trainer.data_summary());
-  display.log("vocabularies: " + vocabularies);
+  if (!vocabularies.empty()) display.log("vocabularies: " + vocabularies);
   display.log(fmt::format("parameters: {} numbers, seed {}", stepper.parameter_count(), recipe.seed));
   display.log(fmt::format("device: {}; compiled in {:.2f} s", name_of_device(device, network.job.message), compile_seconds));
 }
@@ -173,6 +173,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   describe(display, network, stepper, trainer, recipe, request.device, compile_seconds);
   if (!checkpoint)
     for (const std::string& line : stepper.beginnings()) display.log("initialize: " + line);
+  for (const std::string& line : stepper.rates()) display.log("learning rate " + line);
   for (const std::string& note : notes.log) display.log(note);
   for (const nlohmann::ordered_json& note : notes.metrics) trainer.note(note);
   folder.inside([&] {

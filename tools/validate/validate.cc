@@ -132,19 +132,20 @@ std::string validate_network(LoadedJob job, Findings& findings, std::vector<Diag
   if (sound) warnings.insert(warnings.end(), of_feeds.begin(), of_feeds.end());
   if (!findings.none()) return "";
   const Evaluator evaluator(inference, network);
-  std::vector<std::string> beginnings;
+  std::vector<std::string> beginnings, rates;
   if (trains) {
     const Recipe recipe = make_recipe(network.job);
     Stepper stepper(graph, recipe, *network.job.plan, Device::kCpu, warnings);
     const BeginNotes notes = begin_parameters(recipe, network, stepper, warnings);
     beginnings = stepper.beginnings();
+    rates = stepper.rates();
     beginnings.insert(beginnings.end(), notes.log.begin(), notes.log.end());
   }
   std::vector<std::string> vocabularies;
   for (const auto& [field, vocabulary] : network.vocabularies)
     vocabularies.push_back(fmt::format("{}: {}", field, vocabulary.size()));
   return fmt::format("graph: {}\n", network.job.message.graph()) + lines_of("vocabularies", vocabularies) +
-         graph_summary(graph) + lines_of("initialize", beginnings);
+         graph_summary(graph) + lines_of("initialize", beginnings) + lines_of("learning rate", rates);
 }
 
 // That a file can't be opened: unreadable_files says it of all of them.

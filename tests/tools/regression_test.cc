@@ -1,0 +1,145 @@
+// A job on numbers by the program itself: the adding problem.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class Regression : public ProgramTest {
+ protected:
+  Ran train(const std::string& out, std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {
+        "train",    "graphs/jobs/adding.pbtxt", "--out", out, "--set", "train.epochs=4", "--quiet", "--threads", "1", "--set",
+        "hidden=24"};
+    words.insert(words.end(), more.begin(), more.end());
+    return graphrun(words);
+  }
+  // The report at the validations.
+  std::vector<double> reported(const std::string& out, const std::string& report) const {
+    std::vector<double> values;
+    for (const nlohmann::json& line : json_lines(read(out + "/metrics.jsonl")))
+      if (line.contains("valid")) values.push_back(line["valid"][report].get<double>());
+    return values;
+  }
+};
+
+TEST_F(Regression, LearnsReportsAndWritesNumbers) {
+  const Ran trained = train("model");
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const std::vector<double> mse = reported("model", "mse");
+  ASSERT_EQ(mse.size(), 4u);
+  EXPECT_LT(mse.back(), mse.front());
+  const Ran evaluated = graphrun({"evaluate", "model"});
+  EXPECT_THAT(evaluated.out, AllOf(HasSubstr("mse"), HasSubstr("mae")));
+  // What is to be predicted need not be there.
+  const std::string lines = "{\"steps\": [[0.5, 1], [0.25, 1]]}\n\n{\"steps\": [[0.5, 0]], \"sum\": \"?\"}\n";
+  const Ran inferred = graphrun({"infer", "model"}, lines);
+  ASSERT_EQ(inferred.code, 0) << inferred.err;
+  std::istringstream in(inferred.out);
+  std::vector<std::string> out;
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_TRUE(std::isfinite(std::stod(out[0])));
+  EXPECT_EQ(out[1], "");
+  const Ran json = graphrun({"infer", "model", "--json"}, lines);
+  const auto objects = json_lines(json.out);
+  ASSERT_EQ(objects.size(), 3u);
+  EXPECT_NEAR(objects[0]["values"].get<double>(), std::stod(out[0]), 1e-6);
+  const Ran bad = graphrun({"infer", "model"}, lines + "{\"steps\": [[0.5, 1], [nan, 1]]}\n");
+  EXPECT_EQ(bad.code, 4);
+  const Ran text = graphrun({"infer", "model"}, lines + "{\"steps\": [[0.5, 1], [\"x\", 1]]}\n");
+  EXPECT_EQ(text.code, 4);
+  EXPECT_EQ(text.out, inferred.out);
+  EXPECT_THAT(text.err, HasSubstr("stdin:4:24: error[E0654 no-number]"));
+}
+
+TEST_F(Regression, IsShownByData) {
+  const Ran shown = graphrun({"data", "graphs/jobs/adding.pbtxt"});
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out,
+              AllOf(HasSubstr("steps  FLOAT["), HasSubstr("target  FLOAT[20]  numbers"), HasSubstr("lengths  INT32[20]")));
+}
+
+// Layers of any cell as one, each with a rate of its own; what is resumed has the same bits.
+TEST_F(Regression, StacksCellsAndResumesRatesOfTheirOwn) {
+  std::string job = read("graphs/jobs/adding.pbtxt");
+  const std::string optimizer = "adam { learning_rate: 5e-3 }";
+  const std::size_t at = job.find(optimizer);
+  ASSERT_NE(at, std::string::npos);
+  job.insert(at + optimizer.size(), " group { match: \"read.layers.0.*\" factor: 0.1 } group { match: \"read.*\" factor: 2 }");
+  write("graphs/jobs/adding.pbtxt", job);
+  const std::vector<std::string> stacked = {"--set", "cell=cells/stacked.pbtxt(cell = cells/atr.pbtxt)"};
+  const Ran whole = train("whole", stacked);
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  std::vector<std::string> two = stacked, four = stacked;
+  two.insert(two.end(), {"--set", "train.epochs=2"});
+  ASSERT_EQ(train("parts", two).code, 0);
+  four.push_back("--resume");
+  ASSERT_EQ(train("parts", four).code, 0);
+  EXPECT_EQ(read_below("parts/best", "parameters.safetensors"), read_below("whole/best", "parameters.safetensors"));
+  const Ran checked = graphrun({"check", "graphs/jobs/adding.pbtxt", stacked[0], stacked[1]});
+  ASSERT_EQ(checked.code, 0) << checked.err;
+  EXPECT_THAT(checked.out,
+              AllOf(HasSubstr("learning rate:\n  times 0.1: read.layers.0."), HasSubstr("  times 2: read.layers.1.")));
+}
+
+// Numbers that generation begins with: what a picture shows, in a feature each, and words for it.
+constexpr const char* kCaption = R"text(name: "caption"
+import: "cell = cells/gru.pbtxt"
+arg { name: "vocabulary" }
+input { name: "picture"  shape: "[5, batch]" }
+input { name: ["previous", "target"] shape: "[time, batch]" type: INT32 below: "vocabulary" }
+input { name: "lengths"  shape: "[batch]" type: INT32 lengths_of: "time" }
+parameter { name: "E" shape: "[vocabulary, 16]" }
+parameter { name: "B" shape: "[5, 16]" }
+parameter { name: "P" shape: "[16, vocabulary]" }
+let: "seen = tanh(transpose(picture) @ B)"
+scan { name: "say" graph: "cell" arg: "hidden = 16" each: "x = gather(E, previous)" lengths: "lengths" begin: "h = seen" }
+let: "logits = say.h @ P"
+let: "nll = cross_entropy(logits, target)"
+output: "logits, loss = mean(sum(nll, axis=0, lengths=lengths))"
+)text";
+constexpr const char* kCaptions = R"text(# proto-message: graphrun.Job
+graph: "caption.pbtxt"
+arg: "vocabulary = vocabulary(text)"
+data {
+  train: "pictures.tsv" valid: "pictures.tsv" format: TSV
+  field { name: "picture" column: 0 type: FLOAT split: SPACE }
+  field { name: "text"    column: 1 split: SPACE }
+  feed: "picture, previous = ['<s>', text], target = [text, '</s>'], lengths = length([text, '</s>'])"
+  batch { rows: 6 bucket_by: "text" }
+}
+train { minimize: "loss" optimizer { adam { learning_rate: 2e-2 } } epochs: 60
+        validate { every_epochs: 60 keep_highest: "right" samples: 1 } }
+report: "right = exact_match(text, say)"
+infer { name: "say" read: TSV write: TEXT field: "text"
+        generate { scan: "say" feed: "x" score: "logits" begin: "<s>" end: "</s>" beam: 2 max_length: "5" } }
+)text";
+
+TEST_F(Regression, WordsAreMadeOfNumbers) {
+  std::string pictures;
+  const char* const colours[] = {"red", "green", "blue"};
+  for (const int size : {0, 1})
+    for (int colour = 0; colour < 3; ++colour)
+      pictures += std::to_string(colour == 0) + " " + std::to_string(colour == 1) + " " + std::to_string(colour == 2) + " " +
+                  (size ? "0.5" : "-0.5") + " 1\t" + (size ? "large " : "small ") + colours[colour] + "\n";
+  write("pictures.tsv", pictures);
+  write("caption.pbtxt", kCaption);
+  write("captions.pbtxt", kCaptions);
+  const Ran trained = graphrun({"train", "captions.pbtxt", "--out", "model", "--threads", "1"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_THAT(trained.err, HasSubstr("sample 1  picture: 1 0 0 -0.5 1"));
+  EXPECT_EQ(reported("model", "right").back(), 100);
+  EXPECT_EQ(graphrun({"infer", "model"}, "0 1 0 0.5 1\n\n0.9 0 0.1 -0.6 1\n").out, "large green\n\nsmall red\n");
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -1,4 +1,6 @@
 // How a run ends: by epochs, updates or hours, whichever comes first; and how often it saves and notes on the way.
+#include "tools/train/run_end.h"
+
 #include <gmock/gmock.h>
 
 #include "tests/tools/program_fixture.h"
@@ -12,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 // An epoch of the segmenter is five updates.
-class RunEnd : public ProgramTest {
+class EndOfRun : public ProgramTest {
  protected:
   void SetUp() override {
     ProgramTest::SetUp();
@@ -49,7 +51,7 @@ class RunEnd : public ProgramTest {
   }
 };
 
-TEST_F(RunEnd, ByUpdatesIsWithinAnEpochAndValidates) {
+TEST_F(EndOfRun, ByUpdatesIsWithinAnEpochAndValidates) {
   const Ran ran = train("model", {"epochs=0", "updates=7"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err, AllOf(HasSubstr("epoch 1  loss"), HasSubstr("epoch 2, step 7"), HasSubstr("/7"), Not(HasSubstr("/0"))));
@@ -63,7 +65,7 @@ TEST_F(RunEnd, ByUpdatesIsWithinAnEpochAndValidates) {
               HasSubstr("is finished: 7 updates done, the last in epoch 2; the model is that of epoch"));
 }
 
-TEST_F(RunEnd, IsWhateverComesFirst) {
+TEST_F(EndOfRun, IsWhateverComesFirst) {
   ASSERT_EQ(train("epochs", {"epochs=1", "updates=7", "hours=100"}).code, 0);
   EXPECT_EQ(last_checkpoint("epochs"), "step-000005");
   ASSERT_EQ(train("updates", {"epochs=8", "updates=3"}).code, 0);
@@ -73,7 +75,7 @@ TEST_F(RunEnd, IsWhateverComesFirst) {
 }
 
 // Epochs begin as they do without it, so a schedule that goes by them does: from epoch 3, update 11, on.
-TEST_F(RunEnd, MayBePutOffAndTheRunIsTheOneThatEndsThere) {
+TEST_F(EndOfRun, MayBePutOffAndTheRunIsTheOneThatEndsThere) {
   ASSERT_EQ(train("whole", {"epochs=0", "updates=13"}).code, 0);
   ASSERT_EQ(train("parts", {"epochs=0", "updates=7"}).code, 0);
   const Ran ran = train("parts", {"epochs=0", "updates=13"}, true);
@@ -91,7 +93,7 @@ TEST_F(RunEnd, MayBePutOffAndTheRunIsTheOneThatEndsThere) {
             read("whole/checkpoints/step-000020/parameters.safetensors"));
 }
 
-TEST_F(RunEnd, ByUpdatesLeavesTheSameBitsAfterKills) {
+TEST_F(EndOfRun, ByUpdatesLeavesTheSameBitsAfterKills) {
   const std::vector<std::string> sets = {"epochs=0", "updates=43", "checkpoint.every_steps=4"};
   ASSERT_EQ(train("whole", sets).code, 0);
   finish_with_stops(words("parts", sets), "parts",
@@ -105,7 +107,7 @@ TEST_F(RunEnd, ByUpdatesLeavesTheSameBitsAfterKills) {
 }
 
 // A signal that comes while the last validation runs, at the end of an epoch and within one: it is made up for.
-TEST_F(RunEnd, ASignalInTheLastValidationChangesNothing) {
+TEST_F(EndOfRun, ASignalInTheLastValidationChangesNothing) {
   for (const std::string updates : {"10", "12"}) {
     const std::vector<std::string> sets = {"epochs=0", "updates=" + updates, "metrics.every_steps=" + updates};
     ASSERT_EQ(train("whole" + updates, sets).code, 0);
@@ -120,7 +122,7 @@ TEST_F(RunEnd, ASignalInTheLastValidationChangesNothing) {
   }
 }
 
-TEST_F(RunEnd, ByHoursCountsAllStarts) {
+TEST_F(EndOfRun, ByHoursCountsAllStarts) {
   const auto hours = [](double seconds) { return "hours=" + std::to_string(seconds / 3600); };
   const Ran ran = train("model", {"epochs=0", hours(1)});
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -145,7 +147,7 @@ TEST_F(RunEnd, ByHoursCountsAllStarts) {
 }
 
 // A run that had no such end goes on with the time that its speed.jsonl knows.
-TEST_F(RunEnd, ByHoursMayComeLater) {
+TEST_F(EndOfRun, ByHoursMayComeLater) {
   ASSERT_EQ(train("model", {"epochs=2"}).code, 0);
   write("model/speed.jsonl", read("model/speed.jsonl") + "{\"step\":10,\"seconds\":3000}\n{\"step\":11,\"seconds\":9000}\n");
   const Ran ran = train("model", {"epochs=0", "hours=" + std::to_string(3001. / 3600)}, true);
@@ -155,7 +157,7 @@ TEST_F(RunEnd, ByHoursMayComeLater) {
   EXPECT_LT(state("model")["seconds"].get<double>(), 3100);
 }
 
-TEST_F(RunEnd, OfARunWithoutValidationKeepsTheLastParameters) {
+TEST_F(EndOfRun, OfARunWithoutValidationKeepsTheLastParameters) {
   std::string job = read("graphs/jobs/segment.pbtxt");
   const std::size_t valid = job.find(" valid: \"../../data/dev.seg\" test: \"../../data/dev.seg\"");
   job.erase(valid, std::string(" valid: \"../../data/dev.seg\" test: \"../../data/dev.seg\"").size());
@@ -167,7 +169,7 @@ TEST_F(RunEnd, OfARunWithoutValidationKeepsTheLastParameters) {
   EXPECT_EQ(json_lines(read("model/metrics.jsonl")).back()["step"], 7);
 }
 
-TEST_F(RunEnd, MetricsAndCheckpointsComeAsOftenAsTheJobSays) {
+TEST_F(EndOfRun, MetricsAndCheckpointsComeAsOftenAsTheJobSays) {
   ASSERT_EQ(train("model", {"epochs=2", "metrics.every_steps=3", "checkpoint.keep=4", "checkpoint.every_steps=2"}).code, 0);
   std::vector<std::int64_t> steps;
   for (const nlohmann::json& line : json_lines(read("model/metrics.jsonl")))
@@ -184,6 +186,33 @@ TEST_F(RunEnd, MetricsAndCheckpointsComeAsOftenAsTheJobSays) {
   EXPECT_EQ(read("minutes/metrics.jsonl"), read("one/metrics.jsonl"));
   // The folder's job says what stood for what was not given.
   EXPECT_THAT(read("two/job.pbtxt"), AllOf(HasSubstr("every_steps: 100"), HasSubstr("keep: 2")));
+}
+
+TEST(RunEnd, IsReachedByWhateverComesFirst) {
+  RunEnd end({3, 20, 0});
+  end.start();
+  EXPECT_FALSE(end.reached({{3, 7}, 19}));
+  EXPECT_TRUE(end.reached({{4, 0}, 19}));
+  EXPECT_TRUE(end.reached({{2, 5}, 20}));
+  EXPECT_TRUE(end.is_last_epoch(3));
+  EXPECT_FALSE(RunEnd({0, 20, 0}).reached({{1000, 0}, 19}));
+  // 7 batches of epoch 3 are left, or 4 updates of 2 batches.
+  EXPECT_EQ(end.seconds_left({{3, 3}, 5}, 10, 2, 0.5), 3.5);
+  EXPECT_EQ(end.seconds_left({{2, 3}, 16}, 10, 2, 0.5), 4);
+}
+
+TEST(RunEnd, TheClockCountsWhenItIsLookedAt) {
+  RunEnd end({0, 0, 2});
+  end.restore(2 * 3600 - 1e-3);
+  EXPECT_EQ(end.seconds(), 2 * 3600 - 1e-3);
+  EXPECT_FALSE(end.reached({{9, 9}, 99}));
+  end.start();
+  while (end.seconds() < 2 * 3600) continue;
+  EXPECT_FALSE(end.reached({{9, 9}, 99}));
+  EXPECT_TRUE(end.look_at_clock());
+  EXPECT_TRUE(end.reached({{1, 0}, 0}));
+  EXPECT_FALSE(end.look_at_clock());
+  EXPECT_EQ(end.seconds_left({{1, 0}, 0}, 10, 1, 1), 0);
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ Trainer::Trainer(RunFolder& folder, const Network& network, const Recipe& recipe
       test_set_(data.test()),
       source_(data.batches()),
       kept_(layout_, recipe),
-      rate_(recipe.schedule, recipe.learning_rate) {
+      rate_(recipe.schedule, recipe.learning_rate),
+      end_(recipe.end) {
   state_.seed = recipe.seed;
 }
 
@@ -51,8 +52,7 @@ void Trainer::restore(const std::string& folder) {
   rate_.restore(state_.schedule);
   best_ = stepper_.groups_of(checkpoint, kBestPrefix);
   steps_since_ = {folder, {}};
-  seconds_before_ = state_.seconds ? *state_.seconds : graphrun::seconds_before(layout_.speed(), state_.step);
-  look_at_clock();
+  end_.restore(state_.seconds ? *state_.seconds : seconds_before(layout_.speed(), state_.step));
   state_.finished = finished();  // or it goes on to a later end
   // Of a run that is finished no save comes that would remove what a kill left.
   prune_checkpoints(layout_.root, std::numeric_limits<int>::max());
@@ -66,7 +66,8 @@ ExitCode Trainer::run() {
     speed_log_.emplace(layout_.speed());
     state_.model = digest_file(layout_.manifest()).sha256;
   });
-  begun_ = saved_ = seconds_now();
+  saved_ = seconds_now();
+  end_.start();
   meter_.restart();
   for (const nlohmann::ordered_json& line : notes_) metrics_->write(line);
   if (steps_since_.checkpoint.empty()) save();
@@ -85,16 +86,10 @@ ExitCode Trainer::run() {
   return static_cast<ExitCode>(128 + signal);
 }
 
-bool Trainer::is_over() const {
-  const EndRule& end = recipe_.end;
-  return state_.ended || time_is_up_ || (end.epochs > 0 && state_.next.epoch > end.epochs) ||
-         (end.updates > 0 && state_.step >= end.updates);
-}
-
+// A run ends behind an update.
 void Trainer::look_at_clock() {
-  if (time_is_up_ || recipe_.end.hours <= 0 || seconds() < recipe_.end.hours * 3600) return;
-  time_is_up_ = true;
-  if (begun_) display_.log(fmt::format("step {}: train.hours are over", state_.step));
+  if (stepper_.pending().batches == 0 && end_.look_at_clock())
+    display_.log(fmt::format("step {}: train.hours are over", state_.step));
 }
 
 // The epoch of the last batch.
@@ -132,7 +127,7 @@ bool Trainer::run_batches() {
   while (!is_over() && (batch = source_.next())) {
     const std::int64_t step = state_.step;
     one_batch(*batch);
-    if (stepper_.pending().batches == 0) look_at_clock();  // a run ends behind an update
+    look_at_clock();
     if (validation_is_due() && !validate_within_epoch()) return false;
     if (stopped()) return false;
     if (save_is_due(step)) save();
@@ -186,7 +181,7 @@ void Trainer::settle(std::size_t left) {
 }
 
 void Trainer::note_speed(std::int64_t epoch, std::int64_t step, const std::string& set, const Work& evaluation) {
-  speed_log_->write({epoch, step, seconds(), meter_.take(), set, evaluation});
+  speed_log_->write({epoch, step, end_.seconds(), meter_.take(), set, evaluation});
 }
 
 bool Trainer::due_by_steps() const {
@@ -266,27 +261,15 @@ void Trainer::show(const Batch& batch) {
   progress.updates = recipe_.end.updates;
   progress.loss = loss();
   progress.tokens_per_second = speed_.tokens_per_second();
-  progress.seconds_left = seconds_left();
+  progress.seconds_left = end_.seconds_left(place(), progress.steps, recipe_.accumulate, speed_.seconds_per_step());
   display_.update(progress);
-}
-
-double Trainer::seconds_left() const {
-  const EndRule& end = recipe_.end;
-  const double a_batch = speed_.seconds_per_step();
-  double left = std::numeric_limits<double>::infinity();
-  const auto at_most = [&](std::int64_t batches) { left = std::min(left, static_cast<double>(batches) * a_batch); };
-  if (end.epochs > 0) at_most((end.epochs - state_.next.epoch + 1) * source_.batches() - state_.next.batch);
-  if (end.updates > 0) at_most((end.updates - state_.step) * recipe_.accumulate);
-  if (end.hours > 0) left = std::min(left, end.hours * 3600 - seconds());
-  return std::max(left, 0.0);
 }
 
 bool Trainer::end_epoch() {
   const std::int64_t epoch = state_.next.epoch;
   const double seconds = speed_.seconds(), speed = speed_.tokens_per_second(), used = rate();
   look_at_clock();
-  const bool last = is_over() || epoch == recipe_.end.epochs;
-  const bool due = last || validates_after_epoch(recipe_.validate, epoch) || due_by_steps();
+  const bool due = is_over() || end_.is_last_epoch(epoch) || validates_after_epoch(recipe_.validate, epoch) || due_by_steps();
   std::optional<ReportResults> results;
   if (valid_set_ != nullptr && due) {
     results = evaluate(*valid_set_, stepper_.model_parameters(state_.step));
@@ -382,7 +365,7 @@ void Trainer::save() {
   state_.metrics_bytes = metrics_->bytes();
   state_.schedule = rate_.state();
   state_.pending = stepper_.pending();
-  if (recipe_.end.hours > 0 || state_.seconds) state_.seconds = seconds();
+  if (recipe_.end.hours > 0 || state_.seconds) state_.seconds = end_.seconds();
   Checkpoint checkpoint{stepper_.groups(), {{"state.json", state_text(state_)}}};
   for (const auto& [group, tensors] : best_) checkpoint.groups[kBestPrefix + group] = tensors;
   folder_.inside([&] {

@@ -17,6 +17,7 @@
 #include "tools/train/metrics_log.h"
 #include "tools/train/not_finite.h"
 #include "tools/train/progress.h"
+#include "tools/train/run_end.h"
 #include "tools/train/run_folder.h"
 #include "tools/train/schedule.h"
 #include "tools/train/signals.h"
@@ -61,16 +62,14 @@ class Trainer {
   bool end_within_epoch();
   bool validate_within_epoch();
   bool finish();
-  // Whether the run has come to its end: its last epoch, update or hour, or a rule's. What the clock says counts once
-  // look_at_clock() has seen it, so that the answer does not change between two looks.
-  bool is_over() const;
+  // Whether the run has come to its end, the job's or a rule's.
+  bool is_over() const { return state_.ended || end_.reached(place()); }
+  RunPlace place() const { return {state_.next, state_.step}; }
   void look_at_clock();
   std::int64_t epoch() const;
   // The mean over this epoch's updates so far.
   double loss() const { return state_.loss_sum / static_cast<double>(std::max<std::int64_t>(state_.loss_steps, 1)); }
   bool save_is_due(std::int64_t step_before) const;
-  double seconds() const { return seconds_before_ + (begun_ ? seconds_now() - *begun_ : 0); }
-  double seconds_left() const;
   bool due_by_steps() const;
   bool validation_is_due() const;
   void one_batch(const Batch& batch);
@@ -123,9 +122,7 @@ class Trainer {
   std::vector<nlohmann::ordered_json> notes_;
   Speed speed_;
   WorkMeter meter_;
-  double seconds_before_ = 0;    // of the run, in its earlier starts
-  std::optional<double> begun_;  // when this start began to train
-  bool time_is_up_ = false;
+  RunEnd end_;
   double saved_ = 0;  // when
 };
 

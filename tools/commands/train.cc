@@ -77,11 +77,12 @@ ExitCode run_train(const Arguments& arguments) {
   line.usage = "graphrun train JOB --out DIR [option ...]";
   line.about =
       "Trains a network as the job says, and leaves in DIR all that graphrun infer and evaluate need, with metrics.jsonl.\n"
-      "It ends by the job's train.epochs, updates or hours, whichever comes first.\n"
+      "It ends by the job's train.epochs, updates or hours, whichever comes first. Its log is in DIR/train.log too, how fast\n"
+      "it goes and what memory it takes in DIR/speed.jsonl.\n"
       "SIGINT or SIGTERM saves a checkpoint and stops; --resume goes on as if nothing had happened. Signals within\n"
       "two seconds of the first count as one. A later one ends the run at once; during a save it is only\n"
       "reported, and the next one ends it: --resume then goes on from the last checkpoint. A run that has\n"
-      "none yet begins again. What it says stands in DIR/train.log too, its speed and memory in DIR/speed.jsonl.";
+      "none yet begins again.";
   line.words = {{"JOB"}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());

@@ -29,9 +29,9 @@ struct TrialFigures {
 // A table for people.
 std::string trial_text(const TrialFigures& figures);
 
-// Makes `updates` updates of the run and one validation, and tells on stdout what the whole run takes. Writes no file: that the
-// folder is free is all that is looked at there. Returns kDone, or 128 + N where signal N came. Throws UserError: train()'s;
-// (kDiverged, E0670) where a loss is not finite.
+// Makes `updates` updates of the run and one validation, and tells on stdout what the whole run takes. Writes no file; of the
+// folder, where one is given, it only asks whether a run stands in it. Returns kDone, or 128 + N where signal N came. Throws
+// UserError: train()'s; (kDiverged, E0670) where a loss is not finite.
 ExitCode try_training(const TrainRequest& request, std::int64_t updates);
 
 }  // namespace graphrun

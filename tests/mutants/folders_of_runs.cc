@@ -24,7 +24,7 @@ class Runs : public Kind {
     train_all(folder, children);
     for (const std::string& name : trained_names()) {
       Files files = read_files(folder + "/" + name);
-      for (const char* left : {"run.lock", "starts.jsonl"}) files.erase(left);
+      for (const char* left : {"run.lock", "starts.jsonl", "speed.jsonl", "train.log"}) files.erase(left);
       for (const auto& [path, bytes] : files)
         if (path.ends_with(".pbtxt")) parts_.add(bytes);
       runs_[name] = with_marks(std::move(files));

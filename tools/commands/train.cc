@@ -11,6 +11,7 @@
 #include "tools/job/defaults.h"
 #include "tools/job/job.h"
 #include "tools/train/seeds.h"
+#include "tools/train/trial.h"
 #include "tools/validate/validate.h"
 
 namespace graphrun {
@@ -33,6 +34,15 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
     if (stop == end) return seeds;
     at = stop + 1;
   }
+}
+
+// What --try says.
+std::int64_t parse_updates(const std::string& text) {
+  std::int32_t updates = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), updates);
+  if (error != std::errc() || stop != text.data() + text.size() || updates < 1)
+    throw UsageError("--try takes a number of updates, 1 or more, found '" + text + "'");
+  return updates;
 }
 
 // A job with a mistake trains nothing: it is read on, as `graphrun check` does, for its graph and data may have others.
@@ -59,12 +69,16 @@ ExitCode run_train(const Arguments& arguments) {
       "tensorboard", "write metrics as TensorBoard's event files too, in DIR/tensorboard")(
       "profile", po::value<std::string>()->value_name("FILE"),
       "how long every node of the training step ran: a trace for chrome://tracing or Perfetto in FILE, a table on stderr")(
-      "dump-job", "print the job with what --set says and what stands for what it leaves out; needs no --out")(
+      "try", po::value<std::string>()->value_name("N"),
+      "make N updates and one validation, print what time and memory the whole run takes, and leave nothing behind; needs no "
+      "--out")("dump-job", "print the job with what --set says and what stands for what it leaves out; needs no --out")(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
   line.usage = "graphrun train JOB --out DIR [option ...]";
   line.about =
       "Trains a network as the job says, and leaves in DIR all that graphrun infer and evaluate need, with metrics.jsonl.\n"
+      "It ends by the job's train.epochs, updates or hours, whichever comes first. Its log is in DIR/train.log too, how fast\n"
+      "it goes and what memory it takes in DIR/speed.jsonl.\n"
       "SIGINT or SIGTERM saves a checkpoint and stops; --resume goes on as if nothing had happened. Signals within\n"
       "two seconds of the first count as one. A later one ends the run at once; during a save it is only\n"
       "reported, and the next one ends it: --resume then goes on from the last checkpoint. A run that has\n"
@@ -78,8 +92,8 @@ ExitCode run_train(const Arguments& arguments) {
   TrainRequest request;
   request.job = option<std::string>(*options, "JOB");
   request.out = option<std::string>(*options, "out");
-  const bool dump = options->count("dump-job") != 0;
-  if (request.out.empty() && !dump) throw UsageError("--out DIR is missing: where the model goes");
+  const bool dump = options->count("dump-job") != 0, tries = options->count("try") != 0;
+  if (request.out.empty() && !dump && !tries) throw UsageError("--out DIR is missing: where the model goes");
   while (request.out.size() > 1 && request.out.back() == '/') request.out.pop_back();
   request.settings = option<std::vector<std::string>>(*options, "set");
   if (const auto seed = seed_option(*options)) request.settings.push_back("train.seed=" + std::to_string(*seed));
@@ -102,6 +116,14 @@ ExitCode run_train(const Arguments& arguments) {
   if (!seeds.empty() && options->count("seed") != 0) throw UsageError("--seed and --seeds do not go together");
   if (!seeds.empty() && !request.profile.empty())
     throw UsageError("--profile and --seeds do not go together: a profile is of one run");
+  if (tries) {
+    for (const char* other : {"resume", "seeds", "tensorboard", "profile"})
+      if (options->count(other) != 0)
+        throw UsageError(fmt::format("--try and --{} do not go together: a try begins anew and leaves nothing behind", other));
+    const std::int64_t updates = parse_updates(option<std::string>(*options, "try"));
+    sound_job(request);
+    return try_training(request, updates);
+  }
   const std::vector<std::uint64_t> each = seeds.empty() ? std::vector<std::uint64_t>() : parse_seeds(seeds);
   sound_job(request);
   return seeds.empty() ? train(request) : train_seeds(request, each);

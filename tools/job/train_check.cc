@@ -26,6 +26,8 @@ class TrainChecker {
   void check() {
     check_objective();
     count("epochs", train_.epochs());
+    count("updates", train_.updates());
+    not_negative(places_, "hours", train_.hours());
     for (int i = 0; i < train_.initialize_size(); ++i)
       check_initialize(train_.initialize(i), inside(places_, "initialize", static_cast<std::size_t>(i)));
     for (int i = 0; i < train_.start_size(); ++i) {
@@ -41,8 +43,10 @@ class TrainChecker {
     if (train_.has_validate()) check_validate(train_.validate(), inside(places_, "validate"));
     if (train_.has_stop()) check_stop();
     if (train_.has_average()) check_average();
-    if (train_.checkpoint().every_steps() < 0)
-      problems_.bad(inside(places_, "checkpoint").location("every_steps"), "a negative number of steps; 0 is none");
+    if (train_.metrics().every_steps() < 0)
+      problems_.bad(inside(places_, "metrics").location("every_steps"),
+                    fmt::format("{} updates; expected 1 or more", train_.metrics().every_steps()));
+    if (train_.has_checkpoint()) check_checkpoint(train_.checkpoint(), inside(places_, "checkpoint"));
   }
 
  private:
@@ -274,6 +278,13 @@ class TrainChecker {
     if (average.has_best()) needs_kept(at, "an average of the best");
   }
 
+  void check_checkpoint(const Job::Checkpoint& checkpoint, const Places& at) {
+    if (checkpoint.every_steps() < 0) problems_.bad(at.location("every_steps"), "a negative number of steps; 0 is none");
+    not_negative(at, "every_minutes", checkpoint.every_minutes());
+    if (checkpoint.keep() < 0)
+      problems_.bad(at.location("keep"), fmt::format("{} checkpoints; expected 1 or more", checkpoint.keep()));
+  }
+
   const LoadedJob& job_;
   const Job::Train& train_;
   const Places& places_;
@@ -281,6 +292,18 @@ class TrainChecker {
   std::vector<Diagnostic>& diagnostics_;
   Problems problems_;
 };
+
+// Of a `train` that says no end, or 0 for it.
+void check_end(const Places& train, Problems& problems) {
+  const std::string help = "epochs: 10, updates: 100000 or hours: 8; whichever comes first ends the run";
+  bool said = false;
+  for (const auto& [name, expected] : {std::pair("epochs", "1 or more"), {"updates", "1 or more"}, {"hours", "more"}}) {
+    if (train.fields.count(name) == 0) continue;
+    said = true;
+    problems.bad(train.location(name), fmt::format("0 {}; expected {}", name, expected), help);
+  }
+  if (!said) problems.missing(train.at, "train does not say when it ends", help);
+}
 
 }  // namespace
 
@@ -296,12 +319,7 @@ void check_training(const LoadedJob& job, std::vector<Diagnostic>& diagnostics) 
   if (train.minimize().empty())
     problems.missing(at, "train does not say what to minimize", "minimize: \"loss\", an output of the graph");
   if (!train.has_optimizer()) problems.missing(at, "train has no optimizer", "optimizer { adam { learning_rate: 5e-4 } }");
-  if (train.epochs() == 0) {
-    const Places& places = inside(job.places, "train");
-    const bool said = places.fields.count("epochs") != 0;
-    if (said) problems.bad(places.location("epochs"), "0 epochs; expected 1 or more");
-    if (!said) problems.missing(at, "train does not say for how many epochs", "epochs: 10");
-  }
+  if (train.epochs() == 0 && train.updates() == 0 && train.hours() == 0) check_end(inside(job.places, "train"), problems);
   if (job.message.has_data() && job.data.train.empty())
     problems.missing(inside(job.places, "data").at, "data has no files to train on", "train: \"data/train.txt\"");
 }

@@ -94,6 +94,7 @@ void Evaluator::reserve(const Dataset& set) {
 
 void Evaluator::take(const Variables& parameters) {
   report_.clear();
+  examples_ = tokens_ = 0;
   if (!executable_) return;
   for (const VariableSpec& variable : executable_->program().variables) {
     if (variable.kind == VariableSpec::Kind::kParameter) variables_->set(variable.name, parameters.at(variable.name));
@@ -102,6 +103,8 @@ void Evaluator::take(const Variables& parameters) {
 }
 
 void Evaluator::add(const Batch& batch) {
+  examples_ += batch.rows;
+  tokens_ += batch.tokens;
   BatchValues values;
   values.rows = batch.rows;
   for (const std::string& name : reported_) values.tensors[name] = batch.feeds.at(name);

@@ -1,6 +1,7 @@
 // A network's reports over a data set.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -36,6 +37,9 @@ class Evaluator {
   // stream, which has no examples.
   void evaluate_each(const Dataset& set, const Variables& parameters,
                      const std::function<void(std::int64_t example, const ReportResults&)>& visit);
+  // What the last evaluation read: examples, of a stream windows; and real steps, of the first feed that is a sequence.
+  std::int64_t examples() const { return examples_; }
+  std::int64_t tokens() const { return tokens_; }
   // What the last evaluation wrote, line by line: train.validate.samples examples of it.
   const std::vector<std::string>& samples() const { return writings_.samples(); }
 
@@ -52,6 +56,7 @@ class Evaluator {
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
   std::unique_ptr<Executable> executable_;
   Writings writings_;
+  std::int64_t examples_ = 0, tokens_ = 0;
 };
 
 // The names that formulas of reports may say: outputs and feeds.

@@ -13,7 +13,9 @@
 //   candidates/step-…        parameters whose mean is to become the model (train.average)
 //   checkpoints/step-…       where a run that was stopped goes on
 //   tensorboard/…           event files, where the run writes them
-//   metrics.jsonl            a run's figures
+//   metrics.jsonl            a run's figures, which come again bit for bit
+//   speed.jsonl              how fast it went and how much memory it took
+//   train.log                what it said, with times
 //   starts.jsonl             by which command, program and machine it was begun and gone on with
 //   run.lock                 held by the process that trains
 #pragma once
@@ -33,6 +35,8 @@ struct ModelLayout {
   std::string metrics() const { return path("metrics.jsonl"); }
   std::string events() const { return path("tensorboard"); }
   std::string checkpoints() const { return path("checkpoints"); }
+  std::string speed() const { return path("speed.jsonl"); }
+  std::string log() const { return path("train.log"); }
   std::string starts() const { return path("starts.jsonl"); }
   std::string lock() const { return path("run.lock"); }
 

@@ -4,16 +4,16 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
+
+#include "tools/cli/program.h"
+#include "tools/train/clock.h"
 
 namespace graphrun {
 namespace {
 
 constexpr double kLiveEvery = 0.2;  // seconds
-
-double steady_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 
@@ -41,16 +41,22 @@ std::string cut_to(std::string_view text, std::size_t columns) {
 }
 
 std::string progress_line(const Progress& p) {
-  std::string line = fmt::format("epoch {}/{}  step {}", p.epoch, p.epochs, p.step);
+  std::string line = fmt::format("{}  step {}", epoch_text(p.epoch, p.epochs), p.step);
   if (p.steps > 0) line += fmt::format("/{}", p.steps);
+  if (p.updates > 0) line += fmt::format("  update {}/{}", p.update, p.updates);
   line += fmt::format("  loss {:.4f}  {} tokens/s", p.loss, short_number(p.tokens_per_second));
   if (p.seconds_left >= 0) line += "  " + clock_text(p.seconds_left) + " left";
   return line;
 }
 
+std::string epoch_text(std::int64_t epoch, std::int64_t epochs) {
+  return epochs > 0 ? fmt::format("epoch {}/{}", epoch, epochs) : fmt::format("epoch {}", epoch);
+}
+
 ProgressDisplay::Options ProgressDisplay::for_stderr(bool quiet) {
   Options options;
   options.quiet = quiet;
+  options.color = color_on_stderr();
   const char* term = std::getenv("TERM");
   options.terminal = isatty(STDERR_FILENO) != 0 && term != nullptr && std::string_view(term) != "dumb";
   struct winsize size {};
@@ -59,16 +65,38 @@ ProgressDisplay::Options ProgressDisplay::for_stderr(bool quiet) {
 }
 
 ProgressDisplay::ProgressDisplay(Options options) : options_(std::move(options)) {
-  if (!options_.now) options_.now = steady_seconds;
+  if (!options_.now) options_.now = seconds_now;
 }
 
 ProgressDisplay::~ProgressDisplay() { clear(); }
 
+void ProgressDisplay::keep_log(const std::string& path) {
+  log_.emplace(path);
+  for (const std::string& line : before_log_) log_->write(line);
+}
+
+void ProgressDisplay::record(std::string_view text) {
+  const std::string time = time_text();
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string line = fmt::format("{} {}", time, text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (log_) {
+      log_->write(line);
+    } else {
+      before_log_.push_back(std::move(line));
+    }
+  }
+}
+
 void ProgressDisplay::update(const Progress& progress) {
-  if (options_.quiet) return;
   const double now = options_.now();
-  if (now - last_ < (options_.terminal ? kLiveEvery : options_.every)) return;
-  last_ = now;
+  if (now - recorded_ >= options_.every) {
+    recorded_ = now;
+    record(progress_line(progress));
+  }
+  if (options_.quiet || now - shown_ < (options_.terminal ? kLiveEvery : options_.every)) return;
+  shown_ = now;
   if (!options_.terminal) return print(progress_line(progress));
   // The last column stays free: a terminal would begin a new line.
   std::fputs(("\r\033[K" + cut_to(progress_line(progress), options_.columns - 1)).c_str(), options_.out);
@@ -78,9 +106,18 @@ void ProgressDisplay::update(const Progress& progress) {
 
 void ProgressDisplay::log(std::string_view line) {
   if (!options_.quiet) print(line);
+  record(line);
 }
 
-void ProgressDisplay::warn(std::string_view text) { print(text); }
+void ProgressDisplay::warn(std::string_view text) {
+  print(text);
+  record(text);
+}
+
+void ProgressDisplay::warn(const std::vector<Diagnostic>& diagnostics) {
+  print(render(diagnostics, options_.color));
+  record(render(diagnostics, false));
+}
 
 void ProgressDisplay::clear() {
   if (!live_) return;

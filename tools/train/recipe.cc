@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tools/job/data_spec.h"
+#include "tools/job/defaults.h"
 #include "tools/job/problems.h"
 
 namespace graphrun {
@@ -124,14 +125,18 @@ Recipe make_recipe(const LoadedJob& job) {
   }
   recipe.freeze = read_patterns(train.freeze(), places, "freeze");
   recipe.schedule = schedule_of(train.schedule());
-  recipe.epochs = train.epochs();
+  recipe.end = {train.epochs(), train.updates(), train.hours()};
   recipe.seed = train.seed();
   recipe.validate = read_validate(train.validate(), inside(places, "validate"));
   recipe.keep_highest = train.validate().keep_lowest().empty();
   recipe.keep = recipe.keep_highest ? train.validate().keep_highest() : train.validate().keep_lowest();
   recipe.stop = {train.stop().patience(), train.stop().margin()};
   recipe.average = {train.average().has_best() ? train.average().best() : train.average().last(), train.average().has_best()};
-  recipe.checkpoint_every_steps = train.checkpoint().every_steps();
+  // As fill_defaults has them: a folder of an older program leaves them out.
+  const Job::Checkpoint& checkpoint = train.checkpoint();
+  recipe.metrics_every_steps = train.metrics().every_steps() > 0 ? train.metrics().every_steps() : kMetricsEverySteps;
+  recipe.checkpoint = {checkpoint.every_steps(), checkpoint.every_minutes(),
+                       checkpoint.keep() > 0 ? checkpoint.keep() : kKeptCheckpoints};
   return recipe;
 }
 

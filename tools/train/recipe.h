@@ -37,10 +37,23 @@ struct StartRule {
   Location at;
 };
 
-// When validation happens beside the end of the last epoch: exactly one is above 0.
+// When validation happens beside the end of the run: exactly one is above 0.
 struct ValidateRule {
   std::int64_t epochs = 1, steps = 0, times_per_epoch = 0;
   Location at = {};  // of what is above 0
+};
+
+// What ends a run: whichever comes first of those above 0, of which there is one at least.
+struct EndRule {
+  std::int64_t epochs = 0, updates = 0;
+  double hours = 0;
+};
+
+// When a run saves beside the end of each epoch; 0: not by that.
+struct CheckpointRule {
+  std::int64_t every_steps = 0;
+  double every_minutes = 0;
+  int keep = 0;  // the newest so many
 };
 
 struct StopRule {
@@ -70,14 +83,15 @@ struct Recipe {
   std::vector<RateGroup> groups;  // the first that matches counts
   double learning_rate = 0;
   ScheduleRule schedule;
-  std::int64_t epochs = 1;
+  EndRule end;
   std::uint64_t seed = 0;
   ValidateRule validate;
   std::string keep;  // the report whose best parameters the model keeps; empty: the last ones
   bool keep_highest = true;
   StopRule stop;
   AverageRule average;
-  std::int64_t checkpoint_every_steps = 0;  // 0: at the end of each epoch alone
+  std::int64_t metrics_every_steps = 0;
+  CheckpointRule checkpoint;
 };
 
 // `job` has passed require_training.

@@ -78,7 +78,7 @@ void clear_place(const ModelLayout& layout) {
   if (is_there(layout.lock())) return;
   for (const char* name : {"checkpoints", "best", "candidates", "graphs", "vocabularies", "subwords"})
     remove_folder(layout.path(name));
-  for (const char* name : {"manifest.json", "job.pbtxt", "graphs.json", "data.json", "graph.txt", "starts.jsonl"})
+  for (const char* name : {"manifest.json", "job.pbtxt", "graphs.json", "data.json", "graph.txt", "starts.jsonl", "train.log"})
     unlink(layout.path(name).c_str());
   rmdir(layout.root.c_str());
 }
@@ -105,6 +105,11 @@ std::vector<std::uint64_t> seeds_in(const std::string& folder) {
   return seeds;
 }
 
+void require_no_run(const std::string& path, bool resumes) {
+  if (run_lies_in(ModelLayout{path})) refuse(path, "a run stands", resumes ? "--resume goes on with it; else " : "");
+  if (!seeds_in(path).empty()) refuse(path, "runs of several seeds stand", "--seeds N,N,... --resume goes on with them; else ");
+}
+
 RunFolder::RunFolder(const std::string& path, Begin begin) : name_(path), layout_{path} {
   if (begin == Begin::kResume && !run_lies_in(layout_)) {
     throw UserError(ExitCode::kUsage, "E0521 no-run", "there is no run to resume in '" + path + "'",
@@ -120,12 +125,13 @@ RunFolder::RunFolder(const std::string& path, Begin begin) : name_(path), layout
   }
   // Looked at under the lock: of two runs that begin at once the later one finds what the first left.
   if (begin == Begin::kResume) return;
-  const bool run = run_lies_in(layout_), seeds = !seeds_in(path).empty();
-  if (!run && !seeds) return;
-  close(folder_);
-  close(lock_);
-  if (!run) refuse(path, "runs of several seeds stand", "--seeds N,N,... --resume goes on with them; else ");
-  refuse(path, "a run stands", begin == Begin::kNew ? "--resume goes on with it; else " : "");
+  try {
+    require_no_run(path, begin == Begin::kNew);
+  } catch (...) {
+    close(folder_);
+    close(lock_);
+    throw;
+  }
 }
 
 RunFolder::~RunFolder() {

@@ -18,6 +18,10 @@ std::string seed_folder(const std::string& folder, std::uint64_t seed);
 // The seeds whose runs stand in the folder, in rising order.
 std::vector<std::uint64_t> seeds_in(const std::string& folder);
 
+// Throws UserError (kUsage, E0520) where a run, or those of several seeds, stand in the folder. `resumes`: the command that
+// asks has --resume.
+void require_no_run(const std::string& path, bool resumes);
+
 class RunFolder {
  public:
   enum class Begin {

@@ -23,7 +23,7 @@ constexpr std::size_t kMostNotes = 8;
 constexpr std::uint64_t kLargestDataRecord = std::uint64_t{1} << 24;  // bytes of data.json
 
 [[noreturn]] void other(const std::string& code, const std::string& text, std::vector<std::string> notes) {
-  notes.push_back("help: only train.epochs may change; else begin a run in another folder");
+  notes.push_back("help: only train.epochs, train.updates and train.hours may change; else begin a run in another folder");
   throw UserError(ExitCode::kUsage, code, text, std::move(notes));
 }
 
@@ -32,7 +32,7 @@ Job comparable(const LoadedJob& job) {
   Job message;
   GRAPHRUN_CHECK(google::protobuf::TextFormat::ParseFromString(dump_job(job, true), &message), "comparable");
   fill_defaults(message);  // folders of older programs leave out what the job did
-  if (message.has_train()) message.mutable_train()->clear_epochs();
+  if (message.has_train()) copy_end(Job::Train(), *message.mutable_train());
   return message;
 }
 
@@ -113,6 +113,12 @@ std::string changed(const Recorded& file, const FileDigest& now) {
 }
 
 }  // namespace
+
+void copy_end(const Job::Train& from, Job::Train& to) {
+  to.set_epochs(from.epochs());
+  to.set_updates(from.updates());
+  to.set_hours(from.hours());
+}
 
 std::string data_digests(const LoadedJob& job) {
   const auto digests = [](const std::vector<std::string>& names) {

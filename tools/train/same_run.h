@@ -14,9 +14,12 @@ namespace graphrun {
 // and other models. As the JSON of a model's folder. Throws what digest_file throws.
 std::string data_digests(const LoadedJob& job);
 
+// What may change when a run is gone on with: when it ends.
+void copy_end(const Job::Train& from, Job::Train& to);
+
 // Each throws UserError (kUsage) where something is no longer what the run in the folder began with.
 
-// E0523 other-job, naming the fields that differ; epochs may.
+// E0523 other-job, naming the fields that differ and may not.
 void check_same_job(const LoadedJob& job, const LoadedJob& begun, const std::string& folder);
 // E0523 other-job, naming the first file and line that differ between the job's graphs and those of the run.
 void check_same_graphs(LoadedJob job, const Network& begun, const ModelLayout& layout);

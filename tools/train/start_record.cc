@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <array>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -12,20 +10,12 @@
 #include "runtime/threads.h"
 #include "tools/cli/build.h"
 #include "tools/json/json.h"
+#include "tools/train/clock.h"
 
 namespace graphrun {
 namespace {
 
 constexpr std::uint64_t kLargestRecord = std::uint64_t{1} << 26;  // bytes
-
-// "2026-01-31T12:00:00Z"
-std::string time_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), "%FT%TZ", &parts)};
-}
 
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");

@@ -63,6 +63,7 @@ std::string state_text(const TrainState& s) {
                                  {"finished", s.finished},
                                  {"model", s.model}};
   if (s.best) json["best"] = number_json(*s.best);
+  if (s.seconds) json["seconds"] = *s.seconds;
   if (s.validated) json["validated"] = json_of(*s.validated);
   json["schedule"] = json_of(s.schedule.patience);
   json["schedule"]["decays"] = s.schedule.decays;
@@ -91,7 +92,8 @@ TrainState parse_state(const std::string& text, const std::string& where) {
     json.at("finished").get_to(s.finished);
     s.model = json.value("model", "");  // an older program wrote none
     if (json.contains("best")) s.best = number_of(json.at("best"));
-    if (s.step < 0 || s.next.epoch < 1 || s.next.batch < 0 || s.metrics_bytes < 0)
+    if (json.contains("seconds")) s.seconds = json.at("seconds").get<double>();
+    if (s.step < 0 || s.next.epoch < 1 || s.next.batch < 0 || s.metrics_bytes < 0 || s.seconds.value_or(0) < 0)
       throw std::runtime_error("a negative number");
     return s;
   } catch (const std::bad_alloc&) {

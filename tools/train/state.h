@@ -30,6 +30,7 @@ struct TrainState {
   std::optional<double> best;  // the kept report's best value so far
   std::int64_t best_epoch = 0;
   std::int64_t metrics_bytes = 0;
+  std::optional<double> seconds;  // of the run so far, in all its starts; only where it may end by them: no two runs agree
   bool finished = false;
   std::string model;  // the SHA-256 of the manifest of the folder it belongs to: its job, graphs, vocabularies, data
 };

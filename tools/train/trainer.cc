@@ -10,25 +10,17 @@
 #include "runtime/file.h"
 #include "runtime/processor.h"
 #include "tools/json/json.h"
+#include "tools/train/run_length.h"
 
 namespace graphrun {
 namespace {
 
-constexpr std::int64_t kMetricsEvery = 100;  // steps
-constexpr int kKeptCheckpoints = 2;
 const std::string kBestPrefix = "best_";  // of a checkpoint's groups: as they were at the best model
-
-std::string set_text(const char* name, const Dataset& set, const DataSpec& data) {
-  std::string text = data.format == Format::kStream ? fmt::format("{} {} steps", name, set.size() == 0 ? 0 : set.steps(0, 0))
-                                                    : fmt::format("{} {} examples", name, set.size());
-  if (set.dropped() > 0) text += fmt::format(" ({} too long and left out)", set.dropped());
-  return text;
-}
 
 }  // namespace
 
-Trainer::Trainer(RunFolder& folder, const Network& network, const Recipe& recipe, Stepper& stepper, Evaluator& evaluator,
-                 ProgressDisplay& display, StopSignals& signals)
+Trainer::Trainer(RunFolder& folder, const Network& network, const Recipe& recipe, TrainingData& data, Stepper& stepper,
+                 Evaluator& evaluator, ProgressDisplay& display, StopSignals& signals)
     : folder_(folder),
       layout_(folder.layout()),
       network_(network),
@@ -37,46 +29,13 @@ Trainer::Trainer(RunFolder& folder, const Network& network, const Recipe& recipe
       evaluator_(evaluator),
       display_(display),
       signals_(signals),
+      valid_set_(data.valid()),
+      test_set_(data.test()),
+      source_(data.batches()),
       kept_(layout_, recipe),
-      rate_(recipe.schedule, recipe.learning_rate) {
+      rate_(recipe.schedule, recipe.learning_rate),
+      end_(recipe.end) {
   state_.seed = recipe.seed;
-  const DataSpec& data = network.job.data;
-  DatasetOptions training;
-  training.training = true;
-  training.at = data.at.train;
-  train_set_.emplace(read_dataset(data, network.vocabularies, data.train, training));
-  DatasetOptions reported;
-  reported.texts = network.report->text_fields();
-  reported.at = data.at.valid;
-  if (!data.valid.empty()) valid_set_.emplace(read_dataset(data, network.vocabularies, data.valid, reported));
-  reported.at = data.at.test;
-  if (!data.test.empty()) test_set_.emplace(read_dataset(data, network.vocabularies, data.test, reported));
-  BatchOptions options;
-  options.shuffle = data.format != Format::kStream;
-  options.seed = recipe.seed;
-  options.feeds = stepper.feeds();
-  source_.emplace(data, *network.job.plan, *train_set_, options);
-}
-
-std::string Trainer::data_summary() const {
-  const DataSpec& data = network_.job.data;
-  std::string text = set_text("train", *train_set_, data) + fmt::format(", {} batches", source_->batches());
-  if (source_->unused_steps() > 0) text += fmt::format(", {} steps at its end unused", source_->unused_steps());
-  if (source_->too_long() > 0) text += fmt::format(", {} of one example longer than batch.tokens", source_->too_long());
-  if (valid_set_) text += "; " + set_text("valid", *valid_set_, data);
-  if (test_set_) text += "; " + set_text("test", *test_set_, data);
-  return text;
-}
-
-std::optional<Diagnostic> Trainer::too_many_validations() const {
-  const std::int64_t times = recipe_.validate.times_per_epoch, batches = source_->batches();
-  if (!valid_set_ || times <= batches) return std::nullopt;
-  return Diagnostic{Severity::kWarning,
-                    "E0423 too-many-validations",
-                    recipe_.validate.at,
-                    fmt::format("{} validations in an epoch of {} batch{}; it has one behind each batch", times, batches,
-                                batches == 1 ? "" : "es"),
-                    {}};
 }
 
 void Trainer::restore(const std::string& folder) {
@@ -93,6 +52,8 @@ void Trainer::restore(const std::string& folder) {
   rate_.restore(state_.schedule);
   best_ = stepper_.groups_of(checkpoint, kBestPrefix);
   steps_since_ = {folder, {}};
+  end_.restore(state_.seconds ? *state_.seconds : seconds_before(layout_.speed(), state_.step));
+  state_.finished = finished();  // or it goes on to a later end
   // Of a run that is finished no save comes that would remove what a kill left.
   prune_checkpoints(layout_.root, std::numeric_limits<int>::max());
   kept_.drop_leftovers(state_.step);
@@ -102,33 +63,57 @@ ExitCode Trainer::run() {
   folder_.inside([&] {
     metrics_.emplace(layout_.metrics(), state_.metrics_bytes);
     if (events_) metrics_->mirror(layout_.events());
+    speed_log_.emplace(layout_.speed());
     state_.model = digest_file(layout_.manifest()).sha256;
   });
+  saved_ = seconds_now();
+  end_.start();
+  meter_.restart();
   for (const nlohmann::ordered_json& line : notes_) metrics_->write(line);
   if (steps_since_.checkpoint.empty()) save();
   if (state_.step > 0) display_.log(fmt::format("going on from step {}, epoch {}", state_.step, state_.next.epoch));
   bool going = true;
-  while (going && !state_.ended && state_.next.epoch <= recipe_.epochs) {
+  // An epoch that is through comes to its end even where the run is over: a signal may have come in between.
+  while (going && !state_.ended && !(is_over() && state_.next.batch == 0)) {
     going = run_epoch();
-    if (going && !state_.ended) going = end_epoch();
+    if (!going || state_.ended || state_.next.batch < source_.batches()) break;
+    going = end_epoch();
   }
-  if (going && finish()) return ExitCode::kDone;
+  if (going && end_within_epoch() && finish()) return ExitCode::kDone;
   const int signal = signals_.pending();
   save();
   display_.log(fmt::format("stopped by signal {} at step {}; --resume goes on from there", signal, state_.step));
   return static_cast<ExitCode>(128 + signal);
 }
 
-void Trainer::reserve_memory() {
-  stepper_.reserve(source_->largest());
-  if (valid_set_) evaluator_.reserve(*valid_set_);
-  if (test_set_) evaluator_.reserve(*test_set_);
+// A run ends behind an update.
+void Trainer::look_at_clock() {
+  if (stepper_.pending().batches == 0 && end_.look_at_clock())
+    display_.log(fmt::format("step {}: train.hours are over", state_.step));
+}
+
+// The epoch of the last batch.
+std::int64_t Trainer::epoch() const {
+  return state_.next.batch == 0 ? std::max<std::int64_t>(1, state_.next.epoch - 1) : state_.next.epoch;
+}
+
+std::string Trainer::done_text() const {
+  if (state_.next.batch > 0)
+    return fmt::format("{} update{} done, the last in epoch {}", state_.step, state_.step == 1 ? "" : "s", epoch());
+  const std::int64_t epochs = state_.next.epoch - 1;
+  return fmt::format("{} epoch{} done", epochs, epochs == 1 ? "" : "s");
+}
+
+bool Trainer::save_is_due(std::int64_t step_before) const {
+  const CheckpointRule& rule = recipe_.checkpoint;
+  return (rule.every_steps > 0 && state_.step > step_before && state_.step % rule.every_steps == 0) ||
+         (rule.every_minutes > 0 && seconds_now() - saved_ >= rule.every_minutes * 60);
 }
 
 bool Trainer::run_epoch() {
   if (!state_.epoch_begun) rate_.begin_epoch(state_.next.epoch);
   state_.epoch_begun = true;
-  source_->begin(state_.next);
+  source_.begin(state_.next);
   speed_.restart();
   const bool going = run_batches();
   settle(0);
@@ -136,18 +121,18 @@ bool Trainer::run_epoch() {
 }
 
 bool Trainer::run_batches() {
-  const std::int64_t every = recipe_.checkpoint_every_steps;
   // A run that a signal ended before a validation was through has it now.
   if (validation_is_due() && !validate_within_epoch()) return false;
   std::optional<Batch> batch;
-  while (!state_.ended && (batch = source_->next())) {
+  while (!is_over() && (batch = source_.next())) {
     const std::int64_t step = state_.step;
     one_batch(*batch);
+    look_at_clock();
     if (validation_is_due() && !validate_within_epoch()) return false;
     if (stopped()) return false;
-    if (every > 0 && state_.step > step && state_.step % every == 0) save();
+    if (save_is_due(step)) save();
   }
-  if (state_.ended) return true;
+  if (state_.ended || state_.next.batch < source_.batches()) return true;
   const double used = rate();
   const std::optional<StepResult> rest = stepper_.finish(state_.step, used);
   if (rest) begin([result = *rest] { return result; }, used, {state_.next.epoch, state_.next.batch - 1});
@@ -160,6 +145,7 @@ void Trainer::one_batch(const Batch& batch) {
   std::optional<StepOutcome> outcome = stepper_.add(batch, state_.step, used);
   state_.next = {batch.position.epoch, batch.position.batch + 1};
   speed_.add(batch.tokens);
+  meter_.add(batch);
   if (outcome) {
     begin(std::move(*outcome), used, batch.position);
     settle(stepper_.runs_ahead() ? 1 : 0);
@@ -170,6 +156,7 @@ void Trainer::one_batch(const Batch& batch) {
 void Trainer::begin(StepOutcome outcome, double rate, const BatchPosition& last) {
   under_way_.push_back({std::move(outcome), state_.step, rate, last});
   ++state_.step;
+  meter_.add_update();
 }
 
 void Trainer::settle(std::size_t left) {
@@ -181,7 +168,7 @@ void Trainer::settle(std::size_t left) {
     state_.loss_sum += result.loss;
     state_.recent_sum += result.loss;
     ++state_.loss_steps;
-    if (++state_.recent_steps < kMetricsEvery) continue;
+    if (++state_.recent_steps < recipe_.metrics_every_steps) continue;
     metrics_->write({{"step", update.step + 1},
                      {"epoch", update.last.epoch},
                      {"loss", state_.recent_sum / static_cast<double>(state_.recent_steps)},
@@ -189,19 +176,23 @@ void Trainer::settle(std::size_t left) {
                      {"learning_rate", update.rate}});
     state_.recent_sum = 0;
     state_.recent_steps = 0;
+    note_speed(update.last.epoch, update.step + 1);
   }
 }
 
+void Trainer::note_speed(std::int64_t epoch, std::int64_t step, const std::string& set, const Work& evaluation) {
+  speed_log_->write({epoch, step, end_.seconds(), meter_.take(), set, evaluation});
+}
+
 bool Trainer::due_by_steps() const {
-  const std::int64_t every = recipe_.validate.steps;
-  return every > 0 && state_.step > 0 && stepper_.pending().batches == 0 && state_.step % every == 0;
+  return stepper_.pending().batches == 0 && validates_after_update(recipe_.validate, state_.step);
 }
 
 // Within an epoch: behind its last batch end_epoch looks itself.
 bool Trainer::validation_is_due() const {
-  const std::int64_t done = state_.next.batch, all = source_->batches(), times = recipe_.validate.times_per_epoch;
-  if (!valid_set_ || done == 0 || done >= all || state_.validated == state_.next) return false;
-  return due_by_steps() || done * times / all > (done - 1) * times / all;
+  const std::int64_t done = state_.next.batch, all = source_.batches();
+  if (valid_set_ == nullptr || done == 0 || done >= all || state_.validated == state_.next) return false;
+  return due_by_steps() || validates_after_batch(recipe_.validate, done, all);
 }
 
 bool Trainer::validate_within_epoch() {
@@ -209,12 +200,22 @@ bool Trainer::validate_within_epoch() {
   const std::optional<ReportResults> results = evaluate(*valid_set_, stepper_.model_parameters(state_.step));
   if (!results) return false;
   state_.validated = state_.next;
-  metrics_->write(
-      {{"epoch", state_.next.epoch}, {"step", state_.step}, {"learning_rate", rate()}, {"valid", results_json(*results)}});
+  metrics_->write({{"epoch", epoch()}, {"step", state_.step}, {"learning_rate", rate()}, {"valid", results_json(*results)}});
   const bool kept = keep(results);
-  display_.log(fmt::format("epoch {}/{}, step {}  learning rate {:.4g}  valid: {}{}", state_.next.epoch, recipe_.epochs,
+  display_.log(fmt::format("{}, step {}  learning rate {:.4g}  valid: {}{}", epoch_text(epoch(), recipe_.end.epochs),
                            state_.step, rate(), results_text(*results), kept && !recipe_.keep.empty() ? "  (best)" : ""));
   if (judge(*results) || folder_.has_moved()) save();  // what is gone over again after a mistake begins here
+  return true;
+}
+
+// A run that is over validates, wherever it stands; behind an epoch that may be done.
+bool Trainer::end_within_epoch() {
+  if (state_.ended || state_.validated == state_.next) return true;
+  if (valid_set_ != nullptr) return validate_within_epoch();
+  if (state_.next.batch == 0) return true;
+  metrics_->write({{"epoch", epoch()}, {"step", state_.step}, {"loss", loss()}, {"learning_rate", rate()}});
+  display_.log(fmt::format("{}, step {}  loss {:.4f}", epoch_text(epoch(), recipe_.end.epochs), state_.step, loss()));
+  keep(std::nullopt);
   return true;
 }
 
@@ -233,7 +234,7 @@ void Trainer::diverged(const StepResult& result, const Begun& update) {
       fmt::format("step {} (epoch {}, batch {}): {}", update.step + 1, update.last.epoch, update.last.batch + 1, found),
       {}};
   try {
-    if (const auto first = find_not_finite(steps_since_, stepper_, *source_, [this] { return stopped(); })) {
+    if (const auto first = find_not_finite(steps_since_, stepper_, source_, [this] { return stopped(); })) {
       problem.at = first->at;
       problem.notes.push_back("note: the first that is not finite is " + first->what);
     }
@@ -253,38 +254,38 @@ void Trainer::show(const Batch& batch) {
   if (state_.loss_steps == 0) return;  // no loss is known yet
   Progress progress;
   progress.epoch = batch.position.epoch;
-  progress.epochs = recipe_.epochs;
+  progress.epochs = recipe_.end.epochs;
   progress.step = batch.position.batch + 1;
-  progress.steps = source_->batches();
-  progress.loss = state_.loss_sum / static_cast<double>(state_.loss_steps);
+  progress.steps = source_.batches();
+  progress.update = state_.step;
+  progress.updates = recipe_.end.updates;
+  progress.loss = loss();
   progress.tokens_per_second = speed_.tokens_per_second();
-  const std::int64_t left = (progress.epochs - progress.epoch) * progress.steps + progress.steps - progress.step;
-  progress.seconds_left = static_cast<double>(left) * speed_.seconds_per_step();
+  progress.seconds_left = end_.seconds_left(place(), progress.steps, recipe_.accumulate, speed_.seconds_per_step());
   display_.update(progress);
 }
 
 bool Trainer::end_epoch() {
   const std::int64_t epoch = state_.next.epoch;
   const double seconds = speed_.seconds(), speed = speed_.tokens_per_second(), used = rate();
-  const ValidateRule& rule = recipe_.validate;
-  const bool due =
-      rule.times_per_epoch > 0 || (rule.epochs > 0 && epoch % rule.epochs == 0) || due_by_steps() || epoch == recipe_.epochs;
+  look_at_clock();
+  const bool due = is_over() || end_.is_last_epoch(epoch) || validates_after_epoch(recipe_.validate, epoch) || due_by_steps();
   std::optional<ReportResults> results;
-  if (valid_set_ && due) {
+  if (valid_set_ != nullptr && due) {
     results = evaluate(*valid_set_, stepper_.model_parameters(state_.step));
     if (!results) return false;
   }
-  const double loss = state_.loss_sum / static_cast<double>(std::max<std::int64_t>(state_.loss_steps, 1));
-  nlohmann::ordered_json line = {{"epoch", epoch}, {"step", state_.step}, {"loss", loss}, {"learning_rate", used}};
+  nlohmann::ordered_json line = {{"epoch", epoch}, {"step", state_.step}, {"loss", loss()}, {"learning_rate", used}};
   if (results) line["valid"] = results_json(*results);
   metrics_->write(line);
   const bool kept = keep(results);
-  std::string text = fmt::format("epoch {}/{}  loss {:.4f}  learning rate {:.4g}  {} tokens/s  {}", epoch, recipe_.epochs, loss,
-                                 used, short_number(speed), clock_text(seconds));
+  std::string text = fmt::format("{}  loss {:.4f}  learning rate {:.4g}  {} tokens/s  {}",
+                                 epoch_text(epoch, recipe_.end.epochs), loss(), used, short_number(speed), clock_text(seconds));
   if (results) text += "  valid: " + results_text(*results) + (kept && !recipe_.keep.empty() ? "  (best)" : "");
   display_.log(text);
   if (results) judge(*results);
   state_.next = {epoch + 1, 0};
+  if (results) state_.validated = state_.next;
   state_.epoch_begun = false;
   state_.loss_sum = 0;
   state_.loss_steps = 0;
@@ -295,21 +296,29 @@ bool Trainer::end_epoch() {
 std::optional<ReportResults> Trainer::evaluate(const Dataset& set, const NamedTensors& parameters) {
   Variables variables;
   for (const auto& [name, tensor] : parameters) variables.set(name, tensor);
-  std::optional<ReportResults> results = evaluator_.evaluate(set, variables, [this] { return stopped(); });
-  if (valid_set_ && &set == &*valid_set_)
+  std::optional<ReportResults> results;
+  Work work;
+  {
+    const WorkMeter::Pause pause(meter_);
+    results = evaluator_.evaluate(set, variables, [this] { return stopped(); });
+    work = {0, evaluator_.examples(), evaluator_.tokens(), pause.seconds()};
+  }
+  if (results) note_speed(epoch(), state_.step, &set == valid_set_ ? "valid" : "test", work);
+  if (&set == valid_set_)
     for (const std::string& line : evaluator_.samples()) display_.log(line);
   return results;
 }
 
 std::string Trainer::reports_text(const std::optional<ReportResults>& results) const {
-  nlohmann::ordered_json reports = {{"epoch", state_.next.epoch}};
+  nlohmann::ordered_json reports = {{"epoch", epoch()}};
   if (results) reports["valid"] = results_json(*results);
   return json_text(reports) + "\n";
 }
 
 bool Trainer::keep(const std::optional<ReportResults>& results) {
+  const WorkMeter::Pause pause(meter_);
   KeptModel model{state_.step, stepper_.model_parameters(state_.step), reports_text(results), std::nullopt};
-  if (!recipe_.keep.empty() && valid_set_) {
+  if (!recipe_.keep.empty() && valid_set_ != nullptr) {
     if (!results) return false;
     model.value = result_of(*results, recipe_.keep);
     const double value = *model.value;
@@ -321,7 +330,7 @@ bool Trainer::keep(const std::optional<ReportResults>& results) {
   } else if (results) {
     folder_.inside([&] { kept_.add_candidate(model); });
   }
-  state_.best_epoch = state_.next.epoch;
+  state_.best_epoch = epoch();
   folder_.inside([&] { kept_.keep(model); });
   if (recipe_.schedule.restart) {
     for (const auto& [group, tensors] : stepper_.groups()) {
@@ -351,16 +360,19 @@ bool Trainer::judge(const ReportResults& results) {
 void Trainer::save() {
   const StopSignals::Saving saving(signals_);
   settle(0);
+  const WorkMeter::Pause pause(meter_);
   metrics_->sync();
   state_.metrics_bytes = metrics_->bytes();
   state_.schedule = rate_.state();
   state_.pending = stepper_.pending();
+  if (recipe_.end.hours > 0 || state_.seconds) state_.seconds = end_.seconds();
   Checkpoint checkpoint{stepper_.groups(), {{"state.json", state_text(state_)}}};
   for (const auto& [group, tensors] : best_) checkpoint.groups[kBestPrefix + group] = tensors;
   folder_.inside([&] {
     save_checkpoint(checkpoint_folder(layout_.root, state_.step), checkpoint);
-    prune_checkpoints(layout_.root, kKeptCheckpoints);
+    prune_checkpoints(layout_.root, recipe_.checkpoint.keep);
   });
+  saved_ = seconds_now();
   steps_since_ = {checkpoint_folder(layout_.root, state_.step), {}};
   if (folder_.has_moved()) throw folder_.moved(state_.step);
 }
@@ -382,11 +394,11 @@ bool Trainer::average() {
 
 // The reports of what the model's folder has now: on the validation set as they were, on the test set.
 bool Trainer::finish() {
-  if (recipe_.average.number > 0 && valid_set_ && !average()) return false;
+  if (recipe_.average.number > 0 && valid_set_ != nullptr && !average()) return false;
   Parameters best;
   folder_.inside([&] { best = read_parameters(layout_); });
   if (const std::optional<ReportResults> valid = parse_results(best.reports, "valid")) results_.emplace_back("valid", *valid);
-  if (test_set_) {
+  if (test_set_ != nullptr) {
     const auto test = evaluate(*test_set_, best.tensors);
     if (!test) return false;
     metrics_->write({{"epoch", state_.best_epoch}, {"test", results_json(*test)}});

@@ -1,6 +1,7 @@
 // The loop of a training run: epochs of steps, validation, checkpoints.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -10,47 +11,44 @@
 #include <string>
 #include <vector>
 
-#include "tools/data/batch_source.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/model_folder.h"
 #include "tools/train/kept_models.h"
 #include "tools/train/metrics_log.h"
 #include "tools/train/not_finite.h"
 #include "tools/train/progress.h"
+#include "tools/train/run_end.h"
 #include "tools/train/run_folder.h"
 #include "tools/train/schedule.h"
 #include "tools/train/signals.h"
 #include "tools/train/speed.h"
+#include "tools/train/speed_log.h"
 #include "tools/train/state.h"
 #include "tools/train/stepper.h"
+#include "tools/train/training_data.h"
 
 namespace graphrun {
 
 class Trainer {
  public:
   // Everything outlives it. `stepper` and `evaluator`: the network compiled for training and for its reports.
-  Trainer(RunFolder& folder, const Network& network, const Recipe& recipe, Stepper& stepper, Evaluator& evaluator,
-          ProgressDisplay& display, StopSignals& signals);
+  Trainer(RunFolder& folder, const Network& network, const Recipe& recipe, TrainingData& data, Stepper& stepper,
+          Evaluator& evaluator, ProgressDisplay& display, StopSignals& signals);
 
   // Goes on where a checkpoint stands. Throws UserError (kBadData) where it is no checkpoint of this network or of another
   // folder (E0667).
   void restore(const std::string& checkpoint);
-  // Whether there is nothing left to do, and what the model that is kept said.
-  bool finished() const { return state_.finished && (state_.ended || state_.next.epoch > recipe_.epochs); }
+  // Whether there is nothing left to do.
+  bool finished() const { return state_.finished && is_over(); }
+  // "3 epochs done", "986 updates done, the last in epoch 3".
+  std::string done_text() const;
   std::int64_t best_epoch() const { return state_.best_epoch; }
   // Of the model that is kept, by set, once the run is done.
   const std::vector<std::pair<std::string, ReportResults>>& results() const { return results_; }
   std::int64_t step() const { return state_.step; }
-  std::int64_t epochs_done() const { return state_.next.epoch - 1; }
 
-  std::string data_summary() const;
-  // What the job says of validations that no epoch of this data has; nothing where all is well.
-  std::optional<Diagnostic> too_many_validations() const;
   // Metrics go to TensorBoard's event files in the model's folder too.
   void write_events() { events_ = true; }
-  // Takes the memory of the largest batches of all sets, so that it fails before the first step or not at all. Throws UserError
-  // (kNoRoom, E0503).
-  void reserve_memory();
   // Lines for the metrics of a run that begins.
   void note(const nlohmann::ordered_json& line) { notes_.push_back(line); }
   // Returns kDone, or 128 + N after a checkpoint where signal N came. Throws UserError (kDiverged, E0670).
@@ -61,8 +59,17 @@ class Trainer {
   bool run_epoch();
   bool run_batches();
   bool end_epoch();
+  bool end_within_epoch();
   bool validate_within_epoch();
   bool finish();
+  // Whether the run has come to its end, the job's or a rule's.
+  bool is_over() const { return state_.ended || end_.reached(place()); }
+  RunPlace place() const { return {state_.next, state_.step}; }
+  void look_at_clock();
+  std::int64_t epoch() const;
+  // The mean over this epoch's updates so far.
+  double loss() const { return state_.loss_sum / static_cast<double>(std::max<std::int64_t>(state_.loss_steps, 1)); }
+  bool save_is_due(std::int64_t step_before) const;
   bool due_by_steps() const;
   bool validation_is_due() const;
   void one_batch(const Batch& batch);
@@ -85,6 +92,7 @@ class Trainer {
   bool judge(const ReportResults& results);
   bool average();
   std::optional<ReportResults> evaluate(const Dataset& set, const NamedTensors& parameters);
+  void note_speed(std::int64_t epoch, std::int64_t step, const std::string& set = "", const Work& evaluation = {});
   double rate() const { return rate_.rate(state_.step + 1); }
   // Throws UserError (kNoRoom, E0525) after the save where the folder was moved.
   void save();
@@ -98,9 +106,10 @@ class Trainer {
   Evaluator& evaluator_;
   ProgressDisplay& display_;
   StopSignals& signals_;
-  std::optional<Dataset> train_set_, valid_set_, test_set_;
-  std::optional<BatchSource> source_;
+  const Dataset *const valid_set_, *const test_set_;  // null: none
+  BatchSource& source_;
   std::optional<MetricsLog> metrics_;
+  std::optional<SpeedLog> speed_log_;
   bool events_ = false;
   KeptModels kept_;
   TrainState state_;
@@ -112,6 +121,9 @@ class Trainer {
       best_;  // all that training changed, at the best model: where the schedule goes back to it
   std::vector<nlohmann::ordered_json> notes_;
   Speed speed_;
+  WorkMeter meter_;
+  RunEnd end_;
+  double saved_ = 0;  // when
 };
 
 }  // namespace graphrun

@@ -1,0 +1,3 @@
+# Going on with another end, which is all right, and other figures, which is not.
+graphrun train tags.pbtxt --out model --quiet > /dev/null
+graphrun train tags.pbtxt --out model --resume --set train.updates=5 --set train.metrics.every_steps=10

@@ -1,0 +1,2 @@
+# A try of nothing.
+graphrun train tags.pbtxt --try 0

@@ -1,0 +1,86 @@
+#include "tools/train/prepared.h"
+
+#include <fmt/format.h>
+
+#include "runtime/cuda_library.h"
+#include "runtime/processor.h"
+#include "runtime/threads.h"
+#include "tools/cli/program.h"
+#include "tools/job/data_files.h"
+#include "tools/job/defaults.h"
+#include "tools/model/network_check.h"
+
+namespace graphrun {
+namespace {
+
+ir::Graph training_graph(const Network& network, GraphSources& sources, std::vector<Diagnostic>& warnings) {
+  std::vector<Diagnostic> of_graph;
+  ir::Graph graph = network.graph(true, &of_graph, &sources);
+  warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
+  return graph;
+}
+
+// Both graphs, once they fit the job and one another.
+ir::Graph inference_graph(const Network& network, const ir::Graph& training, std::vector<Diagnostic>& warnings) {
+  ir::Graph inference = network.graph(false);
+  check_network(training, inference, network, warnings);
+  return inference;
+}
+
+// Where training runs, and how exactly.
+std::string name_of_device(Device device, const Job& job) {
+  const std::string precision = Job::ProductPrecision_Name(job.product_precision());
+  std::string name, why_not;
+  if (device == Device::kCpu) {
+    name = fmt::format("cpu, {} thread{}", threads(), threads() == 1 ? "" : "s");
+    if (job.product_precision() == Job::TF32) why_not = "TF32 is for GPUs";
+    if (job.product_precision() == Job::BFLOAT16 && !multiplies_bfloat16()) why_not = "it has no instructions for BFLOAT16";
+  } else {
+    name = "cuda, " + cuda_device().name();
+    if (!cuda_device().limits().matrix_units) why_not = "it has no matrix units for " + precision;
+  }
+  if (job.product_precision() == Job::FLOAT32) return name;
+  return name + (why_not.empty() ? ", products in " + precision : ", products in float32, since " + why_not);
+}
+
+}  // namespace
+
+Network new_network(LoadedJob job) {
+  std::vector<Diagnostic> unreadable = unreadable_files(job);
+  if (!unreadable.empty()) throw UserError(ExitCode::kBadData, std::move(unreadable));
+  fill_defaults(job.message);
+  return build_network(std::move(job));
+}
+
+Prepared::Prepared(Network made, Device where, std::vector<Diagnostic>& warnings)
+    : network(std::move(made)),
+      recipe(make_recipe(network.job)),
+      device(where),
+      graph(training_graph(network, sources, warnings)),
+      inference(inference_graph(network, graph, warnings)),
+      stepper(graph, recipe, *network.job.plan, Target(device, WeightForm::kFloat32, network.job.products), warnings),
+      evaluator(inference, network, device) {
+  seconds = seconds_now() - seconds;
+}
+
+UserError with_warnings(const UserError& error, const std::vector<Diagnostic>& warnings) {
+  std::vector<Diagnostic> all = error.diagnostics();
+  all.insert(all.end(), warnings.begin(), warnings.end());
+  return {error.exit_code(), std::move(all)};
+}
+
+void describe(ProgressDisplay& display, const Prepared& prepared, const TrainingData& data) {
+  const Network& network = prepared.network;
+  std::string vocabularies;
+  for (const auto& [field, vocabulary] : network.vocabularies) {
+    vocabularies += fmt::format("{}{} {}", vocabularies.empty() ? "" : ", ", field, vocabulary.size());
+  }
+  display.log(fmt::format("graphrun {}: {}, graph {}", version(), network.job.path, network.job.message.graph()));
+  display.log("data: " + data.summary());
+  if (!vocabularies.empty()) display.log("vocabularies: " + vocabularies);
+  display.log(fmt::format("parameters: {} numbers, seed {}", prepared.stepper.parameter_count(), prepared.recipe.seed));
+  display.log(
+      fmt::format("device: {}; compiled in {:.2f} s", name_of_device(prepared.device, network.job.message), prepared.seconds));
+}
+
+}  // namespace graphrun

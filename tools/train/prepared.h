@@ -1,0 +1,45 @@
+// A network made ready for a training run: compiled for its steps and for its reports.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "runtime/kernel.h"
+#include "tools/model/evaluator.h"
+#include "tools/model/model_folder.h"
+#include "tools/train/clock.h"
+#include "tools/train/progress.h"
+#include "tools/train/recipe.h"
+#include "tools/train/stepper.h"
+#include "tools/train/training_data.h"
+
+namespace graphrun {
+
+// The network of a new run, with all that --dump-job prints. Throws UserError: (kBadData) the files of the job that can't be
+// read, all together; what build_network throws.
+Network new_network(LoadedJob job);
+
+struct Prepared {
+  // Throws UserError (kInvalidGraph) for what is wrong with graph, objective or reports.
+  Prepared(Network made, Device where, std::vector<Diagnostic>& warnings);
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
+  double seconds = seconds_now();  // that compiling took
+  const Network network;
+  const Recipe recipe;
+  const Device device;
+  GraphSources sources;
+  const ir::Graph graph, inference;  // the network in training, and in use
+  Stepper stepper;
+  Evaluator evaluator;
+};
+
+// The error, and warnings that nobody has seen yet.
+UserError with_warnings(const UserError& error, const std::vector<Diagnostic>& warnings);
+
+// What is trained, on what and where, in the log.
+void describe(ProgressDisplay& display, const Prepared& prepared, const TrainingData& data);
+
+}  // namespace graphrun

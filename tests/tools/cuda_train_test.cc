@@ -106,6 +106,7 @@ TEST_F(TrainOnCuda, NotesStepsAsOnTheCpu) {
                                   "--set",    "train.validate.every_epochs=0",
                                   "--set",    "train.validate.every_steps=7",
                                   "--set",    "train.checkpoint.every_steps=5",
+                                  "--set",    "train.metrics.every_steps=10",
                                   "--set",    "train.schedule.warmup_steps=500",
                                   "--set",    "train.accumulate=" + accumulate,
                                   "--set",    "train.minimize=sum(margin)",

@@ -9,6 +9,7 @@
 
 #include "compiler/fetch.h"
 #include "compiler/ir/builder.h"
+#include "compiler/ir/sizes.h"
 #include "compiler/ir/substitute.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/pass.h"
@@ -186,6 +187,17 @@ std::string scored(const ir::Graph& graph, const GenerationSpec& spec) {
   return graph.output(spec.score) == nullptr && is_output_of_scan ? inner : spec.score;
 }
 
+// Whether the input has as many steps as what is yet to be generated, or is their number.
+bool has_steps(const ir::Graph& graph, const ir::Input& input, Symbol time) {
+  return mentions(graph.type(input.value).shape, time) || input.lengths_of == time;
+}
+
+// Of inputs that nobody reads the first that tells a size stays (drop_unneeded): one that is known before the first word.
+void known_first(ir::Graph& graph, Symbol time) {
+  std::stable_partition(graph.inputs.begin(), graph.inputs.end(),
+                        [&](const ir::Input& input) { return !has_steps(graph, input, time); });
+}
+
 // Everything known about the optimised graph that is cut.
 class Cut {
  public:
@@ -201,7 +213,7 @@ class Cut {
   }
 
   GenerationGraphs run() {
-    GenerationGraphs made{{}, {}, {}, {}, *rows_, {}, {}};
+    GenerationGraphs made{{}, {}, {}, {}, *rows_, {}, {}, {}};
     StepMaker(*this, made).run();
     made.prologue = prologue(made);
     return made;
@@ -211,7 +223,7 @@ class Cut {
   // A value is stepwise where it has the driven time or needs words; constant where it needs parameters alone.
   void classify() {
     for (const ir::Input& input : graph_.inputs) {
-      stepwise_[index(input.value)] = mentions(graph_.type(input.value).shape, *time_) || input.lengths_of == time_;
+      stepwise_[index(input.value)] = has_steps(graph_, input, *time_);
     }
     for (const ir::Variable& v : graph_.variables) constant_[index(v.value)] = v.kind == ir::Variable::Kind::kParameter;
     for (const Node& node : graph_.nodes) {
@@ -229,9 +241,13 @@ class Cut {
   }
 
   // Which states and constants a step takes from the prologue, whose graph this is.
-  ir::Graph prologue(const GenerationGraphs& made) const {
+  ir::Graph prologue(GenerationGraphs& made) const {
     ir::Graph graph = graph_;
     graph.outputs.clear();
+    // The rows are told by what is known, else by an input of their own, and by what is not known in no case.
+    const ValueId rows = ir::Builder(graph).input("rows", {Type::kInt32, {Dim(*rows_)}});
+    const std::string name = graph.value(rows).name;
+    known_first(graph, *time_);
     for (const auto* list : {&made.constants, &made.states}) {
       for (const GenerationGraphs::Carried& c : *list) {
         if (!c.zeros) graph.outputs.push_back({c.name, from_.at(c.name)});
@@ -241,19 +257,26 @@ class Cut {
       if (is_whole(k)) graph.outputs.push_back({kWholePrefix + wanted_[k], graph_.outputs[k].value});
     }
     graph = drop_unneeded(std::move(graph));
-    for (const ir::Input& input : graph.inputs) require_known(input);
+    for (const ir::Input& input : graph.inputs) {
+      if (graph.value(input.value).name == name) {
+        made.rows_input = name;
+      } else {
+        require_known(graph, input);
+      }
+    }
     return graph;
   }
 
   // Whether words do not change the k-th of what is wanted. The score, the first, they must.
   bool is_whole(Index k) const { return k > 0 && !stepwise_[index(graph_.outputs[k].value)]; }
 
-  void require_known(const ir::Input& input) const {
-    if (mentions(graph_.type(input.value).shape, *time_) || input.lengths_of == time_) training_only(input.value);
+  // `graph`: the one that the input is of, the prologue for one.
+  void require_known(const ir::Graph& graph, const ir::Input& input) const {
+    if (has_steps(graph, input, *time_)) training_only(graph.value(input.value).name);
   }
 
-  [[noreturn]] void training_only(ValueId v) const {
-    fail("E0434 training-only", "generation would need '" + graph_.value(v).name +
+  [[noreturn]] static void training_only(const std::string& name) {
+    fail("E0434 training-only", "generation would need '" + name +
                                     "', which is known in training alone: it has as many steps as what is "
                                     "yet to be generated");
   }
@@ -283,6 +306,7 @@ class Cut {
           give(cut_.wanted_[k], from_.outputs[k].value, results[k]);
       }
       made_.step.outputs.insert(made_.step.outputs.end(), nexts_.begin(), nexts_.end());
+      tell_sizes();
     }
 
    private:
@@ -291,6 +315,23 @@ class Cut {
         if (input.value == cut_.driven_) return input.below;
       }
       return std::nullopt;
+    }
+
+    // A size that the step only counts with comes in with an input that has it.
+    void tell_sizes() {
+      for (std::set<Symbol> untold = ir::untold_sizes(made_.step); !untold.empty(); untold = ir::untold_sizes(made_.step)) {
+        const auto tells = std::find_if(from_.inputs.begin(), from_.inputs.end(), [&](const ir::Input& input) {
+          return !cut_.stepwise_[index(input.value)] && ir::tells_size(from_.type(input.value).shape, *untold.begin());
+        });
+        if (tells == from_.inputs.end()) return unknown_size(*untold.begin());
+        leaf(tells->value);
+      }
+    }
+
+    void unknown_size(Symbol size) const {
+      for (const ir::Input& input : from_.inputs) {
+        if (ir::tells_size(from_.type(input.value).shape, size)) training_only(from_.value(input.value).name);
+      }
     }
 
     // A result [1, …] without its first axis.
@@ -360,7 +401,7 @@ class Cut {
       for (const ir::Input& input : from_.inputs) {
         if (input.value != v) continue;
         if (input.lengths_of == cut_.time_) return made = endless(value.type);
-        if (cut_.stepwise_[index(v)]) cut_.training_only(v);
+        if (cut_.stepwise_[index(v)]) training_only(value.name);
       }
       return made = carried(made_.constants, v, value.name, false);
     }
@@ -505,6 +546,14 @@ class Cut {
 
 }  // namespace
 
+std::vector<std::string> GenerationGraphs::fed() const {
+  std::vector<std::string> names;
+  for (const ir::Input& input : prologue.inputs) {
+    if (prologue.value(input.value).name != rows_input) names.push_back(prologue.value(input.value).name);
+  }
+  return names;
+}
+
 GenerationGraphs cut_for_generation(const ir::Graph& checked, const GenerationSpec& spec) {
   const std::string driven = driven_input(checked, spec);
   std::vector<std::string> wanted = {scored(checked, spec)};
@@ -512,7 +561,13 @@ GenerationGraphs cut_for_generation(const ir::Graph& checked, const GenerationSp
   for (const std::string& name : spec.fetches) {
     if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) wanted.push_back(name);
   }
-  ir::Graph graph = drop_unneeded(with_states_of_zeros(with_fetches(checked, wanted)));
+  ir::Graph graph = with_states_of_zeros(with_fetches(checked, wanted));
+  for (const ir::Input& input : graph.inputs) {
+    if (graph.value(input.value).name != driven) continue;
+    known_first(graph, *graph.type(input.value).shape[0].as_symbol());
+    break;
+  }
+  graph = drop_unneeded(std::move(graph));
   graph = run_passes(std::move(graph), {"spread", "shift", "merge", "fuse", "fuse_reductions"});
   wanted[0] = kScoreOutput;
   GenerationGraphs made = Cut(graph, driven, std::move(wanted)).run();

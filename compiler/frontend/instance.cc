@@ -284,6 +284,7 @@ Meaning Instance::name(const Expression& e, const Scope& scope) {
         }
         if (e.path.size() < 2)
           fail("E0213 whole-instance", at(e.at), "'" + first + "' is a call; say " + first + ".NAME or " + first + ".end");
+        if (definition().long_chain) prepare({true, member->index, e.path[1]});
         m = e.path[1] == "end" ? sub(first).end() : sub(first).output(e.path[1], at(e.at));
         rest = 2;
         break;
@@ -345,32 +346,49 @@ void Instance::note_name(const std::string& name, const Meaning& m) {
   }
 }
 
-// First what it reads for sure, then itself: a walk with a stack of its own, because files may be long.
-Meaning Instance::equation(std::size_t index, std::size_t target) {
-  const auto known = [&](std::size_t k) {
-    const auto it = memo_.find(equation_key(k));
+// Evaluates what an equation or a call's result reads for sure, before itself: a walk with a stack of its own, because files
+// may be long.
+void Instance::prepare(const Definition::Read& what) {
+  const Definition& d = definition();
+  const auto known = [&](const Definition::Read& r) {
+    if (r.instance) return !d.long_chain || prepared_.count(r) != 0;
+    const auto it = memo_.find(equation_key(r.index));
     return it != memo_.end() && (it->second.busy || it->second.value || it->second.failure);
   };
-  if (!known(index) && !definition().dependencies[index].empty()) {
-    std::set<std::size_t> seen = {index};
-    std::vector<std::pair<std::size_t, std::size_t>> walk = {{index, 0}};
-    while (!walk.empty()) {
-      auto& [k, next] = walk.back();
-      const std::vector<std::size_t>& reads = definition().dependencies[k];
-      if (next < reads.size()) {
-        const std::size_t r = reads[next++];
-        if (!known(r) && seen.insert(r).second) walk.emplace_back(r, 0);
+  const auto reads_of = [&](const Definition::Read& r) -> const std::vector<Definition::Read>& {
+    return r.instance ? d.instance_reads[r.index] : d.equation_reads[r.index];
+  };
+  if (known(what) || reads_of(what).empty()) return;
+  if (what.instance) prepared_.insert(what);
+  std::set<Definition::Read> seen = {what};
+  std::vector<std::pair<Definition::Read, std::size_t>> walk = {{what, 0}};
+  while (!walk.empty()) {
+    auto& [at, next] = walk.back();
+    const std::vector<Definition::Read>& reads = reads_of(at);
+    if (next < reads.size()) {
+      const Definition::Read& r = reads[next++];
+      if (!known(r) && seen.insert(r).second) walk.emplace_back(r, 0);
+      continue;
+    }
+    const Definition::Read done = at;
+    walk.pop_back();
+    if (done == what) break;
+    try {
+      if (!done.instance) {
+        equation_now(done.index);
         continue;
       }
-      const std::size_t done = k;
-      walk.pop_back();
-      if (done == index) break;
-      try {
-        equation_now(done);
-      } catch (const Failure&) {  // told by whoever reads it
-      }
+      prepared_.insert(done);
+      const InstanceDef& def = d.instances[done.index];
+      Sub& called = sub(def.name);
+      done.member == "end" ? called.end() : called.output(done.member, this->at(def.at));
+    } catch (const Failure&) {  // told by whoever reads it
     }
   }
+}
+
+Meaning Instance::equation(std::size_t index, std::size_t target) {
+  prepare({false, index, {}});
   const Meaning all = equation_now(index);
   const ir::Equation& e = definition().equations[index];
   return e.targets.size() == 1 ? all : (*all.list())[target];

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -132,6 +133,7 @@ class Instance {
   std::string equation_key(std::size_t index) const;
   void note_name(const std::string& name, const Meaning& m);
   Meaning root_input(const InputDef& d);
+  void prepare(const Definition::Read& what);
   Meaning parameter(const ParameterDef& d);
   Meaning plain_parameter(const ParameterDef& d, const std::string& full_name);
   void require_shape(const std::string& of, const Location& at) const;
@@ -155,6 +157,7 @@ class Instance {
 
 // A call, scan or repeat of an instance.
 class Sub {
+  std::set<Definition::Read> prepared_;    // of calls
  public:
   Sub(Instance& parent, const InstanceDef& def);
   virtual ~Sub() = default;

@@ -290,7 +290,7 @@ Meaning Instance::name(const Expression& e, const Scope& scope) {
         break;
       case Member::Kind::kEquation: m = equation(member->index, member->target); break;
       case Member::Kind::kInput: m = input(first); break;
-      case Member::Kind::kState: m = state(definition().states[member->index]); break;
+      case Member::Kind::kState: m = state(definition().states[member->index], e.path, rest); break;
       case Member::Kind::kParameter: m = parameter(definition().parameters[member->index]); break;
       case Member::Kind::kArg:
       case Member::Kind::kImport: m = *constant(first); break;
@@ -425,9 +425,16 @@ Meaning Instance::equation_now(std::size_t index) {
            {"help: give each a name: \"values, indices = topk(x, k=10)\""});
     }
     for (std::size_t k = 0; k < e.targets.size(); ++k) {
-      const Meaning one = e.targets.size() == 1 ? m : (*m.list())[k];
+      Meaning one = e.targets.size() == 1 ? m : (*m.list())[k];
       note_name(path() + e.targets[k].name, one);
       if (!e.targets[k].sized) continue;
+      if (one.stack()) {
+        // What is given sizes is one tensor, with the repetitions as its first axis.
+        region().builder.set_location(at(e.targets[k].at));
+        region().builder.set_name(path() + e.targets[k].name);
+        one = stacked(one, region(), at(e.targets[k].at));
+        if (e.targets.size() == 1) m = one;
+      }
       if (!one.tensor())
         fail("E0301 shape-mismatch", at(e.targets[k].at),
              "'" + e.targets[k].name + "' is " + one.describe() + ", which has no shape");

@@ -1,0 +1,19 @@
+// A graph that is cut for generation, run word by word on words that are given.
+#pragma once
+
+#include <string>
+
+#include "compiler/generation.h"
+#include "tests/random/runs.h"
+
+namespace graphrun::random_graphs {
+
+struct WordByWord {
+  std::string differs;  // from all steps at once; empty: nothing does
+  std::string refused;  // at run time, or because states begin with what the first word makes
+};
+
+// `graph`: in inference. Throws what cut_for_generation throws.
+WordByWord word_by_word(const ir::Graph& graph, const GenerationSpec& spec, const Data& data);
+
+}  // namespace graphrun::random_graphs

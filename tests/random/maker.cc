@@ -319,9 +319,10 @@ void Maker::outputs(Body& body, Local& local, const Around& around) {
     if (draw_.chance(0.4)) put("a_" + state.name, *named("next(" + state.name + ")"));
   }
   if (around.root) {
-    // Every size is told by something that is fed, and what was made last is never dead.
+    // Some sizes may be told by nothing else that is read; what was made last is never dead.
     for (const char* name : {"x", "y", "z"}) {
-      if (const auto o = named(name)) put(fmt::format("all_{}", name), *o);
+      const auto o = named(name);
+      if (o && draw_.chance(0.4)) put(fmt::format("all_{}", name), *o);
     }
     put("latest", body.pool().back());
   }

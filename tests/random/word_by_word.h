@@ -10,7 +10,8 @@ namespace graphrun::random_graphs {
 
 struct WordByWord {
   std::string differs;  // from all steps at once; empty: nothing does
-  std::string refused;  // at run time, or because states begin with what the first word makes
+  // At run time, or because states begin with what the first word makes, or something has a size of what the words come with.
+  std::string refused;
 };
 
 // `graph`: in inference. Throws what cut_for_generation throws.

@@ -28,6 +28,8 @@ using graphrun::random_graphs::Coverage;
 using graphrun::random_graphs::Findings;
 using graphrun::random_graphs::Generated;
 
+constexpr std::int64_t kReported = 1000;  // graphs behind each of which stderr has a line
+
 struct Settings {
   std::uint64_t first = 1, count = 100;
   double seconds = 0;  // 0: no limit
@@ -99,7 +101,9 @@ int main(int argc, char** argv) {
     const Findings found = settings.oracles == "none" ? Findings() : graphrun::random_graphs::hold(graph, seed, options);
     coverage.add(graph.coverage);
     for (const auto& [what, n] : found.tally) tally[what] += n;
-    ++tally["graphs"];
+    if (++tally["graphs"] % kReported == 0)
+      std::cerr << fmt::format("{} of {} graphs failed, the last of seed {}, in {:.1f} s\n", failed, tally["graphs"], seed,
+                               elapsed());
     if (found.failures.empty()) continue;
     ++failed;
     for (const std::string& failure : found.failures) std::cout << "seed " << seed << ": " << failure << "\n";

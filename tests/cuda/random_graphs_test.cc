@@ -15,7 +15,7 @@ TEST(CudaRandomGraphs, ComputeWhatTheCpuComputes) {
   tests::tested_device();
   random_graphs::OracleOptions options;
   options.folder = testing::TempDir();
-  options.passes = options.gradients = options.threads = options.text = false;
+  options.passes = options.gradients = options.threads = options.text = options.beside = options.words = false;
   options.device = true;
   std::int64_t held = 0;
   for (std::uint64_t seed = 500; seed < 512; ++seed) {

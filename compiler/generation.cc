@@ -1,14 +1,15 @@
 #include "compiler/generation.h"
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "compiler/driven_words.h"
 #include "compiler/fetch.h"
 #include "compiler/ir/builder.h"
+#include "compiler/ir/sizes.h"
 #include "compiler/ir/substitute.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/pass.h"
@@ -27,22 +28,6 @@ Index index(ValueId v) { return static_cast<Index>(v); }
   throw UserError(ExitCode::kInvalidGraph, code, what, std::move(notes));
 }
 
-bool is_number(const std::string& part) {
-  return !part.empty() && std::all_of(part.begin(), part.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-}
-
-// "members.0.decode" is "members.decode" to those who mean every repetition.
-std::string without_numbers(const std::string& path) {
-  std::string out;
-  for (Index begin = 0; begin <= path.size();) {
-    const Index end = std::min(path.find('.', begin), path.size());
-    const std::string part = path.substr(begin, end - begin);
-    if (!is_number(part)) out += (out.empty() ? "" : ".") + part;
-    begin = end + 1;
-  }
-  return out;
-}
-
 bool mentions(const Dim& d, Symbol symbol) {
   const std::vector<Symbol> all = d.symbols();
   return std::find(all.begin(), all.end(), symbol) != all.end();
@@ -57,102 +42,6 @@ bool mentions(const Attributes& attributes, Symbol symbol) {
     const Shape* shape = std::get_if<Shape>(&named.second);
     return (d && mentions(*d, symbol)) || (shape && mentions(*shape, symbol));
   });
-}
-
-std::string listed(const std::set<std::string>& all) {
-  std::string text;
-  for (const std::string& name : all) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? std::string("none") : text;
-}
-
-std::vector<std::string> near(const std::string& name, const std::set<std::string>& all) {
-  std::vector<std::string> notes;
-  if (std::string hint = did_you_mean(name, {all.begin(), all.end()}); !hint.empty()) notes.push_back("help: " + hint);
-  return notes;
-}
-
-// Of the scans that `spec` names: the sequences in their `each`, by the names that these go by there.
-std::multimap<std::string, ValueId> sequences_of(const ir::Graph& graph, const GenerationSpec& spec) {
-  std::set<std::string> scans;
-  std::multimap<std::string, ValueId> sequences;
-  for (const Node& node : graph.nodes) {
-    if (!ir::is_scan(node)) continue;
-    const ir::Graph& body = node.regions[0];
-    scans.insert(without_numbers(body.name));
-    if (body.name != spec.scan && without_numbers(body.name) != spec.scan) continue;
-    const ir::ScanLayout l = ir::scan_layout(node);
-    for (Index k = l.each_begin(); k < l.invariant_begin(); ++k)
-      sequences.emplace(body.value(body.inputs[k].value).name.substr(body.name.size() + 1), node.inputs[k]);
-  }
-  if (scans.count(spec.scan) == 0 && sequences.empty()) {
-    std::vector<std::string> notes = near(spec.scan, scans);
-    notes.push_back("note: its scans are: " + listed(scans));
-    fail("E0431 unknown-scan", "graph '" + graph.name + "' has no scan '" + spec.scan + "' to generate with", std::move(notes));
-  }
-  return sequences;
-}
-
-bool is_words(const ir::TensorType& type) {
-  return type.type == Type::kInt32 && type.shape.size() == 2 && type.shape[0].as_symbol() && type.shape[1].as_symbol();
-}
-
-// The inputs of the graph, words over the sequences' own steps, that the sequences are made of.
-std::set<ValueId> words_below(const ir::Graph& graph, const std::set<ValueId>& sequences) {
-  std::vector<bool> needed(graph.values.size());
-  std::set<Symbol> times;
-  for (ValueId v : sequences) {
-    needed[index(v)] = true;
-    const Shape& shape = graph.type(v).shape;
-    if (const std::optional<Symbol> time = shape.empty() ? std::nullopt : shape[0].as_symbol()) times.insert(*time);
-  }
-  for (Index n = graph.nodes.size(); n-- > 0;) {
-    const Node& node = graph.nodes[n];
-    if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return bool{needed[index(v)]}; })) continue;
-    for (ValueId v : node.inputs) {
-      if (v != kNone) needed[index(v)] = true;
-    }
-  }
-  std::set<ValueId> words;
-  for (const ir::Input& input : graph.inputs) {
-    const ir::TensorType& type = graph.type(input.value);
-    if (needed[index(input.value)] && is_words(type) && times.count(*type.shape[0].as_symbol()) != 0) words.insert(input.value);
-  }
-  return words;
-}
-
-// The input of the graph whose words generation makes: the one that the driven scans' `spec.feed` is, or is made of.
-std::string driven_input(const ir::Graph& graph, const GenerationSpec& spec) {
-  const std::multimap<std::string, ValueId> all = sequences_of(graph, spec);
-  std::set<std::string> names;
-  std::set<ValueId> sequences;
-  for (const auto& [name, value] : all) {
-    names.insert(name);
-    if (name == spec.feed) sequences.insert(value);
-  }
-  if (sequences.empty()) {
-    // An input by its own name, where the scans' sequences are made of it.
-    std::set<ValueId> fed;
-    for (const auto& [name, value] : all) fed.insert(value);
-    for (ValueId v : words_below(graph, fed)) {
-      if (graph.value(v).name == spec.feed) return spec.feed;
-    }
-    std::vector<std::string> notes = near(spec.feed, names);
-    notes.push_back("note: `each` of the scan gives: " + listed(names));
-    fail("E0432 unknown-feed", "scan '" + spec.scan + "' takes no sequence '" + spec.feed + "'", std::move(notes));
-  }
-  const std::set<ValueId> words = words_below(graph, sequences);
-  if (words.size() == 1) return graph.value(*words.begin()).name;
-  const std::string what = "'" + spec.feed + "' of scan '" + spec.scan + "' ";
-  if (words.empty()) {
-    fail("E0432 unknown-feed",
-         what + "is " + graph.type(*sequences.begin()).str() +
-             ", which is not made of an input of the graph with a word for each step, INT32 [time, batch]",
-         {"help: generation puts the last word in the place of such an input"});
-  }
-  std::set<std::string> inputs;
-  for (ValueId v : words) inputs.insert(graph.value(v).name);
-  fail("E0432 unknown-feed", what + "is made of several inputs: " + listed(inputs),
-       {"help: name the one whose words are generated: feed: \"" + *inputs.begin() + "\""});
 }
 
 // Generation begins with every state of the graph zero.
@@ -186,6 +75,17 @@ std::string scored(const ir::Graph& graph, const GenerationSpec& spec) {
   return graph.output(spec.score) == nullptr && is_output_of_scan ? inner : spec.score;
 }
 
+// Whether the input has as many steps as what is yet to be generated, or is their number.
+bool has_steps(const ir::Graph& graph, const ir::Input& input, Symbol time) {
+  return mentions(graph.type(input.value).shape, time) || input.lengths_of == time;
+}
+
+// Of inputs that nobody reads the first that tells a size stays (drop_unneeded): one that is known before the first word.
+void known_first(ir::Graph& graph, Symbol time) {
+  std::stable_partition(graph.inputs.begin(), graph.inputs.end(),
+                        [&](const ir::Input& input) { return !has_steps(graph, input, time); });
+}
+
 // Everything known about the optimised graph that is cut.
 class Cut {
  public:
@@ -201,7 +101,7 @@ class Cut {
   }
 
   GenerationGraphs run() {
-    GenerationGraphs made{{}, {}, {}, {}, *rows_, {}, {}};
+    GenerationGraphs made{{}, {}, {}, {}, *rows_, {}, {}, {}};
     StepMaker(*this, made).run();
     made.prologue = prologue(made);
     return made;
@@ -211,7 +111,7 @@ class Cut {
   // A value is stepwise where it has the driven time or needs words; constant where it needs parameters alone.
   void classify() {
     for (const ir::Input& input : graph_.inputs) {
-      stepwise_[index(input.value)] = mentions(graph_.type(input.value).shape, *time_) || input.lengths_of == time_;
+      stepwise_[index(input.value)] = has_steps(graph_, input, *time_);
     }
     for (const ir::Variable& v : graph_.variables) constant_[index(v.value)] = v.kind == ir::Variable::Kind::kParameter;
     for (const Node& node : graph_.nodes) {
@@ -229,9 +129,13 @@ class Cut {
   }
 
   // Which states and constants a step takes from the prologue, whose graph this is.
-  ir::Graph prologue(const GenerationGraphs& made) const {
+  ir::Graph prologue(GenerationGraphs& made) const {
     ir::Graph graph = graph_;
     graph.outputs.clear();
+    // The rows are told by what is known, else by an input of their own, and by what is not known in no case.
+    const ValueId rows = ir::Builder(graph).input("rows", {Type::kInt32, {Dim(*rows_)}});
+    const std::string name = graph.value(rows).name;
+    known_first(graph, *time_);
     for (const auto* list : {&made.constants, &made.states}) {
       for (const GenerationGraphs::Carried& c : *list) {
         if (!c.zeros) graph.outputs.push_back({c.name, from_.at(c.name)});
@@ -241,19 +145,26 @@ class Cut {
       if (is_whole(k)) graph.outputs.push_back({kWholePrefix + wanted_[k], graph_.outputs[k].value});
     }
     graph = drop_unneeded(std::move(graph));
-    for (const ir::Input& input : graph.inputs) require_known(input);
+    for (const ir::Input& input : graph.inputs) {
+      if (graph.value(input.value).name == name) {
+        made.rows_input = name;
+      } else {
+        require_known(graph, input);
+      }
+    }
     return graph;
   }
 
   // Whether words do not change the k-th of what is wanted. The score, the first, they must.
   bool is_whole(Index k) const { return k > 0 && !stepwise_[index(graph_.outputs[k].value)]; }
 
-  void require_known(const ir::Input& input) const {
-    if (mentions(graph_.type(input.value).shape, *time_) || input.lengths_of == time_) training_only(input.value);
+  // `graph`: the one that the input is of, the prologue for one.
+  void require_known(const ir::Graph& graph, const ir::Input& input) const {
+    if (has_steps(graph, input, *time_)) training_only(graph.value(input.value).name);
   }
 
-  [[noreturn]] void training_only(ValueId v) const {
-    fail("E0434 training-only", "generation would need '" + graph_.value(v).name +
+  [[noreturn]] static void training_only(const std::string& name) {
+    fail("E0434 training-only", "generation would need '" + name +
                                     "', which is known in training alone: it has as many steps as what is "
                                     "yet to be generated");
   }
@@ -283,6 +194,7 @@ class Cut {
           give(cut_.wanted_[k], from_.outputs[k].value, results[k]);
       }
       made_.step.outputs.insert(made_.step.outputs.end(), nexts_.begin(), nexts_.end());
+      tell_sizes();
     }
 
    private:
@@ -291,6 +203,23 @@ class Cut {
         if (input.value == cut_.driven_) return input.below;
       }
       return std::nullopt;
+    }
+
+    // A size that the step only counts with comes in with an input that has it.
+    void tell_sizes() {
+      for (std::set<Symbol> untold = ir::untold_sizes(made_.step); !untold.empty(); untold = ir::untold_sizes(made_.step)) {
+        const auto tells = std::find_if(from_.inputs.begin(), from_.inputs.end(), [&](const ir::Input& input) {
+          return !cut_.stepwise_[index(input.value)] && ir::tells_size(from_.type(input.value).shape, *untold.begin());
+        });
+        if (tells == from_.inputs.end()) return unknown_size(*untold.begin());
+        leaf(tells->value);
+      }
+    }
+
+    void unknown_size(Symbol size) const {
+      for (const ir::Input& input : from_.inputs) {
+        if (ir::tells_size(from_.type(input.value).shape, size)) training_only(from_.value(input.value).name);
+      }
     }
 
     // A result [1, …] without its first axis.
@@ -360,7 +289,7 @@ class Cut {
       for (const ir::Input& input : from_.inputs) {
         if (input.value != v) continue;
         if (input.lengths_of == cut_.time_) return made = endless(value.type);
-        if (cut_.stepwise_[index(v)]) cut_.training_only(v);
+        if (cut_.stepwise_[index(v)]) training_only(value.name);
       }
       return made = carried(made_.constants, v, value.name, false);
     }
@@ -505,6 +434,14 @@ class Cut {
 
 }  // namespace
 
+std::vector<std::string> GenerationGraphs::fed() const {
+  std::vector<std::string> names;
+  for (const ir::Input& input : prologue.inputs) {
+    if (prologue.value(input.value).name != rows_input) names.push_back(prologue.value(input.value).name);
+  }
+  return names;
+}
+
 GenerationGraphs cut_for_generation(const ir::Graph& checked, const GenerationSpec& spec) {
   const std::string driven = driven_input(checked, spec);
   std::vector<std::string> wanted = {scored(checked, spec)};
@@ -512,7 +449,13 @@ GenerationGraphs cut_for_generation(const ir::Graph& checked, const GenerationSp
   for (const std::string& name : spec.fetches) {
     if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) wanted.push_back(name);
   }
-  ir::Graph graph = drop_unneeded(with_states_of_zeros(with_fetches(checked, wanted)));
+  ir::Graph graph = with_states_of_zeros(with_fetches(checked, wanted));
+  for (const ir::Input& input : graph.inputs) {
+    if (graph.value(input.value).name != driven) continue;
+    known_first(graph, *graph.type(input.value).shape[0].as_symbol());
+    break;
+  }
+  graph = drop_unneeded(std::move(graph));
   graph = run_passes(std::move(graph), {"spread", "shift", "merge", "fuse", "fuse_reductions"});
   wanted[0] = kScoreOutput;
   GenerationGraphs made = Cut(graph, driven, std::move(wanted)).run();

@@ -21,8 +21,9 @@ struct GenerationSpec {
 // Both graphs come after the optimisations that move work out of loops and before those that join it, so that what a step needs
 // and no word changes (attention's keys, say) is made in the prologue. The time of the driven scans is 1 in the step.
 //
-//   prologue:  inputs of the graph; outputs: constants and what states begin with, by name, then fetches that no word changes
-//   step:      inputs "word" INT32 [rows], "step" INT32 [] (0 for the first), states and constants by name;
+//   prologue:  inputs of the graph, and one for the rows where none of them tells those; outputs: constants and what states
+//   begin with, by name, then fetches that no word changes step:      inputs "word" INT32 [rows], "step" INT32 [] (0 for the
+//   first), states and constants by name;
 //              outputs "score" FLOAT [rows, words], fetches by name without their first axis, and each state's "next.NAME"
 //
 // The states of the graph itself, a stream's, begin as zeros. A state that does is no output of the prologue. Its shape may
@@ -40,6 +41,11 @@ struct GenerationGraphs {
   std::vector<Symbol> capacity;  // the sizes of histories
   // The fetches that no word changes (an encoder's values): outputs of the prologue, by kWholePrefix and their names, whole.
   std::vector<std::string> whole = {};
+  // The input of the prologue, INT32 [rows], that is there to tell how many rows there are; empty: another does, or none need.
+  std::string rows_input = {};
+
+  // What a line is read for: the prologue's inputs but that one.
+  std::vector<std::string> fed() const;
 };
 inline constexpr const char* kWholePrefix = "whole.";
 inline constexpr const char* kWordInput = "word";

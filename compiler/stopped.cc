@@ -30,13 +30,14 @@ ir::TensorType over_steps(ir::TensorType type, const Node& scan) {
 // The stopped values of the graph, those of its scans brought out of them, in the order of the nodes.
 std::vector<ValueId> take(Graph& graph) {
   std::vector<ValueId> taken;
+  ir::Builder builder(graph);  // for names alone: a loop and the loop of its gradient may hold values of one name
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (stops(graph.nodes[n])) taken.push_back(graph.nodes[n].outputs[0]);
     if (!ir::is_scan(graph.nodes[n])) continue;
     Graph& body = graph.nodes[n].regions[0];
     for (const ValueId inner : take(body)) {
       Node& scan = graph.nodes[n];
-      const std::string name = std::string(kName) + body.value(inner).name + "." + std::to_string(scan.outputs.size());
+      const std::string name = builder.unique(std::string(kName) + body.value(inner).name);
       body.outputs.push_back({name, inner});
       taken.push_back(static_cast<ValueId>(graph.values.size()));
       graph.values.push_back({name, over_steps(body.type(inner), scan), static_cast<std::int32_t>(n),

@@ -33,7 +33,6 @@ std::vector<Symbol> symbols_of(const Program& program) {
   for (const FeedSpec& feed : program.feeds) {
     add(feed.shape);
     if (feed.below) add_dim(*feed.below);
-    if (feed.lengths_of) symbols.insert(*feed.lengths_of);
   }
   for (const Region& region : program.regions) {
     for (const ValueSpec& value : region.values) add(value.shape);

@@ -221,7 +221,8 @@ void check_elements(const Program& program, const Feeds& feeds, const SymbolValu
     if (spec.dtype == DType::kBool) check_range(spec, tensor, 2, "(BOOL)");
     if (spec.dtype != DType::kInt32) continue;
     if (spec.below) check_range(spec, tensor, spec.below->evaluate(symbols), "(below " + spec.below->str() + ")");
-    if (spec.lengths_of) {
+    // Where nothing has the size there is nothing that they could be too long for.
+    if (spec.lengths_of && symbols.count(*spec.lengths_of) != 0) {
       check_range(spec, tensor, symbols.at(*spec.lengths_of) + 1, "(lengths of " + spec.lengths_of->name() + ")");
     }
   }

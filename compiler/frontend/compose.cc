@@ -1,5 +1,7 @@
 // Calls and repeats: instances in the caller's own region. They leave nothing of themselves in the graph but the paths in
 // names.
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "compiler/frontend/instance.h"
@@ -298,18 +300,14 @@ std::optional<Meaning> Sub::given(const StateTree& tree, const Leaf& leaf, std::
       continue;
     }
     const Location where = parent_.at(b.value.at);
-    Meaning v = parent_.evaluate(b.value, path_ + "begin", index);
-    for (const std::string& key : rest) {
-      const bool numbered = std::isdigit(static_cast<unsigned char>(key[0])) != 0;
-      if (v.is_structure()) {
-        v = select(v, key, where);
-      } else if (numbered && v.tensor()) {
-        if (notes) note_repetitions(tree, leaf, b.name, parent_.region().type(v.tensor()->id), *notes);
-        Scope scope{&parent_, index, path_ + "begin", 0};
-        v = apply_op("index", {v}, {{"axis", Meaning::number(0)}, {"at", Meaning::number(std::stod(key))}}, where, scope);
-      }
-    }
-    return v;
+    std::size_t taken = 0;
+    const Meaning v = parent_.evaluate(parent_.narrowed(b.value, rest, taken), path_ + "begin", index);
+    rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(taken));
+    const bool numbered = std::any_of(
+        rest.begin(), rest.end(), [](const std::string& key) { return std::isdigit(static_cast<unsigned char>(key[0])) != 0; });
+    if (numbered && v.tensor() && notes) note_repetitions(tree, leaf, b.name, parent_.region().type(v.tensor()->id), *notes);
+    Scope scope{&parent_, index, path_ + "begin", 0};
+    return parent_.part(v, rest, true, where, scope);
   }
   return std::nullopt;
 }

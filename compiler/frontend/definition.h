@@ -107,8 +107,16 @@ struct Definition {
   // declarations read is read all the same.
   std::map<std::string, std::shared_ptr<const Diagnostic>, std::less<>> refused;
   std::vector<ir::Expression> refused_reads;
-  // For each equation those that it reads whatever the args are: evaluated first, so that a long chain needs no deep stack.
-  std::vector<std::vector<std::size_t>> dependencies;
+  // What each equation, and each call, reads here whatever the args are: evaluated first, so that a long chain needs no deep
+  // stack. What a call is given may turn out not to be needed: calls are looked through only where they make a long chain.
+  struct Read {
+    bool instance = false;
+    std::size_t index = 0;  // of the equation or the call
+    std::string member;     // of a call: the output, or "end"
+    friend auto operator<=>(const Read&, const Read&) = default;
+  };
+  std::vector<std::vector<Read>> equation_reads, instance_reads;
+  bool long_chain = false;
   bool readable = true;  // every line of the file: else what is declared, and which names mean what, is not known
 
   const Member* member(std::string_view name) const;

@@ -1,8 +1,10 @@
 #include "compiler/frontend/expand.h"
 
+#include <algorithm>
 #include <set>
 
 #include "compiler/frontend/instance.h"
+#include "compiler/ir/sizes.h"
 
 namespace graphrun::frontend {
 namespace {
@@ -42,6 +44,7 @@ class Expander {
       attempt([&] { emit(instance_->output(o.name, o.at), o.name, o.at); });
     }
     attempt([&] { states(); });
+    attempt([&] { sizes(); });
     if (const auto& exceeded = expansion_.budget.exceeded()) tell(*exceeded);  // the caller may have caught the failure
     region_.graph.other_names = std::move(expansion_.other_names);
     return std::move(region_.graph);
@@ -172,6 +175,18 @@ class Expander {
         const ir::ValueId next = next_of(s.leaf, region_.type(s.value));
         region_.graph.variables[s.variable].next = next;
       });
+    }
+  }
+
+  // A size that is computed with may be told by an input that nothing reads: of several by the first.
+  void sizes() {
+    for (const Symbol size : ir::untold_sizes(region_.graph)) {
+      for (const InputDef& input : root_.inputs) {
+        if (std::none_of(input.shape.begin(), input.shape.end(), [&](const auto& e) { return e.is_name(size.name()); }))
+          continue;
+        instance_->input(input.name);
+        break;
+      }
     }
   }
 

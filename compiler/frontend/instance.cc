@@ -287,12 +287,13 @@ Meaning Instance::name(const Expression& e, const Scope& scope) {
         }
         if (e.path.size() < 2)
           fail("E0213 whole-instance", at(e.at), "'" + first + "' is a call; say " + first + ".NAME or " + first + ".end");
+        if (definition().long_chain) prepare({true, member->index, e.path[1]});
         m = e.path[1] == "end" ? sub(first).end() : sub(first).output(e.path[1], at(e.at));
         rest = 2;
         break;
       case Member::Kind::kEquation: m = equation(member->index, member->target); break;
       case Member::Kind::kInput: m = input(first); break;
-      case Member::Kind::kState: m = state(definition().states[member->index]); break;
+      case Member::Kind::kState: m = state(definition().states[member->index], e.path, rest); break;
       case Member::Kind::kParameter: m = parameter(definition().parameters[member->index]); break;
       case Member::Kind::kArg:
       case Member::Kind::kImport: m = *constant(first); break;
@@ -348,32 +349,49 @@ void Instance::note_name(const std::string& name, const Meaning& m) {
   }
 }
 
-// First what it reads for sure, then itself: a walk with a stack of its own, because files may be long.
-Meaning Instance::equation(std::size_t index, std::size_t target) {
-  const auto known = [&](std::size_t k) {
-    const auto it = memo_.find(equation_key(k));
+// Evaluates what an equation or a call's result reads for sure, before itself: a walk with a stack of its own, because files
+// may be long.
+void Instance::prepare(const Definition::Read& what) {
+  const Definition& d = definition();
+  const auto known = [&](const Definition::Read& r) {
+    if (r.instance) return !d.long_chain || prepared_.count(r) != 0;
+    const auto it = memo_.find(equation_key(r.index));
     return it != memo_.end() && (it->second.busy || it->second.value || it->second.failure);
   };
-  if (!known(index) && !definition().dependencies[index].empty()) {
-    std::set<std::size_t> seen = {index};
-    std::vector<std::pair<std::size_t, std::size_t>> walk = {{index, 0}};
-    while (!walk.empty()) {
-      auto& [k, next] = walk.back();
-      const std::vector<std::size_t>& reads = definition().dependencies[k];
-      if (next < reads.size()) {
-        const std::size_t r = reads[next++];
-        if (!known(r) && seen.insert(r).second) walk.emplace_back(r, 0);
+  const auto reads_of = [&](const Definition::Read& r) -> const std::vector<Definition::Read>& {
+    return r.instance ? d.instance_reads[r.index] : d.equation_reads[r.index];
+  };
+  if (known(what) || reads_of(what).empty()) return;
+  if (what.instance) prepared_.insert(what);
+  std::set<Definition::Read> seen = {what};
+  std::vector<std::pair<Definition::Read, std::size_t>> walk = {{what, 0}};
+  while (!walk.empty()) {
+    auto& [at, next] = walk.back();
+    const std::vector<Definition::Read>& reads = reads_of(at);
+    if (next < reads.size()) {
+      const Definition::Read& r = reads[next++];
+      if (!known(r) && seen.insert(r).second) walk.emplace_back(r, 0);
+      continue;
+    }
+    const Definition::Read done = at;
+    walk.pop_back();
+    if (done == what) break;
+    try {
+      if (!done.instance) {
+        equation_now(done.index);
         continue;
       }
-      const std::size_t done = k;
-      walk.pop_back();
-      if (done == index) break;
-      try {
-        equation_now(done);
-      } catch (const Failure&) {  // told by whoever reads it
-      }
+      prepared_.insert(done);
+      const InstanceDef& def = d.instances[done.index];
+      Sub& called = sub(def.name);
+      done.member == "end" ? called.end() : called.output(done.member, this->at(def.at));
+    } catch (const Failure&) {  // told by whoever reads it
     }
   }
+}
+
+Meaning Instance::equation(std::size_t index, std::size_t target) {
+  prepare({false, index, {}});
   const Meaning all = equation_now(index);
   const ir::Equation& e = definition().equations[index];
   return e.targets.size() == 1 ? all : (*all.list())[target];
@@ -410,9 +428,16 @@ Meaning Instance::equation_now(std::size_t index) {
            {"help: give each a name: \"values, indices = topk(x, k=10)\""});
     }
     for (std::size_t k = 0; k < e.targets.size(); ++k) {
-      const Meaning one = e.targets.size() == 1 ? m : (*m.list())[k];
+      Meaning one = e.targets.size() == 1 ? m : (*m.list())[k];
       note_name(path() + e.targets[k].name, one);
       if (!e.targets[k].sized) continue;
+      if (one.stack()) {
+        // What is given sizes is one tensor, with the repetitions as its first axis.
+        region().builder.set_location(at(e.targets[k].at));
+        region().builder.set_name(path() + e.targets[k].name);
+        one = stacked(one, region(), at(e.targets[k].at));
+        if (e.targets.size() == 1) m = one;
+      }
       if (!one.tensor())
         fail("E0301 shape-mismatch", at(e.targets[k].at),
              "'" + e.targets[k].name + "' is " + one.describe() + ", which has no shape");

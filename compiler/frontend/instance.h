@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,11 @@ class Instance {
   const std::map<std::string, Dim>& symbols() const { return symbols_; }
 
   Meaning name(const ir::Expression& e, const Scope& scope);
+  // What a value says of the state at this path below it. Where ops made one tensor of the states of all repetitions, or
+  // `repeated`, the path's numbers are positions along its first axes.
+  Meaning part(Meaning value, const Leaf& path, bool repeated, const Location& at, Scope& scope);
+  // The name of a bundle of states as the name of what lies below it; `taken`: how much of the path it has.
+  ir::Expression narrowed(ir::Expression name, const Leaf& path, std::size_t& taken);
   Meaning input(const std::string& name);
   Meaning output(const std::string& name, const Location& at);
   const OutputDef& declared_output(const std::string& name, const Location& at) const;  // throws Failure where there is none
@@ -129,6 +135,7 @@ class Instance {
   Meaning once(const std::string& key, const Location& at, const std::function<Meaning()>& f);
   const Thunk* given_arg(const std::string& name) const;
   Meaning import_value(const ImportDef& import);
+  void prepare(const Definition::Read& what);
   Meaning equation(std::size_t index, std::size_t target);
   Meaning equation_now(std::size_t index);
   std::string equation_key(std::size_t index) const;
@@ -137,7 +144,7 @@ class Instance {
   Meaning parameter(const ParameterDef& d);
   Meaning plain_parameter(const ParameterDef& d, const std::string& full_name);
   void require_shape(const std::string& of, const Location& at) const;
-  Meaning state(const StateDef& d);
+  Meaning state(const StateDef& d, const std::vector<std::string>& path, std::size_t& taken);
   Meaning symbol(const std::string& name, const Location& at);
   void fit(const ir::TensorType& type, const std::vector<ir::Expression>& want, const std::string& what, const Location& at,
            const std::vector<std::string>& notes = {});
@@ -153,6 +160,7 @@ class Instance {
   std::map<std::string, Memo> memo_;
   std::map<std::string, Dim> symbols_;
   std::map<std::string, std::unique_ptr<Sub>> subs_;
+  std::set<Definition::Read> prepared_;    // of calls
   std::shared_ptr<const StateTree> tree_;  // once it is whole
 };
 

@@ -1,4 +1,6 @@
 // What can be said about a file's names before any arg is known.
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "compiler/frontend/definition.h"
@@ -36,22 +38,74 @@ void find_symbols(Definition& d) {
   for (const auto& g : d.graphs) find_symbols(*g);
 }
 
-void find_dependencies(Definition& d) {
-  d.dependencies.resize(d.equations.size());
-  for (std::size_t k = 0; k < d.equations.size(); ++k) {
-    std::set<std::size_t> reads;
-    const auto visit = [&](const Expression& e, auto& self) -> void {
-      if (e.kind == Expression::Kind::kName) {
-        const Member* m = d.member(e.path[0]);
-        if (m && m->kind == Member::Kind::kEquation) reads.insert(m->index);
-      }
-      const std::size_t sure = e.kind == Expression::Kind::kChoice ? 1 : e.operands.size();
-      for (std::size_t i = 0; i < sure; ++i) self(e.operands[i], self);
-      for (const auto& [name, value] : e.keywords) self(value, self);
-    };
-    visit(d.equations[k].value, visit);
-    d.dependencies[k].assign(reads.begin(), reads.end());
+// What the expression reads whatever the args are.
+void find_reads(const Definition& d, const Expression& e, std::set<Definition::Read>& reads) {
+  if (e.kind == Expression::Kind::kName) {
+    const Member* m = d.member(e.path[0]);
+    if (m && m->kind == Member::Kind::kEquation) reads.insert({false, m->index, {}});
+    if (m && m->kind == Member::Kind::kInstance && e.path.size() > 1) reads.insert({true, m->index, e.path[1]});
   }
+  const std::size_t sure = e.kind == Expression::Kind::kChoice ? 1 : e.operands.size();
+  for (std::size_t i = 0; i < sure; ++i) find_reads(d, e.operands[i], reads);
+  for (const auto& [name, value] : e.keywords) find_reads(d, value, reads);
+}
+
+// How many calls stand one behind the other before they are evaluated from the first on.
+constexpr std::size_t kLongChain = 40;
+
+// Whether a chain of reads leads through so many calls; a cycle is as long as one likes.
+bool has_long_chain(const Definition& d) {
+  struct Step {
+    Definition::Read at;
+    std::size_t next = 0, calls = 0;
+  };
+  const auto reads_of = [&](const Definition::Read& r) -> const std::vector<Definition::Read>& {
+    return r.instance ? d.instance_reads[r.index] : d.equation_reads[r.index];
+  };
+  std::map<std::pair<bool, std::size_t>, std::size_t> longest;  // behind each equation and call that was walked
+  for (std::size_t k = 0; k < d.instances.size(); ++k) {
+    std::vector<Step> walk;
+    const auto enter = [&](const Definition::Read& r) {
+      if (longest.emplace(std::pair(r.instance, r.index), 0).second) walk.push_back({r, 0, 0});
+    };
+    enter({true, k, {}});
+    while (!walk.empty()) {
+      Step& step = walk.back();
+      const std::vector<Definition::Read>& reads = reads_of(step.at);
+      if (step.next < reads.size()) {
+        const Definition::Read& r = reads[step.next++];
+        const auto known = longest.find({r.instance, r.index});
+        if (known == longest.end()) {
+          --step.next;  // once more, when it is known
+          enter(r);
+        } else {
+          step.calls = std::max(step.calls, known->second);
+        }
+        continue;
+      }
+      const std::size_t calls = step.calls + (step.at.instance ? 1 : 0);
+      if (calls > kLongChain) return true;
+      longest[{step.at.instance, step.at.index}] = calls;
+      walk.pop_back();
+    }
+  }
+  return false;
+}
+
+void find_dependencies(Definition& d) {
+  for (const ir::Equation& e : d.equations) {
+    std::set<Definition::Read> reads;
+    find_reads(d, e.value, reads);
+    d.equation_reads.emplace_back(reads.begin(), reads.end());
+  }
+  for (const InstanceDef& i : d.instances) {
+    std::set<Definition::Read> reads;
+    for (const auto* list : {&i.inputs, &i.begins, &i.each, &i.carry})
+      for (const ir::Binding& b : *list) find_reads(d, b.value, reads);
+    if (i.lengths) find_reads(d, *i.lengths, reads);
+    d.instance_reads.emplace_back(reads.begin(), reads.end());
+  }
+  d.long_chain = has_long_chain(d);
   for (const auto& g : d.graphs) find_dependencies(*g);
 }
 

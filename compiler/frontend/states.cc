@@ -160,10 +160,8 @@ Meaning Instance::zero(const Leaf& leaf) {
   const StateDef& s = definition().states[m->index];
   if (s.begin) {
     Meaning v = once("begin " + s.name, s.at, [&] { return evaluate(*s.begin, path() + s.name + ".begin"); });
-    for (const std::string& key : rest) {
-      if (v.is_structure()) v = select(v, key, at(s.begin->at));
-    }
-    return v;
+    Scope scope{this, {}, path() + s.name + ".begin", 0};
+    return part(v, rest, false, at(s.begin->at), scope);
   }
   if (!s.of.empty()) {
     Leaf other = split_path(s.of);
@@ -185,14 +183,57 @@ Meaning Instance::begin(const Leaf& leaf) {
   });
 }
 
-Meaning Instance::state(const StateDef& d) {
+// As much of the state as the path asks for: what another part is shaped like may depend on this one. `taken`: of the path.
+Meaning Instance::state(const StateDef& d, const std::vector<std::string>& path, std::size_t& taken) {
   StateTree t;
   if (d.of.empty()) {
     t.leaf = true;
   } else {
     t = tree_of(d.of, d.at);
   }
-  return fill(t, [&](const Leaf& leaf) { return begin(leaf); }, {d.name});
+  const StateTree* wanted = &t;
+  Leaf prefix = {d.name};
+  for (; taken < path.size(); ++taken) {
+    const StateTree* const member = wanted->member(path[taken]);
+    if (member == nullptr) break;
+    wanted = member;
+    prefix.push_back(path[taken]);
+  }
+  return fill(
+      *wanted, [&](const Leaf& leaf) { return begin(leaf); }, prefix);
+}
+
+ir::Expression Instance::narrowed(ir::Expression name, const Leaf& path, std::size_t& taken) {
+  taken = 0;
+  if (name.kind != ir::Expression::Kind::kName) return name;
+  const Member* const m = definition().member(name.path[0]);
+  if (m == nullptr || m->kind != Member::Kind::kState || definition().states[m->index].of.empty()) return name;
+  const StateTree all = tree_of(name.path[0], name.at);
+  const StateTree* t = &all;
+  for (std::size_t k = 1; k < name.path.size(); ++k) {
+    if ((t = t->member(name.path[k])) == nullptr) return name;
+  }
+  for (; taken < path.size(); ++taken) {
+    if ((t = t->member(path[taken])) == nullptr) break;
+    name.path.push_back(path[taken]);
+  }
+  return name;
+}
+
+Meaning Instance::part(Meaning value, const Leaf& path, bool repeated, const Location& where, Scope& scope) {
+  std::vector<Meaning> positions;
+  for (const std::string& key : path) {
+    const bool structure = value.is_structure();
+    if (is_digit(key[0]) && !value.stack()) {
+      if (structure || repeated) positions.push_back(Meaning::number(std::stod(key)));
+    } else if (structure) {
+      value = select(value, key, where);
+    }
+  }
+  for (const Meaning& at : positions) {
+    if (value.tensor()) value = apply_op("index", {value}, {{"axis", Meaning::number(0)}, {"at", at}}, where, scope);
+  }
+  return value;
 }
 
 Meaning Instance::next(const Leaf& leaf, const Location& where) {
@@ -208,10 +249,8 @@ Meaning Instance::next(const Leaf& leaf, const Location& where) {
   } else {
     fail("E0216 no-state", at(where), "next(" + dotted(leaf) + "): no such state");
   }
-  for (std::size_t i = 1; i < leaf.size(); ++i) {
-    if (v.is_structure()) v = select(v, leaf[i], at(where));
-  }
-  return v;
+  Scope scope{this, {}, path() + dotted(leaf), 0};
+  return part(v, Leaf(leaf.begin() + 1, leaf.end()), false, at(where), scope);
 }
 
 Meaning Instance::end() {

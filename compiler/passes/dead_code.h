@@ -12,7 +12,8 @@ namespace graphrun {
 PassResult dead_code(ir::Graph graph);
 
 // The same, for a graph that nobody has feeds or buffers for yet: root inputs and variables that no output needs go too; a
-// variable's next value counts where the variable is needed.
+// variable's next value counts where the variable is needed. An input stays where what is left mentions a size that no other
+// input tells.
 ir::Graph drop_unneeded(ir::Graph graph);
 
 }  // namespace graphrun

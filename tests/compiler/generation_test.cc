@@ -14,6 +14,7 @@
 #include "runtime/executable.h"
 #include "runtime/safetensors.h"
 #include "tests/compiler/network_fixture.h"
+#include "tests/frontend/graph_file.h"
 
 namespace graphrun {
 namespace {
@@ -234,6 +235,88 @@ TEST(GenerationMistakes, TellOfWhatNeedsAllStepsAtOnce) {
   fetching.fetches = {"length"};
   EXPECT_THAT(message_of(decode + "output: \"logits = decode.h @ O, length = sum(decode.h)\"", fetching),
               needs_all("'length'"));
+}
+
+// A language model that knows nothing but its words, cut at the scan "read"; `known` stands in the graph, `cell` in the step.
+GenerationGraphs cut_model(const std::string& known, const std::string& scan, const std::string& cell) {
+  const std::string text =
+      "name: \"net\"\ninput { name: \"words\" shape: \"[time, batch]\" type: INT32 }\n"
+      "parameter { name: \"E\" shape: \"[7, 4]\" } parameter { name: \"O\" shape: \"[4, 7]\" }\n" +
+      known + "scan { name: \"read\" graph: \"cell\" each: \"x = gather(E, words)\" " + scan +
+      " }\noutput: \"logits = read.h @ O\"\n"
+      "graph { name: \"cell\" input { name: \"x\" shape: \"[batch, 4]\" }\n" +
+      cell + "output: \"h = next(h)\" }\n";
+  GraphRequest request = tests::request_of(text);
+  request.training = false;
+  return cut_for_generation(load_graph(request), {"read", "x", "logits", {}});
+}
+
+std::vector<Tensor> begins_of(const GenerationGraphs& cut, Feeds feeds) {
+  Executable prologue(compile(cut.prologue), std::make_shared<Variables>());
+  return prologue.run(feeds);
+}
+
+// What a state begins with has a row for each sentence; where nothing that is known has them, their number is told.
+TEST(GenerationSizes, OfTheRowsAreToldToThePrologue) {
+  const std::string state =
+      "state { name: \"h\" shape: \"[batch, 4]\" begin: \"full(shape=[batch, 4], value=0.25)\" next: \"tanh(x + h)\" }\n";
+  const GenerationGraphs cut = cut_model("", "", state);
+  EXPECT_EQ(cut.rows_input, "rows");
+  EXPECT_TRUE(cut.fed().empty());
+  Feeds feeds;
+  feeds[cut.rows_input] = Tensor(DType::kInt32, {3});
+  const std::vector<Tensor> begins = begins_of(cut, feeds);
+  ASSERT_EQ(begins.size(), 1u);
+  EXPECT_EQ(str(begins[0].sizes()), "[3, 4]");
+  EXPECT_EQ(begins[0].at(11), 0.25);
+
+  const std::string zeros = "state { name: \"h\" shape: \"[batch, 4]\" next: \"tanh(x + h)\" }\n";
+  EXPECT_EQ(cut_model("", "", zeros).rows_input, "");
+}
+
+// What is known tells them rather.
+TEST(GenerationSizes, OfTheRowsAreToldByWhatIsKnown) {
+  const std::string known = "input { name: \"topic\" shape: \"[batch, 4]\" }\n";
+  const std::string state =
+      "input { name: \"topic\" shape: \"[batch, 4]\" }\n"
+      "state { name: \"h\" shape: \"[batch, 4]\" begin: \"full(shape=[batch, 4], value=0.25)\" next: \"tanh(x + topic + h)\" "
+      "}\n";
+  const GenerationGraphs cut = cut_model(known, "input: \"topic\"", state);
+  EXPECT_EQ(cut.rows_input, "");
+  EXPECT_EQ(cut.fed(), std::vector<std::string>{"topic"});
+}
+
+// A size that a step only counts with, and one that only what begins has: neither input that has it is read.
+TEST(GenerationSizes, ComeInWithAnInputThatIsNotRead) {
+  const std::string known =
+      "input { name: \"all\" shape: \"[time, source_time, batch]\" }\ninput { name: \"source\" shape: \"[source_time, batch]\" "
+      "}\n";
+  const std::string counts =
+      "input { name: \"source\" shape: \"[source_time, batch]\" }\n"
+      "state { name: \"h\" shape: \"[batch, 4]\" next: \"tanh(x + h / source_time)\" }\n";
+  const GenerationGraphs cut = cut_model(known, "input: \"source\"", counts);
+  ASSERT_EQ(cut.constants.size(), 1u);
+  EXPECT_EQ(cut.constants[0].name, "source");
+  EXPECT_EQ(cut.constants[0].row_axis, 1);
+  Executable step(compile(cut.step), [] {
+    const auto variables = std::make_shared<Variables>();
+    variables->set("E", Tensor(DType::kFloat32, {7, 4})), variables->set("O", Tensor(DType::kFloat32, {4, 7}));
+    return variables;
+  }());
+  Feeds feeds;
+  for (const FeedSpec& f : step.program().feeds) {
+    SymbolValues sizes;
+    for (const Dim& d : f.shape)
+      for (const Symbol s : d.symbols()) sizes[s] = 2;
+    feeds[f.name] = Tensor(f.dtype, evaluate(f.shape, sizes));
+  }
+  EXPECT_EQ(str(step.run(feeds)[0].sizes()), "[2, 7]");
+
+  const std::string begins =
+      "input { name: \"source\" shape: \"[source_time, batch]\" }\n"
+      "state { name: \"h\" shape: \"[batch, 4]\" begin: \"full(shape=[batch, 4], value=1) / source_time\" next: \"tanh(x + "
+      "h)\" }\n";
+  EXPECT_EQ(cut_model(known, "input: \"source\"", begins).fed(), std::vector<std::string>{"source"});
 }
 
 }  // namespace

@@ -15,14 +15,14 @@ TEST(CudaRandomGraphs, ComputeWhatTheCpuComputes) {
   tests::tested_device();
   random_graphs::OracleOptions options;
   options.folder = testing::TempDir();
-  options.passes = options.gradients = options.threads = options.text = false;
+  options.passes = options.gradients = options.threads = options.text = options.beside = options.words = false;
   options.device = true;
   std::int64_t held = 0;
   for (std::uint64_t seed = 500; seed < 512; ++seed) {
-    const std::string text = random_graphs::generate(seed).text;
-    random_graphs::Findings found = random_graphs::hold(text, seed, options);
+    const random_graphs::Generated graph = random_graphs::generate(seed);
+    random_graphs::Findings found = random_graphs::hold(graph, seed, options);
     held += found.tally["on a device"];
-    for (const std::string& failure : found.failures) ADD_FAILURE() << "seed " << seed << ": " << failure << "\n" << text;
+    for (const std::string& failure : found.failures) ADD_FAILURE() << "seed " << seed << ": " << failure << "\n" << graph.text;
   }
   EXPECT_GE(held, 9);
 }

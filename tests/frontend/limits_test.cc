@@ -153,6 +153,55 @@ TEST(Limits, QuotesWithoutEndAreAHundredMistakesAtMost) {
   EXPECT_LE(found.size(), kMostSyntaxErrors);
 }
 
+// One behind the other, not one within the other: as many as one likes, with equations between them or not, in a scan or not.
+TEST(Limits, ALongChainOfCallsLoads) {
+  const std::string cell =
+      "graph { name: \"cell\" input { name: \"x\" shape: \"[batch, 4]\" } parameter { name: \"W\" shape: \"[4, 4]\" }\n"
+      "state { name: \"h\" shape: \"[batch, 4]\" next: \"tanh(x @ W + h)\" } output: \"y = next(h)\" }\n";
+  constexpr int kCalls = 2000;
+  std::string calls, mixed;
+  for (int k = 1; k <= kCalls; ++k) {
+    const std::string number = std::to_string(k), before = k == 1 ? "x" : "c" + std::to_string(k - 1) + ".y";
+    calls += "call { name: \"c" + number + "\" graph: \"cell\" input: \"x = " + before + "\" }\n";
+    mixed += "let: \"v" + number + " = 0.5 * " + before + "\"\n";
+    mixed += "call { name: \"c" + number + "\" graph: \"cell\" input: \"x = v" + number + "\" }\n";
+  }
+  const std::string output = "output: \"y = c" + std::to_string(kCalls) + ".y\"\n";
+  for (const std::string& chain : {calls, mixed}) {
+    EXPECT_EQ(load_graph(tests::request_of(kBegin + cell + chain + output)).parameter_count(), 16 * kCalls);
+    const std::string scan = "scan { name: \"all\" graph: \"chain\" each: \"x = x\" }\noutput: \"y = all.y\"\n";
+    const std::string body = "graph { name: \"chain\" input { name: \"x\" shape: \"[batch, 4]\" }\n" + chain + output + "}\n";
+    const std::string begin = "name: \"net\"\ninput { name: \"x\" shape: \"[time, batch, 4]\" }\n";
+    EXPECT_EQ(load_graph(tests::request_of(begin + cell + body + scan)).parameter_count(), 16 * kCalls);
+  }
+}
+
+// What a call is given that nothing reads does not exist, however long the chain.
+TEST(Limits, ALongChainOfCallsBringsInWhatIsReadAlone) {
+  const std::string cell =
+      "graph { name: \"cell\" input { name: [\"x\", \"z\"] shape: \"[batch, 4]\" } arg { name: \"reads\" default: \"false\" }\n"
+      "output: \"y = x + z if reads else x\" }\n";
+  std::string text = kBegin + cell + "parameter { name: \"W\" shape: \"[4]\" }\n";
+  constexpr int kCalls = 300;
+  for (int k = 1; k <= kCalls; ++k) {
+    const std::string number = std::to_string(k), before = k == 1 ? "x" : "c" + std::to_string(k - 1) + ".y";
+    text += "call { name: \"c" + number + "\" graph: \"cell\" input: \"x = " + before + ", z = " + before + " + W\" }\n";
+  }
+  const ir::Graph graph = load_graph(tests::request_of(text + "output: \"y = c" + std::to_string(kCalls) + ".y\"\n"));
+  EXPECT_TRUE(graph.variables.empty());
+}
+
+TEST(Limits, ALongChainOfCallsThatEndsWhereItBeganIsACycle) {
+  std::string text = kBegin + kLayer;
+  for (int k = 0; k < 100; ++k) {
+    text += "call { name: \"c" + std::to_string(k) + "\" graph: \"layer\" input: \"x = c" + std::to_string((k + 99) % 100) +
+            ".x\" }\n";
+  }
+  const std::vector<Diagnostic> found = mistakes_of(text + "output: \"y = c99.x + x\"\n");
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].code, "E0225 cycle");
+}
+
 // Two thousand layers, each with a state of its own.
 TEST(Limits, DeepNetworksLoad) {
   GraphRequest request;

@@ -108,6 +108,16 @@ const std::vector<const ir::OpSchema*>& op_choices() {
   return kOps;
 }
 
+std::size_t number_of(const ir::OpSchema& op) {
+  static const std::map<const ir::OpSchema*, std::size_t> kNumbers = [] {
+    std::map<const ir::OpSchema*, std::size_t> numbers;
+    for (const ir::OpSchema* choice : op_choices()) numbers.emplace(choice, numbers.size());
+    GRAPHRUN_CHECK(numbers.size() <= kReadsBefore, "more ops than Traits has room for");
+    return numbers;
+  }();
+  return kNumbers.at(&op);
+}
+
 std::string text_of(Type type) { return type == Type::kFloat ? "" : type == Type::kInt32 ? " type: INT32" : " type: BOOL"; }
 
 std::string text_of(const Attribute& value) {
@@ -133,8 +143,8 @@ Body::Body(tests::Draw& draw, std::string prefix) : draw_(&draw), prefix_(std::m
 
 std::string Body::fresh(const std::string& stem) { return stem + "_" + prefix_ + std::to_string(names_++); }
 
-Operand Body::add(const std::string& text, const ir::TensorType& type, std::int64_t below, bool lengths) {
-  Operand o{text, builder_.input(builder_.unique("v"), type), below, lengths, {text}};
+Operand Body::add(const std::string& text, const ir::TensorType& type, std::int64_t below, bool lengths, const Traits& traits) {
+  Operand o{text, builder_.input(builder_.unique("v"), type), below, lengths, {text}, traits};
   pool_.push_back(o);
   return o;
 }
@@ -146,7 +156,7 @@ Operand Body::parameter(const Shape& shape) {
   const std::string line = fmt::format("parameter {{ name: \"{}\" shape: \"{}\"{}{} }}", name, str(shape), draw_->any(kInits),
                                        draw_->chance(0.05) ? " trainable: false" : "");
   parameters_.emplace_back(name, line);
-  return {name, builder_.input(builder_.unique("v"), {Type::kFloat, shape}), 0, false, {name}};
+  return {name, builder_.input(builder_.unique("v"), {Type::kFloat, shape}), 0, false, {name}, {}};
 }
 
 std::string Body::use(const Operand& o) {
@@ -172,6 +182,13 @@ Operand Body::guarded(const std::string& op, std::size_t position, const Operand
 Operand Body::operand_like(const Operand& first, const ir::OpSchema& op, std::size_t position) {
   const ir::TensorType& like = type(first);
   const std::string& doc = op.inputs[std::min(position, op.inputs.size() - 1)].doc;
+  if (doc.find("without the first axis") != std::string::npos && !like.shape.empty()) {
+    const ir::TensorType row{like.type, {like.shape.begin() + 1, like.shape.end()}};
+    if (const auto o = any([&](const Operand& p) { return type(p) == row; })) return *o;
+  }
+  if (doc.rfind("[] INT32", 0) == 0) {
+    if (const auto o = of_type({Type::kInt32, {}}); o && draw_->chance(0.8)) return *o;
+  }
   if (doc.find("INT32") != std::string::npos && doc.find("FLOAT") == std::string::npos) {
     if (const auto o = any([&](const Operand& p) { return type(p).type == Type::kInt32 && p.below > 0; });
         o && draw_->chance(0.8))
@@ -300,11 +317,14 @@ bool Body::apply(const ir::OpSchema& op) {
     if (!std::all_of(values.begin(), values.end(), [&](ir::ValueId v) { return is_small(graph_->type(v)); })) continue;
 
     std::set<std::string> of;
+    Traits traits;
+    traits.set(number_of(op));
     std::vector<std::string> parts;
     for (std::size_t i = 0; i < operands->size(); ++i) {
       const Operand& o = (*operands)[i];
       if (o.value == ir::kNone) continue;
       of.insert(o.of.begin(), o.of.end());
+      traits |= o.traits;
       const bool named = i < op.inputs.size() && (op.inputs[i].optional || (i > 0 && (*operands)[i - 1].value == ir::kNone));
       parts.push_back(named ? op.inputs[i].name + "=" + o.text : o.text);
     }
@@ -321,17 +341,16 @@ bool Body::apply(const ir::OpSchema& op) {
     std::vector<Operand> results;
     const std::int64_t below = bound_of(op, *graph_, *operands, attributes);
     for (const ir::ValueId v : values) {
-      Operand o{"", v, graph_->type(v).type == Type::kInt32 ? below : 0, false, of};
+      Operand o{"", v, graph_->type(v).type == Type::kInt32 ? below : 0, false, of, traits};
       results.push_back(o);
     }
-    keep(op, text, std::move(results));
+    keep(text, std::move(results));
     return true;
   }
   return false;
 }
 
-void Body::keep(const ir::OpSchema& op, const std::string& text, std::vector<Operand> results) {
-  ops_.insert(op.name);
+void Body::keep(const std::string& text, std::vector<Operand> results) {
   std::string full = text;
   if (results.size() == 1 && graph_->type(results[0].value).type == Type::kFloat && draw_->chance(0.25)) {
     full = "tanh(" + text + ")";
@@ -361,6 +380,7 @@ std::optional<Operand> Body::equation(const std::string& text, const std::vector
   for (const auto& [name, o] : names) {
     values.emplace_back(name, o.value);
     made.of.insert(o.of.begin(), o.of.end());
+    made.traits |= o.traits;
     for (std::size_t at = 0; (at = made.text.find(name, at)) != std::string::npos; at += o.text.size()) {
       made.text.replace(at, name.size(), o.text);
     }
@@ -380,7 +400,7 @@ std::optional<Operand> Body::of_type(const ir::TensorType& wanted) {
       return same;
     const std::string text =
         fmt::format("zeros(shape={}, type='{}')", str(wanted.shape), wanted.type == Type::kInt32 ? "INT32" : "BOOL");
-    return Operand{text, builder_.zeros(wanted), 1, false, {}};
+    return Operand{text, builder_.zeros(wanted), 1, false, {}, {}};
   }
   if (draw_->chance(0.6)) {
     if (const auto same = any([&](const Operand& o) { return type(o) == wanted; }))
@@ -401,13 +421,22 @@ std::optional<Operand> Body::of_type(const ir::TensorType& wanted) {
         const auto both = broadcast(type(o).shape, wanted.shape);
         return type(o).type == Type::kFloat && both && *both == wanted.shape;
       })) {
-    Operand made{fmt::format("broadcast_to(sin({}), shape={})", fits->text, str(wanted.shape)), ir::kNone, 0, false, fits->of};
+    Operand made{fmt::format("broadcast_to(sin({}), shape={})", fits->text, str(wanted.shape)),
+                 ir::kNone,
+                 0,
+                 false,
+                 fits->of,
+                 fits->traits};
     made.value = builder_.op("broadcast_to", {builder_.op("sin", {fits->value})}, {{"shape", wanted.shape}});
     return made;
   }
   if (const auto number = any([&](const Operand& o) { return type(o).type == Type::kFloat; })) {
-    Operand made{fmt::format("broadcast_to(tanh(mean({})), shape={})", number->text, str(wanted.shape)), ir::kNone, 0, false,
-                 number->of};
+    Operand made{fmt::format("broadcast_to(tanh(mean({})), shape={})", number->text, str(wanted.shape)),
+                 ir::kNone,
+                 0,
+                 false,
+                 number->of,
+                 number->traits};
     made.value = builder_.zeros(wanted);
     return made;
   }

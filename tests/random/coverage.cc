@@ -2,48 +2,61 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/ir/op.h"
 
 namespace graphrun::random_graphs {
-namespace {
 
-const char* const kKinds[] = {"graphs", "before", "after", "forward", "reverse", "ragged", "full"};
+std::string Coverage::kind(std::size_t k) {
+  if (k == 0) return "graphs";
+  --k;
+  return fmt::format("{}{}{}", k & 4 ? "after" : "before", k & 2 ? "-reverse" : "", k & 1 ? "-ragged" : "");
+}
 
-}  // namespace
-
-void Coverage::scan(const std::set<std::string>& ops, const StateReads& reads, bool reverse, bool ragged) {
-  for (const std::string& op : ops) {
-    auto& of = counts_[op];
-    if (reads.before) ++of["before"];
-    if (reads.after) ++of["after"];
-    ++of[reverse ? "reverse" : "forward"];
-    ++of[ragged ? "ragged" : "full"];
+void Coverage::scan(const Traits& traits, bool reverse, bool ragged) {
+  counts_.resize(op_choices().size());
+  for (std::size_t op = 0; op < counts_.size(); ++op) {
+    if (!traits[op]) continue;
+    for (const std::size_t after : {0, 1}) {
+      if (traits[after ? kReadsAfter : kReadsBefore]) ++counts_[op][1 + 4 * after + (reverse ? 2 : 0) + (ragged ? 1 : 0)];
+    }
   }
 }
 
+void Coverage::graph(const Traits& traits) {
+  counts_.resize(op_choices().size());
+  for (std::size_t op = 0; op < counts_.size(); ++op) counts_[op][0] += traits[op] ? 1 : 0;
+}
+
+std::int64_t Coverage::times_seen(const std::string& what) const {
+  const auto found = others_.find(what);
+  return found == others_.end() ? 0 : found->second;
+}
+
 void Coverage::add(const Coverage& other) {
-  for (const auto& [op, kinds] : other.counts_)
-    for (const auto& [kind, n] : kinds) counts_[op][kind] += n;
+  counts_.resize(std::max(counts_.size(), other.counts_.size()));
+  for (std::size_t op = 0; op < other.counts_.size(); ++op)
+    for (std::size_t k = 0; k < kKinds; ++k) counts_[op][k] += other.counts_[op][k];
   for (const auto& [what, n] : other.others_) others_[what] += n;
 }
 
 std::set<std::string> Coverage::missing() const {
   std::set<std::string> none;
-  for (const ir::OpSchema* op : op_choices()) {
-    const auto of = counts_.find(op->name);
-    for (const char* kind : kKinds)
-      if (of == counts_.end() || !of->second.count(kind)) none.insert(fmt::format("{} {}", op->name, kind));
+  for (std::size_t op = 0; op < op_choices().size(); ++op) {
+    for (std::size_t k = 0; k < kKinds; ++k)
+      if (op >= counts_.size() || counts_[op][k] == 0) none.insert(op_choices()[op]->name + " " + kind(k));
   }
   return none;
 }
 
 std::string Coverage::table() const {
   std::string text = fmt::format("{:<16}", "op");
-  for (const char* kind : kKinds) text += fmt::format("{:>9}", kind);
+  for (std::size_t k = 0; k < kKinds; ++k) text += fmt::format("{:>{}}", kind(k), kind(k).size() + 1);
   text += "\n";
-  for (const auto& [op, kinds] : counts_) {
-    text += fmt::format("{:<16}", op);
-    for (const char* kind : kKinds) text += fmt::format("{:>9}", kinds.count(kind) ? kinds.at(kind) : 0);
+  for (std::size_t op = 0; op < counts_.size(); ++op) {
+    text += fmt::format("{:<16}", op_choices()[op]->name);
+    for (std::size_t k = 0; k < kKinds; ++k) text += fmt::format("{:>{}}", counts_[op][k], kind(k).size() + 1);
     text += "\n";
   }
   for (const auto& [what, n] : others_) text += fmt::format("{:<40}{:>9}\n", what, n);

@@ -1,10 +1,12 @@
 // What generated graphs held: for every op, in what kinds of loops it stood.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tests/random/body.h"
 
@@ -12,13 +14,13 @@ namespace graphrun::random_graphs {
 
 class Coverage {
  public:
-  // Ops that stand in a scan's body, or in what it calls.
-  void scan(const std::set<std::string>& ops, const StateReads& reads, bool reverse, bool ragged);
-  void graph(const std::set<std::string>& ops) {
-    for (const std::string& op : ops) ++counts_[op]["graphs"];
-  }
+  // What a scan's outputs are made of, in its body and in what that calls.
+  void scan(const Traits& traits, bool reverse, bool ragged);
+  // What all outputs of a graph, or of one that it calls, are made of.
+  void graph(const Traits& traits);
   // Anything else: "repeat", "history".
   void seen(const std::string& what) { ++others_[what]; }
+  std::int64_t times_seen(const std::string& what) const;
   void add(const Coverage& other);
 
   // A line for each op and its number of graphs with each, then what was never seen.
@@ -27,7 +29,11 @@ class Coverage {
   std::set<std::string> missing() const;
 
  private:
-  std::map<std::string, std::map<std::string, std::int64_t>> counts_;
+  // The graphs, then the scans by all of: a state is read before or after its step; forward or in reverse; full or ragged.
+  static constexpr std::size_t kKinds = 9;
+  static std::string kind(std::size_t k);
+
+  std::vector<std::array<std::int64_t, kKinds>> counts_;  // by the op's number
   std::map<std::string, std::int64_t> others_;
 };
 

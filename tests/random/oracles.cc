@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <sstream>
 
 #include "compiler/compile.h"
 #include "compiler/differentiate.h"
@@ -20,83 +20,17 @@
 #include "runtime/executable.h"
 #include "runtime/threads.h"
 #include "tests/draw.h"
-#include "tests/random/data.h"
+#include "tests/random/beside_more.h"
+#include "tests/random/runs.h"
 #include "tests/random/scalar.h"
+#include "tests/random/word_by_word.h"
 
 namespace graphrun::random_graphs {
 namespace {
 
-constexpr double kClose = 1e-8;       // of float64 that was computed in another order
-constexpr double kLargest = 1e6;      // where values grow beyond, their order of computation shows too much
 constexpr double kSlopeClose = 1e-5;  // of a gradient and a difference
 const std::string kScalar = "random.scalar";
 constexpr int kDraws = 3;  // of data: what differs by chance, at a corner or a tie, does not differ in all
-
-struct Results {
-  std::vector<std::string> names;
-  std::vector<Tensor> values;
-  std::string refused;  // at run time: an index out of range, no memory
-};
-
-// Two runs one after the other, so that states go on; outputs of both, then what the states hold.
-Results run(const ir::Graph& graph, const CompileOptions& options, const Data& data, int runs = 2, Target target = {}) {
-  Results results;
-  const auto variables = std::make_shared<Variables>();
-  Executable executable(compile(graph, options), variables, target);
-  data.set_parameters(executable.program(), *variables);
-  const Feeds feeds = data.feeds(executable.program());
-  for (int k = 0; k < runs; ++k) {
-    RunOptions how;
-    how.seed = 7, how.step = static_cast<std::uint64_t>(k);
-    try {
-      const std::vector<Tensor> found = executable.run(feeds, how);
-      for (std::size_t i = 0; i < found.size(); ++i) {
-        results.names.push_back(executable.program().fetches[i].name);
-        results.values.push_back(found[i].clone());
-      }
-    } catch (const UserError& error) {
-      results.refused = error.what();
-      return results;
-    }
-  }
-  for (const VariableSpec& spec : executable.program().variables) {
-    if (spec.kind != VariableSpec::Kind::kState || !variables->has(spec.name)) continue;
-    results.names.push_back("state " + spec.name);
-    results.values.push_back(variables->at(spec.name).clone());
-  }
-  return results;
-}
-
-bool well_behaved(const Results& results) {
-  for (const Tensor& t : results.values)
-    for (std::int64_t i = 0; i < t.count(); ++i)
-      if (!(std::abs(t.at(i)) < kLargest)) return false;
-  return true;
-}
-
-// What differs; empty: nothing does.
-std::string difference(const Results& a, const Results& b, double tolerance) {
-  if (!b.refused.empty()) return "is refused: " + b.refused;
-  for (std::size_t k = 0; k < a.values.size(); ++k) {
-    const auto found = std::find(b.names.begin(), b.names.end(), a.names[k]) - b.names.begin();
-    std::size_t other = k;
-    if (k >= b.names.size() || b.names[k] != a.names[k]) {
-      if (found == static_cast<std::ptrdiff_t>(b.names.size())) continue;
-      other = static_cast<std::size_t>(found);
-    }
-    const Tensor &x = a.values[k], &y = b.values[other];
-    if (x.sizes() != y.sizes()) return fmt::format("{}: {} and {}", a.names[k], str(x.sizes()), str(y.sizes()));
-    if (tolerance == 0 && x.bytes() != 0 && std::memcmp(x.raw(), y.raw(), x.bytes()) == 0) continue;
-    double largest = 1;
-    for (std::int64_t i = 0; i < x.count(); ++i) largest = std::max(largest, std::abs(x.at(i)));
-    for (std::int64_t i = 0; i < x.count(); ++i) {
-      const double p = x.at(i), q = y.at(i);
-      const bool alike = tolerance == 0 ? std::memcmp(&p, &q, sizeof p) == 0 : std::abs(p - q) <= tolerance * largest;
-      if (!alike) return fmt::format("{} at {}: {} and {}", a.names[k], i, p, q);
-    }
-  }
-  return "";
-}
 
 // The graph with a scalar of all its FLOAT outputs and next states, its gradients by parameters and FLOAT inputs, and its own
 // outputs; `of` names what is differentiated by, in their order. Nothing where the scalar depends on none of them.
@@ -127,11 +61,18 @@ std::optional<Gradients> with_gradients(ir::Graph graph, const TapeOptions& tape
   return made;
 }
 
+// The lines at which two texts part.
+std::string first_difference(const std::string& a, const std::string& b) {
+  std::istringstream x(a), y(b);
+  std::string p, q;
+  while (p == q && x && y) std::getline(x, p), std::getline(y, q);
+  return p + " and " + q;
+}
+
 class Holding {
  public:
-  Holding(const std::string& text, std::uint64_t seed, const OracleOptions& options) : seed_(seed), options_(options) {
-    text_ = text;
-  }
+  Holding(const Generated& made, std::uint64_t seed, const OracleOptions& options)
+      : made_(made), seed_(seed), options_(options) {}
 
   Findings findings() {
     try {
@@ -149,24 +90,31 @@ class Holding {
   void fail(const std::string& oracle, const std::string& what) { findings_.failures.push_back(oracle + ": " + what); }
   void count(const std::string& what) { ++findings_.tally[what]; }
 
-  Data data(int k, std::int64_t batch = 5) const {
-    return {{{"batch", batch}, {"time", 4}, {"words", 3}}, seed_ + static_cast<std::uint64_t>(k) * 1000003};
+  Data data(int k, std::int64_t batch = 5, std::int64_t time = 4, std::int64_t words = 3) const {
+    return {{{"batch", batch}, {"time", time}, {"words", words}}, seed_ + static_cast<std::uint64_t>(k) * 1000003};
   }
-  static CompileOptions compile_options(std::vector<std::string> disabled = {}, Precision precision = Precision::kFloat64) {
-    CompileOptions options;
-    options.precision = precision;
-    options.disabled_passes = std::move(disabled);
-    return options;
+
+  // Of these files, of which "random.pbtxt" imports the others.
+  ir::Graph load(const std::map<std::string, std::string>& files, bool training) const {
+    const std::filesystem::path folder(options_.folder);
+    for (const auto& [name, text] : files) std::ofstream(folder / name) << text;
+    GraphRequest request;
+    request.path = (folder / "random.pbtxt").string();
+    request.training = training;
+    return load_graph(request);
   }
 
   void check() {
     stage_ = "check";
-    const std::filesystem::path path = std::filesystem::path(options_.folder) / "random.pbtxt";
-    std::ofstream(path) << text_;
-    GraphRequest request;
-    request.path = path.string();
-    graph_ = load_graph(request);
+    graph_ = load({{"random.pbtxt", made_.text}}, true);
     count("checked");
+    if (!made_.files.empty()) {
+      stage_ = "files";
+      const ir::PrintOptions places{.locations = false};
+      const std::string one = ir::print(graph_, places), several = ir::print(load(made_.files, true), places);
+      if (one != several) fail("files", "another graph in several files, from here on: " + first_difference(one, several));
+      count("the same graph of several files");
+    }
     stage_ = "compile";
     compile(graph_);
     count("compiled");
@@ -199,6 +147,7 @@ class Holding {
       count("refused at run time");
       const auto is = [&](const char* code) { return why.find(code) != std::string::npos; };
       if (!is("E0602") && !is("E0610") && !is("E0611")) fail("run", why);
+      if (is("has no value")) fail("run", why);
       return;
     }
     count("run");
@@ -206,10 +155,33 @@ class Holding {
       count("not finite or too large to compare");
       return;
     }
+    if (options_.words) words();
+    if (options_.beside) {
+      beside("batch", 3, data(0, 3), data(0));
+      beside("time", 4, data(0), data(0, 5, 7));
+      beside("words", 3, data(0), data(0, 5, 4, 5));
+    }
     if (options_.passes) passes();
     if (options_.gradients) gradients();
     if (options_.threads) threads();
     if (options_.device) device();
+  }
+
+  void words() {
+    if (!made_.generation || !findings_.failures.empty()) return;
+    stage_ = "word by word";
+    const ir::Graph inference = load({{"random.pbtxt", made_.text}}, false);
+    const WordByWord found = word_by_word(inference, *made_.generation, data(0));
+    if (!found.differs.empty()) fail(stage_, found.differs);
+    count(found.refused.empty() ? "word by word" : "word by word refused at run time");
+  }
+
+  void beside(const std::string& size, std::int64_t few, const Data& fewer, const Data& more) {
+    if (!findings_.failures.empty()) return;
+    stage_ = "beside more " + size;
+    const BesideMore found = beside_more(graph_, Symbol::named(size), few, fewer, more);
+    if (!found.differs.empty()) fail(stage_, found.differs);
+    findings_.tally["outputs " + stage_] += found.compared;
   }
 
   // Holds for one draw of data at least.
@@ -410,7 +382,8 @@ class Holding {
     count("on a device");
   }
 
-  std::string text_, stage_;
+  const Generated& made_;
+  std::string stage_;
   std::uint64_t seed_;
   OracleOptions options_;
   ir::Graph graph_;
@@ -419,8 +392,8 @@ class Holding {
 
 }  // namespace
 
-Findings hold(const std::string& text, std::uint64_t seed, const OracleOptions& options) {
-  return Holding(text, seed, options).findings();
+Findings hold(const Generated& graph, std::uint64_t seed, const OracleOptions& options) {
+  return Holding(graph, seed, options).findings();
 }
 
 }  // namespace graphrun::random_graphs

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "runtime/safetensors.h"
+#include "tests/frontend/graph_file.h"
 #include "tests/tools/search_fixture.h"
 
 namespace graphrun {
@@ -133,6 +134,28 @@ TEST_P(StepRunnerTest, WordsMayBeGiven) {
 
 INSTANTIATE_TEST_SUITE_P(Networks, StepRunnerTest, ::testing::ValuesIn(tests::kGeneratingNetworks),
                          [](const auto& i) { return i.param.network; });
+
+// A language model whose state begins as a constant is told by nothing that it reads how many sentences there are.
+TEST(StepRunnerOfConstants, BeginsAsManySentencesAsItIsAskedFor) {
+  GraphRequest request = tests::request_of(
+      "name: \"net\"\ninput { name: \"words\" shape: \"[time, batch]\" type: INT32 }\n"
+      "parameter { name: \"E\" shape: \"[3, 3]\" }\nscan { name: \"read\" graph: \"cell\" each: \"x = gather(E, words)\" }\n"
+      "output: \"logits = read.h\"\n"
+      "graph { name: \"cell\" input { name: \"x\" shape: \"[batch, 3]\" }\n"
+      "state { name: \"h\" shape: \"[batch, 3]\" begin: \"full(shape=[batch, 3], value=2)\" next: \"x * h\" }\n"
+      "output: \"h = next(h)\" }\n");
+  request.training = false;
+  const auto variables = std::make_shared<Variables>();
+  variables->set("E", Tensor::of<float>({3, 3}, {0, 1, 2, 2, 1, 0, 1, 1, 1}));
+  StepRunner runner(cut_for_generation(load_graph(request), {"read", "x", "logits", {}}),
+                    StepRunner::Options{.fetches = {}, .most = 1}, variables);
+  runner.begin({}, 2, 4);
+  const Candidates best = runner.step({{.word = 0, .sentence = 0}, {.word = 1, .sentence = 1}}, 1);
+  EXPECT_EQ(best.words, (std::vector<std::int32_t>{2, 0}));
+  const double expected = 4 - std::log(std::exp(0.0) + std::exp(2.0) + std::exp(4.0));
+  EXPECT_NEAR(best.scores[0], expected, 1e-5);
+  EXPECT_NEAR(best.scores[1], expected, 1e-5);
+}
 
 }  // namespace
 }  // namespace graphrun

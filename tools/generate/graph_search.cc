@@ -111,10 +111,9 @@ void GraphSearch::forget() {
 
 void GraphSearch::begin(const Feeds& feeds) {
   done_.clear(), ends_.clear();
-  Feeds needed;
-  for (const FeedSpec& f : prologue_.program().feeds) needed[f.name] = feeds.at(f.name);
-  const std::vector<Tensor> made = prologue_.run(needed, left_on_device(options_.profiler));
   const auto count = static_cast<std::int64_t>(max_length_.size());
+  const std::vector<Tensor> made =
+      prologue_.run(prologue_feeds(cut_, prologue_.program(), feeds, count), left_on_device(options_.profiler));
   const std::int64_t most = *std::max_element(max_length_.begin(), max_length_.end()),
                      capacity = std::max<std::int64_t>(1, most + 1);
   sentences_.resize(max_length_.size());

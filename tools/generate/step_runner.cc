@@ -84,9 +84,8 @@ StepRunner::StepRunner(const GenerationGraphs& cut, Options options, std::shared
 }
 
 void StepRunner::begin(const Feeds& feeds, std::int64_t sentences, std::int64_t most_steps) {
-  Feeds needed;
-  for (const FeedSpec& f : prologue_.program().feeds) needed[f.name] = feeds.at(f.name);
-  std::vector<Tensor> made = prologue_.run(needed, left_on_device(options_.profiler));
+  std::vector<Tensor> made =
+      prologue_.run(prologue_feeds(cut_, prologue_.program(), feeds, sentences), left_on_device(options_.profiler));
   prologue_.finish();
   std::size_t k = 0;
   for (auto* list : {&constants_, &states_}) {

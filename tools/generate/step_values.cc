@@ -5,7 +5,14 @@
 namespace graphrun {
 
 GenerationGraphs without_graphs(const GenerationGraphs& cut) {
-  return {{}, {}, cut.constants, cut.states, cut.rows, cut.capacity};
+  return {{}, {}, cut.constants, cut.states, cut.rows, cut.capacity, {}, cut.rows_input};
+}
+
+Feeds prologue_feeds(const GenerationGraphs& cut, const Program& prologue, const Feeds& feeds, std::int64_t sentences) {
+  Feeds needed;
+  for (const FeedSpec& f : prologue.feeds)
+    needed[f.name] = f.name == cut.rows_input ? Tensor(DType::kInt32, {sentences}) : feeds.at(f.name);
+  return needed;
 }
 
 std::vector<ir::TensorType> whole_types(const GenerationGraphs& cut) {

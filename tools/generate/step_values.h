@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "compiler/generation.h"
+#include "runtime/feeds.h"
+#include "runtime/program.h"
 #include "runtime/tensor.h"
 
 namespace graphrun {
@@ -14,6 +16,9 @@ std::vector<ir::TensorType> whole_types(const GenerationGraphs& cut);
 
 // What goes from step to step, alone.
 GenerationGraphs without_graphs(const GenerationGraphs& cut);
+
+// Of the feeds those that the prologue needs, and how many sentences there are where it must be told.
+Feeds prologue_feeds(const GenerationGraphs& cut, const Program& prologue, const Feeds& feeds, std::int64_t sentences);
 
 // A state that begins as zeros, FLOAT as float32, for so many rows and, where it is a history, steps.
 Tensor zeros_for(const GenerationGraphs& cut, const GenerationGraphs::Carried& state, std::int64_t rows, std::int64_t capacity);

@@ -40,11 +40,11 @@ Diagnostic not_fed(const std::string& input, const FeedPlan& plan) {
   return problem;
 }
 
-std::vector<std::string> needed_feeds(const Program& program, const FeedPlan& plan) {
+std::vector<std::string> needed_feeds(const Program& program, const FeedPlan& plan, const std::string& told) {
   std::vector<std::string> names;
   std::vector<Diagnostic> problems;
   for (const FeedSpec& feed : program.feeds) {
-    if (feed.name == kLearningRate || feed.name == kUpdateCount || feed.name == kGoesOn) continue;
+    if (feed.name == kLearningRate || feed.name == kUpdateCount || feed.name == kGoesOn || feed.name == told) continue;
     names.push_back(feed.name);
     if (plan.feed(feed.name) == nullptr) problems.push_back(not_fed(feed.name, plan));
   }

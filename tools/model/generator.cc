@@ -182,7 +182,7 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
   for (const std::string& name : fetches_of(spec(), options_.fetches))
     if (std::find(whole_.begin(), whole_.end(), name) == whole_.end()) of_steps_.push_back(name);
   const Target target(options_.device, mode_.weights, network.job.products);
-  const bool prefixes = options_.prefix || cut.prologue.inputs.empty();
+  const bool prefixes = options_.prefix || cut.fed().empty();
   if (options_.device == Device::kCpu || spec().sample || prefixes) {
     StepRunner::Options running;
     running.fetches = of_steps_;
@@ -197,7 +197,7 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
     running.target = target;
     search_ = std::make_unique<GraphSearch>(cut, std::move(running), variables_);
   }
-  feeds_ = needed_feeds(*programs()[0], *network.job.plan);
+  feeds_ = needed_feeds(*programs()[0], *network.job.plan, cut.rows_input);
   for (Symbol size : spec().max_length.symbols()) {
     const std::string feed = cut.prologue.value(lengths_of(cut.prologue, size)->value).name;
     lengths_.emplace_back(size, feed);

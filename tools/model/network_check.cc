@@ -52,9 +52,12 @@ class Feeding {
     const ir::Graph needed = drop_unneeded(std::move(graph));
     need_inputs(needed);
   }
-  // All inputs of this graph are read.
-  void need_inputs(const ir::Graph& graph) {
-    for (const ir::Input& input : graph.inputs) needed_.emplace(graph.value(input.value).name, graph.type(input.value));
+  // All inputs of this graph but one are read.
+  void need_inputs(const ir::Graph& graph, const std::string& but = {}) {
+    for (const ir::Input& input : graph.inputs) {
+      const ir::Value& value = graph.value(input.value);
+      if (value.name != but) needed_.emplace(value.name, value.type);
+    }
   }
 
   void check(std::vector<Diagnostic>& found) const {
@@ -127,8 +130,9 @@ void check_feeds(const Network& network, const ir::Graph& training, const ir::Gr
   for (const InferSpec& mode : network.job.infer) {
     if (mode.generate) {
       try {
-        feeding.need_inputs(
-            cut_for_generation(inference, {mode.generate->scan, mode.generate->feed, mode.generate->score, {}}).prologue);
+        const GenerationGraphs cut =
+            cut_for_generation(inference, {mode.generate->scan, mode.generate->feed, mode.generate->score, {}});
+        feeding.need_inputs(cut.prologue, cut.rows_input);
       } catch (const UserError&) {
         // Said by check_infer.
       }

@@ -486,6 +486,7 @@ TEST_F(Generate, MistakesAreFoundBeforeAnyTraining) {
       {g + "beam=-1", "beam is -1; expected 1 or more"},
       {g + "min_length=-1", "min_length is -1; expected 0 or more"},
       {g + "max_length=0", "max_length is 0; expected 1 or more"},
+      {g + "max_length=source_time + 100001", "max_length has 100001 words; expected at most 100000"},
       {"infer.say.field=left", "scores 6 words, but the vocabulary of field 'left' has 5"},
       {"infer.say.write=NUMBERS", "what is generated is written as TEXT or JSON"},
       {g + "align.from=logits", "must give a number for each position of the input"},

@@ -30,6 +30,9 @@ struct SampleSpec {
   std::uint64_t seed = 0;
 };
 
+// Of a hypothesis. A network that never chooses the end ends there, and not when its user has had enough.
+inline constexpr std::int64_t kMostWords = 100'000;
+
 // How words are made, where a mode makes any.
 struct GenerateSpec {
   Location at;
@@ -37,7 +40,7 @@ struct GenerateSpec {
   const Location& place(const std::string& setting) const;  // `at` where it is not said
   std::string scan, feed, score, begin, end;
   std::int64_t beam = 1, n_best = 1, min_length = 0;
-  Dim max_length;  // over sizes of the input
+  Dim max_length;  // over sizes of the input; a line's own is cut at kMostWords
   LengthNorm norm;
   std::optional<AlignSpec> align;
   std::optional<SampleSpec> sample;

@@ -209,6 +209,9 @@ class JobChecker {
       made.max_length = *most;
       if (most->is_constant() && most->constant() < 1)
         problems_.bad(places.location("max_length"), fmt::format("max_length is {}; expected 1 or more", most->constant()));
+      if (most->constant() > kMostWords)
+        problems_.bad(places.location("max_length"),
+                      fmt::format("max_length has {} words; expected at most {}", most->constant(), kMostWords));
     } else if (!length.empty()) {
       problems_.bad(places.location("max_length"), "max_length is a sum of numbers and sizes, \"2 * source_time + 10\"");
     }

@@ -242,7 +242,7 @@ std::vector<std::int64_t> Generator::most_words(const Batch& batch) const {
   for (std::int64_t row = 0; row < batch.rows; ++row) {
     SymbolValues sizes;
     for (const auto& [size, feed] : lengths_) sizes[size] = static_cast<std::int64_t>(batch.feeds.at(feed).at(row));
-    most.push_back(std::clamp<std::int64_t>(spec().max_length.evaluate(sizes), 0, std::numeric_limits<std::int32_t>::max()));
+    most.push_back(std::clamp<std::int64_t>(spec().max_length.evaluate(sizes), 0, kMostWords));
   }
   return most;
 }

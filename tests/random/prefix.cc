@@ -155,8 +155,11 @@ class Prefix {
 
   // Whether a product sums over the axis of the size.
   bool contracts(const Graph& graph, const Node& node, const std::vector<std::optional<Index>>& in) const {
-    const Index a = graph.type(node.inputs[0]).shape.size(), b = graph.type(node.inputs[1]).shape.size();
-    return (in[0] && *in[0] + 1 == a) || (in[1] && *in[1] + (b > 1 ? 2 : 1) == b);
+    const auto summed = [&](Index k, bool last) {
+      const Index rank = graph.type(node.inputs[k]).shape.size();
+      return in[k] && *in[k] + (last || rank == 1 ? 1 : 2) == rank;
+    };
+    return summed(0, !node.attributes.boolean("transpose_a")) || summed(1, node.attributes.boolean("transpose_b"));
   }
 
   // What a body's node makes of the number of the step, or of lengths laid out, compared with each other: where rows are real.

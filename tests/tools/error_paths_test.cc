@@ -3,15 +3,10 @@
 
 #include <new>
 
+#include "tests/sanitized.h"
 #include "tests/tools/program_fixture.h"
 #include "tests/tools/scratch.h"
 #include "tools/cli/program.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kAllocatesItself = true;  // the sanitizer's library, in the place of the C library
-#else
-constexpr bool kAllocatesItself = false;
-#endif
 
 namespace graphrun {
 namespace {
@@ -74,7 +69,7 @@ TEST_F(ErrorPaths, AFileThatCannotBeWritten) {
 
 // zlib asks for its state when it begins, and for its window with the first bytes.
 TEST_F(ErrorPaths, NoMemoryToDecompress) {
-  if (kAllocatesItself) GTEST_SKIP() << "the sanitizer allocates itself";
+  if (tests::address_sanitized()) GTEST_SKIP() << "the sanitizer allocates itself";
   write_segmenter();
   Scratch scratch;
   const std::string zipped = scratch.zipped("train.gz", read("data/train.seg"));

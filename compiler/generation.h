@@ -21,10 +21,12 @@ struct GenerationSpec {
 // Both graphs come after the optimisations that move work out of loops and before those that join it, so that what a step needs
 // and no word changes (attention's keys, say) is made in the prologue. The time of the driven scans is 1 in the step.
 //
-//   prologue:  inputs of the graph, and one for the rows where none of them tells those; outputs: constants and what states
-//   begin with, by name, then fetches that no word changes step:      inputs "word" INT32 [rows], "step" INT32 [] (0 for the
-//   first), states and constants by name;
-//              outputs "score" FLOAT [rows, words], fetches by name without their first axis, and each state's "next.NAME"
+// The prologue:
+//   inputs   those of the graph, and one for the rows where none of them tells those
+//   outputs  constants and what states begin with, by name; then fetches that no word changes
+// The step:
+//   inputs   "word" INT32 [rows], "step" INT32 [] (0 for the first), states and constants by name
+//   outputs  "score" FLOAT [rows, words], fetches by name without their first axis, and each state's "next.NAME"
 //
 // The states of the graph itself, a stream's, begin as zeros. A state that does is no output of the prologue. Its shape may
 // have sizes of its own (`capacity`): as many steps as a history has room for.

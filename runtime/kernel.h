@@ -40,8 +40,8 @@ struct KernelRequest {
   WeightForm form_of(std::size_t i) const { return is_lasting(i) ? weights : WeightForm::kFloat32; }
 };
 
-// The first index out of its range that a run on a device met; there a kernel cannot throw, so it goes on with the nearest one
-// and leaves word here.
+// The first index out of its range that a run on a device met. A kernel cannot throw there: it takes the nearest index in range
+// and records the fault here.
 struct IndexFault {
   std::int32_t node = 0;  // KernelContext::node; 0: there was none
   std::int32_t index = 0;

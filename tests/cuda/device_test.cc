@@ -202,8 +202,8 @@ TEST_F(CudaDevice, GoesOnBeforeResultsAreRead) {
   expect_near(cuda.read(), cpu.read());
 }
 
-// A bad run is told of with its own sizes, whatever was begun since and whoever is asked first. What ran into its fault is as
-// bad, what came before is not.
+// A failed run is reported with its own sizes, whatever started since and whichever run is asked first. Runs after the fault
+// fail too, earlier ones do not.
 TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
   Model model(Device::kCuda);
   const Tensor expected = model.read();

@@ -21,7 +21,7 @@ std::string replaced(const std::string& text, const char* pattern, const std::st
   return std::regex_replace(text, std::regex(pattern), by);
 }
 
-// A network as wide and deep, and a vocabulary as large, as it needs not be are cut down: checking a job makes its parameters.
+// Makes networks narrow and shallow and vocabularies small: checking a job allocates its parameters.
 std::string made_small(std::string text) {
   std::smatch format;
   if (std::regex_search(text, format, std::regex(R"(format:\s*(\w+))"))) {

@@ -16,7 +16,7 @@ const std::vector<std::string>& trained_names();
 const std::string& any_trained(tests::Draw& random);
 // Trains each into FOLDER/NAME, in a child, since training starts threads; FOLDER gets the data.
 void train_all(const std::string& folder, Children& children);
-// Goes on with the run in `folder` for another epoch.
+// Resumes the run in `folder` for another epoch.
 void resume(const std::string& job, const std::string& folder);
 
 }  // namespace graphrun::mutants

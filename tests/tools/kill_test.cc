@@ -1,4 +1,4 @@
-// A run that is killed inside its saves, or whose disk is full there, and gone on with: as if nothing had happened.
+// A run that is killed inside a save, or finds the disk full there, and is resumed: the result is that of an undisturbed run.
 // tests/faults/kill_and_resume does the same at many more instants of longer runs.
 #include <gmock/gmock.h>
 #include <signal.h>

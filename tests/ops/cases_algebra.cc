@@ -120,7 +120,7 @@ void add_updates(std::vector<Case>& cases) {
   cases.push_back(adam("with both decays", {3, 7}, 2).with("l2", 0.2).with("weight_decay", 0.3));
   cases.push_back(adam("large", {300, 201}, 7).large());
   for (const double keep : {0.0, 1.0}) {
-    cases.push_back(CaseBuilder("sum_update", keep == 0 ? "begun" : "gone on with")
+    cases.push_back(CaseBuilder("sum_update", keep == 0 ? "first" : "later")
                         .in(uniform({3, 7}))
                         .in(uniform({3, 7}, -1, 1, 2))
                         .in(floats({}, {keep})));

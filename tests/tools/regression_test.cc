@@ -39,7 +39,7 @@ TEST_F(Regression, LearnsReportsAndWritesNumbers) {
   EXPECT_LT(mse.back(), mse.front());
   const Ran evaluated = graphrun({"evaluate", "model"});
   EXPECT_THAT(evaluated.out, AllOf(HasSubstr("mse"), HasSubstr("mae")));
-  // What is to be predicted need not be there.
+  // Input for inference may lack the target.
   const std::string lines = "{\"steps\": [[0.5, 1], [0.25, 1]]}\n\n{\"steps\": [[0.5, 0]], \"sum\": \"?\"}\n";
   const Ran inferred = graphrun({"infer", "model"}, lines);
   ASSERT_EQ(inferred.code, 0) << inferred.err;

@@ -146,7 +146,7 @@ TEST_F(EndOfRun, ByHoursCountsAllStarts) {
   EXPECT_NEAR(lines.back()["seconds"].get<double>(), after, 5);
 }
 
-// A run that had no such end goes on with the time that its speed.jsonl knows.
+// A run that is given hours only on resuming takes its earlier time from speed.jsonl.
 TEST_F(EndOfRun, ByHoursMayComeLater) {
   ASSERT_EQ(train("model", {"epochs=2"}).code, 0);
   write("model/speed.jsonl", read("model/speed.jsonl") + "{\"step\":10,\"seconds\":3000}\n{\"step\":11,\"seconds\":9000}\n");

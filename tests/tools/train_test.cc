@@ -311,7 +311,7 @@ TEST_F(TrainLanguageModel, TellsWhereTheTimeWent) {
               HasSubstr("--profile and --seeds do not go together"));
 }
 
-// Killed and stopped at whatever instants, windows and validations included, and gone on with: as if it had run through.
+// A run that is killed and stopped at any instant, also within windows and validations, and resumed ends as if undisturbed.
 TEST_F(TrainLanguageModel, AResumedRunIsTheSameBitForBit) {
   const auto longer = [&](const std::string& out) {
     std::vector<std::string> words = train(out);

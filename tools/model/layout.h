@@ -16,7 +16,7 @@
 //   metrics.jsonl            a run's figures, which come again bit for bit
 //   speed.jsonl              how fast it went and how much memory it took
 //   train.log                what it said, with times
-//   starts.jsonl             by which command, program and machine it was begun and gone on with
+//   starts.jsonl             the command, program and machine of every start
 //   run.lock                 held by the process that trains
 #pragma once
 

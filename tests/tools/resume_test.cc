@@ -69,6 +69,15 @@ TEST_F(Resume, RefusesAnotherJobAndNamesTheFields) {
                              Not(HasSubstr("'}'"))));
 }
 
+TEST_F(Resume, TakesOtherSavesAndWhatTheLogShows) {
+  const std::string before = read("model/metrics.jsonl");
+  const Ran ran =
+      resumed(4, {"--set", "train.checkpoint.keep=1", "--set", "train.checkpoint.every_minutes=30", "--set", "doc=longer"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(checkpoints("checkpoints").size(), 1u);
+  EXPECT_THAT(read("model/metrics.jsonl"), testing::StartsWith(before.substr(0, before.find("\"epoch\": 2"))));
+}
+
 TEST_F(Resume, RefusesAnEditedGraphAndNamesTheLine) {
   std::string cell = read("graphs/cells/atr.pbtxt");
   write("graphs/cells/atr.pbtxt", "# edited\n" + cell);

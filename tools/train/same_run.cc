@@ -23,7 +23,9 @@ constexpr std::size_t kMostNotes = 8;
 constexpr std::uint64_t kLargestDataRecord = std::uint64_t{1} << 24;  // bytes of data.json
 
 [[noreturn]] void other(const std::string& code, const std::string& text, std::vector<std::string> notes) {
-  notes.push_back("help: only train.epochs, train.updates and train.hours may change; else begin a run in another folder");
+  notes.push_back(
+      "help: only train.epochs, train.updates, train.hours, train.checkpoint, train.validate.samples and doc may change; else "
+      "begin a run in another folder");
   throw UserError(ExitCode::kUsage, code, text, std::move(notes));
 }
 
@@ -32,7 +34,7 @@ Job comparable(const LoadedJob& job) {
   Job message;
   GRAPHRUN_CHECK(google::protobuf::TextFormat::ParseFromString(dump_job(job, true), &message), "comparable");
   fill_defaults(message);  // folders of older programs leave out what the job did
-  if (message.has_train()) copy_end(Job::Train(), *message.mutable_train());
+  copy_changeable(Job(), message);
   return message;
 }
 
@@ -114,10 +116,16 @@ std::string changed(const Recorded& file, const FileDigest& now) {
 
 }  // namespace
 
-void copy_end(const Job::Train& from, Job::Train& to) {
-  to.set_epochs(from.epochs());
-  to.set_updates(from.updates());
-  to.set_hours(from.hours());
+void copy_changeable(const Job& from, Job& to) {
+  to.set_doc(from.doc());
+  if (!to.has_train()) return;
+  const Job::Train& train = from.train();
+  Job::Train& changed = *to.mutable_train();
+  changed.set_epochs(train.epochs());
+  changed.set_updates(train.updates());
+  changed.set_hours(train.hours());
+  *changed.mutable_checkpoint() = train.checkpoint();
+  if (changed.has_validate()) changed.mutable_validate()->set_samples(train.validate().samples());
 }
 
 std::string data_digests(const LoadedJob& job) {
@@ -190,7 +198,7 @@ void check_same_data(const ModelLayout& layout, std::vector<Diagnostic>& warning
                         "E0524 other-data",
                         {},
                         gone ? fmt::format("'{}' is gone", file.path) : changed(file, digest),
-                        {fmt::format("note: the run in '{}' goes on with what it took from it when it began", layout.root)}});
+                        {fmt::format("note: the run in '{}' continues with what it took from it when it began", layout.root)}});
   }
 }
 

@@ -1,4 +1,4 @@
-// A run is gone on with as it was begun: the same job, the same graphs, the same data.
+// A run is continued as it was begun: the same job, the same graphs, the same data.
 #pragma once
 
 #include <string>
@@ -14,8 +14,9 @@ namespace graphrun {
 // and other models. As the JSON of a model's folder. Throws what digest_file throws.
 std::string data_digests(const LoadedJob& job);
 
-// What may change when a run is gone on with: when it ends.
-void copy_end(const Job::Train& from, Job::Train& to);
+// What may change when a run is continued, because nothing that it computes depends on it: when it ends, when it saves, what
+// its log shows. Not metrics.every_steps: metrics.jsonl is to be that of an undisturbed run.
+void copy_changeable(const Job& from, Job& to);
 
 // Each throws UserError (kUsage) where something is no longer what the run in the folder began with.
 

@@ -30,7 +30,7 @@ Network open_network(LoadedJob job, const ModelLayout& layout, bool begun, std::
   Network network = read_network(layout);
   check_same_job(job, network.job, layout.root);
   check_same_data(layout, warnings);
-  copy_end(job.message.train(), *network.job.message.mutable_train());
+  copy_changeable(job.message, network.job.message);
   check_same_graphs(std::move(job), network, layout);
   return network;
 }

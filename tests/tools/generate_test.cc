@@ -112,7 +112,7 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   std::filesystem::remove_all(root_ / "model/checkpoints");
   const Ran resumed = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--resume"});
   EXPECT_EQ(resumed.code, 2);
-  EXPECT_THAT(resumed.err, HasSubstr("has no checkpoint to go on from"));
+  EXPECT_THAT(resumed.err, HasSubstr("has no checkpoint to continue from"));
 
   // JSON says all of it.
   const Ran json = graphrun({"infer", "model", "--json", "--n-best", "2", "--fetch", "logits"}, "uno dos\n\n");

@@ -130,7 +130,7 @@ TEST_F(Killed, AFullDiskLeavesTheCheckpointBeforeIt) {
   EXPECT_THAT(metrics.err, AllOf(HasSubstr("error[E0505"), HasSubstr("parts/metrics.jsonl"), HasSubstr("(after ")));
   const Ran rest = start("parts", "");
   ASSERT_EQ(rest.code, 0) << rest.err;
-  EXPECT_THAT(rest.err, AllOf(HasSubstr("going on from step"), Not(HasSubstr("warning"))));
+  EXPECT_THAT(rest.err, AllOf(HasSubstr("continuing from step"), Not(HasSubstr("warning"))));
   EXPECT_EQ(left_by("parts"), left_by("whole"));
 }
 

@@ -49,7 +49,7 @@ TEST_F(MovedFolder, HasTheCheckpointWhereItIsNow) {
     EXPECT_THAT(moved.err, AllOf(HasSubstr("error[E0525 moved-folder]: the folder 'model' was moved to '" +
                                            path("model.moved") + "' while the training ran"),
                                  HasSubstr("note: the checkpoint of step "), HasSubstr("is saved there"),
-                                 HasSubstr("help: --out " + path("model.moved") + " --resume goes on with it")))
+                                 HasSubstr("help: --out " + path("model.moved") + " --resume continues it")))
         << fault;
     EXPECT_FALSE(exists("model")) << fault;
     const Ran rest = train("model.moved", "", {"--resume"});

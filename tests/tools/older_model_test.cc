@@ -35,7 +35,7 @@ TEST_F(OlderModel, Infers) {
 TEST_F(OlderModel, IsGoneOnWith) {
   const Ran ran = graphrun({"train", "job.pbtxt", "--out", "model", "--resume", "--set", "train.epochs=3"});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("going on from step 20"));
+  EXPECT_THAT(ran.err, HasSubstr("continuing from step 20"));
   EXPECT_NEAR(json_lines(read("model/metrics.jsonl")).back()["valid"]["perplexity"].get<double>(), 8.447943, 1e-3);
 }
 

@@ -50,7 +50,7 @@ TEST_F(Resume, GoesBackToTheCheckpointBeforeADamagedOneAndSaysSo) {
   const Ran ran = resumed(4);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err, AllOf(HasSubstr("warning[E0685"), HasSubstr(kept[1]), HasSubstr("parameters.safetensors"),
-                             HasSubstr("going on from 'model/checkpoints")));
+                             HasSubstr("continuing from 'model/checkpoints")));
 }
 
 TEST_F(Resume, RefusesARunWhoseEveryCheckpointIsDamaged) {

@@ -80,7 +80,7 @@ TEST_F(EndOfRun, MayBePutOffAndTheRunIsTheOneThatEndsThere) {
   ASSERT_EQ(train("parts", {"epochs=0", "updates=7"}).code, 0);
   const Ran ran = train("parts", {"epochs=0", "updates=13"}, true);
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("going on from step 7"));
+  EXPECT_THAT(ran.err, HasSubstr("continuing from step 7"));
   for (const char* part : {"parameters.safetensors", "slots.safetensors"})
     EXPECT_EQ(read(std::string("parts/checkpoints/step-000013/") + part),
               read(std::string("whole/checkpoints/step-000013/") + part));

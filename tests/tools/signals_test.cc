@@ -85,7 +85,7 @@ TEST_F(Signals, EachLeavesACheckpointToGoOnFrom) {
     const Ran ran = graphrun_under(fault, words);
     ASSERT_EQ(ran.code, 128 + SIGINT) << ran.err;
     if (before >= 0) {
-      EXPECT_THAT(ran.err, HasSubstr("going on from step " + std::to_string(before)));
+      EXPECT_THAT(ran.err, HasSubstr("continuing from step " + std::to_string(before)));
     }
     const std::int64_t newest = newest_checkpoint();
     EXPECT_GE(newest, before);

@@ -99,7 +99,7 @@ TEST_F(SpeedLogTest, GoesOnOverStartsAndIsCutBehindItsLastWholeLine) {
   EXPECT_EQ(lines.back()["step"], 10);
   EXPECT_GE(lines.back()["seconds"], lines[1]["seconds"]);
   EXPECT_TRUE(read("model/train.log").starts_with(log));
-  EXPECT_THAT(log_lines("model"), testing::Contains("going on from step 5, epoch 2"));
+  EXPECT_THAT(log_lines("model"), testing::Contains("continuing from step 5, epoch 2"));
 }
 
 TEST_F(SpeedLogTest, TrainLogHasWhatIsShown) {

@@ -61,9 +61,8 @@ LoadedJob sound_job(const TrainRequest& request) {
 ExitCode run_train(const Arguments& arguments) {
   po::options_description group("training", 100);
   group.add_options()("out", po::value<std::string>()->value_name("DIR"),
-                      "the folder for the model; one with a run in it is refused")(
-      "resume", "go on with the run in that folder")("seed", po::value<std::string>()->value_name("N"),
-                                                     "over the job's train.seed")(
+                      "the folder for the model; one with a run in it is refused")("resume", "continue the run in that folder")(
+      "seed", po::value<std::string>()->value_name("N"), "over the job's train.seed")(
       "seeds", po::value<std::string>()->value_name("N,N,..."),
       "a run for each, in DIR/seed-N; a table of all with mean and deviation, also in DIR/seeds.json")(
       "tensorboard", "write metrics as TensorBoard's event files too, in DIR/tensorboard")(
@@ -79,9 +78,9 @@ ExitCode run_train(const Arguments& arguments) {
       "Trains a network as the job says, and leaves in DIR all that graphrun infer and evaluate need, with metrics.jsonl.\n"
       "It ends by the job's train.epochs, updates or hours, whichever comes first. Its log is in DIR/train.log too, how fast\n"
       "it goes and what memory it takes in DIR/speed.jsonl.\n"
-      "SIGINT or SIGTERM saves a checkpoint and stops; --resume goes on as if nothing had happened. Signals within\n"
+      "SIGINT or SIGTERM saves a checkpoint and stops; --resume continues as if nothing had happened. Signals within\n"
       "two seconds of the first count as one. A later one ends the run at once; during a save it is only\n"
-      "reported, and the next one ends it: --resume then goes on from the last checkpoint. A run that has\n"
+      "reported, and the next one ends it: --resume then continues from the last checkpoint. A run that has\n"
       "none yet begins again.";
   line.words = {{"JOB"}};
   line.groups.push_back(group);

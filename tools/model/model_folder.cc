@@ -253,7 +253,7 @@ Parameters read_parameters(const ModelLayout& layout) {
     throw UserError(
         ExitCode::kBadData, "E0666 untrained-model",
         fmt::format("the model '{}' has no parameters yet: its training ended before the first epoch did", layout.root),
-        {"help: graphrun train JOB --out DIR --resume goes on with it"});
+        {"help: graphrun train JOB --out DIR --resume continues it"});
   }
   const CheckpointReader checkpoint(*newest.folder);
   Parameters parameters;

@@ -106,8 +106,8 @@ std::vector<std::uint64_t> seeds_in(const std::string& folder) {
 }
 
 void require_no_run(const std::string& path, bool resumes) {
-  if (run_lies_in(ModelLayout{path})) refuse(path, "a run stands", resumes ? "--resume goes on with it; else " : "");
-  if (!seeds_in(path).empty()) refuse(path, "runs of several seeds stand", "--seeds N,N,... --resume goes on with them; else ");
+  if (run_lies_in(ModelLayout{path})) refuse(path, "a run stands", resumes ? "--resume continues it; else " : "");
+  if (!seeds_in(path).empty()) refuse(path, "runs of several seeds stand", "--seeds N,N,... --resume continues them; else ");
 }
 
 RunFolder::RunFolder(const std::string& path, Begin begin) : name_(path), layout_{path} {
@@ -195,7 +195,7 @@ UserError RunFolder::moved(std::int64_t step) const {
           "E0525 moved-folder",
           fmt::format("the folder '{}' was moved to '{}' while the training ran", name_, now),
           {fmt::format("note: the checkpoint of step {} is saved there", step),
-           fmt::format("help: --out {} --resume goes on with it", now)}};
+           fmt::format("help: --out {} --resume continues it", now)}};
 }
 
 }  // namespace graphrun

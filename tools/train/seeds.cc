@@ -36,7 +36,7 @@ void check_folders(const TrainRequest& request, const std::vector<SeedResults>& 
   };
   if (holds_run(request.out)) refuse(request.out, "it is not one of several seeds; ");
   for (const SeedResults& run : runs) {
-    if (!request.resume && holds_run(run.folder)) refuse(run.folder, "--resume goes on with the runs of these seeds; else ");
+    if (!request.resume && holds_run(run.folder)) refuse(run.folder, "--resume continues the runs of these seeds; else ");
   }
 }
 

@@ -43,12 +43,12 @@ std::optional<std::string> find_checkpoint(const ModelLayout& layout, std::vecto
     for (std::string& what : newest.damaged) what.insert(0, "note: ");
     newest.damaged.push_back("help: begin a run in another folder, or put a sound checkpoint back");
     throw UserError(ExitCode::kBadData, "E0685 bad-checkpoint",
-                    fmt::format("every checkpoint of the run in '{}' is damaged: there is none to go on from", layout.root),
+                    fmt::format("every checkpoint of the run in '{}' is damaged: there is none to continue from", layout.root),
                     std::move(newest.damaged));
   }
   for (const std::string& what : newest.damaged) {
     warnings.push_back(
-        {Severity::kWarning, "E0685 bad-checkpoint", {}, what, {fmt::format("note: going on from '{}'", *newest.folder)}});
+        {Severity::kWarning, "E0685 bad-checkpoint", {}, what, {fmt::format("note: continuing from '{}'", *newest.folder)}});
   }
   return newest.folder;
 }
@@ -103,7 +103,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   if (!checkpoint && is_there(layout.path("best"))) {
     throw UserError(
         ExitCode::kUsage, "E0523 nothing-to-resume",
-        fmt::format("the model in '{}' has no checkpoint to go on from: it was averaged, or they were removed", request.out),
+        fmt::format("the model in '{}' has no checkpoint to continue from: it was averaged, or they were removed", request.out),
         {"help: start { model: \"…\" } in a job begins with its parameters, in another folder"});
   }
   Prepared prepared(open_network(std::move(job), layout, checkpoint.has_value(), warnings), request.device, warnings);

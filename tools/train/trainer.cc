@@ -46,7 +46,7 @@ void Trainer::restore(const std::string& folder) {
                     fmt::format("'{}' belongs to another run than this folder", folder),
                     {fmt::format("note: it was made with another job, other graphs, vocabularies or data than '{}' lists",
                                  layout_.manifest()),
-                     "help: go on with it in the folder it was made in"});
+                     "help: continue it in the folder it was made in"});
   }
   stepper_.restore(checkpoint, state_.pending);
   rate_.restore(state_.schedule);
@@ -71,7 +71,7 @@ ExitCode Trainer::run() {
   meter_.restart();
   for (const nlohmann::ordered_json& line : notes_) metrics_->write(line);
   if (steps_since_.checkpoint.empty()) save();
-  if (state_.step > 0) display_.log(fmt::format("going on from step {}, epoch {}", state_.step, state_.next.epoch));
+  if (state_.step > 0) display_.log(fmt::format("continuing from step {}, epoch {}", state_.step, state_.next.epoch));
   bool going = true;
   // An epoch that is through comes to its end even where the run is over: a signal may have come in between.
   while (going && !state_.ended && !(is_over() && state_.next.batch == 0)) {
@@ -82,7 +82,7 @@ ExitCode Trainer::run() {
   if (going && end_within_epoch() && finish()) return ExitCode::kDone;
   const int signal = signals_.pending();
   save();
-  display_.log(fmt::format("stopped by signal {} at step {}; --resume goes on from there", signal, state_.step));
+  display_.log(fmt::format("stopped by signal {} at step {}; --resume continues from there", signal, state_.step));
   return static_cast<ExitCode>(128 + signal);
 }
 

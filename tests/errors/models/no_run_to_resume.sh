@@ -1,2 +1,2 @@
-# Nothing to go on with.
+# Nothing to continue.
 graphrun train tags.pbtxt --out model --resume

@@ -90,6 +90,21 @@ class ProfiledSteps {
   Profiler profiler_;
 };
 
+// Why the run ended, what its folder has now, and what can be done with it.
+void tell_end(ProgressDisplay& display, const Network& network, const Recipe& recipe, const Trainer& trainer,
+              const std::string& folder) {
+  const bool validates = !network.job.data.valid.empty();
+  const std::string model = recipe.average.number > 0 && validates ? "the average of the parameters"
+                            : recipe.keep.empty() || !validates
+                                ? "that of the end"
+                                : fmt::format("that of epoch {}, the best by {}", trainer.best_epoch(), recipe.keep);
+  display.log(fmt::format("the training ended: {}; the model in '{}' is {}", trainer.end_text(), folder, model));
+  const std::string use = !network.job.infer.empty()      ? fmt::format("infer {} FILE", folder)
+                          : network.job.data.test.empty() ? fmt::format("evaluate {} --data FILE", folder)
+                                                          : fmt::format("evaluate {}", folder);
+  display.log("next: graphrun " + use);
+}
+
 // `warnings`: what is not shown yet.
 ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay& display, std::vector<Diagnostic>& warnings) {
   LoadedJob job = parse_job(request.text, request.job, request.settings);
@@ -146,6 +161,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
     const ProfiledSteps profiled(request.profile, stepper, display);
     ended = trainer.run();
   }
+  if (ended == ExitCode::kDone) tell_end(display, network, recipe, trainer, layout.root);
   if (ended == ExitCode::kDone && request.print_results) write_output("-", results_table(trainer.results()));
   return ended;
 }

@@ -32,7 +32,11 @@ ExitCode dispatch(const Arguments& words) {
     const std::string near = did_you_mean(first, command_names());
     throw UsageError(fmt::format("there is no command '{}'{}", first, near.empty() ? "" : "; " + near));
   }
-  return command->run(Arguments(words.begin() + 1, words.end()));
+  try {
+    return command->run(Arguments(words.begin() + 1, words.end()));
+  } catch (const UsageError& error) {
+    throw UsageError(error.what(), command->name);
+  }
 }
 
 }  // namespace

@@ -39,7 +39,6 @@ std::string near_option(std::string name, const po::options_description& options
   std::vector<std::string> known;
   for (const auto& option : options.options())
     if (positions.count(option->long_name()) == 0) known.push_back(option->long_name());
-  name.erase(0, name.find_first_not_of('-'));
   std::vector<std::string> near = near_names(name, known);
   for (std::string& option : near) option.insert(0, "--");
   return suggestion(near);
@@ -75,7 +74,9 @@ int guarded_but_for_memory(std::string_view program, const std::function<ExitCod
     std::cerr << render(error.diagnostics(), color_on_stderr()) << std::endl;
     return static_cast<int>(error.exit_code());
   } catch (const UsageError& error) {
-    return report(program, std::string(error.what()) + "\ntry '" + std::string(program) + " --help'", ExitCode::kUsage);
+    const std::string command = error.command().empty() ? "" : " " + error.command();
+    return report(program, std::string(error.what()) + "\ntry '" + std::string(program) + command + " --help'",
+                  ExitCode::kUsage);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::system_error& error) {
@@ -124,7 +125,7 @@ int guarded(std::string_view program, const std::function<ExitCode()>& body) {
 }
 
 po::variables_map parse_options(const std::vector<std::string>& arguments, const po::options_description& options,
-                                const po::positional_options_description& positional) {
+                                const po::positional_options_description& positional, const OptionHint& hint) {
   namespace style = po::command_line_style;
   try {
     po::variables_map map;
@@ -137,7 +138,11 @@ po::variables_map parse_options(const std::vector<std::string>& arguments, const
     po::notify(map);
     return map;
   } catch (const po::unknown_option& error) {
-    const std::string near = near_option(error.get_option_name(), options, positional);
+    std::string name = error.get_option_name();
+    name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
+    name.erase(std::min(name.find('='), name.size()));
+    std::string near = hint ? hint(name) : "";
+    if (near.empty()) near = near_option(name, options, positional);
     throw UsageError(std::string(error.what()) + (near.empty() ? near : "; " + near));
   } catch (const po::too_many_positional_options_error&) {
     const auto most = positional.max_total_count();

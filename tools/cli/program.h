@@ -13,10 +13,16 @@
 
 namespace graphrun {
 
-// A mistake on the command line: exit code 2, its text, and where to read more.
+// A mistake on the command line: exit code 2, its text, and where to read more, which is the program's --help or, once it is
+// known, the command's.
 class UsageError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit UsageError(const std::string& text, std::string command = "")
+      : std::runtime_error(text), command_(std::move(command)) {}
+  const std::string& command() const { return command_; }
+
+ private:
+  std::string command_;
 };
 
 // Runs `body` and turns what it throws into a message on stderr and an exit code: a UserError's own, 2 for a UsageError, 5
@@ -32,10 +38,14 @@ void secure_streams();
 // they wait: OpenMP reads that before main, and on a machine that others use too long spins stall every parallel loop.
 void wait_without_long_spins(char** words);
 
-// Parses argv[1..] with abbreviations refused; `positional` may be empty. Throws UsageError.
+// What may be meant by an option that does not exist, given its name without dashes; "" of none.
+using OptionHint = std::function<std::string(const std::string& name)>;
+
+// Parses argv[1..] with abbreviations refused; `positional` may be empty. Of an unknown option `hint` is asked first, then what
+// is spelled alike is offered. Throws UsageError.
 boost::program_options::variables_map parse_options(
     const std::vector<std::string>& arguments, const boost::program_options::options_description& options,
-    const boost::program_options::positional_options_description& positional = {});
+    const boost::program_options::positional_options_description& positional = {}, const OptionHint& hint = nullptr);
 
 // "0.1.0"
 std::string_view version();

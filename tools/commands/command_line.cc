@@ -10,7 +10,9 @@
 
 #include "runtime/cuda_library.h"
 #include "runtime/processor.h"
+#include "runtime/suggestion.h"
 #include "runtime/threads.h"
+#include "tools/help/topics.h"
 
 namespace graphrun {
 namespace {
@@ -23,6 +25,22 @@ void print_help(const CommandLine& line) {
   for (const po::options_description& group : line.groups) text << "\n" << group;
   text << "\n" << general_options();
   fmt::print("{}", text.str());
+}
+
+// For "--epochs 3", where a job has fields of this name: how to set one.
+std::string set_instead(const std::string& name, const Arguments& arguments) {
+  std::vector<JobField> fields = job_fields_named(name);
+  std::erase_if(fields, [](const JobField& field) { return field.is_message; });
+  if (fields.size() > 3) return fmt::format("`graphrun help {}` lists the fields of that name, which --set takes", name);
+  std::string value = "VALUE";
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].starts_with("--" + name + "=")) value = arguments[i].substr(name.size() + 3);
+    if (arguments[i] == "--" + name && i + 1 < arguments.size() && !arguments[i + 1].starts_with("--"))
+      value = arguments[i + 1];
+  }
+  std::vector<std::string> settings;
+  for (const JobField& field : fields) settings.push_back(fmt::format("--set {}={}", field.path, value));
+  return suggestion(settings);
 }
 
 }  // namespace
@@ -56,7 +74,13 @@ std::optional<po::variables_map> parse(const CommandLine& line, const Arguments&
     }
     positions.add(word.name.c_str(), word.many ? -1 : 1);
   }
-  po::variables_map options = parse_options(arguments, all, positions);
+  // A field of the job as an option of its own.
+  const bool sets_fields = std::any_of(line.words.begin(), line.words.end(),
+                                       [](const CommandLine::Word& word) { return word.name == "JOB" || word.name == "FILE"; });
+  OptionHint hint;
+  if (sets_fields && all.find_nothrow("set", false) != nullptr)
+    hint = [&](const std::string& name) { return set_instead(name, arguments); };
+  po::variables_map options = parse_options(arguments, all, positions, hint);
   if (options.count("help") != 0) {
     print_help(line);
     return std::nullopt;

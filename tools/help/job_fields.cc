@@ -3,8 +3,10 @@
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "compiler/frontend/installation.h"
@@ -150,7 +152,41 @@ class FieldList {
   std::string text_;
 };
 
+// Every field of a message and of the messages in it, with its path.
+template <class Visit>
+void for_each_field(const Descriptor& type, const std::string& path, const Visit& visit) {
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    visit(field, path + field.name());
+    if (field.message_type() != nullptr) for_each_field(*field.message_type(), path + field.name() + ".", visit);
+  }
+}
+
+bool is_same_word(std::string_view a, std::string_view b) {
+  const auto plain = [](char c) { return c == '-' ? '_' : std::tolower(static_cast<unsigned char>(c)); };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return plain(x) == plain(y); });
+}
+
 }  // namespace
+
+std::vector<JobField> job_fields_named(std::string_view name) {
+  std::vector<JobField> found;
+  for_each_field(*Job::descriptor(), "", [&](const FieldDescriptor& field, const std::string& path) {
+    bool is_meant = is_same_word(field.name(), name);
+    for (int k = 0; field.enum_type() != nullptr && k < field.enum_type()->value_count(); ++k)
+      is_meant |= is_same_word(field.enum_type()->value(k)->name(), name);
+    if (is_meant) found.push_back({path, field.message_type() != nullptr});
+  });
+  return found;
+}
+
+std::vector<std::string> job_field_names() {
+  std::set<std::string> names;
+  for_each_field(*Job::descriptor(), "", [&](const FieldDescriptor& field, const std::string&) { names.insert(field.name()); });
+  return {names.begin(), names.end()};
+}
+
+bool is_part_of_job(const std::string& name) { return Job::descriptor()->FindFieldByName(name) != nullptr; }
 
 std::string job_fields(const std::string& path) {
   const Descriptor* job = Job::descriptor();

@@ -84,6 +84,15 @@ TEST(Help, AnUnknownNameGetsNearOnes) {
   }
 }
 
+TEST(Help, PrintsAFieldOfAJobByItsPathOrName) {
+  EXPECT_EQ(printed(run_help, {"train.updates"}), job_fields("train.updates"));
+  EXPECT_EQ(printed(run_help, {"adam"}), "train.optimizer.adam of a job:\n\n" + job_fields("train.optimizer.adam"));
+  EXPECT_EQ(printed(run_help, {"jsonl"}),
+            "several fields of a job have this name or value; `graphrun help data.format` prints one:\n  data.format\n  "
+            "infer.read\n");
+  EXPECT_THAT(printed(run_help, {"learning-rate"}), HasSubstr("\n  train.optimizer.adam.learning_rate\n"));
+}
+
 TEST(Help, PrintsEveryTopicFromThePagesBesideTheGraphs) {
   const std::string list = printed(run_help, {});
   for (const Topic& topic : topics()) {

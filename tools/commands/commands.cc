@@ -20,7 +20,7 @@ const std::vector<Command>& commands() {
       {"check", "tells every mistake of a graph or a job", run_check},
       {"data", "a batch of a job's data as the graph will see it", run_data},
       {"gradcheck", "holds the derived gradient to finite differences", run_gradcheck},
-      {"help", "commands, operators, topics, messages by their codes", run_help},
+      {"help", "commands, operators, topics, fields of jobs, messages by their codes", run_help},
   };
   return kCommands;
 }
@@ -50,6 +50,7 @@ std::string program_help() {
       "\n"
       "graphrun COMMAND --help   a command's options\n"
       "graphrun help OP          an operator's reference\n"
+      "graphrun help FIELD       a field of a job, by its name or path (train.updates)\n"
       "graphrun help E0306       what a message means, by its code\n"
       "graphrun --version\n";
   return text;

@@ -1,8 +1,10 @@
-// graphrun help [COMMAND | OP | TOPIC | CODE]
+// graphrun help [COMMAND | OP | TOPIC | FIELD | CODE]
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "compiler/frontend/installation.h"
 #include "compiler/ir/foreign_names.h"
 #include "compiler/ir/op.h"
 #include "tools/commands/command_line.h"
@@ -16,24 +18,61 @@ bool is_topic(const std::string& name) {
   return std::any_of(topics().begin(), topics().end(), [&](const Topic& t) { return t.name == name; });
 }
 
+// Where a graph or a folder of graphs has this name, what it is; else "".
+std::string graph_of(const std::string& name) {
+  namespace fs = std::filesystem;
+  const fs::path all = frontend::installed_graphs();
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(all, error), end; !error && at != end; at.increment(error)) {
+    const fs::path path = at->path().lexically_relative(all);
+    const bool is_folder = at->is_directory(error);
+    if (!is_folder && path.extension() != ".pbtxt") continue;
+    const std::vector<std::string> names = {path.string(), fs::path(path).replace_extension().string(), path.stem().string()};
+    if (std::find(names.begin(), names.end(), name) != names.end()) found.push_back("graphs/" + path.string());
+  }
+  if (found.empty()) return "";
+  std::sort(found.begin(), found.end());
+  return fmt::format("graphrun comes with {}: `graphrun help networks` says what is there", fmt::join(found, ", "));
+}
+
 [[noreturn]] void unknown_topic(const std::string& name) {
   std::vector<std::string> known = command_names();
   for (std::string& other : op_names()) known.push_back(std::move(other));
   for (const Topic& topic : topics()) known.push_back(topic.name);
-  std::string near = did_you_mean(name, known);
-  if (const std::string here = ir::here_op_is(name); !here.empty()) near = here;
-  throw UsageError(fmt::format("there is no command, operator or topic '{}'{}", name, near.empty() ? "" : "; " + near));
+  for (std::string& field : job_field_names()) known.push_back(std::move(field));
+  std::string near = ir::here_op_is(name);
+  if (near.empty()) near = graph_of(name.substr(0, name.find_last_not_of('/') + 1));
+  if (near.empty()) near = did_you_mean(name, known);
+  throw UsageError(
+      fmt::format("there is no command, operator, topic or field of a job '{}'{}", name, near.empty() ? "" : "; " + near));
+}
+
+// The entry of the only field of a job that `name` may mean, a list where there are several. False where there is none.
+bool print_job_fields(const std::string& name) {
+  if (const std::size_t dot = name.find('.'); dot != std::string::npos && is_part_of_job(name.substr(0, dot))) {
+    fmt::print("{}", job_fields(name));
+    return true;
+  }
+  const std::vector<JobField> fields = job_fields_named(name);
+  if (fields.empty()) return false;
+  if (fields.size() == 1) {
+    fmt::print("{} of a job:\n\n{}", fields[0].path, job_fields(fields[0].path));
+    return true;
+  }
+  fmt::print("several fields of a job have this name or value; `graphrun help {}` prints one:\n", fields[0].path);
+  for (const JobField& field : fields) fmt::print("  {}\n", field.path);
+  return true;
 }
 
 }  // namespace
 
 ExitCode run_help(const Arguments& arguments) {
   CommandLine line;
-  line.usage = "graphrun help [COMMAND | OP | TOPIC | CODE]";
+  line.usage = "graphrun help [COMMAND | OP | TOPIC | FIELD | CODE]";
   line.about =
-      "Prints what a command does, an operator's reference, a topic, or what a message means by its code (E0306). Where "
-      "several\n"
-      "have one name they follow each other.\n"
+      "Prints what a command does, an operator's reference, a topic, a field of a job (train.updates) or what a message\n"
+      "means by its code (E0306). Where several have one name they follow each other.\n"
       "\n"
       "topics:\n";
   for (const Topic& topic : topics()) line.about += fmt::format("  {:<10}  {}\n", topic.name, topic.summary);
@@ -53,7 +92,10 @@ ExitCode run_help(const Arguments& arguments) {
   }
   const Command* command = find_command(name);
   const ir::OpSchema* op = ir::OpRegistry::instance().find(name);
-  if (command == nullptr && op == nullptr && !is_topic(name)) unknown_topic(name);
+  if (command == nullptr && op == nullptr && !is_topic(name)) {
+    if (!print_job_fields(name)) unknown_topic(name);
+    return ExitCode::kDone;
+  }
   if (command != nullptr) command->run({"--help"});
   if (op != nullptr) fmt::print("{}{}", command != nullptr ? "\n" : "", op_reference(*op));
   if (!is_topic(name)) return ExitCode::kDone;

@@ -1,0 +1,2 @@
+# A folder of graphs.
+graphrun help cells

@@ -1,0 +1,2 @@
+# A path in a job, misspelt.
+graphrun help train.updatse

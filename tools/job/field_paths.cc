@@ -3,6 +3,8 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include "tools/job/set.h"
+
 namespace graphrun {
 namespace {
 
@@ -32,15 +34,13 @@ class Walk {
     }
   }
 
-  // The only one needs no name; --set finds others by theirs, or by number.
+  // The only one needs no name.
   void repeated(const pb::Message& in, const pb::FieldDescriptor& field, const std::string& path) {
     const pb::Reflection& reflection = *in.GetReflection();
-    const pb::FieldDescriptor* const name = field.message_type()->FindFieldByName("name");
     const int count = reflection.FieldSize(in, &field);
     for (int i = 0; i < count; ++i) {
       const pb::Message& one = reflection.GetRepeatedMessage(in, &field, i);
-      const std::string key = name != nullptr ? one.GetReflection()->GetString(one, name) : std::to_string(i);
-      message(one, count == 1 ? path : path + "." + key);
+      message(one, count == 1 ? path : path + "." + key_of(in, field, i));
     }
   }
 

@@ -4,6 +4,7 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -32,6 +33,15 @@ template <class Number>
 bool parse_number(const std::string& text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size();
+}
+
+// The first text of a message, by which one of several is chosen; null: it has none.
+const pb::FieldDescriptor* key_field(const pb::Descriptor& message) {
+  for (int i = 0; i < message.field_count(); ++i) {
+    const pb::FieldDescriptor* const field = message.field(i);
+    if (field->cpp_type() == CppType::CPPTYPE_STRING && !field->is_repeated()) return field;
+  }
+  return nullptr;
 }
 
 // What a value of this type looks like.
@@ -140,17 +150,16 @@ class Setter {
     walk(*inner, place_of(places, field->name()), at + 1);
   }
 
-  // One of several messages: by the field `name`, or by number; of one alone its fields are meant at once.
+  // One of several messages: by its key, or by number; of one alone its fields are meant at once.
   void walk_repeated(pb::Message& message, Places& places, const pb::FieldDescriptor& field, std::size_t at) {
     const pb::Reflection& reflection = *message.GetReflection();
-    const pb::FieldDescriptor* name = field.message_type()->FindFieldByName("name");
     const int count = reflection.FieldSize(message, &field);
+    if (count == 0)
+      return problem("E0404 unknown-field", parts_[at], fmt::format("the job has no '{}' to set something of", field.name()),
+                     fmt::format("--set changes those that there are; add one to the job: {} {{ … }}", field.name()));
     std::vector<std::string> known;
-    for (int i = 0; i < count; ++i)
-      known.push_back(name ? reflection.GetRepeatedMessage(message, &field, i)
-                                 .GetReflection()
-                                 ->GetString(reflection.GetRepeatedMessage(message, &field, i), name)
-                           : std::to_string(i));
+    for (int i = 0; i < count; ++i) known.push_back(key_of(message, field, i));
+    join_key(at + 1, known);
     const auto walk_into = [&](int index, std::size_t next) {
       walk(*reflection.MutableRepeatedMessage(&message, &field, index),
            place_of(places, field.name(), static_cast<std::size_t>(index)), next);
@@ -159,12 +168,11 @@ class Setter {
       const bool is_field = field.message_type()->FindFieldByName(parts_[at + 1].name) != nullptr;
       if (is_field || at + 2 >= parts_.size()) return walk_into(0, at + 1);
     }
-    const std::string which = count == 0 ? fmt::format("there is no '{}' to set something of", field.name())
-                                         : fmt::format("there {} {} '{}'", count == 1 ? "is" : "are", count, field.name());
     if (at + 2 >= parts_.size())
-      return problem(
-          "E0402 wrong-value", parts_[at], which,
-          fmt::format("say which and what of it: {}.{}.FIELD=VALUE", field.name(), known.empty() ? "NAME" : known[0]));
+      return problem("E0402 wrong-value", parts_[at],
+                     fmt::format("there {} {} '{}'", count == 1 ? "is" : "are", count, field.name()),
+                     fmt::format("say which and what of it: {}.{}.FIELD=VALUE; there are: {}", field.name(), known[0],
+                                 entries(message, field)));
     const Part& part = parts_[at + 1];
     int index = -1, number = -1;
     if (parse_number(part.name, number) && number >= 0 && number < count) index = number;
@@ -173,9 +181,40 @@ class Setter {
     if (index < 0) {
       const std::string near = did_you_mean(part.name, known);
       return problem("E0404 unknown-field", part, fmt::format("no {} '{}'", field.name(), part.name),
-                     near.empty() ? fmt::format("there are: {}", listed(known)) : near);
+                     near.empty() ? fmt::format("there are: {}", entries(message, field)) : near);
     }
     walk_into(index, at + 2);
+  }
+
+  // A pattern may hold dots: makes the parts that spell a key from there on one part, of several keys the longest.
+  void join_key(std::size_t from, const std::vector<std::string>& keys) {
+    std::size_t parts = 1;
+    std::string joined, longest;
+    for (std::size_t i = from; i < parts_.size(); ++i) {
+      joined += (i == from ? "" : ".") + parts_[i].name;
+      if (std::find(keys.begin(), keys.end(), joined) != keys.end()) parts = i + 1 - from, longest = joined;
+    }
+    if (parts == 1) return;
+    parts_[from].name = longest;
+    parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(from) + 1,
+                 parts_.begin() + static_cast<std::ptrdiff_t>(from + parts));
+  }
+
+  // "words, tags"; where they have no names, "0 (match: \"*\"), 1 (match: \"E\")".
+  static std::string entries(const pb::Message& in, const pb::FieldDescriptor& field) {
+    const pb::FieldDescriptor* const key = key_field(*field.message_type());
+    std::vector<std::string> all;
+    for (int i = 0; i < in.GetReflection()->FieldSize(in, &field); ++i) {
+      const pb::Message& one = in.GetReflection()->GetRepeatedMessage(in, &field, i);
+      if (key != nullptr && key->name() == "name") {
+        all.push_back(key_of(in, field, i));
+      } else if (key != nullptr) {
+        all.push_back(fmt::format("{} ({}: \"{}\")", i, key->name(), one.GetReflection()->GetString(one, key)));
+      } else {
+        all.push_back(std::to_string(i));
+      }
+    }
+    return listed(all);
   }
 
   void set_scalar(pb::Message& message, Places& places, const pb::FieldDescriptor& field) {
@@ -296,6 +335,20 @@ class Setter {
 };
 
 }  // namespace
+
+std::string key_of(const pb::Message& in, const pb::FieldDescriptor& field, int index) {
+  const pb::FieldDescriptor* const key = key_field(*field.message_type());
+  const std::string number = std::to_string(index);
+  if (key == nullptr) return number;
+  const auto text_of = [&](int i) {
+    const pb::Message& one = in.GetReflection()->GetRepeatedMessage(in, &field, i);
+    return one.GetReflection()->GetString(one, key);
+  };
+  const std::string text = text_of(index);
+  for (int i = 0; i < in.GetReflection()->FieldSize(in, &field); ++i)
+    if (i != index && text_of(i) == text) return number;
+  return text.empty() ? number : text;
+}
 
 bool holds_path(const pb::FieldDescriptor& field) {
   static const char* const kPaths[] = {"graphrun.Job.Data.train",       "graphrun.Job.Data.valid",

@@ -3,6 +3,7 @@
 //   train.epochs=3                               a scalar, an enum by its name; messages on the way come into being
 //   train.optimizer.sgd.learning_rate=0.6        one of several: takes the place of the other
 //   data.field.tags.vocabulary.min_count=2       a repeated message by its `name`, or by its number from 0
+//   train.initialize.*.uniform=0.1               one without a name by its `match`, or by its number from 0
 //   data.train=a.txt,b.txt                       a repeated scalar: replaced; files start where the program runs
 //   cell=cells/lstm.pbtxt  hidden=128            what is no field of a job: an argument of its graph
 #pragma once
@@ -15,6 +16,10 @@
 #include "runtime/status.h"
 
 namespace graphrun {
+
+// By which name --set chooses one of the messages of a repeated field: its first text, which is the name or, of rules about
+// parameters, the pattern. By its number, from 0, where it has none or another has the same.
+std::string key_of(const google::protobuf::Message& in, const google::protobuf::FieldDescriptor& field, int index);
 
 // The arguments as a pseudo file "--set", a line each, so that mistakes are shown in them.
 std::vector<ir::SourceText> set_sources(const std::vector<std::string>& arguments);

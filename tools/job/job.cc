@@ -93,6 +93,14 @@ Diagnostic LoadedJob::at_argument(Diagnostic diagnostic) const {
       diagnostic.at = binding.whole.at(0, binding.name.size());
       const std::string field = suggestion(field_paths(message, binding.name));
       if (!field.empty()) diagnostic.notes.insert(diagnostic.notes.begin(), "help: " + field);
+      // The job's args are for the graph that the job names.
+      const std::string* const graph_from = places.location("graph").file;
+      if (graph_from != places.at.file && diagnostic.at.file == places.at.file) {
+        diagnostic.notes.push_back(
+            fmt::format("note: the job gives this arg to its own graph, and {} names another", *graph_from));
+        diagnostic.notes.push_back(
+            "help: --set arg= leaves out all args of the job; then --set NAME=VALUE gives those that this graph needs");
+      }
       return diagnostic;
     }
   return diagnostic;

@@ -6,6 +6,7 @@
 
 #include "tools/commands/command_line.h"
 #include "tools/gradcheck/gradient_check.h"
+#include "tools/validate/validate.h"
 
 namespace graphrun {
 namespace {
@@ -76,7 +77,7 @@ ExitCode run_gradcheck(const Arguments& arguments) {
   GraphRequest request;
   request.path = option<std::string>(*options, "GRAPH");
   request.bindings = set_bindings(*options);
-  const GradientCheckResult result = check_gradients(load_graph(request), check);
+  const GradientCheckResult result = check_gradients(load_graph_alone(request, "graphrun gradcheck"), check);
   if (options->count("quiet") == 0) print_result(result, check.tolerance);
   if (result.all_zero()) {
     fmt::print("failed: all gradients are zero, so nothing was tested\n");

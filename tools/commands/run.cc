@@ -12,6 +12,7 @@
 #include "tools/given/given_feed.h"
 #include "tools/json/json.h"
 #include "tools/model/model_folder.h"
+#include "tools/validate/validate.h"
 
 namespace graphrun {
 namespace {
@@ -136,7 +137,7 @@ ExitCode run_run(const Arguments& arguments) {
     request.path = path;
     request.bindings = set_bindings(*options);
     request.training = false;
-    graph = load_graph(request);
+    graph = load_graph_alone(request, "graphrun run");
   }
   if (!parameters.empty() && seed) throw UsageError("--seed draws parameters, which --parameters gives");
   CompileOptions compile_options;

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <set>
 
+#include "compiler/frontend/graph_paths.h"
 #include "compiler/frontend/source.h"
+#include "tools/job/bindings.h"
 #include "tools/job/data_files.h"
 #include "tools/job/train_check.h"
 #include "tools/model/evaluator.h"
@@ -57,6 +60,48 @@ bool is_job(std::string_view text) {
   const std::string declared = declared_message(text);
   if (!declared.empty()) return declared == "graphrun.Job";
   return has_fields_of_a_job(text);
+}
+
+namespace {
+
+// "graphrun run graphs/tagger.pbtxt --set hidden=3": the graph of a job with its args.
+std::string command_for_graph(const LoadedJob& job, const std::string& command) {
+  GraphRequest request;
+  request.job = job.path;
+  const frontend::GraphPaths::Found found =
+      frontend::GraphPaths(request).find(job.message.graph(), {frontend::Namer::Kind::kFile, job.path, ""});
+  std::string text = command + " " + (found.file.empty() ? job.message.graph() : found.shown);
+  for (int i = 0; i < job.message.arg_size(); ++i)
+    for (const BindingText& arg : split_bindings(job.places.text("arg", static_cast<std::size_t>(i)))) {
+      const bool counted = arg.value.text.find("vocabulary(") != std::string::npos;
+      const std::string value = counted ? "NUMBER" : arg.value.text;
+      const bool plain = value.find_first_of(" '()*\"") == std::string::npos;
+      text += fmt::format(" --set {}", plain ? arg.name + "=" + value : "\"" + arg.name + "=" + value + "\"");
+    }
+  return text;
+}
+
+}  // namespace
+
+ir::Graph load_graph_alone(const GraphRequest& request, const std::string& command) {
+  try {
+    return load_graph(request);
+  } catch (const UserError&) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(request.path, error)) throw;  // a pipe is read once
+    const std::string text = read_source(request.path);
+    if (!is_job(text)) throw;
+    std::vector<std::string> notes;
+    try {
+      std::vector<Diagnostic> problems;
+      const LoadedJob job = read_job(text, request.path, {}, problems);
+      notes.push_back("help: its graph: " + command_for_graph(job, command));
+    } catch (const UserError&) {  // its graph cannot be told
+      notes.push_back("help: name the graph that stands in its field 'graph'");
+    }
+    throw UserError(ExitCode::kInvalidGraph, "E0222 no-graph",
+                    fmt::format("'{}' is a job; {} takes a graph", request.path, command), std::move(notes));
+  }
 }
 
 std::string graph_summary(const ir::Graph& graph) {

@@ -12,6 +12,10 @@ namespace graphrun {
 // By the line "# proto-message: graphrun.Job", else by its fields.
 bool is_job(std::string_view text);
 
+// load_graph of a file for `command` ("graphrun run"), which takes no job: of one the mistake is that it is a job, and how to
+// name its graph. Throws UserError (E0222).
+ir::Graph load_graph_alone(const GraphRequest& request, const std::string& command);
+
 // Each returns lines that say what it is, and throws UserError with every mistake.
 std::string validate_graph(const std::string& path, const std::vector<GraphRequest::Binding>& settings,
                            std::vector<Diagnostic>& warnings);

@@ -1,0 +1,2 @@
+# A job where a graph is meant.
+graphrun run tags.pbtxt

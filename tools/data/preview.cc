@@ -87,21 +87,30 @@ std::string describe_set(const DataSpec& data, const Dataset& set, const Vocabul
   }
   std::size_t width = 5;
   for (const FieldSpec& field : data.fields) width = std::max(width, field.name.size());
-  text += fmt::format("{:<{}}  {:>12}  {:>9}  {:>8}  {:>8}  {:>10}\n", "field", width, "entries", "unknown", "longest",
-                      "too long", "vocabulary");
+  bool numbers = false, entries = false;
+  for (const FieldSpec& field : data.fields) (field.numbers ? numbers : entries) = true;
+  const std::string last = numbers && entries ? "vocabulary or range" : numbers ? "range" : "vocabulary";
+  std::size_t last_width = last.size();
+  const auto range = [](const FieldCounts& counts) {
+    return fmt::format("from {:.4g} to {:.4g}", counts.least, counts.greatest);
+  };
+  for (std::size_t i = 0; i < data.fields.size(); ++i)
+    if (data.fields[i].numbers) last_width = std::max(last_width, range(set.counts(i)).size());
+  text += fmt::format("{:<{}}  {:>12}  {:>9}  {:>8}  {:>8}  {:>{}}\n", "field", width, "entries", "unknown", "longest",
+                      "too long", last, last_width);
   for (std::size_t i = 0; i < data.fields.size(); ++i) {
     const FieldCounts& counts = set.counts(i);
     if (data.fields[i].numbers) {
-      text += fmt::format("{:<{}}  {:>12}  {:>9}  {:>8}  {:>8}  {:>10}\n", data.fields[i].name, width, counts.entries, "",
-                          counts.longest, counts.too_long, fmt::format("from {:.4g} to {:.4g}", counts.least, counts.greatest));
+      text += fmt::format("{:<{}}  {:>12}  {:>9}  {:>8}  {:>8}  {:>{}}\n", data.fields[i].name, width, counts.entries, "",
+                          counts.longest, counts.too_long, range(counts), last_width);
       continue;
     }
     const Vocabulary& vocabulary = vocabularies.at(data.fields[i].name);
     const double unknown =
         counts.entries == 0 ? 0 : 100.0 * static_cast<double>(counts.unknown) / static_cast<double>(counts.entries);
-    text += fmt::format("{:<{}}  {:>12}  {:>9}  {:>8}  {:>8}  {:>10}\n", data.fields[i].name, width, counts.entries,
+    text += fmt::format("{:<{}}  {:>12}  {:>9}  {:>8}  {:>8}  {:>{}}\n", data.fields[i].name, width, counts.entries,
                         vocabulary.closed() ? "closed" : fmt::format("{:.2f} %", unknown), counts.longest, counts.too_long,
-                        vocabulary.size());
+                        vocabulary.size(), last_width);
   }
   return text;
 }

@@ -280,11 +280,15 @@ void check_names(const Request& r, const ir::Graph& checked) {
   const bool drawn = r.stage == "memory" && !(r.sizes.empty() && r.format == DumpFormat::kText);
   if (!drawn && r.stage != "loops") return;
   const char* const what = drawn ? "how much memory there is to show" : "how loops run";
+  std::vector<std::string> missing, options;
   for (const std::string& name : known) {
-    if (r.sizes.count(Symbol::named(name)) == 0) {
-      throw UsageError(fmt::format("{0} depends on the size '{1}': add --size {1}=N", what, name));
-    }
+    if (r.sizes.count(Symbol::named(name)) != 0) continue;
+    missing.push_back("'" + name + "'");
+    options.push_back("--size " + name + "=N");
   }
+  if (missing.empty()) return;
+  throw UsageError(fmt::format("{} depends on the size{} {}: add {}", what, missing.size() == 1 ? "" : "s", listed(missing),
+                               fmt::join(options, " ")));
 }
 
 std::string dump_of(Request& r, std::vector<Diagnostic>& warnings) {

@@ -98,7 +98,8 @@ TEST_F(GraphDump, TellsHowLoopsRun) {
   }
   EXPECT_THAT(cuda.out,
               ContainsRegex("  crf.best.end.a: .* as one launch of 3 blocks of .*, rows of the batch each, which never meet"));
-  refuses({"--stage", "loops", "--size", "time=4"}, "add --size batch=N");
+  refuses({"--stage", "loops", "--size", "time=4"}, "depends on the size 'batch': add --size batch=N");
+  refuses({"--stage", "loops"}, "depends on the sizes 'batch', 'time': add --size batch=N --size time=N");
   refuses({"--stage", "loops", "--format", "svg"}, "--stage=loops prints text");
 }
 

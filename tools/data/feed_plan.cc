@@ -68,8 +68,11 @@ class FeedPlan::Typer {
       return term;
     }
     std::vector<std::string> names;
-    for (const FieldSpec& f : data_.fields) names.push_back(f.name);
-    problem("E0412 unknown-name", e, fmt::format("no field '{}' in data", e.dotted()), did_you_mean(e.dotted(), names));
+    for (const FieldSpec& f : data_.fields)
+      if (!f.name.empty() && std::find(names.begin(), names.end(), f.name) == names.end()) names.push_back(f.name);
+    const std::string near = did_you_mean(e.dotted(), names);
+    problem("E0412 unknown-name", e, fmt::format("no field '{}' in data", e.dotted()),
+            fmt::format("{}{}the fields are {}", near, near.empty() ? "" : " ", fmt::join(names, ", ")));
     return std::nullopt;
   }
 

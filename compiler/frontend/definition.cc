@@ -208,10 +208,11 @@ class Reader {
     }
   }
 
-  void check_number(const ir::Initializer& init, const Places& p) {
+  // `at`: of its number.
+  void check_number(const ir::Initializer& init, const Location& at) {
     const bool spread = init.kind == ir::Initializer::Kind::kUniform || init.kind == ir::Initializer::Kind::kNormal;
     if (std::isfinite(init.amount) && !(spread && init.amount < 0)) return;
-    error("E0223 bad-init", p.at,
+    error("E0223 bad-init", at,
           std::string("parameters begin as finite numbers") + (spread ? ", of a spread of at least 0" : ""));
   }
 
@@ -235,7 +236,10 @@ class Reader {
         case Init::kXavier: q.init = {Kind::kXavier, 0, true}; break;
         case Init::KIND_NOT_SET: break;
       }
-      if (q.init) check_number(*q.init, p.message("init"));
+      if (q.init) {
+        const Places& init = p.message("init");
+        check_number(*q.init, init.location(init.fields.empty() ? "" : init.fields.begin()->first));
+      }
       if (declare(d, q.name, {Member::Kind::kParameter, d.parameters.size()}, q.at)) {
         d.parameters.push_back(std::move(q));
       } else {

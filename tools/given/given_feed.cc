@@ -131,17 +131,26 @@ class Filling {
 };
 
 Json parse_json(const GivenFeed& given, const std::string& text) {
+  const auto place = [&](std::size_t at) {
+    Location where;
+    if (given.file.empty()) return where;
+    where.file = intern_file(given.file);
+    where.line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    const std::size_t line = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
+    where.column = static_cast<int>(line == std::string::npos ? at + 1 : at - line);
+    return where;
+  };
   try {
     return Json::parse(text);
+  } catch (const Json::out_of_range& error) {  // "… parsing '1e400'"
+    const std::string what = error.what();
+    const std::size_t quote = std::min(what.find('\''), what.size());
+    const std::string number = what.substr(std::min(quote + 1, what.size()), what.rfind('\'') - quote - 1);
+    bad(given, place(std::min(text.find(number), text.size())),
+        fmt::format("{} is beyond double, which ends at 1.8e308", number));
   } catch (const Json::parse_error& error) {
     const std::size_t at = std::min(error.byte == 0 ? 0 : error.byte - 1, text.size());
-    Location where;
-    if (!given.file.empty()) {
-      where.file = intern_file(given.file);
-      where.line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
-      const std::size_t line = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
-      where.column = static_cast<int>(line == std::string::npos ? at + 1 : at - line);
-    }
+    const Location where = place(at);
     const std::string found = at >= text.size() ? "the end" : fmt::format("'{}'", text.substr(at, 1));
     bad(given, where,
         fmt::format("found {}{}, expected numbers as JSON", found,

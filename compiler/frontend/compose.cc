@@ -75,7 +75,7 @@ class Repeat : public Sub {
     for (const ir::Binding& b : def_.carry) {
       if (b.name != name) continue;
       if (parts_.empty()) return parent_.evaluate(b.value, path_ + name);
-      return carried(*parts_.back(), name, at);
+      return carried(*parts_.back(), b);
     }
     std::vector<Meaning> out;
     for (auto& p : parts()) out.push_back(p->output(name, at));
@@ -93,9 +93,13 @@ class Repeat : public Sub {
     return nullptr;
   }
   // What a repetition leaves to the next one for this input.
-  Meaning carried(Instance& part, const std::string& name, const Location& where) const {
-    const ir::Expression* const next = next_of(name);
-    return next ? part.output(next->dotted(), parent_.at(next->at)) : part.output(name, where);
+  Meaning carried(Instance& part, const ir::Binding& b) const {
+    if (const ir::Expression* const next = next_of(b.name)) return part.output(next->dotted(), parent_.at(next->at));
+    const std::vector<OutputDef>& outputs = part.definition().outputs;
+    const std::string example = outputs.size() == 1 ? outputs[0].name : "OUTPUT";
+    return part.output(
+        b.name, parent_.at(b.at),
+        "next: \"" + b.name + " = " + example + "\" says which output the next repetition takes for '" + b.name + "'");
   }
 
   std::vector<std::unique_ptr<Instance>>& parts() {
@@ -129,9 +133,7 @@ class Repeat : public Sub {
         if (k == 0) {
           s.inputs[b.name] = [this, &b] { return parent_.evaluate(b.value, path_ + b.name); };
         } else {
-          s.inputs[b.name] = [this, k, name = b.name, where] {
-            return carried(*parts_[static_cast<std::size_t>(k) - 1], name, where);
-          };
+          s.inputs[b.name] = [this, k, &b] { return carried(*parts_[static_cast<std::size_t>(k) - 1], b); };
           const ir::Expression* const next = next_of(b.name);
           s.origins[b.name] = "note: it is the output '" + (next ? next->dotted() : b.name) + "' of repetition " +
                               std::to_string(k - 1) + (next ? ", which 'next' names at " + next->at.str() : "");
@@ -157,7 +159,7 @@ class Repeat : public Sub {
     for (auto& p : parts()) {
       for (const ir::Binding& b : def_.carry) {
         try {
-          carried(*p, b.name, at());
+          carried(*p, b);
         } catch (const Failure&) {  // told by whoever reads it
         }
       }

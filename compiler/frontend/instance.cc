@@ -536,18 +536,19 @@ Meaning Instance::plain_parameter(const ParameterDef& d, const std::string& full
   return root.ref(id);
 }
 
-const OutputDef& Instance::declared_output(const std::string& name, const Location& where) const {
+const OutputDef& Instance::declared_output(const std::string& name, const Location& where, const std::string& help) const {
   if (const OutputDef* o = definition().output(name)) return *o;
   std::vector<std::string> known;
   for (const OutputDef& k : definition().outputs) known.push_back(k.name);
   const std::string hint = did_you_mean(name, known);
   std::vector<std::string> notes = {"help: " + (hint.empty() ? "" : hint + " ") + "graph " + definition().signature()};
+  if (!help.empty()) notes.insert(notes.begin(), "help: " + help);
   if (setup_.graph->at.known()) notes.push_back("note: the graph is given at " + setup_.graph->at.str());
   fail("E0234 no-output", where, "graph '" + definition().name + "' has no output '" + name + "'", std::move(notes));
 }
 
-Meaning Instance::output(const std::string& name, const Location& where) {
-  const OutputDef& o = declared_output(name, where);
+Meaning Instance::output(const std::string& name, const Location& where, const std::string& help) {
+  const OutputDef& o = declared_output(name, where, help);
   return once("output " + name, o.at, [&] {
     const Meaning m = evaluate(o.value, path() + name);
     note_name(path() + name, m);

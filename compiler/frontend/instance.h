@@ -106,8 +106,9 @@ class Instance {
   // The name of a bundle of states as the name of what lies below it; `taken`: how much of the path it has.
   ir::Expression narrowed(ir::Expression name, const Leaf& path, std::size_t& taken);
   Meaning input(const std::string& name);
-  Meaning output(const std::string& name, const Location& at);
-  const OutputDef& declared_output(const std::string& name, const Location& at) const;  // throws Failure where there is none
+  // Throws Failure where there is none, which `help` tells how to mend.
+  Meaning output(const std::string& name, const Location& at, const std::string& help = "");
+  const OutputDef& declared_output(const std::string& name, const Location& at, const std::string& help = "") const;
   Meaning next(const Leaf& leaf, const Location& at);
   Meaning end();
 

@@ -24,14 +24,17 @@ void imports_of(const Definition& d, std::vector<const ir::Expression*>& out) {
 }
 
 // What nothing reads may be so because of another mistake of the file: a misspelt name, a line that is missing. Then it goes
-// unsaid until that is mended.
+// unsaid until that is mended; of equations, args and calls, for which it is only suspicious, where a text could not be read.
 void drop_unread(std::vector<Diagnostic>& diagnostics, std::size_t from) {
   const auto begin = diagnostics.begin() + static_cast<std::ptrdiff_t>(from);
-  const auto unread = [](const Diagnostic& d) { return d.code.rfind("E0208", 0) == 0; };
+  const auto drop = [&](const char* code) {
+    const auto is_of = [&](const Diagnostic& d) { return d.code.starts_with(code); };
+    diagnostics.erase(std::remove_if(begin, diagnostics.end(), is_of), diagnostics.end());
+  };
   const auto mistake = [&](const Diagnostic& d) { return d.severity == Severity::kError; };
-  if (std::any_of(begin, diagnostics.end(), mistake)) {
-    diagnostics.erase(std::remove_if(begin, diagnostics.end(), unread), diagnostics.end());
-  }
+  if (std::none_of(begin, diagnostics.end(), mistake)) return;
+  if (std::any_of(begin, diagnostics.end(), is_syntax_error)) drop("E0209");
+  drop("E0208");
 }
 
 }  // namespace

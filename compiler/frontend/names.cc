@@ -302,6 +302,10 @@ class Checker {
       if (m->kind == Member::Kind::kInstance && e.path.size() == 1 && !d_.static_member(first)) {
         error("E0213 whole-instance", e.at, "'" + first + "' is a call; an expression takes one of its results",
               "say " + first + ".NAME, an output of its graph, or " + first + ".end, its states");
+      } else if (m->kind == Member::Kind::kState && e.path.size() > 1 && e.path.back() == "next") {
+        const std::string state = e.dotted().substr(0, e.dotted().rfind('.'));
+        error("E0224 no-member", e.at, "a state has no member 'next'",
+              "next(" + state + ") is the value of " + state + " after the step");
       }
       return;
     }
@@ -334,6 +338,10 @@ class Checker {
     if (const std::string here = ir::here_value_is(first); !here.empty()) help = here;
     if (first == "index") {
       help = "index is the number of a repetition in the fields of a repeat: arg, input, each, begin; hand it in from there";
+    } else if (first == "step") {
+      help = "step() is the number of the step, from 0";
+    } else if (first == "next" || first == "history") {
+      help = "'" + first + "' is called: " + (first == "next" ? "next(h), of a state h" : "history(x)");
     } else if (ir::OpRegistry::instance().find(first)) {
       help = "'" + first + "' is an op: call it, " + first + "(…)";
     }

@@ -225,6 +225,7 @@ Instance::Setup Sub::setup(std::optional<int> index, const std::string& path, Re
   Instance::Setup s;
   s.graph = graph_;
   s.args = parent_.arg_thunks(*graph_, def_.args, index);
+  for (const ir::Binding& b : def_.args) s.args_at[b.name] = parent_.written_at(b.value);
   s.path = path;
   s.parameters_path = parameters_path_;
   s.region = &region;

@@ -111,6 +111,7 @@ class Expander {
 
   void bind_arg(const GraphValue& value, Instance::Setup& setup, const std::string& name, ir::Expression e) {
     const bool number = value.definition->static_member(name)->kind == Member::Kind::kArg;
+    setup.args_at[name] = e.at;
     setup.args[name] = number ? number_thunk(name, std::move(e)) : graph_thunk(std::move(e));
   }
 

@@ -51,15 +51,6 @@ Meaning Instance::once(const std::string& key, const Location& where, const std:
   }
 }
 
-const Thunk* Instance::given_arg(const std::string& name) const {
-  for (const GraphValue::Override& o : setup_.graph->overrides) {
-    if (o.path.size() == 1 && o.path[0] == name) return &o.value;
-  }
-  if (const auto it = setup_.args.find(name); it != setup_.args.end()) return &it->second;
-  if (const auto it = setup_.graph->bound.find(name); it != setup_.graph->bound.end()) return &it->second;
-  return nullptr;
-}
-
 std::optional<Meaning> Instance::constant(const std::string& name) {
   const Definition& d = definition();
   if (const Member* m = d.static_member(name)) {
@@ -127,15 +118,6 @@ Meaning Instance::import_value(const ImportDef& import) {
   return Meaning(std::shared_ptr<const GraphValue>(out));
 }
 
-void Instance::unknown_arg(const Definition& callee, const std::string& name, const Location& where) const {
-  std::vector<std::string> known;
-  for (const ArgDef& a : callee.args) known.push_back(a.name);
-  for (const ImportDef& i : callee.imports) known.push_back(i.name);
-  const std::string hint = did_you_mean(name, known);
-  fail("E0229 unknown-arg", where, "graph '" + callee.name + "' has no arg '" + name + "'",
-       {"help: " + (hint.empty() ? "" : hint + " ") + callee.signature()});
-}
-
 std::shared_ptr<const GraphValue> Instance::graph_value(const Expression& e, std::optional<int> index) {
   std::shared_ptr<const GraphValue> base;
   if (e.kind == Expression::Kind::kGraph) {
@@ -167,22 +149,7 @@ std::shared_ptr<const GraphValue> Instance::graph_value(const Expression& e, std
   std::vector<ir::Binding> args;
   for (const auto& [name, value] : e.keywords) args.push_back({name, true, value.at, value});
   for (auto& [name, thunk] : arg_thunks(*base, args, index)) out->bound[name] = std::move(thunk);
-  return out;
-}
-
-std::map<std::string, Thunk> Instance::arg_thunks(const GraphValue& callee, const std::vector<ir::Binding>& args,
-                                                  std::optional<int> index) {
-  std::map<std::string, Thunk> out;
-  for (const ir::Binding& b : args) {
-    if (!callee.definition->has_arg(b.name)) unknown_arg(*callee.definition, b.name, at(b.at));
-    // The binding lives in the definition (or in the graph value), which outlives the expansion's thunks.
-    const Member* m = callee.definition->static_member(b.name);
-    if (m->kind == Member::Kind::kImport) {
-      out[b.name] = [this, e = b.value, index]() -> Meaning { return graph_value(e, index); };
-    } else {
-      out[b.name] = [this, e = b.value, index, stem = path() + b.name]() { return evaluate(e, stem, index); };
-    }
-  }
+  for (const ir::Binding& b : args) out->bound_at[b.name] = written_at(b.value);
   return out;
 }
 
@@ -190,13 +157,16 @@ Dim Instance::size(const Expression& e) {
   const Meaning m = evaluate(e, path() + "size");
   if (const Dim* d = m.dim()) return *d;
   if (const ir::Number* n = m.number()) {
-    if (n->kind == ir::Number::Kind::kBool) {
-      fail("E0309 bad-size", at(e.at), "a size must be a whole number, found " + m.describe());
-    }
-    if (n->value != std::floor(n->value) || n->value < 0 || n->value > 9e15) {
-      fail("E0309 bad-size", at(e.at), "a size must be a whole number from 0 to 9 * 10^15, found " + m.describe());
-    }
-    return Dim(static_cast<std::int64_t>(n->value));
+    const bool is_bool = n->kind == ir::Number::Kind::kBool;
+    if (!is_bool && n->value == std::floor(n->value) && n->value >= 0 && n->value <= 9e15)
+      return Dim(static_cast<std::int64_t>(n->value));
+    // An arg may be a size in many places, and is given in one.
+    const Location given = written_at(e), used = at(e.at);
+    std::vector<std::string> notes;
+    if (given.str() != used.str()) notes.push_back("note: '" + e.dotted() + "' is a size at " + used.str());
+    fail("E0309 bad-size", given,
+         std::string("a size must be a whole number") + (is_bool ? "" : " from 0 to 9 * 10^15") + ", found " + m.describe(),
+         std::move(notes));
   }
   fail("E0309 bad-size", at(e.at),
        "a size must be known when the batch is: a number or an expression of sizes, found " + m.describe());

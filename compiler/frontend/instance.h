@@ -66,6 +66,7 @@ class Instance {
   struct Setup {
     std::shared_ptr<const GraphValue> graph;
     std::map<std::string, Thunk> args, inputs;
+    std::map<std::string, Location> args_at;     // where an arg's value was written, however many calls hand it down
     std::map<std::string, std::string> origins;  // of inputs whose values the call does not write, a note for messages
     std::string path;                            // "encode.forward."
     std::string parameters_path;                 // the same, or a sibling's whose parameters are shared
@@ -129,6 +130,10 @@ class Instance {
   // Args by name; each is a graph where the callee imports that name.
   std::map<std::string, Thunk> arg_thunks(const GraphValue& callee, const std::vector<ir::Binding>& args,
                                           std::optional<int> index);
+  // Where an arg of this graph or of the file around it was given its value; nowhere where its default stands.
+  Location given_at(const std::string& arg) const;
+  // The same of a value: of an arg that is handed on where that was given, else where the value stands.
+  Location written_at(const ir::Expression& value) const;
   [[noreturn]] void unknown_arg(const Definition& callee, const std::string& name, const Location& where) const;
 
  private:

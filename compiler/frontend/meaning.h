@@ -39,6 +39,7 @@ struct TensorRef {
 struct GraphValue {
   const Definition* definition = nullptr;
   std::map<std::string, Thunk> bound;
+  std::map<std::string, Location> bound_at;  // where the value of each was written
   // Args of graphs that this one imports, or of those that they import, and its own where the path has one name: stronger than
   // what a call gives.
   struct Override {

@@ -79,11 +79,13 @@ void add_known(const std::string& folder, bool deep, std::vector<std::string>& k
   }
 }
 
-// Of the files that there are: those of that name in other folders first, then those of like paths.
+// Of the files that there are: those of that name in other folders first, with the ending that may be left out; then those of
+// like paths.
 std::string file_meant(const std::string& path, const std::vector<std::string>& known) {
   std::vector<std::string> meant;
+  const std::string name = fs::path(path).filename().string();
   for (const std::string& file : known)
-    if (fs::path(file).filename() == fs::path(path).filename()) meant.push_back(file);
+    if (fs::path(file).filename() == name || fs::path(file).filename() == name + ".pbtxt") meant.push_back(file);
   std::sort(meant.begin(), meant.end());
   meant.erase(std::unique(meant.begin(), meant.end()), meant.end());  // beside the job, and in a folder graphs
   for (const std::string& file : near_names(path, known))

@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;  // of a graph's parameters
 
+// "cells/lstm" of a path without its ending, which reads as a division; else "".
+std::string path_of(const Expression& e) {
+  if (e.kind == Expression::Kind::kName) return e.dotted();
+  if (e.kind != Expression::Kind::kCall || !e.infix || e.text != "div") return "";
+  const std::string folder = path_of(e.operands[0]), name = path_of(e.operands[1]);
+  return folder.empty() || name.empty() ? "" : folder + "/" + name;
+}
+
 }  // namespace
 
 Instance::Instance(Expansion& expansion, Setup setup) : expansion_(expansion), setup_(std::move(setup)) {}
@@ -142,7 +150,10 @@ std::shared_ptr<const GraphValue> Instance::graph_value(const Expression& e, std
     }
     base = m->shared_graph();
   } else {
-    fail("E0203 no-graph", at(e.at), "expected a graph: an import's name or a path such as cells/atr.pbtxt");
+    std::vector<std::string> notes;
+    if (const std::string path = path_of(e); !path.empty())
+      notes.push_back("help: a graph goes by its whole path: " + path + ".pbtxt");
+    fail("E0203 no-graph", at(e.at), "expected a graph: an import's name or a path such as cells/atr.pbtxt", std::move(notes));
   }
   if (e.keywords.empty()) return base;
   auto out = std::make_shared<GraphValue>(*base);

@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 
+#include "compiler/frontend/text_hints.h"
 #include "runtime/file.h"
 #include "runtime/system_call.h"
 
@@ -75,32 +76,6 @@ class Columns {
   mutable std::size_t at_ = 0;
 };
 
-// For "Message type "graphrun.Graph" has no field named "lets".": the near ones, and all.
-std::vector<std::string> hints(const std::string& message) {
-  constexpr std::string_view kType = "Message type \"", kField = "\" has no field named \"";
-  const std::size_t type_at = message.find(kType), field_at = message.find(kField);
-  if (type_at == std::string::npos || field_at == std::string::npos) return {};
-  const std::size_t type_begin = type_at + kType.size(), field_begin = field_at + kField.size();
-  const std::size_t field_end = message.find('"', field_begin);
-  const pb::Descriptor* descriptor =
-      pb::DescriptorPool::generated_pool()->FindMessageTypeByName(message.substr(type_begin, field_at - type_begin));
-  if (!descriptor || field_end == std::string::npos) return {};
-  std::vector<std::string> known;
-  for (int i = 0; i < descriptor->field_count(); ++i) known.push_back(descriptor->field(i)->name());
-  const std::string hint = did_you_mean(message.substr(field_begin, field_end - field_begin), known);
-  std::string all;
-  for (const std::string& k : known) all += (all.empty() ? "" : ", ") + k;
-  return {"help: " + (hint.empty() ? "" : hint + " ") + descriptor->name() + " has the fields " + all};
-}
-
-// What stands between two marks of a message.
-std::string between(const std::string& message, std::string_view before, std::string_view after) {
-  const std::size_t begin = message.find(before);
-  if (begin == std::string::npos) return "";
-  const std::size_t end = message.find(after, begin + before.size());
-  return end == std::string::npos ? "" : message.substr(begin + before.size(), end - begin - before.size());
-}
-
 }  // namespace
 
 std::size_t end_of_aside(std::string_view text, std::size_t begin) {
@@ -114,79 +89,17 @@ std::size_t end_of_aside(std::string_view text, std::size_t begin) {
 
 namespace {
 
-// The message that the text is in at its end: `root`, or the one whose braces are open. Null where a name is no message's.
-const pb::Descriptor* open_message(std::string_view text, const pb::Descriptor* root) {
-  std::vector<std::pair<const pb::Descriptor*, std::string>> open = {{root, ""}};  // each with the last name in it
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (const std::size_t end = end_of_aside(text, i); end > i) {
-      i = end;
-    } else if (c == '{' || c == '<') {
-      const pb::FieldDescriptor* field = open.back().first ? open.back().first->FindFieldByName(open.back().second) : nullptr;
-      open.emplace_back(field ? field->message_type() : nullptr, "");
-    } else if ((c == '}' || c == '>') && open.size() > 1) {
-      open.pop_back();
-    } else if (std::isalpha(static_cast<unsigned char>(c)) || c == '_') {
-      const std::size_t begin = i;
-      while (i + 1 < text.size() && (std::isalnum(static_cast<unsigned char>(text[i + 1])) || text[i + 1] == '_')) ++i;
-      open.back().second = text.substr(begin, i + 1 - begin);
-    }
-  }
-  return open.back().first;
-}
-
-// What the field of that name in the message that the text ends in may be.
-std::vector<std::string> enum_values(std::string_view text, const pb::Descriptor* root, const std::string& field) {
-  const pb::Descriptor* const message = open_message(text, root);
-  const pb::FieldDescriptor* const f = message ? message->FindFieldByName(field) : nullptr;
-  std::vector<std::string> values;
-  for (int k = 0; f && f->enum_type() && k < f->enum_type()->value_count(); ++k)
-    values.push_back(f->enum_type()->value(k)->name());
-  return values;
-}
-
-// The length of the text without quotes that begins there: a list up to its bracket, else what looks like names and numbers; 0
-// where neither begins.
-std::size_t bare_length(std::string_view text, std::size_t begin) {
-  if (begin < text.size() && text[begin] == '[') {
-    const std::size_t end = text.find_first_of("]\n", begin);
-    return end == std::string_view::npos || text[end] == '\n' ? 0 : end + 1 - begin;
-  }
-  const auto is_part = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_.+-").find(c) != std::string_view::npos;
-  };
-  return static_cast<std::size_t>(std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(), is_part) -
-                                  text.begin()) -
-         begin;
-}
-
-// What the value of a field should look like, for a message of protobuf's that has another.
-std::string form_of_value(const std::string& message) {
-  if (message.starts_with("Expected integer") && message.find("got: \"") != std::string::npos)
-    return "numbers and names of choices stand without quotes";
-  if (message.starts_with("Expected double") && message.find("got: \"") != std::string::npos)
-    return "numbers stand without quotes";
-  if (message.starts_with("Expected identifier, got: \"")) return "names of choices, true and false stand without quotes";
-  if (message.starts_with("Expected identifier, got: /")) return "a comment begins with #";
-  if (message.starts_with("String literals cannot cross"))
-    return "the quote that opens here closes on no later place of the line";
-  if (message.starts_with("Expected \":\", found \"{\"")) return "the field is a text: NAME: \"…\"";
-  if (message.starts_with("Invalid value for boolean")) return "write true or false, without quotes";
-  if (message.starts_with("Expected \"{\", found")) return "the field is a message: NAME { … }";
-  if (message.starts_with("Non-repeated field")) return "say it once";
-  return "";
-}
-
 class Collector : public pb::io::ErrorCollector {
  public:
   Collector(const std::string* file, const Columns& columns, const pb::Descriptor* root)
       : file_(file), columns_(columns), root_(root) {}
   void AddError(int line, int column, const std::string& message) override {
     if (diagnostics.size() > kMostSyntaxErrors) return;  // one more than are reported
+    if (out_of_step_) return;
     Diagnostic d;
     d.code = message.find("has no field named") != std::string::npos ? "E0111 unknown-field" : "E0110 bad-text";
     d.text = message;
-    d.notes = hints(message);
+    d.notes = text_hints::near_fields(message);
     if (message.ends_with("got: ")) {
       d.text += "the end of the file";
       d.notes.push_back("help: a { or [ further up has no partner");
@@ -195,24 +108,24 @@ class Collector : public pb::io::ErrorCollector {
     d.at.line = std::max(line, 0) + 1;
     d.at.column = columns_.byte_column(std::max(line, 0), std::max(column, 0));
     // protobuf tells of a name or an enum's value when it has read on to the next token.
-    if (const std::string field = between(message, "has no field named \"", "\""); !field.empty()) {
+    if (const std::string field = text_hints::between(message, "has no field named \"", "\""); !field.empty()) {
       columns_.place_before(columns_.offset(std::max(line, 0), std::max(column, 0)), field, d.at);
-      const std::string type = between(message, "Message type \"", "\"");
+      const std::string type = text_hints::between(message, "Message type \"", "\"");
       d.text = "'" + field + "' is no field of " + type.substr(type.rfind('.') + 1);
       // A graph where a job is meant, or the other way round.
       const std::string other = root_->name() == "Job" ? "Graph" : "Job";
       const pb::Descriptor* const kind = root_->file()->pool()->FindMessageTypeByName("graphrun." + other);
       if (type == root_->full_name() && kind != nullptr && kind->FindFieldByName(field) != nullptr)
         d.notes.push_back("help: it is a field of a " + other + "; a " + root_->name() + " is expected here");
-      std::string says = between(std::string(columns_.text().substr(0, 400)), "# proto-message: graphrun.", "\n");
+      std::string says = text_hints::between(std::string(columns_.text().substr(0, 400)), "# proto-message: graphrun.", "\n");
       while (!says.empty() && (says.back() == '\r' || says.back() == ' ')) says.pop_back();
       if (!says.empty() && !root_->full_name().ends_with("." + says))
         d.notes.push_back("help: the file says of itself that it is a " + says + "; expected a " + root_->name());
     }
-    if (const std::string word = between(message, "Unknown enumeration value of \"", "\""); !word.empty()) {
-      const std::string field = between(message, "for field \"", "\"");
+    if (const std::string word = text_hints::between(message, "Unknown enumeration value of \"", "\""); !word.empty()) {
+      const std::string field = text_hints::between(message, "for field \"", "\"");
       const std::size_t before = columns_.place_before(columns_.offset(std::max(line, 0), std::max(column, 0)), word, d.at);
-      const std::vector<std::string> known = enum_values(columns_.text().substr(0, before), root_, field);
+      const std::vector<std::string> known = text_hints::enum_values(columns_.text().substr(0, before), root_, field);
       const std::string near = did_you_mean(word, known);
       std::string all;
       for (const std::string& k : known) all += (all.empty() ? "" : ", ") + k;
@@ -221,9 +134,10 @@ class Collector : public pb::io::ErrorCollector {
     }
     if (message.starts_with("Expected string, got: ") && d.text == message)
       bare = columns_.offset(std::max(line, 0), std::max(column, 0));
-    if (message.starts_with("Expected \"{\", found") && root_->name() == "Graph")
-      d.notes.push_back("help: a graph is read here; graph and arg are texts in a job alone");
-    if (const std::string help = form_of_value(message); !help.empty()) d.notes.push_back("help: " + help);
+    if (message.starts_with("Expected \"{\", found")) expected_message(d, line, column);
+    if (message.starts_with("Expected identifier, got: \"")) expected_name(d, line, column);
+    if (message.starts_with("Need space between number and identifier")) number_with_unit(d, line, column);
+    if (const std::string help = text_hints::form_of_value(message); !help.empty()) d.notes.push_back("help: " + help);
     diagnostics.push_back(std::move(d));
   }
   // Unknown fields are passed over with a warning, so that what else is wrong comes to light.
@@ -234,6 +148,49 @@ class Collector : public pb::io::ErrorCollector {
   std::optional<std::size_t> bare;  // where a text without quotes ended the reading
 
  private:
+  std::string_view text_before(int line, int column) const {
+    return columns_.text().substr(0, columns_.offset(std::max(line, 0), std::max(column, 0)));
+  }
+
+  // A message has braces, and another value is there.
+  void expected_message(Diagnostic& d, int line, int column) const {
+    const std::string_view before = text_before(line, column);
+    const pb::FieldDescriptor* const field = text_hints::field_before(before, text_hints::open_message(before, root_));
+    const std::string name = field != nullptr ? field->name() : "NAME";
+    if (root_->name() == "Graph" && (name == "graph" || name == "arg"))
+      d.notes.push_back("help: a graph is read here; graph and arg are texts in a job alone");
+    d.notes.push_back("help: the field is a message: " + name + " { … }");
+    if (field != nullptr && field->message_type() != nullptr && name != "graph")
+      d.notes.back() += "; " + text_hints::fields_of(*field->message_type());
+  }
+
+  // A text stands where a choice or, within a message, the name of a field is expected.
+  void expected_name(Diagnostic& d, int line, int column) const {
+    const std::string_view before = text_before(line, column);
+    const pb::Descriptor* const message = text_hints::open_message(before, root_);
+    if (message == nullptr || text_hints::field_before(before, message) != nullptr) {
+      d.notes.push_back("help: names of choices, true and false stand without quotes");
+    } else {
+      d.notes.push_back("help: a field's name is expected, then its value; " + text_hints::fields_of(*message));
+    }
+  }
+
+  // 8h: protobuf reads on behind the number, and what it says from there on means nothing.
+  void number_with_unit(Diagnostic& d, int line, int column) {
+    const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
+    const std::string_view text = columns_.text();
+    const std::size_t unit = text_before(line, column).size();
+    std::size_t begin = unit, end = unit;
+    while (begin > 0 && part(text[begin - 1])) --begin;
+    while (end < text.size() && part(text[end])) ++end;
+    d.text = "'" + std::string(text.substr(begin, end - begin)) + "' is no number";
+    d.notes = {"help: a number stands alone, without a unit: " + std::string(text.substr(begin, unit - begin))};
+    d.at.column -= static_cast<int>(unit - begin);
+    d.at.length = static_cast<int>(end - begin);
+    out_of_step_ = true;
+  }
+
+  bool out_of_step_ = false;
   const std::string* file_;
   const Columns& columns_;
   const pb::Descriptor* root_;
@@ -438,7 +395,7 @@ class Quoted {
 
   // Adds quotes around the text that begins there. False where none does.
   bool quote(std::size_t offset, const Location& at) {
-    const std::size_t length = bare_length(text_, offset);
+    const std::size_t length = text_hints::bare_length(text_, offset);
     if (length == 0) return false;
     bare_[offset - 2 * places_.size()] = length;
     all_known_ = all_known_ && text_[offset] != '[';
@@ -489,7 +446,7 @@ Places parse_source(std::string_view text, const std::string* file, pb::Message*
     for (Diagnostic& d : collector.diagnostics) quoted.move_back(d.at);
     if (collector.bare && bare.size() < kMostSyntaxErrors && bare.size() * text.size() < kMostReread) {
       Diagnostic& last = collector.diagnostics.back();
-      const std::size_t length = bare_length(quoted.text(), *collector.bare);
+      const std::size_t length = text_hints::bare_length(quoted.text(), *collector.bare);
       last.at.length = static_cast<int>(std::max<std::size_t>(length, 1));
       const std::string found = quoted.text().substr(*collector.bare, length);
       if (length > 0 && quoted.quote(*collector.bare, last.at)) {

@@ -10,17 +10,20 @@
 //   namespace graphrun::HWY_NAMESPACE { template <class T> void work(const Task<T>& task) {…}  GRAPHRUN_SIMD_OP(work, Task) }
 //   HWY_AFTER_NAMESPACE();
 //   #if HWY_ONCE
-//   namespace graphrun { GRAPHRUN_SIMD_EXPORT(work, Task) }       // defines work(const Task<float>&), work(const
-//   Task<double>&) #endif
+//   namespace graphrun { GRAPHRUN_SIMD_EXPORT(work, Task) }  // defines work(const Task<float>&), work(const Task<double>&)
+//   #endif
+//
+// float64 is what gradients are checked in, and no training or inference runs in it: it has the code that any machine of the
+// kind can run, which takes a third off the time to compile these files.
 #pragma once
 
 // Qualified: an unqualified call would find the exported function too, which would be itself.
-#define GRAPHRUN_SIMD_OP(name, Task)                                                    \
-  void name##_float(const Task<float>& task) { ::graphrun::HWY_NAMESPACE::name(task); } \
-  void name##_double(const Task<double>& task) { ::graphrun::HWY_NAMESPACE::name(task); }
+#define GRAPHRUN_SIMD_OP(name, Task) \
+  void name##_float(const Task<float>& task) { ::graphrun::HWY_NAMESPACE::name(task); }
 
-#define GRAPHRUN_SIMD_EXPORT(name, Task)                                           \
-  HWY_EXPORT(name##_float);                                                        \
-  HWY_EXPORT(name##_double);                                                       \
-  void name(const Task<float>& task) { HWY_DYNAMIC_DISPATCH(name##_float)(task); } \
-  void name(const Task<double>& task) { HWY_DYNAMIC_DISPATCH(name##_double)(task); }
+// Of all instruction sets, the one that every machine has is compiled last, with HWY_ONCE.
+#define GRAPHRUN_SIMD_EXPORT(name, Task) GRAPHRUN_SIMD_EXPORT_AS(name, name, Task)
+#define GRAPHRUN_SIMD_EXPORT_AS(exported, name, Task)                                  \
+  HWY_EXPORT(name##_float);                                                            \
+  void exported(const Task<float>& task) { HWY_DYNAMIC_DISPATCH(name##_float)(task); } \
+  void exported(const Task<double>& task) { ::graphrun::HWY_NAMESPACE::name(task); }

@@ -13,8 +13,6 @@
 namespace graphrun {
 namespace {
 
-std::string counted(std::int64_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
-
 std::string meeting(const std::vector<char>& meet_before) {
   const auto n = std::count_if(meet_before.begin(), meet_before.end(), [](char meets) { return meets != 0; });
   return n == 0 ? "which never meet"

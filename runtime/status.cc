@@ -320,4 +320,11 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   return suggestion(near_names(name, candidates));
 }
 
+std::string counted(std::int64_t n, std::string_view what, std::string_view plural) {
+  std::string text = std::to_string(n) + " ";
+  text += what;
+  if (n != 1) text += plural;
+  return text;
+}
+
 }  // namespace graphrun

@@ -252,9 +252,8 @@ std::string memory(const Request& r, const ir::Graph& checked) {
 
 std::string loops(const Request& r, const ir::Graph& checked) {
   const Program program = compile(checked, r.compile, r.train ? &*r.train : nullptr);
-  const std::string where = r.target.device == Device::kCuda
-                                ? cuda_device().name()
-                                : fmt::format("the CPU, {} thread{}", threads(), threads() == 1 ? "" : "s");
+  const std::string where =
+      r.target.device == Device::kCuda ? cuda_device().name() : "the CPU, " + counted(threads(), "thread");
   return fmt::format("loops on {}:\n{}", where, describe_loops(program, r.sizes, r.target));
 }
 

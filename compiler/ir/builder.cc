@@ -37,7 +37,7 @@ Attributes complete(const OpSchema& op, const NamedAttributes& given) {
 std::string arity_message(const OpSchema& op, std::size_t found) {
   std::string names;
   for (const InputSpec& i : op.inputs) names += (names.empty() ? "" : ", ") + i.name + (i.optional ? "?" : "");
-  return op.name + " takes (" + names + "), found " + std::to_string(found) + " operand" + (found == 1 ? "" : "s");
+  return op.name + " takes (" + names + "), found " + counted(static_cast<std::int64_t>(found), "operand");
 }
 
 }  // namespace

@@ -171,9 +171,7 @@ GRAPHRUN_SIMD_OP(update_rmsprop, RmspropTask)
 GRAPHRUN_SIMD_OP(update_adam, AdamTask)
 GRAPHRUN_SIMD_OP(blend, BlendTask)
 double squares_float(const float* x, std::size_t n) { return squares(x, n); }
-double squares_double(const double* x, std::size_t n) { return squares(x, n); }
 bool finite_float(const float* x, std::size_t n) { return finite(x, n); }
-bool finite_double(const double* x, std::size_t n) { return finite(x, n); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace graphrun
@@ -182,29 +180,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace graphrun {
 
-// GRAPHRUN_SIMD_EXPORT under the one name of all rules.
-#define GRAPHRUN_UPDATE_EXPORT(name, Task)                                           \
-  HWY_EXPORT(name##_float);                                                          \
-  HWY_EXPORT(name##_double);                                                         \
-  void update(const Task<float>& task) { HWY_DYNAMIC_DISPATCH(name##_float)(task); } \
-  void update(const Task<double>& task) { HWY_DYNAMIC_DISPATCH(name##_double)(task); }
-
-GRAPHRUN_UPDATE_EXPORT(update_sgd, SgdTask)
-GRAPHRUN_UPDATE_EXPORT(update_momentum, MomentumTask)
-GRAPHRUN_UPDATE_EXPORT(update_adagrad, AdagradTask)
-GRAPHRUN_UPDATE_EXPORT(update_adadelta, AdadeltaTask)
-GRAPHRUN_UPDATE_EXPORT(update_rmsprop, RmspropTask)
-GRAPHRUN_UPDATE_EXPORT(update_adam, AdamTask)
+GRAPHRUN_SIMD_EXPORT_AS(update, update_sgd, SgdTask)
+GRAPHRUN_SIMD_EXPORT_AS(update, update_momentum, MomentumTask)
+GRAPHRUN_SIMD_EXPORT_AS(update, update_adagrad, AdagradTask)
+GRAPHRUN_SIMD_EXPORT_AS(update, update_adadelta, AdadeltaTask)
+GRAPHRUN_SIMD_EXPORT_AS(update, update_rmsprop, RmspropTask)
+GRAPHRUN_SIMD_EXPORT_AS(update, update_adam, AdamTask)
 GRAPHRUN_SIMD_EXPORT(blend, BlendTask)
 HWY_EXPORT(squares_float);
-HWY_EXPORT(squares_double);
 HWY_EXPORT(finite_float);
-HWY_EXPORT(finite_double);
 
 double sum_of_squares(const float* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(squares_float)(x, n); }
-double sum_of_squares(const double* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(squares_double)(x, n); }
+double sum_of_squares(const double* x, std::size_t n) { return HWY_NAMESPACE::squares(x, n); }
 bool all_finite(const float* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(finite_float)(x, n); }
-bool all_finite(const double* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(finite_double)(x, n); }
+bool all_finite(const double* x, std::size_t n) { return HWY_NAMESPACE::finite(x, n); }
 
 }  // namespace graphrun
 #endif

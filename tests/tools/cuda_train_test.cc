@@ -150,8 +150,8 @@ TEST_F(TrainOnCuda, TellsTheStepThatDiverged) {
           graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", out, "--device", device, "--set", "train.clip.global_norm=0",
                     "--set", "train.optimizer.sgd.learning_rate=1e30", "--set", "train.checkpoint.every_steps=" + every});
       EXPECT_EQ(ran.code, 6) << ran.err;
-      EXPECT_THAT(ran.err, HasSubstr(every == "0" ? "going over 2 steps from '" + out + "/checkpoints/step-000000' again"
-                                                  : "going over 1 steps from '" + out + "/checkpoints/step-000001' again"));
+      EXPECT_THAT(ran.err, HasSubstr(every == "0" ? "repeating 2 steps from '" + out + "/checkpoints/step-000000'"
+                                                  : "repeating 1 step from '" + out + "/checkpoints/step-000001'"));
       EXPECT_FALSE(exists(out + "/checkpoints/step-000002")) << "of numbers that are not finite";
       const std::size_t begin = ran.err.find("error[E0670");
       ASSERT_NE(begin, std::string::npos) << ran.err;

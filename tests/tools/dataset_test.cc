@@ -159,6 +159,29 @@ TEST(Dataset, ClosedVocabularyRefusesWhatItLacks) {
   EXPECT_THAT(message, HasSubstr("did you mean 'NOUN'?"));
 }
 
+// An example that a needed feed does not fit is told where it stands.
+TEST(Dataset, RefusesExamplesThatFeedsDoNotFit) {
+  Scratch scratch;
+  DataSpec data;
+  data.fields = {make_field("words", 0, {Split::kSpace})};
+  data.feeds = make_feeds("third = words[2], pair = words[:2], last = words[-1]");
+  data.train = {scratch.file("a", "a b c\n\nd e\n")};
+  Prepared p(data);
+  const auto read = [&] {
+    DatasetOptions options;
+    options.plan = &p.plan;
+    return message_of([&] { read_dataset(p.data, p.vocabularies, data.train, options); });
+  };
+  EXPECT_EQ(read(), "");  // nothing reads the feeds
+  p.plan.need("pair", {Dim(2), Dim(Symbol::named("batch"))});
+  p.plan.need("last", {Dim(Symbol::named("batch"))});
+  EXPECT_EQ(read(), "");
+  p.plan.need("third", {Dim(Symbol::named("batch"))});
+  EXPECT_THAT(read(), HasSubstr(data.train[0] + ":3:1: error[E0648 index-outside]"));
+  p.plan.need("pair", {Dim(3), Dim(Symbol::named("batch"))});
+  EXPECT_THAT(read(), HasSubstr(data.train[0] + ":1:1: error[E0623 feed-shape]: feed 'pair' has 2 elements; expected 3"));
+}
+
 TEST(Dataset, NothingToRead) {
   Scratch scratch;
   DataSpec data;

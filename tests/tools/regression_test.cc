@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
+#include <tuple>
 
 #include "tests/tools/program_fixture.h"
 
@@ -66,6 +67,57 @@ TEST_F(Regression, IsShownByData) {
   ASSERT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out,
               AllOf(HasSubstr("steps  FLOAT["), HasSubstr("target  FLOAT[20]  numbers"), HasSubstr("lengths  INT32[20]")));
+}
+
+// The graph wants two numbers a step. Every reader of data says where there are others, before anything runs on them.
+TEST_F(Regression, RefusesListsOfAnotherSizeWhereTheyStand) {
+  const std::string good = "{\"steps\": [[0.5, 1], [0.25, 1]], \"sum\": 0.75}\n", empty = "{\"steps\": [], \"sum\": 0}\n";
+  const std::string bad = "{\"steps\": [[0.5, 1], [0.25, 1, 0]], \"sum\": 0.75}\n";
+  const auto files = [&](const std::string& train, const std::string& valid) {
+    write("train.jsonl", train);
+    write("valid.jsonl", valid);
+    return std::vector<std::string>{"--set", "data.train=train.jsonl", "--set", "data.valid=valid.jsonl"};
+  };
+  const auto run = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return graphrun(words);
+  };
+  const auto refusal = [](const std::string& file) {
+    return AllOf(HasSubstr(file + ".jsonl:2:1: error[E0623 feed-shape]: step 2 of feed 'steps' has 3 numbers; expected 2"),
+                 HasSubstr("input 'steps' of the graph is [time, 2, batch]; the feed stands at"));
+  };
+  for (const auto& [train, valid, file] : {std::tuple(good + bad, good, "train"), {good, good + bad, "valid"}}) {
+    const Ran checked = run({"check", "graphs/jobs/adding.pbtxt"}, files(train, valid));
+    EXPECT_EQ(checked.code, 4);
+    EXPECT_THAT(checked.err, refusal(file));
+    const Ran trained = run({"train", "graphs/jobs/adding.pbtxt", "--out", "bad"}, files(train, valid));
+    EXPECT_EQ(trained.code, 4);
+    EXPECT_THAT(trained.err, refusal(file));
+  }
+  // A batch of nothing but empty sequences has its width from the graph.
+  const Ran trained =
+      run({"train", "graphs/jobs/adding.pbtxt", "--out", "model", "--set", "train.epochs=1", "--set", "data.batch.rows=1"},
+          files(good + empty, good));
+  EXPECT_EQ(trained.code, 0) << trained.err;
+  const Ran inferred = graphrun({"infer", "model"}, good + bad);
+  EXPECT_EQ(inferred.code, 4);
+  EXPECT_THAT(inferred.err, HasSubstr("stdin:2:1: error[E0623 feed-shape]: step 2 of feed 'steps' has 3 numbers; expected 2"));
+  EXPECT_EQ(std::count(inferred.out.begin(), inferred.out.end(), '\n'), 1);
+  const Ran evaluated = graphrun({"evaluate", "model", "--data", "train.jsonl"});
+  EXPECT_EQ(evaluated.code, 0) << evaluated.err;
+  write("train.jsonl", good + bad);
+  EXPECT_THAT(graphrun({"evaluate", "model", "--data", "train.jsonl"}).err, refusal("train"));
+}
+
+TEST_F(Regression, ChecksNumbersBeforeTraining) {
+  const std::string good = "{\"steps\": [[0.5, 1], [0.25, 1]], \"sum\": 0.75}\n";
+  write("train.jsonl", good + "{\"steps\": [[0.5, 1], [0.25, \"x\"]], \"sum\": 0.75}\n");
+  write("valid.jsonl", good);
+  const std::vector<std::string> check = {"check", "graphs/jobs/adding.pbtxt", "--set", "data.train=train.jsonl",
+                                          "--set", "data.valid=valid.jsonl"};
+  const Ran text = graphrun(check);
+  EXPECT_EQ(text.code, 4);
+  EXPECT_THAT(text.err, HasSubstr("train.jsonl:2:30: error[E0654 no-number]"));
 }
 
 // Layers of any cell as one, each with a rate of its own; what is resumed has the same bits.

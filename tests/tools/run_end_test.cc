@@ -59,6 +59,7 @@ TEST_F(EndOfRun, ByUpdatesIsWithinAnEpochAndValidates) {
   EXPECT_EQ(last_checkpoint("model"), "step-000007");
   EXPECT_EQ(validated("model")["step"], 7);
   EXPECT_EQ(validated("model")["epoch"], 2);
+  EXPECT_GT(validated("model")["loss"], 0);  // of the epoch that has no line of its own
   EXPECT_FALSE(state("model").contains("seconds"));
   EXPECT_EQ(graphrun({"infer", "model"}, "我\n").code, 0);
   EXPECT_THAT(train("model", {"epochs=0", "updates=7"}, true).err,

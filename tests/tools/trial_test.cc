@@ -42,9 +42,9 @@ TEST_F(Trial, TellsWhatTheRunTakesAndLeavesNothing) {
   const Ran ran = graphrun(words({"--try", "7"}));
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("an update     "), HasSubstr("a validation  "),
-                             HasSubstr("an epoch      5 batches, 5 updates, 0:0"),
+                             HasSubstr("an epoch      5 batches, 5 updates, 0.0"),
                              HasSubstr("the run       ends after 8 epochs: 40 updates, 8.0 epochs, 8 validations\n"),
-                             HasSubstr("time          0:0"), HasSubstr(" MB resident at most\n"),
+                             HasSubstr("time          0."), Not(HasSubstr("0:00")), HasSubstr(" MB resident at most\n"),
                              HasSubstr(" MB of it for the largest batch, 8 rows of ")));
   EXPECT_THAT(ran.err, AllOf(HasSubstr("data: train 40 examples"), HasSubstr("trying 7 updates"), Not(HasSubstr("epoch 1/"))));
   EXPECT_EQ(files(), before);
@@ -101,10 +101,10 @@ TEST_F(Trial, WithoutDataToValidateOnItTakesTheTestData) {
 
 TEST(TrialText, IsATable) {
   TrialFigures figures;
-  figures.work = {10, 320, 6400, 2.5};
+  figures.work = {.updates = 10, .examples = 320, .tokens = 6400, .seconds = 2.5};
   figures.first = 1.25, figures.least = 0.125, figures.most = 0.5;
   figures.validated = "valid";
-  figures.validation = {0, 500, 10000, 12.5};
+  figures.validation = {.examples = 500, .tokens = 10000, .seconds = 12.5};
   figures.shape = {433, 2, true};
   figures.end.epochs = 50;
   figures.rule = {2, 0, 0};

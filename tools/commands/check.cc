@@ -13,10 +13,8 @@ ExitCode run_check(const Arguments& arguments) {
   CommandLine line;
   line.usage = "graphrun check FILE [option ...]";
   line.about =
-      "Reads a graph or a job and everything that it names, and reports every mistake; without any, says what it is. Of a job "
-      "the\n"
-      "training data is read too, for the sizes of vocabularies come from it, as are the word vectors and the models that it\n"
-      "begins with; the other data files are opened.";
+      "Reads a graph or a job and everything that it names, and reports every mistake; without any, says what it is. "
+      "Of a job\nits training, validation and test data, its word vectors and the models that it begins with are read too.";
   line.words = {{"FILE"}};
   line.groups.push_back(set_option());
   const std::optional<po::variables_map> options = parse(line, arguments);

@@ -47,6 +47,7 @@ ExitCode run_evaluate(const Arguments& arguments) {
   Evaluator evaluator(load_graph(network.request(false)), network, device, weights.value_or(WeightForm::kFloat32));
   DatasetOptions reading;
   reading.texts = network.report->text_fields();
+  reading.plan = network.job.plan.get();
   if (!given) reading.at = network.job.data.at.test;
   const Dataset set = read_dataset(network.job.data, network.vocabularies, files, reading);
   Variables variables;

@@ -15,13 +15,20 @@ T element(std::int32_t kept) {
   }
 }
 
+// An axis of no example's own size has the given one even where the batch has no element along it.
+std::int64_t given_size(const std::vector<std::int64_t>& sizes, std::size_t axis, std::int64_t longest) {
+  return axis < sizes.size() && sizes[axis] != FeedPlan::kAnySize ? sizes[axis] : longest;
+}
+
 template <class T>
-Tensor pad_inner(const std::vector<Nested>& values, DType dtype) {
+Tensor pad_inner(const std::vector<Nested>& values, DType dtype, const std::vector<std::int64_t>& sizes) {
   std::int64_t time = 0, inner = 0;
   for (const Nested& value : values) {
     time = std::max(time, value.steps());
     for (const std::int32_t n : value.lengths) inner = std::max<std::int64_t>(inner, n);
   }
+  time = given_size(sizes, 0, time);
+  inner = given_size(sizes, 1, inner);
   const std::int64_t rows = static_cast<std::int64_t>(values.size());
   Tensor tensor(dtype, {time, inner, rows});
   T* out = tensor.data<T>();
@@ -36,11 +43,12 @@ Tensor pad_inner(const std::vector<Nested>& values, DType dtype) {
 }
 
 template <class T>
-Tensor pad_as(const std::vector<Nested>& values, int depth, DType dtype) {
-  if (depth == 2) return pad_inner<T>(values, dtype);
+Tensor pad_as(const std::vector<Nested>& values, int depth, DType dtype, const std::vector<std::int64_t>& sizes) {
+  if (depth == 2) return pad_inner<T>(values, dtype, sizes);
   const std::int64_t rows = static_cast<std::int64_t>(values.size());
   std::int64_t time = depth == 0 ? 1 : 0;
   for (const Nested& value : values) time = std::max(time, value.steps());
+  time = given_size(sizes, 0, time);
   Tensor tensor(dtype, depth == 0 ? Sizes{rows} : Sizes{time, rows});
   T* out = tensor.data<T>();
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -52,8 +60,9 @@ Tensor pad_as(const std::vector<Nested>& values, int depth, DType dtype) {
 
 }  // namespace
 
-Tensor pad(const std::vector<Nested>& values, int depth, bool numbers) {
-  return numbers ? pad_as<float>(values, depth, DType::kFloat32) : pad_as<std::int32_t>(values, depth, DType::kInt32);
+Tensor pad(const std::vector<Nested>& values, int depth, bool numbers, const std::vector<std::int64_t>& sizes) {
+  return numbers ? pad_as<float>(values, depth, DType::kFloat32, sizes)
+                 : pad_as<std::int32_t>(values, depth, DType::kInt32, sizes);
 }
 
 Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, const std::vector<std::vector<Nested>>& fields,
@@ -66,7 +75,7 @@ Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, c
     std::vector<Nested> values;
     values.reserve(fields.size());
     for (const auto& example : fields) values.push_back(plan.evaluate(feed, example));
-    batch.feeds[spec.name] = pad(values, spec.depth, spec.numbers);
+    batch.feeds[spec.name] = pad(values, spec.depth, spec.numbers, spec.sizes);
     if (spec.depth == 0) continue;
     if (steps != nullptr)
       for (const Nested& value : values) (*steps)[spec.name].push_back(value.steps());

@@ -31,8 +31,9 @@ struct Batch {
 };
 
 // The values of one feed, one for each row, as INT32, or float32 where they are `numbers`, padded with 0: depth 0 [batch],
-// 1 [time, batch], 2 [time, inner_time, batch]. Sizes are those of the longest.
-Tensor pad(const std::vector<Nested>& values, int depth, bool numbers = false);
+// 1 [time, batch], 2 [time, inner_time, batch]. Sizes are those of the longest, or what `sizes` gives the sequence axes (of
+// FeedPlan::Feed).
+Tensor pad(const std::vector<Nested>& values, int depth, bool numbers = false, const std::vector<std::int64_t>& sizes = {});
 
 // By feed that is a sequence: real steps of each row.
 using StepsByFeed = std::map<std::string, std::vector<std::int64_t>>;

@@ -38,7 +38,7 @@ void each_record(
   const std::size_t together = files_side_by_side(data);
   if (files.size() % together != 0)
     throw UserError(ExitCode::kBadData, "E0653 unequal-files",
-                    fmt::format("{} file{}, where {} stand side by side: {}", files.size(), files.size() == 1 ? "" : "s",
+                    fmt::format("{}, where {} stand side by side: {}", counted(static_cast<std::int64_t>(files.size()), "file"),
                                 together, fmt::join(files, ", ")),
                     {"help: one file for each column, group by group"});
   for (std::size_t first = 0; first < files.size(); first += together) {
@@ -296,6 +296,9 @@ Dataset read_dataset(const DataSpec& data, const Vocabularies& vocabularies, con
                      const DatasetOptions& options) {
   Dataset set(data, options.in_memory);
   const auto wanted = [&](const FieldSpec& field) { return options.fields.empty() || options.fields.count(field.name) != 0; };
+  std::vector<std::size_t> checked;  // feeds
+  for (std::size_t i = 0; options.plan != nullptr && data.format != Format::kStream && i < options.plan->feeds().size(); ++i)
+    if (options.plan->feeds()[i].needed && options.plan->may_not_fit(i)) checked.push_back(i);
   const auto read = [&](const Record& record) {
     std::vector<Nested> fields(data.fields.size());
     for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -304,6 +307,10 @@ Dataset read_dataset(const DataSpec& data, const Vocabularies& vocabularies, con
     }
     for (std::size_t i = 0; options.training && i < fields.size(); ++i)
       if (data.fields[i].longest > 0 && fields[i].steps() > data.fields[i].longest) return set.count_dropped(i);
+    if (!checked.empty())
+      told_at(record.place(), [&] {
+        for (const std::size_t feed : checked) options.plan->evaluate(feed, fields);
+      });
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (!wanted(data.fields[i])) continue;
       const std::vector<std::int32_t>& values = fields[i].values;

@@ -89,10 +89,12 @@ struct DatasetOptions {
   bool training = false;         // drop what is longer than `longest`
   std::set<std::string> fields;  // to read; empty: all
   std::int64_t in_memory = numbers_in_memory();
-  std::set<std::string> texts;  // fields whose text is kept too, in memory
-  Location at = {};             // where the files are named, for what is wrong with them as a whole
+  std::set<std::string> texts;     // fields whose text is kept too, in memory
+  Location at = {};                // where the files are named, for what is wrong with them as a whole
+  const FeedPlan* plan = nullptr;  // bound; every example must fit the feeds that are needed of it
 };
-// Throws UserError (kBadData): as above; a set without any example (E0649); PARALLEL files that don't come in groups (E0653).
+// Throws UserError (kBadData): as above, and what FeedPlan::evaluate throws, at the record's place; a set without any example
+// (E0649); PARALLEL files that don't come in groups (E0653).
 Dataset read_dataset(const DataSpec& data, const Vocabularies& vocabularies, const std::vector<std::string>& files,
                      const DatasetOptions& options = {});
 

@@ -191,7 +191,8 @@ class FeedPlan::Typer {
   Feed* feed_ = nullptr;
 };
 
-FeedPlan::FeedPlan(const DataSpec& data, std::vector<Diagnostic>& problems) : at_(data.at.feeds) {
+FeedPlan::FeedPlan(const DataSpec& data, std::vector<Diagnostic>& problems)
+    : stream_(data.format == Format::kStream), at_(data.at.feeds) {
   Typer typer(data, problems);
   for (const FeedExpression& spec : data.feeds) {
     Feed feed;
@@ -252,7 +253,49 @@ void FeedPlan::bind(const Vocabularies& vocabularies) {
   for (Term& term : terms_) bind(term, vocabularies);
 }
 
-Nested FeedPlan::evaluate(std::size_t feed, const std::vector<Nested>& fields) const { return evaluate(terms_[feed], fields); }
+void FeedPlan::need(std::string_view name, const Shape& shape) {
+  const auto feed = std::find_if(feeds_.begin(), feeds_.end(), [&](const Feed& f) { return f.name == name; });
+  GRAPHRUN_CHECK(feed != feeds_.end(), "FeedPlan::need: no feed " + std::string(name));
+  feed->needed = true;
+  feed->shape = str(shape);
+  feed->sizes.assign(static_cast<std::size_t>(feed->depth), kAnySize);
+  if (stream_) return;  // its examples are windows
+  for (std::size_t axis = 0; axis < std::min(feed->sizes.size(), shape.size()); ++axis)
+    if (shape[axis].is_constant()) feed->sizes[axis] = shape[axis].constant();
+}
+
+bool FeedPlan::takes_element(const Term& term) {
+  return term.kind == Term::Kind::kAt || std::any_of(term.parts.begin(), term.parts.end(), takes_element);
+}
+
+bool FeedPlan::may_not_fit(std::size_t feed) const {
+  const auto& sizes = feeds_[feed].sizes;
+  return takes_element(terms_[feed]) || std::any_of(sizes.begin(), sizes.end(), [](std::int64_t n) { return n != kAnySize; });
+}
+
+void FeedPlan::check_sizes(const Feed& feed, const Nested& value) {
+  const auto refuse = [&](const std::string& which, std::int64_t found, std::int64_t expected) {
+    throw UserError(
+        ExitCode::kBadData, "E0623 feed-shape",
+        fmt::format("{}feed '{}' has {} {}; expected {}", which, feed.name, found,
+                    feed.numbers ? found == 1 ? "number" : "numbers"
+                    : found == 1 ? "element"
+                                 : "elements",
+                    expected),
+        {fmt::format("note: input '{}' of the graph is {}; the feed stands at {}", feed.name, feed.shape, feed.at.str())});
+  };
+  if (!feed.sizes.empty() && feed.sizes[0] != kAnySize && value.steps() != feed.sizes[0])
+    refuse("", value.steps(), feed.sizes[0]);
+  if (feed.sizes.size() < 2 || feed.sizes[1] == kAnySize) return;
+  for (std::size_t t = 0; t < value.lengths.size(); ++t)
+    if (value.lengths[t] != feed.sizes[1]) refuse(fmt::format("step {} of ", t + 1), value.lengths[t], feed.sizes[1]);
+}
+
+Nested FeedPlan::evaluate(std::size_t feed, const std::vector<Nested>& fields) const {
+  Nested value = evaluate(terms_[feed], fields);
+  check_sizes(feeds_[feed], value);
+  return value;
+}
 
 namespace {
 

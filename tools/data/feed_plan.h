@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/shape.h"
 #include "tools/data/spec.h"
 #include "tools/data/vocabulary.h"
 
@@ -31,7 +32,12 @@ class FeedPlan {
     std::set<std::string> fields;  // that it reads
     Location at;                   // of its name in the job
     bool sound = true;             // without a mistake
+    // What the network that reads it expects; see need().
+    bool needed = false;
+    std::string shape;                // of the network's input
+    std::vector<std::int64_t> sizes;  // of the sequence axes; kAnySize for one that each example decides
   };
+  static constexpr std::int64_t kAnySize = -1;
 
   // Types every feed; adds what does not fit to `problems` (E0412 unknown-name, E0413 bad-feed, E0416 named-twice), each feed's
   // mistakes at their places.
@@ -46,6 +52,12 @@ class FeedPlan {
   // Looks the words up. Throws UserError (kBadData, E0647) where a vocabulary lacks one.
   void bind(const Vocabularies& vocabularies);
 
+  // A network reads this feed into an input of that shape: [time, 2, batch], which in an INT32 or FLOAT feed of depth 2 makes
+  // every inner sequence 2 long. Throws InternalError where there is no such feed.
+  void need(std::string_view feed, const Shape& shape);
+  // Whether there are examples that evaluate() would refuse.
+  bool may_not_fit(std::size_t feed) const;
+
   // A feed that is some steps of one field, in their order: which. Nothing where it is more than that.
   struct Run {
     std::size_t field = 0;
@@ -53,8 +65,9 @@ class FeedPlan {
   };
   std::optional<Run> run_of(std::size_t feed, const std::function<std::int64_t(std::size_t field)>& steps) const;
 
-  // The feed's value for an example; `fields` by the order of the job's. Needs bind(). Throws UserError (kBadData, E0648) where
-  // an index lies outside of the example.
+  // The feed's value for an example; `fields` by the order of the job's. Needs bind(). Throws UserError (kBadData), of no
+  // place: E0648 where an index lies outside of the example, E0623 where a sequence has another size than the network's shape
+  // says.
   Nested evaluate(std::size_t feed, const std::vector<Nested>& fields) const;
 
  private:
@@ -72,6 +85,8 @@ class FeedPlan {
   };
   class Typer;
 
+  static bool takes_element(const Term& term);
+  static void check_sizes(const Feed& feed, const Nested& value);
   static void bind(Term& term, const Vocabularies& vocabularies);
   static void collect_words(const Term& term, const std::string& field, std::vector<std::string>& words);
   Nested evaluate(const Term& term, const std::vector<Nested>& fields) const;
@@ -79,6 +94,7 @@ class FeedPlan {
 
   std::vector<Feed> feeds_;
   std::vector<Term> terms_;
+  bool stream_ = false;
   Location at_;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tools/data/dataset.h"
+#include "tools/data/told_at.h"
 
 namespace graphrun {
 namespace {
@@ -48,6 +49,11 @@ std::optional<InferenceReader::Encoded> InferenceReader::read() {
     if (needed_[i] && !blank) (*next.fields)[i] = encode(data_, *needed_[i], vocabularies_, next.record);
   }
   if (longest_ > 0) limit(next);
+  if (next.fields)
+    told_at(next.record.place(), [&] {
+      for (const std::size_t feed : chosen_)
+        if (plan_.may_not_fit(feed)) plan_.evaluate(feed, *next.fields);
+    });
   return next;
 }
 
@@ -60,7 +66,7 @@ void InferenceReader::limit(Encoded& encoded) const {
     if (warn_) {
       warn_({Severity::kWarning,
              "E0659 long-line",
-             {intern_file(record.file(needed_[i]->column)), static_cast<int>(record.line), 1},
+             record.place(needed_[i]->column),
              fmt::format("'{}' has {} units here, at most {} are read: {}", needed_[i]->name, steps, longest_,
                          refuse_longer_ ? "the line is left out, and comes out empty" : "the rest is left out"),
              {"note: `longest` and `too_long` of the job's infer block say so"}});

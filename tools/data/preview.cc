@@ -9,10 +9,6 @@ namespace {
 
 constexpr const char* kPadding = "·";
 
-std::string plural(std::int64_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 std::string padding(std::int64_t steps) {
   if (steps == 0) return "";
   return steps == 1 ? kPadding : fmt::format("{} × {}", kPadding, steps);
@@ -80,7 +76,7 @@ class FeedPreview {
 std::string describe_set(const DataSpec& data, const Dataset& set, const Vocabularies& vocabularies) {
   std::string text;
   if (data.format != Format::kStream) {
-    text += plural(set.size(), "example");
+    text += counted(set.size(), "example");
     if (set.blank() > 0) text += fmt::format(", {} without anything in them left out", set.blank());
     if (set.dropped() > 0) text += fmt::format(", {} too long and left out", set.dropped());
     text += set.on_disk() ? ", on disk\n" : "\n";

@@ -157,8 +157,8 @@ bool RecordReader::next_side_by_side(Record& record) {
   record.line = lines_[going]->line();
   if (ended != lines_.size())
     data_error("E0653 unequal-files", lines_[ended]->name(), lines_[ended]->line(), 0,
-               fmt::format("the file ends after {} line{}; '{}', which stands beside it, goes on", lines_[ended]->line(),
-                           lines_[ended]->line() == 1 ? "" : "s", lines_[going]->name()),
+               fmt::format("the file ends after {}; '{}', which stands beside it, goes on",
+                           counted(lines_[ended]->line(), "line"), lines_[going]->name()),
                {"help: line n of each file is one example: they have equally many"});
   record.empty = std::all_of(texts.begin(), texts.end(), is_blank);
   record.lines = {texts[0]};
@@ -175,7 +175,7 @@ std::vector<std::string> RecordReader::split_columns(const std::string& line) {
     begin = end + 1;
   }
   const std::size_t found = columns.size();
-  const std::string what = fmt::format("{} column{} separated by tabs", found, found == 1 ? "" : "s");
+  const std::string what = counted(static_cast<std::int64_t>(found), "column") + " separated by tabs";
   if (found < static_cast<std::size_t>(layout_.columns))
     data_error("E0643 wrong-columns", lines.name(), lines.line(), 0,
                fmt::format("{}; the job's fields need at least {}", what, layout_.columns));

@@ -29,6 +29,7 @@ struct Record {
     const std::size_t i = static_cast<std::size_t>(column);
     return (*files)[i < files->size() ? i : 0];
   }
+  Location place(int column = 0) const { return {intern_file(file(column)), static_cast<int>(line), 1}; }
 };
 
 // What a text's lines are, and what its records must have.

@@ -67,8 +67,8 @@ class Filling {
     }
     if (static_cast<std::int64_t>(json.size()) != sizes_[depth]) {
       bad(given_, {},
-          fmt::format("{} has {} element{}, the first one at its depth {}", place_of(place_), json.size(),
-                      json.size() == 1 ? "" : "s", sizes_[depth]),
+          fmt::format("{} has {}, the first one at its depth {}", place_of(place_),
+                      counted(static_cast<std::int64_t>(json.size()), "element"), sizes_[depth]),
           "rows of one tensor have equally many numbers; padding is given as numbers, with lengths");
     }
     each(json, [&](const Json& part) { check(part, depth + 1); });

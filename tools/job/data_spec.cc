@@ -57,8 +57,7 @@ class DataReader {
     const std::size_t together = files_side_by_side(spec_);
     const auto check = [&](const char* part, std::size_t files) {
       if (files % together == 0) return;
-      problems_.bad(places_.location(part),
-                    fmt::format("{} file{}, where {} stand side by side", files, files == 1 ? "" : "s", together),
+      problems_.bad(places_.location(part), fmt::format("{}, where {} stand side by side", counted(files, "file"), together),
                     "one file for each column, group by group: [\"a.de\", \"a.en\", \"b.de\", \"b.en\"]");
     };
     check("train", spec_.train.size());

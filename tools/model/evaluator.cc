@@ -40,13 +40,16 @@ Diagnostic not_fed(const std::string& input, const FeedPlan& plan) {
   return problem;
 }
 
-std::vector<std::string> needed_feeds(const Program& program, const FeedPlan& plan, const std::string& told) {
+std::vector<std::string> needed_feeds(const Program& program, FeedPlan& plan, const std::string& told) {
   std::vector<std::string> names;
   std::vector<Diagnostic> problems;
   for (const FeedSpec& feed : program.feeds) {
     if (feed.name == kLearningRate || feed.name == kUpdateCount || feed.name == kGoesOn || feed.name == told) continue;
     names.push_back(feed.name);
-    if (plan.feed(feed.name) == nullptr) problems.push_back(not_fed(feed.name, plan));
+    if (plan.feed(feed.name) == nullptr)
+      problems.push_back(not_fed(feed.name, plan));
+    else
+      plan.need(feed.name, feed.shape);
   }
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
   return names;
@@ -54,7 +57,7 @@ std::vector<std::string> needed_feeds(const Program& program, const FeedPlan& pl
 
 Evaluator::Evaluator(const ir::Graph& graph, const Network& network, Device device, WeightForm weights)
     : data_(network.job.data), plan_(*network.job.plan), report_(*network.report), writings_(graph, network, device) {
-  const FeedPlan& plan = plan_;
+  FeedPlan& plan = *network.job.plan;
   Report& report = report_;
   std::vector<Diagnostic> problems;
   report.check_names(available(graph, plan), problems);

@@ -67,6 +67,6 @@ void clear_states(const Program& program, Variables& variables);
 Diagnostic not_fed(const std::string& input, const FeedPlan& plan);
 // The feeds of a batch that a program wants, beside what it is told anyway: `told` too. Throws UserError (kInvalidGraph, E0421)
 // naming those that the job does not feed.
-std::vector<std::string> needed_feeds(const Program& program, const FeedPlan& plan, const std::string& told = {});
+std::vector<std::string> needed_feeds(const Program& program, FeedPlan& plan, const std::string& told = {});
 
 }  // namespace graphrun

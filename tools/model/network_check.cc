@@ -41,7 +41,7 @@ ir::ValueId check_scalar(ir::Graph& graph, const LoadedJob& job, const char* fie
 // Which inputs of the network its feeds reach.
 class Feeding {
  public:
-  explicit Feeding(const FeedPlan& plan) : plan_(plan) {}
+  Feeding(const FeedPlan& plan, Format format) : plan_(plan), stream_(format == Format::kStream) {}
 
   // These values are computed of this graph.
   void need(ir::Graph graph, const std::vector<ir::ValueId>& values) {
@@ -87,7 +87,7 @@ class Feeding {
   }
 
  private:
-  static void check_type(const FeedPlan::Feed& feed, const ir::TensorType& type, std::vector<Diagnostic>& found) {
+  void check_type(const FeedPlan::Feed& feed, const ir::TensorType& type, std::vector<Diagnostic>& found) const {
     const std::string what = feed.numbers         ? "numbers"
                              : feed.field.empty() ? "lengths"
                                                   : fmt::format("entries of '{}' by their numbers", feed.field);
@@ -104,7 +104,7 @@ class Feeding {
                           help);
       return;
     }
-    if (static_cast<int>(type.shape.size()) == feed.depth + 1) return;
+    if (static_cast<int>(type.shape.size()) == feed.depth + 1) return check_sizes(feed, type, found);
     static const char* const kShapes[] = {"[batch]", "[time, batch]", "[time, inner_time, batch]"};
     Problems(found).add("E0623 feed-shape", feed.at,
                         fmt::format("input '{}' of the graph is {}, and the feed gives it {}, {}", feed.name, type.str(), what,
@@ -112,7 +112,23 @@ class Feeding {
                         "`split` gives a field its sequence axes, x[0] and length(x) take one away");
   }
 
+  // Examples must have the sizes that a shape gives as numbers, which is told when they are read; of a batch and of a window
+  // they can't be.
+  void check_sizes(const FeedPlan::Feed& feed, const ir::TensorType& type, std::vector<Diagnostic>& found) const {
+    const auto refuse = [&](const Dim& size, const char* axis, const char* why) {
+      Problems(found).add(
+          "E0623 feed-shape", feed.at,
+          fmt::format("input '{}' of the graph is {}, whose {} axis is {}; {}", feed.name, type.str(), axis, size.str(), why),
+          "name the size instead, as in [time, batch]");
+    };
+    if (type.shape.back().is_constant())
+      refuse(type.shape.back(), "last", "batches have different numbers of rows");
+    else if (stream_ && type.shape.front().is_constant())
+      refuse(type.shape.front(), "first", "the last window of a stream is shorter");
+  }
+
   const FeedPlan& plan_;
+  const bool stream_;
   std::map<std::string, ir::TensorType> needed_;
 };
 
@@ -179,7 +195,7 @@ void check_network(const ir::Graph& training, const ir::Graph& inference, const 
   const LoadedJob& job = network.job;
   std::vector<Diagnostic> found;
   Problems problems(found);
-  Feeding feeding(*job.plan);
+  Feeding feeding(*job.plan, job.data.format);
   if (job.message.has_train()) {
     ir::Graph graph = training;
     const ir::ValueId minimize = check_scalar(graph, job, "minimize", true, found);

@@ -13,10 +13,11 @@
 namespace graphrun {
 namespace {
 
-// pread may give fewer bytes than there are.
+// pread may give fewer bytes than there are. Sets errno where it returns false.
 bool read_at(int file, char* to, std::size_t size, off_t at) {
   while (size > 0) {
     const ssize_t n = uninterrupted([&] { return pread(file, to, size, at); });
+    if (n == 0) errno = EIO;  // another program has shortened the file
     if (n <= 0) return false;
     to += n, at += n, size -= static_cast<std::size_t>(n);
   }

@@ -5,12 +5,16 @@
 #include <cmath>
 #include <set>
 
+#include "runtime/processor.h"
 #include "runtime/threads.h"
 #include "runtime/watch.h"
 #include "tools/train/state.h"
 
 namespace graphrun {
 namespace {
+
+// nan has no sign.
+std::string number_text(double value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }
 
 template <class T>
 std::int64_t first_bad(const TensorView& tensor) {
@@ -89,8 +93,6 @@ Batch next_batch(BatchSource& source, BatchPosition& at) {
 
 }  // namespace
 
-std::string number_text(double value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }
-
 std::optional<NotFinite> find_not_finite(const StepsSince& steps, Stepper& stepper, BatchSource& source,
                                          const std::function<bool()>& stop) {
   const CheckpointReader checkpoint(steps.checkpoint);
@@ -116,6 +118,34 @@ std::optional<NotFinite> find_not_finite(const StepsSince& steps, Stepper& stepp
     return last.first();
   }
   return std::nullopt;
+}
+
+std::string figures_text(const StepResult& result) {
+  return fmt::format("loss {}, norm of the gradient {}", number_text(result.loss), number_text(result.gradient_norm));
+}
+
+UserError diverged(const BadUpdate& update, const StepsSince& steps, Stepper& stepper, BatchSource& source,
+                   const LoadedJob& job, const std::function<bool()>& stop) {
+  Diagnostic problem{
+      Severity::kError,
+      "E0670 diverged",
+      {},
+      fmt::format("step {} (epoch {}, batch {}): {}", update.step, update.epoch, update.batch, figures_text(update.result)),
+      {}};
+  try {
+    if (const auto first = find_not_finite(steps, stepper, source, stop)) {
+      problem.at = first->at;
+      problem.notes.push_back("note: the first that is not finite is " + first->what);
+    }
+  } catch (const UserError& error) {
+    problem.notes.push_back("note: where it began could not be found: " + error.diagnostics().front().text);
+  }
+  if (job.products != ProductPrecision::kFloat32 && !rounds_on_cpu(job.products))
+    problem.notes.push_back("note: a GPU rounds products to " + Job::ProductPrecision_Name(job.message.product_precision()) +
+                            "; the steps were repeated in float32");
+  problem.notes.push_back("note: the last checkpoint is kept: " + steps.checkpoint);
+  problem.notes.push_back("help: a lower learning rate, or clip { global_norm: … }");
+  return {ExitCode::kDiverged, {std::move(problem)}};
 }
 
 }  // namespace graphrun

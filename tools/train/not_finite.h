@@ -8,12 +8,10 @@
 
 #include "runtime/status.h"
 #include "tools/data/batch_source.h"
+#include "tools/job/job.h"
 #include "tools/train/stepper.h"
 
 namespace graphrun {
-
-// A number for a message: nan has no sign.
-std::string number_text(double value);
 
 struct NotFinite {
   std::string what;  // "'read.forward.q' (matmul): element [3, 17] is inf, where step() is 4"
@@ -32,5 +30,17 @@ struct StepsSince {
 // `source` where they are: for a run that ends. Throws UserError where the checkpoint can't be read or memory is out.
 std::optional<NotFinite> find_not_finite(const StepsSince& steps, Stepper& stepper, BatchSource& source,
                                          const std::function<bool()>& stop);
+
+// "loss inf, norm of the gradient nan"
+std::string figures_text(const StepResult& result);
+
+// An update whose figures are not finite, and the batch that completed it; all from 1.
+struct BadUpdate {
+  StepResult result;
+  std::int64_t step = 0, epoch = 0, batch = 0;
+};
+// What ends a run of it: E0670 diverged (kDiverged), at the equation that find_not_finite names where it can.
+UserError diverged(const BadUpdate& update, const StepsSince& steps, Stepper& stepper, BatchSource& source,
+                   const LoadedJob& job, const std::function<bool()>& stop);
 
 }  // namespace graphrun

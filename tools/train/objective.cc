@@ -46,20 +46,26 @@ std::vector<ir::Variable*> matched(ir::Graph& graph, const std::vector<NamePatte
 void take_rates(const ir::Graph& graph, const std::vector<RateGroup>& groups, std::map<std::string, double>& factors,
                 std::vector<Diagnostic>& warnings) {
   for (const RateGroup& group : groups) {
-    bool any = false, used = false;
+    bool any = false, frozen = false, used = false;
     for (const ir::Variable& variable : graph.variables) {
       const std::string& name = graph.value(variable.value).name;
       if (variable.kind != ir::Variable::Kind::kParameter || !matches(group.match.text, name)) continue;
       any = true;
+      if (!variable.trainable) {
+        frozen = true;
+        continue;
+      }
       used |= factors.emplace(name, group.factor).second;
     }
     if (used) continue;
-    warnings.push_back({Severity::kWarning,
-                        "E0422 unused-pattern",
-                        group.match.at,
-                        any ? fmt::format("groups before it have all parameters that \"{}\" matches", group.match.text)
-                            : fmt::format("no parameter matches group {{ match: \"{}\" }}", group.match.text),
-                        {}});
+    warnings.push_back(
+        {Severity::kWarning,
+         "E0422 unused-pattern",
+         group.match.at,
+         frozen ? fmt::format("every parameter that \"{}\" matches is frozen or in a group before it", group.match.text)
+         : any  ? fmt::format("groups before it have all parameters that \"{}\" matches", group.match.text)
+                : fmt::format("no parameter matches group {{ match: \"{}\" }}", group.match.text),
+         {}});
   }
 }
 

@@ -32,7 +32,7 @@ std::string name_of_device(Device device, const Job& job) {
   const std::string precision = Job::ProductPrecision_Name(job.product_precision());
   std::string name, why_not;
   if (device == Device::kCpu) {
-    name = fmt::format("cpu, {} thread{}", threads(), threads() == 1 ? "" : "s");
+    name = "cpu, " + counted(threads(), "thread");
     if (job.product_precision() == Job::TF32) why_not = "TF32 is for GPUs";
     if (job.product_precision() == Job::BFLOAT16 && !multiplies_bfloat16()) why_not = "it has no instructions for BFLOAT16";
   } else {
@@ -53,15 +53,17 @@ Network new_network(LoadedJob job) {
 }
 
 Prepared::Prepared(Network made, Device where, std::vector<Diagnostic>& warnings)
+    : Prepared(std::move(made), where, warnings, seconds_now()) {}
+
+Prepared::Prepared(Network made, Device where, std::vector<Diagnostic>& warnings, double begun)
     : network(std::move(made)),
       recipe(make_recipe(network.job)),
       device(where),
       graph(training_graph(network, sources, warnings)),
       inference(inference_graph(network, graph, warnings)),
       stepper(graph, recipe, *network.job.plan, Target(device, WeightForm::kFloat32, network.job.products), warnings),
-      evaluator(inference, network, device) {
-  seconds = seconds_now() - seconds;
-}
+      evaluator(inference, network, device),
+      seconds(seconds_now() - begun) {}
 
 UserError with_warnings(const UserError& error, const std::vector<Diagnostic>& warnings) {
   std::vector<Diagnostic> all = error.diagnostics();

@@ -26,7 +26,6 @@ struct Prepared {
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
 
-  double seconds = seconds_now();  // that compiling took
   const Network network;
   const Recipe recipe;
   const Device device;
@@ -34,6 +33,10 @@ struct Prepared {
   const ir::Graph graph, inference;  // the network in training, and in use
   Stepper stepper;
   Evaluator evaluator;
+  const double seconds;  // that compiling took
+
+ private:
+  Prepared(Network made, Device where, std::vector<Diagnostic>& warnings, double begun);
 };
 
 // The error, and warnings that nobody has seen yet.

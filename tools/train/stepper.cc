@@ -34,8 +34,7 @@ Tensor scalar(double value) { return Tensor::of<double>({}, {value}); }
 
 }  // namespace
 
-Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& plan, Target target,
-                 std::vector<Diagnostic>& warnings)
+Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, FeedPlan& plan, Target target, std::vector<Diagnostic>& warnings)
     : options_(recipe.options), target_(target), seed_(recipe.seed), accumulate_(recipe.accumulate) {
   using Part = TrainOptions::Part;
   graph_ = with_objective(graph, recipe, options_, warnings);

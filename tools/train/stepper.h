@@ -38,7 +38,7 @@ class Stepper {
   // `graph`: the network in training. Parameters begin as initializer_of says, from the recipe's seed.
   // Throws UserError (kInvalidGraph): E0421 a feed that the job lacks, E0401 what can't be minimized, the compiler's; warnings
   // for patterns that match nothing go to `warnings`.
-  Stepper(const ir::Graph& graph, const Recipe& recipe, const FeedPlan& plan, Target target, std::vector<Diagnostic>& warnings);
+  Stepper(const ir::Graph& graph, const Recipe& recipe, FeedPlan& plan, Target target, std::vector<Diagnostic>& warnings);
 
   // One batch more. Gives what comes of update number `step` (from 0) where this batch completes it, or where its loss is not
   // finite. Where one update sees several batches they are waited for.

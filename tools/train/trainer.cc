@@ -98,10 +98,8 @@ std::int64_t Trainer::epoch() const {
 }
 
 std::string Trainer::done_text() const {
-  if (state_.next.batch > 0)
-    return fmt::format("{} update{} done, the last in epoch {}", state_.step, state_.step == 1 ? "" : "s", epoch());
-  const std::int64_t epochs = state_.next.epoch - 1;
-  return fmt::format("{} epoch{} done", epochs, epochs == 1 ? "" : "s");
+  if (state_.next.batch > 0) return fmt::format("{} done, the last in epoch {}", counted(state_.step, "update"), epoch());
+  return counted(state_.next.epoch - 1, "epoch") + " done";
 }
 
 std::string Trainer::end_text() const {
@@ -122,7 +120,7 @@ bool Trainer::run_epoch() {
   if (!state_.epoch_begun) rate_.begin_epoch(state_.next.epoch);
   state_.epoch_begun = true;
   source_.begin(state_.next);
-  speed_.restart();
+  of_epoch_.restart();
   const bool going = run_batches();
   settle(0);
   return going;
@@ -152,8 +150,8 @@ void Trainer::one_batch(const Batch& batch) {
   steps_since_.rates.push_back(used);
   std::optional<StepOutcome> outcome = stepper_.add(batch, state_.step, used);
   state_.next = {batch.position.epoch, batch.position.batch + 1};
-  speed_.add(batch.tokens);
   meter_.add(batch);
+  of_epoch_.add(batch);
   if (outcome) {
     begin(std::move(*outcome), used, batch.position);
     settle(stepper_.runs_ahead() ? 1 : 0);
@@ -208,7 +206,11 @@ bool Trainer::validate_within_epoch() {
   const std::optional<ReportResults> results = evaluate(*valid_set_, stepper_.model_parameters(state_.step));
   if (!results) return false;
   state_.validated = state_.next;
-  metrics_->write({{"epoch", epoch()}, {"step", state_.step}, {"learning_rate", rate()}, {"valid", results_json(*results)}});
+  nlohmann::ordered_json line = {{"epoch", epoch()}, {"step", state_.step}};
+  if (is_over()) line["loss"] = loss();  // of an epoch that has no line of its own
+  line["learning_rate"] = rate();
+  line["valid"] = results_json(*results);
+  metrics_->write(line);
   const bool kept = keep(results);
   display_.log(fmt::format("{}, step {}  learning rate {:.4g}  valid: {}{}", epoch_text(epoch(), recipe_.end.epochs),
                            state_.step, rate(), results_text(*results), kept && !recipe_.keep.empty() ? "  (best)" : ""));
@@ -228,34 +230,12 @@ bool Trainer::end_within_epoch() {
 }
 
 void Trainer::diverged(const StepResult& result, const Begun& update) {
-  steps_since_.rates.resize(steps_since_.rates.size() - under_way_.size());  // those began after it, one batch each
+  steps_since_.rates.resize(steps_since_.rates.size() - under_way_.size());  // those begun after it, one batch each
   under_way_.clear();
-  const std::string& checkpoint = steps_since_.checkpoint;
-  const std::string found =
-      fmt::format("loss {}, norm of the gradient {}", number_text(result.loss), number_text(result.gradient_norm));
-  display_.log(fmt::format("step {}: {}; going over {} steps from '{}' again to find where it began", update.step + 1, found,
-                           steps_since_.rates.size(), checkpoint));
-  Diagnostic problem{
-      Severity::kError,
-      "E0670 diverged",
-      {},
-      fmt::format("step {} (epoch {}, batch {}): {}", update.step + 1, update.last.epoch, update.last.batch + 1, found),
-      {}};
-  try {
-    if (const auto first = find_not_finite(steps_since_, stepper_, source_, [this] { return stopped(); })) {
-      problem.at = first->at;
-      problem.notes.push_back("note: the first that is not finite is " + first->what);
-    }
-  } catch (const UserError& error) {
-    problem.notes.push_back("note: where it began could not be found: " + error.diagnostics().front().text);
-  }
-  if (network_.job.products != ProductPrecision::kFloat32 && !rounds_on_cpu(network_.job.products))
-    problem.notes.push_back("note: a GPU rounds products to " +
-                            Job::ProductPrecision_Name(network_.job.message.product_precision()) +
-                            "; going over the steps again is in float32");
-  problem.notes.push_back("note: the last checkpoint is kept: " + checkpoint);
-  problem.notes.push_back("help: a lower learning rate, or clip { global_norm: … }");
-  throw UserError(ExitCode::kDiverged, {std::move(problem)});
+  display_.log(fmt::format("step {}: {}; repeating {} from '{}' to find where it began", update.step + 1, figures_text(result),
+                           counted(static_cast<std::int64_t>(steps_since_.rates.size()), "step"), steps_since_.checkpoint));
+  throw graphrun::diverged({result, update.step + 1, update.last.epoch, update.last.batch + 1}, steps_since_, stepper_, source_,
+                           network_.job, [this] { return stopped(); });
 }
 
 void Trainer::show(const Batch& batch) {
@@ -268,14 +248,17 @@ void Trainer::show(const Batch& batch) {
   progress.update = state_.step;
   progress.updates = recipe_.end.updates;
   progress.loss = loss();
-  progress.tokens_per_second = speed_.tokens_per_second();
-  progress.seconds_left = end_.seconds_left(place(), progress.steps, recipe_.accumulate, speed_.seconds_per_step());
+  const Work work = of_epoch_.so_far();
+  progress.tokens_per_second = work.per_second(work.tokens);
+  progress.seconds_left = end_.seconds_left(place(), progress.steps, recipe_.accumulate,
+                                            work.seconds / static_cast<double>(std::max<std::int64_t>(work.batches, 1)));
   display_.update(progress);
 }
 
 bool Trainer::end_epoch() {
   const std::int64_t epoch = state_.next.epoch;
-  const double seconds = speed_.seconds(), speed = speed_.tokens_per_second(), used = rate();
+  const Work work = of_epoch_.so_far();
+  const double used = rate();
   look_at_clock();
   const bool due = is_over() || end_.is_last_epoch(epoch) || validates_after_epoch(recipe_.validate, epoch) || due_by_steps();
   std::optional<ReportResults> results;
@@ -287,8 +270,9 @@ bool Trainer::end_epoch() {
   if (results) line["valid"] = results_json(*results);
   metrics_->write(line);
   const bool kept = keep(results);
-  std::string text = fmt::format("{}  loss {:.4f}  learning rate {:.4g}  {} tokens/s  {}",
-                                 epoch_text(epoch, recipe_.end.epochs), loss(), used, short_number(speed), clock_text(seconds));
+  std::string text =
+      fmt::format("{}  loss {:.4f}  learning rate {:.4g}  {} tokens/s  {}", epoch_text(epoch, recipe_.end.epochs), loss(), used,
+                  short_number(work.per_second(work.tokens)), clock_text(work.seconds));
   if (results) text += "  valid: " + results_text(*results) + (kept && !recipe_.keep.empty() ? "  (best)" : "");
   display_.log(text);
   if (results) judge(*results);
@@ -309,7 +293,7 @@ std::optional<ReportResults> Trainer::evaluate(const Dataset& set, const NamedTe
   {
     const WorkMeter::Pause pause(meter_);
     results = evaluator_.evaluate(set, variables, [this] { return stopped(); });
-    work = {0, evaluator_.examples(), evaluator_.tokens(), pause.seconds()};
+    work = {.examples = evaluator_.examples(), .tokens = evaluator_.tokens(), .seconds = pause.seconds()};
   }
   if (results) note_speed(epoch(), state_.step, &set == valid_set_ ? "valid" : "test", work);
   if (&set == valid_set_)

@@ -122,8 +122,7 @@ class Trainer {
   std::map<std::string, NamedTensors>
       best_;  // all that training changed, at the best model: where the schedule goes back to it
   std::vector<nlohmann::ordered_json> notes_;
-  Speed speed_;
-  WorkMeter meter_;
+  WorkMeter meter_, of_epoch_;  // since the last line of speed.jsonl; since the epoch began, validations included
   RunEnd end_;
   double saved_ = 0;  // when
 };

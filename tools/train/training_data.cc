@@ -10,6 +10,7 @@ Dataset training_set(const Network& network) {
   DatasetOptions options;
   options.training = true;
   options.at = data.at.train;
+  options.plan = network.job.plan.get();
   return read_dataset(data, network.vocabularies, data.train, options);
 }
 
@@ -18,6 +19,7 @@ std::optional<Dataset> reported_set(const Network& network, const std::vector<st
   DatasetOptions options;
   options.texts = network.report->text_fields();
   options.at = at;
+  options.plan = network.job.plan.get();
   return read_dataset(network.job.data, network.vocabularies, files, options);
 }
 
@@ -57,8 +59,8 @@ std::optional<Diagnostic> TrainingData::too_many_validations(const ValidateRule&
   return Diagnostic{Severity::kWarning,
                     "E0423 too-many-validations",
                     rule.at,
-                    fmt::format("{} validations in an epoch of {} batch{}; it has one behind each batch", rule.times_per_epoch,
-                                batches, batches == 1 ? "" : "es"),
+                    fmt::format("{} validations in an epoch of {}; it has one behind each batch", rule.times_per_epoch,
+                                counted(batches, "batch", "es")),
                     {}};
 }
 

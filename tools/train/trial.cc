@@ -21,9 +21,8 @@ namespace {
 // "0.0123 s", "1.53 s"
 std::string short_seconds(double seconds) { return fmt::format("{:.3g} s", seconds); }
 std::string megabytes(std::int64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
-std::string counted(std::int64_t count, const std::string& what, const char* plural = "s") {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : plural);
-}
+// "0.42 s", "1:05", "2:03:04"
+std::string duration(double seconds) { return seconds < 10 ? short_seconds(seconds) : clock_text(seconds); }
 
 // The first updates of a run, one after the other.
 class TrialRun {
@@ -80,9 +79,7 @@ class TrialRun {
     }
     ++step_;
     if (std::isfinite(result->loss) && std::isfinite(result->gradient_norm)) return true;
-    throw UserError(ExitCode::kDiverged, "E0670 diverged",
-                    fmt::format("step {}: loss {}, norm of the gradient {}", step_, number_text(result->loss),
-                                number_text(result->gradient_norm)),
+    throw UserError(ExitCode::kDiverged, "E0670 diverged", fmt::format("step {}: {}", step_, figures_text(*result)),
                     {"help: a lower learning rate, or clip { global_norm: … }; without --try the equation is named"});
   }
 
@@ -125,7 +122,7 @@ std::string end_text(const TrialFigures& figures, const RunLength& run) {
   switch (run.end) {
     case RunLength::End::kEpochs: return fmt::format("after {}", counted(figures.end.epochs, "epoch"));
     case RunLength::End::kUpdates: return fmt::format("after {}", counted(run.updates, "update"));
-    case RunLength::End::kHours: return fmt::format("after {:g} hours", figures.end.hours);
+    case RunLength::End::kHours: return fmt::format("after {:g} hour{}", figures.end.hours, figures.end.hours == 1 ? "" : "s");
   }
   return "";
 }
@@ -168,7 +165,8 @@ ExitCode run_trial(const TrainRequest& request, std::int64_t updates, StopSignal
     for (const auto& [name, tensor] : stepper.model_parameters(run.step())) parameters.set(name, tensor);
     const double begun = seconds_now();
     if (!prepared.evaluator.evaluate(*set, parameters, stopped)) return stop();
-    figures.validation = {0, prepared.evaluator.examples(), prepared.evaluator.tokens(), seconds_now() - begun};
+    figures.validation = {
+        .examples = prepared.evaluator.examples(), .tokens = prepared.evaluator.tokens(), .seconds = seconds_now() - begun};
   }
   figures.variables = bytes_of(stepper);
   figures.resident = peak_resident_bytes();
@@ -197,7 +195,7 @@ std::string trial_text(const TrialFigures& f) {
                                      f.validated == "test" ? ", of the test data: there is no other" : ""));
   }
   line("an epoch", fmt::format("{}, {}, {}", counted(f.shape.batches, "batch", "es"), counted(updates, "update"),
-                               clock_text(static_cast<double>(updates) * update)));
+                               duration(static_cast<double>(updates) * update)));
   line("the run", fmt::format("ends {}{}: {}, {:.1f} epochs, {}", f.may_end_early ? "at the latest " : "", end_text(f, run),
                               counted(run.updates, "update"),
                               static_cast<double>(run.updates) / static_cast<double>(std::max<std::int64_t>(updates, 1)),
@@ -205,8 +203,8 @@ std::string trial_text(const TrialFigures& f) {
   const double training = static_cast<double>(run.updates) * update;
   const double validating = (static_cast<double>(run.validations) + f.more_evaluations) * f.validation.seconds;
   line("time",
-       fmt::format("{}: {} of updates, {} of validations{}; saves are not counted", clock_text(training + validating),
-                   clock_text(training), clock_text(validating), f.more_evaluations > 0 ? ", those of the end included" : ""));
+       fmt::format("{}: {} of updates, {} of validations{}; saves are not counted", duration(training + validating),
+                   duration(training), duration(validating), f.more_evaluations > 0 ? ", those of the end included" : ""));
   line("memory", fmt::format("{} resident at most", megabytes(f.resident)));
   line("", fmt::format("{} of it for the largest batch, {} of {}", megabytes(f.values), counted(f.largest_rows, "row"),
                        counted(f.largest_steps, "step")));

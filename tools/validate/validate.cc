@@ -15,6 +15,7 @@
 #include "tools/model/network_check.h"
 #include "tools/train/begin.h"
 #include "tools/train/stepper.h"
+#include "tools/train/training_data.h"
 
 namespace graphrun {
 namespace {
@@ -177,7 +178,7 @@ std::string validate_network(LoadedJob job, Findings& findings, std::vector<Diag
   if (sound) warnings.insert(warnings.end(), of_feeds.begin(), of_feeds.end());
   if (!findings.none()) return "";
   const Evaluator evaluator(inference, network);
-  std::vector<std::string> beginnings, rates;
+  std::vector<std::string> beginnings, rates, read;
   if (trains) {
     const Recipe recipe = make_recipe(network.job);
     Stepper stepper(graph, recipe, *network.job.plan, Device::kCpu, warnings);
@@ -185,12 +186,16 @@ std::string validate_network(LoadedJob job, Findings& findings, std::vector<Diag
     beginnings = stepper.beginnings();
     rates = stepper.rates();
     beginnings.insert(beginnings.end(), notes.log.begin(), notes.log.end());
+    const TrainingData data(network, recipe, stepper.feeds());
+    read.push_back(data.summary());
+    if (const auto warning = data.too_many_validations(recipe.validate)) warnings.push_back(*warning);
   }
   std::vector<std::string> vocabularies;
   for (const auto& [field, vocabulary] : network.vocabularies)
     vocabularies.push_back(fmt::format("{}: {}", field, vocabulary.size()));
-  return fmt::format("graph: {}\n", network.job.message.graph()) + lines_of("vocabularies", vocabularies) +
-         graph_summary(graph) + lines_of("initialize", beginnings) + lines_of("learning rate", rates);
+  return fmt::format("graph: {}\n", network.job.message.graph()) + lines_of("data", read) +
+         lines_of("vocabularies", vocabularies) + graph_summary(graph) + lines_of("initialize", beginnings) +
+         lines_of("learning rate", rates);
 }
 
 // That a file can't be opened: unreadable_files says it of all of them.

@@ -126,7 +126,7 @@ TEST(Formats, MistakesInJsonLines) {
   EXPECT_THAT(said("{\"text\": \"x\", \"tokens\": \"x y\"}"), HasSubstr("a string where field 'tokens' expects a list"));
   EXPECT_THAT(said("{\"text\": \"x\", \"tokens\": [\"x\\ny\"]}"), HasSubstr("a line end or a NUL in it"));
   EXPECT_THAT(said("{\"text\": \"x\", \"tokens\": [\"\"]}"), HasSubstr("the value of 'tokens' is empty"));
-  EXPECT_THAT(said("{\"text\": 1e999, \"tokens\": []}"), HasSubstr("a:2:1: error[E0652 bad-json]"));
+  EXPECT_THAT(said("{\"text\": 1e999, \"tokens\": []}"), HasSubstr("a:2:10: error[E0652 bad-json]"));
 }
 
 TEST(Formats, CharactersOfTheWordsOfALine) {

@@ -63,7 +63,7 @@ TEST_F(EndOfRun, ByUpdatesIsWithinAnEpochAndValidates) {
   EXPECT_FALSE(state("model").contains("seconds"));
   EXPECT_EQ(graphrun({"infer", "model"}, "我\n").code, 0);
   EXPECT_THAT(train("model", {"epochs=0", "updates=7"}, true).err,
-              HasSubstr("is finished: 7 updates done, the last in epoch 2; the model is that of epoch"));
+              HasSubstr("is finished: 7 updates done, the last in epoch 2 (train.updates); the model is that of epoch"));
 }
 
 TEST_F(EndOfRun, IsWhateverComesFirst) {

@@ -80,6 +80,16 @@ std::size_t value_of_key(const std::string& line, const std::string& key) {
   return std::string::npos;
 }
 
+// Of the number that nlohmann::json quotes in what it says: "number overflow parsing '1e400'".
+std::int64_t column_of_number(const std::string& line, const std::string& what) {
+  const std::size_t begin = what.find('\''), end = what.rfind('\'');
+  if (begin == end) return 0;
+  const std::string number = what.substr(begin + 1, end - begin - 1);
+  for (std::size_t i = 0; i < line.size(); i = line[i] == '"' ? behind_string(line, i) : i + 1)
+    if (line.compare(i, number.size(), number) == 0) return static_cast<std::int64_t>(i) + 1;
+  return 0;
+}
+
 }  // namespace
 
 std::string kind_of(const nlohmann::json& value) {
@@ -111,8 +121,9 @@ std::shared_ptr<const nlohmann::json> parse_object(const std::string& line, cons
     const std::size_t begin = what.rfind(": ", what.find("; last read"));
     bad_json(file, number, static_cast<std::int64_t>(error.byte),
              "the line is no JSON object: " + (begin == std::string::npos ? what : what.substr(begin + 2)));
-  } catch (const nlohmann::json::out_of_range&) {
-    bad_json(file, number, 0, "the line has a number that is too large for a double; expected one below 1.8e308");
+  } catch (const nlohmann::json::out_of_range& error) {
+    bad_json(file, number, column_of_number(line, error.what()),
+             "the line has a number that is too large for a double; expected one below 1.8e308");
   }
   if (!object.is_object())
     bad_json(file, number, 0, fmt::format("the line is {}; expected an object, {{\"text\": \"…\"}}", kind_of(object)));

@@ -10,9 +10,10 @@ void RunEnd::restore(double seconds) {
   look_at_clock();
 }
 
-bool RunEnd::reached(const RunPlace& place) const {
-  return time_is_up_ || (rule_.epochs > 0 && place.next.epoch > rule_.epochs) ||
-         (rule_.updates > 0 && place.updates >= rule_.updates);
+const char* RunEnd::reached_by(const RunPlace& place) const {
+  if (rule_.epochs > 0 && place.next.epoch > rule_.epochs) return "train.epochs";
+  if (rule_.updates > 0 && place.updates >= rule_.updates) return "train.updates";
+  return time_is_up_ ? "train.hours" : "";
 }
 
 bool RunEnd::look_at_clock() {

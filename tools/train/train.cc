@@ -98,7 +98,8 @@ void tell_end(ProgressDisplay& display, const Network& network, const Recipe& re
                             : recipe.keep.empty() || !validates
                                 ? "that of the end"
                                 : fmt::format("that of epoch {}, the best by {}", trainer.best_epoch(), recipe.keep);
-  display.log(fmt::format("the training ended: {}; the model in '{}' is {}", trainer.end_text(), folder, model));
+  display.log(fmt::format("the training ended: {}; the model in '{}' is {}",
+                          trainer.done_text() + " (" + trainer.ended_by() + ")", folder, model));
   const std::string use = !network.job.infer.empty()      ? fmt::format("infer {} FILE", folder)
                           : network.job.data.test.empty() ? fmt::format("evaluate {} --data FILE", folder)
                                                           : fmt::format("evaluate {}", folder);
@@ -135,8 +136,13 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   if (request.tensorboard) trainer.write_events();
   if (checkpoint) trainer.restore(*checkpoint);
   if (trainer.finished()) {
-    display.log(fmt::format("the run in '{}' is finished: {}; the model is that of epoch {}", layout.root, trainer.done_text(),
-                            trainer.best_epoch()));
+    display.log(fmt::format("the run in '{}' is finished: {} ({}); the model is that of epoch {}", layout.root,
+                            trainer.done_text(), trainer.ended_by(), trainer.best_epoch()));
+    if (const std::string by = trainer.ended_by(); by.starts_with("train."))
+      display.log(
+          fmt::format("help: --resume --set {0}=N with a larger N continues it; with {0}=0 another end may be set", by));
+    else
+      display.log("help: start { model: \"…\" } in a job begins another run with its parameters");
     return ExitCode::kDone;
   }
   data.reserve_memory(stepper, prepared.evaluator);

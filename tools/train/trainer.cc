@@ -102,14 +102,6 @@ std::string Trainer::done_text() const {
   return counted(state_.next.epoch - 1, "epoch") + " done";
 }
 
-std::string Trainer::end_text() const {
-  if (state_.ended) return done_text() + " (no improvement)";
-  const EndRule& rule = recipe_.end;
-  const bool by_epochs = rule.epochs > 0 && state_.next.epoch > rule.epochs;
-  const bool by_updates = rule.updates > 0 && state_.step >= rule.updates;
-  return fmt::format("{} ({})", done_text(), by_epochs ? "train.epochs" : by_updates ? "train.updates" : "train.hours");
-}
-
 bool Trainer::save_is_due(std::int64_t step_before) const {
   const CheckpointRule& rule = recipe_.checkpoint;
   return (rule.every_steps > 0 && state_.step > step_before && state_.step % rule.every_steps == 0) ||

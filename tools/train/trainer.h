@@ -42,8 +42,8 @@ class Trainer {
   bool finished() const { return state_.finished && is_over(); }
   // "3 epochs done", "986 updates done, the last in epoch 3".
   std::string done_text() const;
-  // How far the run came, once it is done, and what ended it: "3 epochs done (train.epochs)".
-  std::string end_text() const;
+  // What ended the run, once it is done: the setting "train.epochs", or "no improvement".
+  std::string ended_by() const { return state_.ended ? "no improvement" : end_.reached_by(place()); }
   std::int64_t best_epoch() const { return state_.best_epoch; }
   // Of the model that is kept, by set, once the run is done.
   const std::vector<std::pair<std::string, ReportResults>>& results() const { return results_; }

@@ -10,6 +10,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// More than any run counts of anything, and so few that they can be added up.
+constexpr std::int64_t kMostCounted = std::int64_t{1} << 53;
+
 Json json_of(const Patience& patience) {
   Json json = {{"waited", patience.waited}};
   if (patience.reference) json["reference"] = number_json(*patience.reference);
@@ -93,8 +96,10 @@ TrainState parse_state(const std::string& text, const std::string& where) {
     s.model = json.value("model", "");  // an older program wrote none
     if (json.contains("best")) s.best = number_of(json.at("best"));
     if (json.contains("seconds")) s.seconds = json.at("seconds").get<double>();
-    if (s.step < 0 || s.next.epoch < 1 || s.next.batch < 0 || s.metrics_bytes < 0 || s.seconds.value_or(0) < 0)
-      throw std::runtime_error("a negative number");
+    for (const std::int64_t count : {s.step, s.next.epoch - 1, s.next.batch, s.loss_steps, s.recent_steps, s.best_epoch,
+                                     s.metrics_bytes, s.stop.waited, s.schedule.patience.waited, s.schedule.decays})
+      if (count < 0 || count > kMostCounted) throw std::runtime_error("it counts " + std::to_string(count));
+    if (s.seconds.value_or(0) < 0) throw std::runtime_error("a negative time");
     return s;
   } catch (const std::bad_alloc&) {
     throw;

@@ -1,5 +1,6 @@
 // Generation on the device against the CPU: the search that the device does itself, and the steps that the host drives.
 #include "tests/cuda/device.h"
+#include "tests/sanitized.h"
 #include "tests/tools/search_fixture.h"
 #include "tools/generate/graph_search.h"
 #include "tools/generate/sampler.h"
@@ -10,7 +11,8 @@ namespace {
 
 class CudaSearch : public tests::SearchFixture {
  protected:
-  CudaSearch() : SearchFixture(11) {}  // an emulated device is slow
+  // An emulated device is slow, and under sanitizers slower: there a few sentences touch the same memory.
+  CudaSearch() : SearchFixture(tests::address_sanitized() ? 4 : 11) {}
   void SetUp() override {
     tests::tested_device();
     SearchFixture::SetUp();

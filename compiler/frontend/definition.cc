@@ -213,7 +213,9 @@ class Reader {
     const bool spread = init.kind == ir::Initializer::Kind::kUniform || init.kind == ir::Initializer::Kind::kNormal;
     if (std::isfinite(init.amount) && !(spread && init.amount < 0)) return;
     error("E0223 bad-init", at,
-          std::string("parameters begin as finite numbers") + (spread ? ", of a spread of at least 0" : ""));
+          !std::isfinite(init.amount)
+              ? "parameters begin as finite numbers"
+              : (init.kind == ir::Initializer::Kind::kUniform ? "uniform" : "normal") + std::string(" must be 0 or more"));
   }
 
   void parameter(Definition& d, const Parameter& m, const Places& p) {

@@ -71,7 +71,7 @@ void add_known(const std::string& folder, bool deep, std::vector<std::string>& k
     if (known.size() >= kMostKnown) return;
     if (i->path().extension() != ".pbtxt") continue;
     try {
-      if (!deep && says_it_is_no_graph(i->path().string())) continue;
+      if (says_it_is_no_graph(i->path().string())) continue;
     } catch (const UserError&) {
       continue;  // nothing to suggest
     }

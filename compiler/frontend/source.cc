@@ -181,7 +181,10 @@ class Collector : public pb::io::ErrorCollector {
     const std::string_view text = columns_.text();
     const std::size_t unit = text_before(line, column).size();
     std::size_t begin = unit, end = unit;
-    while (begin > 0 && part(text[begin - 1])) --begin;
+    const auto sign = [&](std::size_t i) { return text[i] == '-' || text[i] == '+'; };
+    const auto exponent = [&](std::size_t i) { return i > 0 && (text[i - 1] == 'e' || text[i - 1] == 'E'); };
+    while (begin > 0 && (part(text[begin - 1]) || (sign(begin - 1) && exponent(begin - 1)))) --begin;
+    if (begin > 0 && sign(begin - 1)) --begin;
     while (end < text.size() && part(text[end])) ++end;
     d.text = "'" + std::string(text.substr(begin, end - begin)) + "' is no number";
     d.notes = {"help: a number stands alone, without a unit: " + std::string(text.substr(begin, unit - begin))};
@@ -475,7 +478,9 @@ Places parse_source(std::string_view text, const std::string* file, pb::Message*
 
 std::string read_source(const std::string& path) {
   const auto fail = [&](const std::string& why) {
-    throw UserError(ExitCode::kInvalidGraph, "E0501 unreadable-file", path + ": " + why);
+    std::vector<std::string> notes;
+    if (is_there(path + ".pbtxt")) notes.push_back("help: did you mean '" + path + ".pbtxt'?");
+    throw UserError(ExitCode::kInvalidGraph, "E0501 unreadable-file", path + ": " + why, std::move(notes));
   };
   const auto unreadable = [&](int error) {
     if (error == ENOMEM) unreadable_file(path, error);

@@ -102,7 +102,8 @@ class Lexer {
     const auto [end, error] = std::from_chars(s_.data() + begin, s_.data() + i_, t.number);
     if (error != std::errc() || end != s_.data() + i_ || (t.integral && t.number > kLargestWhole)) {
       fail(source_, begin, i_ - begin, "E0103 bad-number",
-           "'" + t.text + "' is no number that fits; whole numbers go up to 9 * 10^15");
+           "'" + t.text +
+               "' is too large: " + (t.integral ? "whole numbers go up to 9 * 10^15" : "numbers go up to 1.8 * 10^308"));
     }
     if (i_ < s_.size() && word_start(s_[i_])) {
       fail(source_, begin, i_ - begin + 1, "E0103 bad-number",

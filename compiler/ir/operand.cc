@@ -114,8 +114,8 @@ std::vector<ValueId> apply(Builder& builder, const OpSchema& op, const std::vect
       attributes.emplace_back(op.attributes[next_attribute++].name, &operands[i]);
     } else {
       throw OpError("E0305 wrong-operands",
-                    op.name + " takes " + std::to_string(op.inputs.size()) + " operand" + (op.inputs.size() == 1 ? "" : "s") +
-                        ", found " + std::to_string(operands.size()),
+                    op.name + " takes " + counted(static_cast<std::int64_t>(op.inputs.size()), "operand") + ", found " +
+                        std::to_string(operands.size()),
                     "help: " + signature(op));
     }
   }

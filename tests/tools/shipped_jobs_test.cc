@@ -59,7 +59,7 @@ void check(const std::string& path) {
   // Compiled, but its parameters, hundreds of millions of numbers in some, are not made.
   Program program = compile(graph, fetched, &options);
   apply_initializers(recipe.initialize, program, warnings);
-  needed_feeds(program, *network.job.plan);
+  need_feeds(program, *network.job.plan);
   if (!whole) {
     options.part = TrainOptions::Part::kUpdate;
     fetched.fetches = {kGradientNorm};

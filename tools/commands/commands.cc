@@ -18,7 +18,7 @@ const std::vector<Command>& commands() {
       {"plot", "draws the curves of training runs", run_plot},
       {"average", "the mean of several trained models", run_average},
       {"check", "tells every mistake of a graph or a job", run_check},
-      {"data", "a batch of a job's data as the graph will see it", run_data},
+      {"data", "a batch of a job's data as the graph is fed it", run_data},
       {"gradcheck", "holds the derived gradient to finite differences", run_gradcheck},
       {"help", "commands, operators, topics, fields of jobs, messages by their codes", run_help},
   };

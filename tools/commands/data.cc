@@ -1,4 +1,4 @@
-// graphrun data JOB: a batch as the graph will see it.
+// graphrun data JOB: a batch as the graph is fed it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -47,7 +47,7 @@ ExitCode run_data(const Arguments& arguments) {
   CommandLine line;
   line.usage = "graphrun data JOB [option ...]";
   line.about =
-      "Reads the data of a job and prints its counts and a batch as the graph will see it: each feed with its type and\n"
+      "Reads the data of a job and prints its counts and a batch as the graph is fed it: each feed with its type and\n"
       "sizes, the entries with their numbers, · for padding. Nothing is trained or written.";
   line.words = {{"JOB"}};
   line.groups.push_back(group);

@@ -277,10 +277,7 @@ void FeedPlan::check_sizes(const Feed& feed, const Nested& value) {
   const auto refuse = [&](const std::string& which, std::int64_t found, std::int64_t expected) {
     throw UserError(
         ExitCode::kBadData, "E0623 feed-shape",
-        fmt::format("{}feed '{}' has {} {}; expected {}", which, feed.name, found,
-                    feed.numbers ? found == 1 ? "number" : "numbers"
-                    : found == 1 ? "element"
-                                 : "elements",
+        fmt::format("{}feed '{}' has {}; expected {}", which, feed.name, counted(found, feed.numbers ? "number" : "element"),
                     expected),
         {fmt::format("note: input '{}' of the graph is {}; the feed stands at {}", feed.name, feed.shape, feed.at.str())});
   };

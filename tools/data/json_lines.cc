@@ -54,13 +54,6 @@ class TextReader {
   Units& units_;
 };
 
-// Behind the string that begins at `quote`.
-std::size_t behind_string(const std::string& line, std::size_t quote) {
-  std::size_t i = quote + 1;
-  while (i < line.size() && line[i] != '"') i += line[i] == '\\' ? 2 : 1;
-  return std::min(i + 1, line.size());
-}
-
 // Behind the colon of the outermost object's key; npos where it is not there.
 std::size_t value_of_key(const std::string& line, const std::string& key) {
   const std::string written = json_text(nlohmann::json(key));
@@ -72,22 +65,12 @@ std::size_t value_of_key(const std::string& line, const std::string& key) {
       ++i;
       continue;
     }
-    const std::size_t end = behind_string(line, i), colon = line.find_first_not_of(" \t\r", end);
+    const std::size_t end = behind_json_string(line, i), colon = line.find_first_not_of(" \t\r", end);
     const bool is_key = depth == 1 && colon != std::string::npos && line[colon] == ':';
     if (is_key && line.compare(i, end - i, written) == 0) return colon + 1;
     i = end;
   }
   return std::string::npos;
-}
-
-// Of the number that nlohmann::json quotes in what it says: "number overflow parsing '1e400'".
-std::int64_t column_of_number(const std::string& line, const std::string& what) {
-  const std::size_t begin = what.find('\''), end = what.rfind('\'');
-  if (begin == end) return 0;
-  const std::string number = what.substr(begin + 1, end - begin - 1);
-  for (std::size_t i = 0; i < line.size(); i = line[i] == '"' ? behind_string(line, i) : i + 1)
-    if (line.compare(i, number.size(), number) == 0) return static_cast<std::int64_t>(i) + 1;
-  return 0;
 }
 
 }  // namespace
@@ -105,7 +88,7 @@ std::int64_t column_of_element(const std::string& line, const std::string& key, 
   std::size_t at = value_of_key(line, key);
   if (at != std::string::npos) at = line.find_first_not_of(kBetween, at);
   for (; element > 0 && at != std::string::npos; --element) {
-    const std::size_t end = line[at] == '"' ? behind_string(line, at) : line.find_first_of(kBetween, at);
+    const std::size_t end = line[at] == '"' ? behind_json_string(line, at) : line.find_first_of(kBetween, at);
     at = end == std::string::npos ? end : line.find_first_not_of(kBetween, end);
   }
   return at == std::string::npos ? 0 : static_cast<std::int64_t>(at) + 1;
@@ -122,7 +105,7 @@ std::shared_ptr<const nlohmann::json> parse_object(const std::string& line, cons
     bad_json(file, number, static_cast<std::int64_t>(error.byte),
              "the line is no JSON object: " + (begin == std::string::npos ? what : what.substr(begin + 2)));
   } catch (const nlohmann::json::out_of_range& error) {
-    bad_json(file, number, column_of_number(line, error.what()),
+    bad_json(file, number, static_cast<std::int64_t>(find_number(line, error.what()) + 1),
              "the line has a number that is too large for a double; expected one below 1.8e308");
   }
   if (!object.is_object())

@@ -12,6 +12,7 @@
 #include "runtime/file.h"
 #include "runtime/safetensors.h"
 #include "tools/cli/program.h"
+#include "tools/json/json.h"
 
 namespace graphrun {
 namespace {
@@ -113,6 +114,8 @@ class Filling {
         double value = std::numeric_limits<double>::quiet_NaN();
         if (json.is_number()) {
           value = json.get<double>();
+          if (spec_.dtype == DType::kFloat32 && !std::isfinite(static_cast<float>(value)))
+            refuse("a number of float32, which ends at 3.4e38");
         } else if (json == "inf" || json == "-inf") {
           value = json == "inf" ? kInfinity : -kInfinity;
         } else if (!json.is_null()) {
@@ -143,11 +146,9 @@ Json parse_json(const GivenFeed& given, const std::string& text) {
   try {
     return Json::parse(text);
   } catch (const Json::out_of_range& error) {  // "… parsing '1e400'"
-    const std::string what = error.what();
-    const std::size_t quote = std::min(what.find('\''), what.size());
-    const std::string number = what.substr(std::min(quote + 1, what.size()), what.rfind('\'') - quote - 1);
-    bad(given, place(std::min(text.find(number), text.size())),
-        fmt::format("{} is beyond double, which ends at 1.8e308", number));
+    const std::size_t at = std::min(find_number(text, error.what()), text.size());
+    const std::string number = text.substr(at, std::min(text.find_first_not_of("0123456789+-.eE", at), text.size()) - at);
+    bad(given, place(at), fmt::format("{} is beyond double, which ends at 1.8e308", number));
   } catch (const Json::parse_error& error) {
     const std::size_t at = std::min(error.byte == 0 ? 0 : error.byte - 1, text.size());
     const Location where = place(at);

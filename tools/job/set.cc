@@ -35,11 +35,11 @@ bool parse_number(const std::string& text, Number& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// The first text of a message, by which one of several is chosen; null: it has none.
+// The text of a message by which one of several is chosen: its name, or the names that it matches. Null: it has none.
 const pb::FieldDescriptor* key_field(const pb::Descriptor& message) {
   for (int i = 0; i < message.field_count(); ++i) {
     const pb::FieldDescriptor* const field = message.field(i);
-    if (field->cpp_type() == CppType::CPPTYPE_STRING && !field->is_repeated()) return field;
+    if (!field->is_repeated() && (field->name() == "name" || field->name() == "match")) return field;
   }
   return nullptr;
 }
@@ -155,8 +155,8 @@ class Setter {
     const pb::Reflection& reflection = *message.GetReflection();
     const int count = reflection.FieldSize(message, &field);
     if (count == 0)
-      return problem("E0404 unknown-field", parts_[at], fmt::format("the job has no '{}' to set something of", field.name()),
-                     fmt::format("--set changes those that there are; add one to the job: {} {{ … }}", field.name()));
+      return problem("E0404 unknown-field", parts_[at], fmt::format("the job has no '{}'", field.name()),
+                     fmt::format("--set can change one but not add one; {} {{ … }} in the job does", field.name()));
     std::vector<std::string> known;
     for (int i = 0; i < count; ++i) known.push_back(key_of(message, field, i));
     join_key(at + 1, known);
@@ -171,7 +171,7 @@ class Setter {
     if (at + 2 >= parts_.size())
       return problem("E0402 wrong-value", parts_[at],
                      fmt::format("there {} {} '{}'", count == 1 ? "is" : "are", count, field.name()),
-                     fmt::format("say which and what of it: {}.{}.FIELD=VALUE; there are: {}", field.name(), known[0],
+                     fmt::format("name one and its field: {}.{}.FIELD=VALUE; there are: {}", field.name(), known[0],
                                  entries(message, field)));
     const Part& part = parts_[at + 1];
     int index = -1, number = -1;

@@ -61,11 +61,11 @@ class TrainChecker {
   }
 
   void positive(const Places& places, const std::string& what, double value) {
-    problems_.bad(places.location(what), fmt::format("{} is {}; expected a number above 0", what, value));
+    problems_.bad(places.location(what), fmt::format("{} is {}; expected a finite number above 0", what, value));
   }
   void not_negative(const Places& places, const std::string& what, double value) {
     if (!(value >= 0 && std::isfinite(value)))
-      problems_.bad(places.location(what), fmt::format("{} is {}; expected a number from 0", what, value));
+      problems_.bad(places.location(what), fmt::format("{} is {}; expected a finite number from 0", what, value));
   }
   void below_one(const Places& places, const std::string& what, double value) {
     if (!(value >= 0 && value < 1))

@@ -1,5 +1,6 @@
 #include "tools/json/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -15,6 +16,21 @@ double read_number(const Json& json) {
 }
 
 }  // namespace
+
+std::size_t behind_json_string(std::string_view text, std::size_t quote) {
+  std::size_t i = quote + 1;
+  while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+  return std::min(i + 1, text.size());
+}
+
+std::size_t find_number(std::string_view text, std::string_view what) {
+  const std::size_t begin = what.find('\''), end = what.rfind('\'');
+  if (begin == end) return std::string_view::npos;
+  const std::string_view number = what.substr(begin + 1, end - begin - 1);
+  for (std::size_t i = 0; i < text.size(); i = text[i] == '"' ? behind_json_string(text, i) : i + 1)
+    if (text.substr(i).starts_with(number)) return i;
+  return std::string_view::npos;
+}
 
 nlohmann::json parse_json(const std::string& text) { return nlohmann::json::parse(text); }
 nlohmann::json parse_json_or_discard(const std::string& text) { return nlohmann::json::parse(text, nullptr, false); }

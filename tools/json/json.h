@@ -4,8 +4,15 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 namespace graphrun {
+
+// Behind the string that begins at `quote`, or the end of the text.
+std::size_t behind_json_string(std::string_view text, std::size_t quote);
+// Where the number stands that nlohmann::json quotes in the what() of an out_of_range, "number overflow parsing '1e400'"; npos
+// where it is not found.
+std::size_t find_number(std::string_view text, std::string_view what);
 
 // What `text` says. Throws nlohmann::json::parse_error where it is no JSON, and nlohmann::json::out_of_range where it has a
 // number beyond a double's range.

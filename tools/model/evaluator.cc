@@ -40,7 +40,7 @@ Diagnostic not_fed(const std::string& input, const FeedPlan& plan) {
   return problem;
 }
 
-std::vector<std::string> needed_feeds(const Program& program, FeedPlan& plan, const std::string& told) {
+std::vector<std::string> need_feeds(const Program& program, FeedPlan& plan, const std::string& told) {
   std::vector<std::string> names;
   std::vector<Diagnostic> problems;
   for (const FeedSpec& feed : program.feeds) {
@@ -73,7 +73,7 @@ Evaluator::Evaluator(const ir::Graph& graph, const Network& network, Device devi
   }
   if (options.fetches.empty()) return;  // feeds alone, or no report at all
   Program program = compile(graph, options);
-  fed_ = needed_feeds(program, plan);
+  fed_ = need_feeds(program, plan);
   executable_ = std::make_unique<Executable>(std::move(program), variables_, Target(device, weights, network.job.products));
 }
 

@@ -197,7 +197,7 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
     running.target = target;
     search_ = std::make_unique<GraphSearch>(cut, std::move(running), variables_);
   }
-  feeds_ = needed_feeds(*programs()[0], *network.job.plan, cut.rows_input);
+  feeds_ = need_feeds(*programs()[0], *network.job.plan, cut.rows_input);
   for (Symbol size : spec().max_length.symbols()) {
     const std::string feed = cut.prologue.value(lengths_of(cut.prologue, size)->value).name;
     lengths_.emplace_back(size, feed);

@@ -254,7 +254,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   if (mode != nullptr) take_limit(reading, *mode);
   BadLines bad_lines(options.stop_at_bad_lines);
   bad_lines.read_with(reading);
-  const std::vector<std::string> fed = needed_feeds(program, *network.job.plan);
+  const std::vector<std::string> fed = need_feeds(program, *network.job.plan);
   reading.feeds = fed;
   std::vector<AxisOwner> owners;
   ir::TensorType written;

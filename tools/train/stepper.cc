@@ -40,7 +40,7 @@ Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, FeedPlan& plan, T
   graph_ = with_objective(graph, recipe, options_, warnings);
   options_.part = accumulate_ == 1 ? Part::kWhole : Part::kGradients;
   Program program = compiled(recipe);
-  feeds_ = needed_feeds(program, plan);
+  feeds_ = need_feeds(program, plan);
   beginnings_ = apply_initializers(recipe.initialize, program, warnings);
   initialize(program, *variables_, seed_);
   executable_ = std::make_unique<Executable>(std::move(program), variables_, target_);

@@ -10,6 +10,7 @@
 #include "runtime/file.h"
 #include "runtime/profiler.h"
 #include "tools/cli/program.h"
+#include "tools/cli/shell.h"
 #include "tools/model/model_folder.h"
 #include "tools/train/begin.h"
 #include "tools/train/prepared.h"
@@ -90,16 +91,20 @@ class ProfiledSteps {
   Profiler profiler_;
 };
 
+// Which parameters the folder of a run that is done has as its model.
+std::string kept_text(const Network& network, const Recipe& recipe, const Trainer& trainer) {
+  const bool validates = !network.job.data.valid.empty();
+  if (recipe.average.number > 0 && validates) return "the average of the parameters";
+  if (recipe.keep.empty() || !validates) return "that of the end";
+  return fmt::format("that of epoch {}, the best by {}", trainer.best_epoch(), recipe.keep);
+}
+
 // Why the run ended, what its folder has now, and what can be done with it.
 void tell_end(ProgressDisplay& display, const Network& network, const Recipe& recipe, const Trainer& trainer,
-              const std::string& folder) {
-  const bool validates = !network.job.data.valid.empty();
-  const std::string model = recipe.average.number > 0 && validates ? "the average of the parameters"
-                            : recipe.keep.empty() || !validates
-                                ? "that of the end"
-                                : fmt::format("that of epoch {}, the best by {}", trainer.best_epoch(), recipe.keep);
+              const std::string& root) {
+  const std::string folder = shell_quoted(root);
   display.log(fmt::format("the training ended: {}; the model in '{}' is {}",
-                          trainer.done_text() + " (" + trainer.ended_by() + ")", folder, model));
+                          trainer.done_text() + " (" + trainer.ended_by() + ")", root, kept_text(network, recipe, trainer)));
   const std::string use = !network.job.infer.empty()      ? fmt::format("infer {} FILE", folder)
                           : network.job.data.test.empty() ? fmt::format("evaluate {} --data FILE", folder)
                                                           : fmt::format("evaluate {}", folder);
@@ -136,11 +141,12 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   if (request.tensorboard) trainer.write_events();
   if (checkpoint) trainer.restore(*checkpoint);
   if (trainer.finished()) {
-    display.log(fmt::format("the run in '{}' is finished: {} ({}); the model is that of epoch {}", layout.root,
-                            trainer.done_text(), trainer.ended_by(), trainer.best_epoch()));
-    if (const std::string by = trainer.ended_by(); by.starts_with("train."))
+    display.log(fmt::format("the run in '{}' is finished: {} ({}); the model is {}", layout.root, trainer.done_text(),
+                            trainer.ended_by(), kept_text(network, recipe, trainer)));
+    if (trainer.ended_by().starts_with("train."))
       display.log(
-          fmt::format("help: --resume --set {0}=N with a larger N continues it; with {0}=0 another end may be set", by));
+          fmt::format("help: it has done {} in {}; --resume with a later end, such as --set train.epochs=N, continues it",
+                      counted(trainer.step(), "update"), counted(trainer.last_epoch(), "epoch")));
     else
       display.log("help: start { model: \"…\" } in a job begins another run with its parameters");
     return ExitCode::kDone;

@@ -44,6 +44,8 @@ class Trainer {
   std::string done_text() const;
   // What ended the run, once it is done: the setting "train.epochs", or "no improvement".
   std::string ended_by() const { return state_.ended ? "no improvement" : end_.reached_by(place()); }
+  // The epoch of the last update.
+  std::int64_t last_epoch() const { return epoch(); }
   std::int64_t best_epoch() const { return state_.best_epoch; }
   // Of the model that is kept, by set, once the run is done.
   const std::vector<std::pair<std::string, ReportResults>>& results() const { return results_; }

@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/graph_paths.h"
 #include "compiler/frontend/source.h"
+#include "tools/cli/shell.h"
 #include "tools/job/bindings.h"
 #include "tools/job/data_files.h"
 #include "tools/job/train_check.h"
@@ -69,15 +70,17 @@ namespace {
 std::string command_for_graph(const LoadedJob& job, const std::string& command) {
   GraphRequest request;
   request.job = job.path;
-  const frontend::GraphPaths::Found found =
-      frontend::GraphPaths(request).find(job.message.graph(), {frontend::Namer::Kind::kFile, job.path, ""});
-  std::string text = command + " " + (found.file.empty() ? job.message.graph() : found.shown);
+  const frontend::GraphPaths paths(request);
+  const frontend::GraphPaths::Found found = paths.find(job.message.graph(), {frontend::Namer::Kind::kFile, job.path, ""});
+  std::string text = command + " " + shell_quoted(found.file.empty() ? job.message.graph() : found.shown);
   for (int i = 0; i < job.message.arg_size(); ++i)
     for (const BindingText& arg : split_bindings(job.places.text("arg", static_cast<std::size_t>(i)))) {
-      const bool counted = arg.value.text.find("vocabulary(") != std::string::npos;
-      const std::string value = counted ? "NUMBER" : arg.value.text;
-      const bool plain = value.find_first_of(" '()*\"") == std::string::npos;
-      text += fmt::format(" --set {}", plain ? arg.name + "=" + value : "\"" + arg.name + "=" + value + "\"");
+      // What the job's data or folder gives a meaning has another one on the command line.
+      std::string value = arg.value.text.find("vocabulary(") != std::string::npos ? "NUMBER" : arg.value.text;
+      if (value.ends_with(".pbtxt"))
+        if (const auto file = paths.find(value, {frontend::Namer::Kind::kFile, job.path, ""}); !file.file.empty())
+          value = file.shown;
+      text += " --set " + shell_quoted(arg.name + "=" + value);
     }
   return text;
 }

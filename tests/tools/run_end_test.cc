@@ -66,6 +66,17 @@ TEST_F(EndOfRun, ByUpdatesIsWithinAnEpochAndValidates) {
               HasSubstr("is finished: 7 updates done, the last in epoch 2 (train.updates); the model is that of epoch"));
 }
 
+// The last checkpoint of an epoch that was not validated: a run that ends there validates when it is resumed. The epoch's loss
+// has a line already.
+TEST_F(EndOfRun, AnEarlierEndBehindAnEpochOnlyValidates) {
+  ASSERT_EQ(train("model", {"epochs=2", "validate.every_epochs=2"}).code, 0);
+  fs::remove_all(root_ / "model/checkpoints/step-000010");
+  const Ran ran = train("model", {"epochs=1", "validate.every_epochs=2"}, true);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(validated("model")["step"], 5);
+  EXPECT_FALSE(validated("model").contains("loss"));
+}
+
 TEST_F(EndOfRun, IsWhateverComesFirst) {
   ASSERT_EQ(train("epochs", {"epochs=1", "updates=7", "hours=100"}).code, 0);
   EXPECT_EQ(last_checkpoint("epochs"), "step-000005");

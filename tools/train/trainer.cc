@@ -53,7 +53,7 @@ void Trainer::restore(const std::string& folder) {
   best_ = stepper_.groups_of(checkpoint, kBestPrefix);
   steps_since_ = {folder, {}};
   end_.restore(state_.seconds ? *state_.seconds : seconds_before(layout_.speed(), state_.step));
-  state_.finished = finished();  // or it goes on to a later end
+  state_.finished = finished();  // a later end may have been set
   // Of a run that is finished no save comes that would remove what a kill left.
   prune_checkpoints(layout_.root, std::numeric_limits<int>::max());
   kept_.drop_leftovers(state_.step);
@@ -199,7 +199,7 @@ bool Trainer::validate_within_epoch() {
   if (!results) return false;
   state_.validated = state_.next;
   nlohmann::ordered_json line = {{"epoch", epoch()}, {"step", state_.step}};
-  if (is_over()) line["loss"] = loss();  // of an epoch that has no line of its own
+  if (is_over() && state_.next.batch > 0) line["loss"] = loss();  // of an epoch that gets no line of its own
   line["learning_rate"] = rate();
   line["valid"] = results_json(*results);
   metrics_->write(line);
@@ -318,7 +318,7 @@ bool Trainer::keep(const std::optional<ReportResults>& results) {
   folder_.inside([&] { kept_.keep(model); });
   if (recipe_.schedule.restart) {
     for (const auto& [group, tensors] : stepper_.groups()) {
-      if (group == "states") continue;  // a stream goes on where it is
+      if (group == "states") continue;  // a stream stays where it is
       for (const auto& [name, tensor] : tensors) best_[group][name] = tensor.clone();
     }
   }

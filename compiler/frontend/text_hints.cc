@@ -13,8 +13,8 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// Where an expression without quotes ends that goes on at `at`: at a brace, a quote or a comment, at the end of the line, or
-// before the name of the next field.
+// The end of an expression without quotes that continues at `at`: a brace, a quote, a comment, the end of the line, or the name
+// of the next field.
 std::size_t end_of_bare_expression(std::string_view text, std::size_t at) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
   const auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };

@@ -159,7 +159,7 @@ TEST(Dataset, ClosedVocabularyRefusesWhatItLacks) {
   EXPECT_THAT(message, HasSubstr("did you mean 'NOUN'?"));
 }
 
-// An example that a needed feed does not fit is told where it stands.
+// An example that does not fit a feed of the network is refused with its file and line.
 TEST(Dataset, RefusesExamplesThatFeedsDoNotFit) {
   Scratch scratch;
   DataSpec data;

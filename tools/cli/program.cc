@@ -31,7 +31,7 @@ constexpr unsigned kMostPositions = 10;                          // of a command
 constexpr std::uint64_t kLargestInput = std::uint64_t{1} << 30;  // bytes
 
 // "did you mean '--threads'?"; positions have names too, which are no options.
-std::string near_option(std::string name, const po::options_description& options,
+std::string near_option(const std::string& name, const po::options_description& options,
                         const po::positional_options_description& positional) {
   std::set<std::string> positions;
   for (unsigned i = 0; i < std::min(positional.max_total_count(), kMostPositions); ++i)
@@ -58,7 +58,7 @@ void secure_streams() {
 void wait_without_long_spins(char** words) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
   setenv("GOMP_SPINCOUNT", "2000", 0);
-  execv("/proc/self/exe", words);  // returns only where it fails: then it goes on as it is
+  execv("/proc/self/exe", words);  // returns only on failure; the program then runs as it is
 }
 
 namespace {

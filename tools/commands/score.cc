@@ -233,7 +233,7 @@ ExitCode run_score(const Arguments& arguments) {
   if (metrics.empty()) metrics = {"bleu"};
   const auto is_alignment = [](const std::string& m) { return m == kAlignmentErrorRate || m == kSoftAlignmentErrorRate; };
   for (const std::string& metric : metrics)
-    if (!is_alignment(metric)) make_score(metric, settings);  // what is no metric is told before files are read
+    if (!is_alignment(metric)) make_score(metric, settings);  // an unknown metric is reported before files are read
 
   Segments segments;
   segments.outputs.push_back(read(option<std::string>(*options, "OUTPUT")));

@@ -21,7 +21,7 @@ struct InferenceBatch {
   std::vector<std::vector<std::int32_t>> prompts;  // by row, see InferenceReader::Options
 };
 
-// Runs a batch; what it throws says of which lines.
+// Runs a batch; an error that it throws names the lines of the batch.
 void with_lines(const InferenceBatch& batch, const std::function<void()>& run);
 
 class InferenceReader {
@@ -31,13 +31,13 @@ class InferenceReader {
   struct Options {
     Format read = Format::kLines;    // records as the data has them, or plain lines
     std::int64_t rows = 0;           // 0: the job's, kRowsAtOnce where that has none
-    std::vector<std::string> feeds;  // that the model needs; the fields of the others need not be in the input
-    // Instead of feeds: the one field that is read, as the words that each row begins with. Then a blank record has a row too,
-    // one that begins with nothing.
+    std::vector<std::string> feeds;  // those of the model; fields that only other feeds read may be missing from the input
+    // Instead of feeds: the only field to read, whose words each row begins with. A blank record then has a row too, with no
+    // words.
     std::string prompts = {};
-    std::int64_t longest = 0;    // units of a field of a record; 0: no limit
-    bool refuse_longer = false;  // records with more have no row, as empty ones; else what is beyond is left out
-    std::function<void(const Diagnostic&)> warn = {};  // told of each such record
+    std::int64_t longest = 0;                          // units of a field of a record; 0: no limit
+    bool refuse_longer = false;                        // longer records get no row, like empty ones; else they are cut
+    std::function<void(const Diagnostic&)> warn = {};  // called for each such record
     // Told of each line that is no text (BadLine); its record has no row. Without it such a line ends the reading.
     std::function<void(const Diagnostic&)> bad_line = {};
   };

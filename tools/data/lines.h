@@ -1,4 +1,4 @@
-// Lines of text out of files, compressed or not, and out of a descriptor, with every mistake told by file and line.
+// Reads lines of text from files, compressed or not, and from descriptors. Every error names file and line.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline constexpr std::size_t kLongestLine = std::size_t{1} << 20;  // bytes
 [[noreturn]] void data_error(std::string code, const std::string& file, std::int64_t line, std::int64_t column,
                              std::string text, std::vector<std::string> notes = {});
 
-// A line that is no text (E0641) or too long (E0642). The reader goes on with the line after it.
+// A line that is not UTF-8 (E0641) or too long (E0642). The reader can continue with the next line.
 class BadLine : public UserError {
  public:
   using UserError::UserError;

@@ -29,7 +29,7 @@ struct FieldSpec {
   Derive derive = Derive::kGiven;
   std::vector<Normalize> normalize;              // of entries, of the text that is cut into subwords
   std::int64_t longest = 0;                      // of training examples; 0: no limit
-  std::string joiner;                            // words that end so go on in the next; empty: none do
+  std::string joiner;                            // a word that ends with it continues in the next one; empty: none does
   SubwordKind subword_kind = SubwordKind::kBpe;  // where it is split into subwords
   std::string subword_model;                     // a file of SentencePiece's; empty: made of the training data
   double coverage = 0;                           // of characters, by subwords; 0: SentencePiece's own

@@ -16,7 +16,7 @@ struct Link {
   std::int64_t row;
 };
 
-// A hypothesis that goes on.
+// A hypothesis that is not finished.
 struct Live {
   std::int64_t link = -1;
   double log_probability = 0;
@@ -60,7 +60,7 @@ class Sentence {
     return all;
   }
 
-  // `live`: what goes on, one word longer.
+  // `live`: the unfinished ones, one word longer.
   void advance(std::vector<Live> live) {
     live_ = std::move(live);
     ++length_;

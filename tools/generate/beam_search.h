@@ -1,5 +1,5 @@
-// Beam search: which words to go on with. It knows neither networks nor tensors; something that it asks for the best words of
-// each row does (StepModel).
+// Beam search: which words to continue with. It knows neither networks nor tensors; something that it asks for the best words
+// of each row does (StepModel).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Candidates {
 
 constexpr std::int32_t kNoWord = -1;
 
-// A row goes on from row `parent` of the step before by `word`, in the sentence `sentence`. What is to come after it may be
+// A row extends row `parent` of the step before by `word`, in the sentence `sentence`. What is to come after it may be
 // given: then the log-probability of that word is asked for, be it among the best or not.
 struct Row {
   std::int64_t parent = 0;

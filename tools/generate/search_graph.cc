@@ -140,8 +140,8 @@ class SearchMaker {
     best_place_ = picked(joined(best_place_, place, place), top[1]);
   }
 
-  // Nothing goes on that can't come among the best any more: probabilities only fall, and a norm is greatest at the greatest
-  // length or the least.
+  // A hypothesis that can no longer be among the best is dropped: probabilities only fall, and a norm is greatest at the
+  // greatest length or the least.
   void go_on() {
     const ValueId most =
         equation("max(where(lives, sum, nothing), axis=1)", {{"lives", lives_}, {"sum", sum_}, {"nothing", nothing_}});
@@ -163,7 +163,7 @@ class SearchMaker {
     std::vector<ir::Output> outputs;
     const auto give_next = [&](const std::string& name, ValueId value) { outputs.push_back({kNextPrefix + name, value}); };
     give_next(kWordInput, shaped(word_, rows));
-    // It stands still when nobody goes on: steps begun ahead must not run out of what the network has for each.
+    // It stops when no hypothesis is left: steps that were started ahead must not run past what the network has for each.
     give_next(kStepInput, equation("step + max(goes_on, axis=0)", {{"step", step_}, {"goes_on", goes_on_}}));
     for (const GenerationGraphs::Carried& state : cut_.states) {
       const ValueId next = graph_.output(kNextPrefix + state.name)->value;

@@ -1,6 +1,6 @@
-// A network, cut for generation, as the model that beam search asks: runs the prologue once for a batch of sentences and the
-// step once per word, with states that follow their hypotheses. On a device these stay there; what the host is told of are the
-// best words.
+// A network that is cut for generation, as the model of a beam search. It runs the prologue once for a batch of sentences and
+// the step once per word; states follow their hypotheses. On a device the states stay there: only the best words are copied to
+// the host.
 #pragma once
 
 #include <memory>

@@ -17,8 +17,8 @@
 
 namespace graphrun {
 
-// By which name --set chooses one of the messages of a repeated field: its first text, which is the name or, of rules about
-// parameters, the pattern. By its number, from 0, where it has none or another has the same.
+// What --set calls one of the messages of a repeated field: its `name` or its `match`; its number, from 0, where it has neither
+// or shares it with another.
 std::string key_of(const google::protobuf::Message& in, const google::protobuf::FieldDescriptor& field, int index);
 
 // The arguments as a pseudo file "--set", a line each, so that mistakes are shown in them.

@@ -65,9 +65,9 @@ std::vector<std::string> available(const ir::Graph& graph, const FeedPlan& plan)
 void clear_states(const Program& program, Variables& variables);
 // That nothing feeds this input (E0421).
 Diagnostic not_fed(const std::string& input, const FeedPlan& plan);
-// The feeds of a batch that a program wants, beside what it is told anyway: `told` too. Tells the plan that they are needed,
-// and their shapes, so that data that is read from then on is checked against them (FeedPlan::need). Throws UserError
-// (kInvalidGraph, E0421) naming those that the job does not feed.
+// The feeds of a batch that a program needs, without `told` and what the caller sets itself, such as the learning rate. Marks
+// them in the plan with their shapes: data that is read afterwards is checked against these (FeedPlan::need). Throws UserError
+// (kInvalidGraph, E0421) naming the inputs that the job does not feed.
 std::vector<std::string> need_feeds(const Program& program, FeedPlan& plan, const std::string& told = {});
 
 }  // namespace graphrun

@@ -121,7 +121,7 @@ ir::ValueId with_batch_last(ir::Graph& graph, ir::ValueId value, const FedSizes&
   return builder.op("transpose", {value}, {{"permutation", order}});
 }
 
-// Adds the expression over outputs as an output, whose last axis is the batch's.
+// Adds the expression over outputs as an output with the batch on its last axis.
 void add_written(ir::Graph& graph, const FeedPlan& plan, const InferSpec& mode, std::vector<Diagnostic>& problems) {
   const std::size_t before = problems.size();
   const ir::ValueId value = add_expression(graph, mode.from, "infer", {.field = "from", .code = "E0417 bad-infer"}, problems);
@@ -129,7 +129,7 @@ void add_written(ir::Graph& graph, const FeedPlan& plan, const InferSpec& mode, 
   const ir::TensorType type = graph.type(value);
   const Location at = mode.from.at(0, mode.from.text.size());
   const FedSizes sizes(graph, plan);
-  if (sizes.batch.empty()) return;  // nothing is fed, which is told where feeds are
+  if (sizes.batch.empty()) return;  // nothing is fed: check_feeds reports that
   const ir::ValueId written = with_batch_last(graph, value, sizes);
   if (written == ir::kNone) {
     problems.push_back({Severity::kError,

@@ -11,7 +11,7 @@
 //   graph.txt                the network as one expanded graph, to be read by people
 //   best/step-…              the parameters: the best, or last, as the job keeps them (runtime/checkpoint.h)
 //   candidates/step-…        parameters whose mean is to become the model (train.average)
-//   checkpoints/step-…       where a run that was stopped goes on
+//   checkpoints/step-…       from which a stopped run continues
 //   tensorboard/…           event files, where the run writes them
 //   metrics.jsonl            a run's figures, which come again bit for bit
 //   speed.jsonl              how fast it went and how much memory it took

@@ -172,7 +172,7 @@ Model open_model(const std::string& path, const std::vector<std::string>& settin
   check_parameters(model.network, model.parameters);
   check_all_loaded(model.network, graph, model.parameters);
   Variables unused;
-  set_parameters(compile(graph, {}), model.parameters, unused);  // what does not fit is told before anything is read
+  set_parameters(compile(graph, {}), model.parameters, unused);  // a mismatch is reported before anything is read
   return model;
 }
 

@@ -228,7 +228,7 @@ Network build_network(LoadedJob job) {
 Network read_network(const ModelLayout& layout, const std::vector<std::string>& settings) {
   const ListedFiles files = checked_files(layout);
   check_listed(layout, files, "job.pbtxt");
-  has_listed(layout, files, "data.json");  // read where a run goes on
+  has_listed(layout, files, "data.json");  // read when a run is resumed
   Network network;
   network.job = load_job(layout.job(), settings);
   network.graphs_root = layout.graphs();

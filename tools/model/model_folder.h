@@ -32,7 +32,7 @@ struct Network {
   std::unique_ptr<Report> report;  // bound
   // The job's graph with the sizes of the vocabularies filled in. Throws UserError (kInvalidGraph).
   GraphRequest request(bool training) const;
-  // That graph, as load_graph gives it; what is wrong with the job's arguments is told in the job's terms.
+  // That graph, as load_graph gives it; errors in the job's arguments name the job's own text.
   ir::Graph graph(bool training, std::vector<Diagnostic>* warnings = nullptr, GraphSources* sources = nullptr) const;
 };
 

@@ -112,8 +112,7 @@ class Feeding {
                         "`split` gives a field its sequence axes, x[0] and length(x) take one away");
   }
 
-  // Examples must have the sizes that a shape gives as numbers, which is told when they are read; of a batch and of a window
-  // they can't be.
+  // A shape may fix the sizes of an example's axes, which are checked when data is read, but not those of a batch or a window.
   void check_sizes(const FeedPlan::Feed& feed, const ir::TensorType& type, std::vector<Diagnostic>& found) const {
     const auto refuse = [&](const Dim& size, const char* axis, const char* why) {
       Problems(found).add(

@@ -44,8 +44,8 @@ class Report {
   double result(const std::string& name) const;
   std::vector<std::string> result_names() const;
   void clear();
-  // The sums under way, exactly: restore(state()) goes on as if nothing had happened. Throws UserError (kBadData, E0651) where
-  // it is no state of these reports.
+  // The sums under way, exactly: restore(state()) continues as if nothing had happened. Throws UserError (kBadData, E0651)
+  // where it is no state of these reports.
   nlohmann::json state() const;
   void restore(const nlohmann::json& state);
 

@@ -41,7 +41,7 @@ std::string holder(int lock) {
 
 void name_holder(int lock) {
   const std::string text = fmt::format("process {} on machine '{}'\n", getpid(), machine_name());
-  // Only for messages: a disk without room for it is told about by what matters.
+  // Only for messages: if the disk is full, the writes that matter report it.
   static_cast<void>(ftruncate(lock, 0) == 0 && pwrite(lock, text.data(), text.size(), 0) > 0);
 }
 

@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kLargestMetrics = std::uint64_t{1} << 30;  // bytes
 const std::vector<std::string> kSets = {"valid", "test"};
 
-// What a finished run says of itself, by set.
+// The reports of a finished run, by set.
 struct SeedResults {
   std::uint64_t seed = 0;
   std::string folder;
@@ -28,7 +28,7 @@ struct SeedResults {
   std::map<std::string, ReportResults> sets;
 };
 
-// No run may be in the way: neither one of these, unless they are gone on with, nor one in the folder itself.
+// Throws E0520 where a run exists in the folder itself, or, unless runs are resumed, in the folder of one of the seeds.
 void check_folders(const TrainRequest& request, const std::vector<SeedResults>& runs) {
   const auto refuse = [](const std::string& folder, const std::string& other) {
     throw UserError(ExitCode::kUsage, "E0520 run-exists", fmt::format("a run stands in '{}' already", folder),

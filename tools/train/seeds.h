@@ -8,7 +8,7 @@
 
 namespace graphrun {
 
-// Trains into OUT/seed-N for each N, one after the other; with `request.resume` finished runs stay and the others are gone on
+// Trains into OUT/seed-N for each N, one after the other; with `request.resume` finished runs stay and the others are continued
 // with or begun. At the end stdout has a table of every run's reports with their mean and deviation (of a sample), and
 // OUT/seeds.json the same; finished runs of other seeds that stand in OUT count too. A run that diverges does not end the
 // others. Returns kDone, kDiverged where a run did, or 128 + N where signal N came. Throws UserError: train()'s; (kUsage,

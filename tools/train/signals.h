@@ -17,7 +17,7 @@ class StopPolicy {
   enum class Action {
     kStop,    // the first: a checkpoint, and the end
     kNone,    // it counts as one with the first
-    kReport,  // the first later one that comes during a save: that goes on
+    kReport,  // the first later one during a save, which continues
     kEnd,     // any other: the program ends at once
   };
   // `at`: by a clock that only rises.

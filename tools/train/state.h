@@ -1,4 +1,4 @@
-// What a checkpoint of a training run holds beside tensors: where the run stands. With it a run that was stopped goes on as
+// What a checkpoint of a training run holds beside tensors: where the run stands. With it a stopped run continues as
 // if it had not been.
 #pragma once
 

@@ -36,8 +36,8 @@ Network open_network(LoadedJob job, const ModelLayout& layout, bool begun, std::
   return network;
 }
 
-// Where the run goes on; nothing where it ended before its first checkpoint and begins again. One that is damaged is passed
-// over, which is told.
+// The checkpoint from which the run continues; none where it ended before its first one and begins again. A damaged checkpoint
+// is skipped with a warning.
 std::optional<std::string> find_checkpoint(const ModelLayout& layout, std::vector<Diagnostic>& warnings) {
   NewestCheckpoint newest = newest_sound(layout.root);
   if (!newest.folder && !newest.damaged.empty()) {

@@ -59,7 +59,7 @@ class Trainer {
   ExitCode run();
 
  private:
-  // Each says whether the run goes on: false where a signal came.
+  // Each returns whether the run continues: false after a signal.
   bool run_epoch();
   bool run_batches();
   bool end_epoch();

@@ -135,7 +135,7 @@ std::string validate_graph(const std::string& path, const std::vector<GraphReque
 
 namespace {
 
-// Two that are told alike are one.
+// Diagnostics with equal text are one.
 std::string identity(const Diagnostic& d) { return d.code + d.at.str() + d.text; }
 
 // What one look after the other finds: each mistake once, and what the program ends with.

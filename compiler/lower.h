@@ -3,7 +3,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/memory.h"
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 
 namespace graphrun {
 

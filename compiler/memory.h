@@ -1,6 +1,6 @@
 // Where each value lives: which share memory, and which are computed straight into where they belong. After scheduling, whose
 // order it stands on; before lowering. All of it is symbolic: offsets follow from sizes, when a batch is bound
-// (runtime/arena.h).
+// (runtime/program/arena.h).
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 
 namespace graphrun {
 
@@ -29,7 +29,7 @@ struct CopyPlan {
 
 struct ScanPlan;
 
-// Slots as in Region (runtime/program.h).
+// Slots as in Region (runtime/program/program.h).
 struct RegionPlan {
   std::vector<Storage> values;  // by value
   std::vector<BlockPlan> blocks;
@@ -65,11 +65,12 @@ MemoryPlan plan_memory(const ir::Graph& graph, const MemoryOptions& options = {}
 std::string describe(const MemoryPlan& plan, const ir::Graph& graph, Precision precision = Precision::kFloat32);
 
 // What a run holds for a batch of these sizes: the arena, what of it is taken at the busiest instruction, by whom, and the
-// variables. Without what kernels work in, which only binding them tells (runtime/binding_report.h).
+// variables. Without what kernels work in, which only binding them tells (runtime/execute/binding_report.h).
 std::string describe_peak(const Program& program, const SymbolValues& symbols);
 
 // The arena over time for a batch of these sizes as an SVG picture: instructions to the right, bytes upward, a scan's body
-// within the block that its scan takes. Without what kernels work in, which only binding them tells (runtime/binding_report.h).
+// within the block that its scan takes. Without what kernels work in, which only binding them tells
+// (runtime/execute/binding_report.h).
 std::string arena_svg(const Program& program, const SymbolValues& symbols);
 
 }  // namespace graphrun

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "compiler/memory.h"
-#include "runtime/arena.h"
+#include "runtime/program/arena.h"
 
 namespace graphrun {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "compiler/memory.h"
-#include "runtime/arena.h"
+#include "runtime/program/arena.h"
 
 namespace graphrun {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/readers.h"
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 
 namespace graphrun {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/builder.h"
-#include "compiler/passes/rewrite.h"
+#include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "ops/axis_view.h"
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 
 namespace graphrun {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/dtype.h"
-#include "runtime/status.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 

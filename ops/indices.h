@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 
 namespace graphrun {
 

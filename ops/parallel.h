@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "runtime/threads.h"
+#include "runtime/threads/threads.h"
 
 namespace graphrun {
 

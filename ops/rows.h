@@ -1,10 +1,10 @@
-// Kernels shared by rows (RowKernel of runtime/kernel.h): which operands a row of the results reads all of.
+// Kernels shared by rows (RowKernel of runtime/program/kernel.h): which operands a row of the results reads all of.
 #pragma once
 
 #include <functional>
 #include <memory>
 
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 
 namespace graphrun {
 

@@ -20,7 +20,7 @@
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/op.h"
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 
 namespace graphrun {
 

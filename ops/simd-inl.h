@@ -13,7 +13,7 @@
 
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
-#include "ops/pointwise/vector-inl.h"
+#include "ops/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace graphrun {

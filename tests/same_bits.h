@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 
 namespace graphrun::tests {
 

@@ -5,7 +5,7 @@
 
 #include "compiler/dump/dump.h"
 #include "compiler/dump/picture.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 namespace {

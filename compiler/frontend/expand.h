@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "compiler/compile.h"
 #include "compiler/frontend/library.h"
+#include "compiler/frontend/request.h"
 #include "compiler/ir/graph.h"
 
 namespace graphrun::frontend {

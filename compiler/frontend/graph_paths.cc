@@ -5,8 +5,8 @@
 
 #include "compiler/frontend/installation.h"
 #include "compiler/frontend/source.h"
-#include "runtime/file.h"
-#include "runtime/suggestion.h"
+#include "runtime/base/file.h"
+#include "runtime/base/suggestion.h"
 
 namespace graphrun::frontend {
 namespace {

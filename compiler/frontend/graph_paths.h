@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/compile.h"
+#include "compiler/frontend/request.h"
 
 namespace graphrun::frontend {
 
@@ -35,7 +35,7 @@ class GraphPaths {
     std::string outside;  // the folder that the path leaves: it is refused
     std::vector<std::string> looked_for;
   };
-  // Throws UserError where a place can't be looked at (runtime/file.h).
+  // Throws UserError where a place can't be looked at (runtime/base/file.h).
   Found find(const std::string& path, const Namer& by) const;
 
   // A file's path where a model's folder keeps it: from the folder graphs that it is in, else as `by` names it.

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/compile.h"
 #include "compiler/frontend/definition.h"
 #include "compiler/frontend/graph_paths.h"
+#include "compiler/frontend/request.h"
 
 namespace graphrun::frontend {
 

@@ -18,8 +18,8 @@
 #include <optional>
 
 #include "compiler/frontend/text_hints.h"
-#include "runtime/file.h"
-#include "runtime/system_call.h"
+#include "runtime/base/file.h"
+#include "runtime/base/system_call.h"
 
 namespace graphrun {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compiler/ir/expression.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 namespace google::protobuf {
 class Message;

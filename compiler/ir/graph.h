@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "compiler/ir/stable_vector.h"
-#include "runtime/attributes.h"
-#include "runtime/dtype.h"
-#include "runtime/shape.h"
-#include "runtime/status.h"
+#include "runtime/base/attributes.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/shape.h"
+#include "runtime/base/status.h"
 
 namespace graphrun::ir {
 

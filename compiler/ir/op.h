@@ -91,7 +91,7 @@ struct OpSchema {
   std::function<bool(const Attributes&)> identity;  // whether these attributes make the op its first operand; null: none do
   Promotion promotion = Promotion::kNone;
   bool commutative = false;  // op(a, b) is op(b, a), to the last bit
-  bool pointwise = false;    // a line of ops/pointwise/table.h: element by element over broadcast operands
+  bool pointwise = false;    // a line of ops/tiles/table.h: element by element over broadcast operands
 
   int input_index(std::string_view name) const;  // -1: none
   const AttributeSpec* attribute(std::string_view name) const;

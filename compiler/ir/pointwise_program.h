@@ -3,7 +3,7 @@
 //
 //   t0 = sub(x0, x1); t1 = sigmoid(t0); t2 = mul(t1, 2.0); t3 = cast(t2, INT32); return t1, t3
 //
-// x0, x1, … are the node's inputs, t0, t1, … the instructions in their order; ops are those of ops/pointwise/table.def, cast,
+// x0, x1, … are the node's inputs, t0, t1, … the instructions in their order; ops are those of ops/tiles/table.def, cast,
 // and dropout with its mask, `t4 = dropout(t2, 0.5, "layers.0.x")`. Numbers: 2.0 is FLOAT, 2 INT32, true BOOL. What is returned
 // are the node's results.
 #pragma once

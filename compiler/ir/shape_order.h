@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/shape.h"
+#include "runtime/base/shape.h"
 
 namespace graphrun::ir {
 

@@ -8,7 +8,7 @@
 namespace graphrun::ir {
 
 // The symbols of values, attributes and bounds, regions' included, that follow from no shape of an input: a run could not bind
-// them (runtime/feeds.h).
+// them (runtime/execute/feeds.h).
 std::set<Symbol> untold_sizes(const Graph& graph);
 
 // Whether an axis of this shape is the symbol and nothing else.

@@ -7,7 +7,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/printer.h"
-#include "compiler/passes/rewrite.h"
+#include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {
 namespace {

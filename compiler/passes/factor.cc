@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "compiler/ir/op.h"
-#include "compiler/passes/rewrite.h"
+#include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {
 namespace {

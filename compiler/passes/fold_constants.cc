@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "compiler/ir/op.h"
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 
 namespace graphrun {
 namespace {

@@ -8,7 +8,7 @@
 #include "compiler/ir/pointwise_program.h"
 #include "compiler/ir/readers.h"
 #include "compiler/passes/fuse_groups.h"
-#include "compiler/passes/rewrite.h"
+#include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/pointwise_program.h"
-#include "compiler/passes/fusible_reduction.h"
+#include "compiler/rewrite/fusible_reduction.h"
 
 namespace graphrun {
 namespace {

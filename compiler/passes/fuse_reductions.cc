@@ -9,8 +9,8 @@
 #include "compiler/ir/readers.h"
 #include "compiler/ir/reduction_program.h"
 #include "compiler/passes/fuse_groups.h"
-#include "compiler/passes/fusible_reduction.h"
-#include "compiler/passes/rewrite.h"
+#include "compiler/rewrite/fusible_reduction.h"
+#include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {
 namespace {

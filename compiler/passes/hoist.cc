@@ -7,8 +7,8 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/transplant.h"
-#include "compiler/passes/around_scan.h"
-#include "compiler/passes/rewrite.h"
+#include "compiler/rewrite/around_scan.h"
+#include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {
 namespace {

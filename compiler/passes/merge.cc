@@ -10,7 +10,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/readers.h"
-#include "compiler/passes/rewrite.h"
+#include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "compiler/passes/rewrite.h"
 #include "compiler/passes/simplify_rules.h"
+#include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "compiler/ir/op.h"
-#include "compiler/passes/around_scan.h"
-#include "compiler/passes/remake.h"
-#include "compiler/passes/rewrite.h"
+#include "compiler/rewrite/around_scan.h"
+#include "compiler/rewrite/remake.h"
+#include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/transplant.h"
-#include "compiler/passes/rewrite.h"
 #include "compiler/passes/spread_plan.h"
+#include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/substitute.h"
-#include "compiler/passes/around_scan.h"
+#include "compiler/rewrite/around_scan.h"
 
 namespace graphrun {
 namespace {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "ops/type_attribute.h"
-#include "runtime/threads.h"
+#include "runtime/threads/threads.h"
 
 namespace graphrun {
 namespace {

@@ -1,7 +1,7 @@
 // constant, zeros, full, dim and range on CUDA.
 #include "ops/axis.h"
 #include "ops/dispatch.h"
-#include "ops/recurrent/loop_part.h"
+#include "ops/generated/loop_part.h"
 #include "ops/schema.h"
 #include "runtime/cuda/launch.h"
 

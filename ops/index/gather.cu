@@ -1,7 +1,7 @@
 // gather and scatter_add on CUDA.
 #include "ops/device_indices.h"
 #include "ops/dispatch.h"
-#include "ops/recurrent/loop_part.h"
+#include "ops/generated/loop_part.h"
 #include "ops/schema.h"
 
 namespace graphrun {

@@ -1,7 +1,7 @@
 // pick, scatter_last and one_hot on CUDA.
 #include "ops/device_indices.h"
 #include "ops/dispatch.h"
-#include "ops/recurrent/loop_part.h"
+#include "ops/generated/loop_part.h"
 #include "ops/schema.h"
 
 namespace graphrun {

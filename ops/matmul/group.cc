@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "ops/matmul/rounded_group.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "ops/matmul/packed.h"
 #include "ops/matmul/product.h"
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 
 namespace graphrun {
 

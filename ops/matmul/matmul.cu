@@ -1,7 +1,7 @@
 // Matrix products on CUDA: matmul, matmul_reduce and those that `merge` makes one, by cuBLAS.
 #include "ops/dispatch.h"
 #include "ops/matmul/plan.h"
-#include "ops/recurrent/loop_part.h"
+#include "ops/matmul/product_part.h"
 #include "ops/schema.h"
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/launch.h"

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "ops/matmul/product.h"
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 
 namespace graphrun {
 

@@ -6,7 +6,7 @@
 // After foreach_target.h:
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace graphrun {

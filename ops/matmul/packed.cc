@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/kernel.h"
-#include "runtime/processor.h"
+#include "runtime/base/processor.h"
+#include "runtime/program/kernel.h"
 
 #if defined(__x86_64__)
 #include <libxsmm.h>

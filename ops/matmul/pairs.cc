@@ -1,6 +1,6 @@
 #include "ops/matmul/pairs.h"
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 #if defined(__x86_64__)
 // GCC 12 takes what its own header leaves undefined on purpose for a mistake (GCC bug 105593).

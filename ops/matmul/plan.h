@@ -6,7 +6,7 @@
 
 #include "ops/matmul/group.h"
 #include "ops/matmul/product.h"
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 
 namespace graphrun {
 

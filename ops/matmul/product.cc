@@ -7,8 +7,8 @@
 #include <bit>
 #include <string>
 
-#include "runtime/processor.h"
-#include "runtime/status.h"
+#include "runtime/base/processor.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "runtime/threads.h"
+#include "runtime/threads/threads.h"
 
 namespace graphrun {
 

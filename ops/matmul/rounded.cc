@@ -1,7 +1,7 @@
 #include "ops/matmul/rounded.h"
 
 #include "ops/matmul/pairs.h"
-#include "runtime/processor.h"
+#include "runtime/base/processor.h"
 
 #if defined(__x86_64__)
 #include <libxsmm.h>

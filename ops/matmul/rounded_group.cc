@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/tensor.h"
-#include "runtime/threads.h"
+#include "runtime/tensor/tensor.h"
+#include "runtime/threads/threads.h"
 
 namespace graphrun {
 namespace {

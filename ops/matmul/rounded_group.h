@@ -7,7 +7,7 @@
 
 #include "ops/matmul/group.h"
 #include "ops/matmul/rounded.h"
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 
 namespace graphrun {
 

@@ -5,7 +5,7 @@
 
 #include "ops/optimizer/update.h"
 #include "ops/schema.h"
-#include "runtime/threads.h"
+#include "runtime/threads/threads.h"
 
 namespace graphrun {
 namespace {

@@ -1,7 +1,7 @@
 // global_norm, all_finite and clip_scale on CUDA. Operands are cut into pieces, a number is made of each, and one block puts
 // these together: the order depends on the sizes alone.
 #include "ops/dispatch.h"
-#include "ops/pointwise/device_functions.h"
+#include "ops/generated/device_functions.h"
 #include "ops/reduce/columns_device.h"
 #include "ops/schema.h"
 

@@ -3,8 +3,8 @@
 #include "hwy/foreach_target.h"
 // After foreach_target.h:
 #include "ops/optimizer/update.h"
-#include "ops/pointwise/functions-inl.h"
 #include "ops/simd_export.h"
+#include "ops/tiles/functions-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace graphrun {

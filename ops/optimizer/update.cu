@@ -1,8 +1,8 @@
 // The optimizers' updates on CUDA, one pass over a parameter's elements. The rules are those of ops/optimizer/update.h; what
 // depends on the update's number or the learning rate, which lie on the device, one thread works out ahead.
 #include "ops/dispatch.h"
+#include "ops/generated/device_functions.h"
 #include "ops/optimizer/update.h"
-#include "ops/pointwise/device_functions.h"
 #include "ops/schema.h"
 #include "runtime/cuda/launch.h"
 

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "compiler/ir/pointwise_program.h"
-#include "ops/pointwise/tile_steps.h"
 #include "ops/schema.h"
+#include "ops/tiles/tile_steps.h"
 
 namespace graphrun {
 namespace {

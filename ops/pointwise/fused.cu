@@ -1,9 +1,9 @@
 // fused on CUDA: one kernel, whose text is made for it.
 #include "compiler/ir/pointwise_program.h"
-#include "ops/pointwise/device_launch.h"
-#include "ops/pointwise/tile_steps.h"
-#include "ops/recurrent/loop_part.h"
+#include "ops/generated/device_launch.h"
+#include "ops/generated/loop_part.h"
 #include "ops/schema.h"
+#include "ops/tiles/tile_steps.h"
 
 namespace graphrun {
 namespace {

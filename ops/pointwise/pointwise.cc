@@ -1,14 +1,14 @@
-// The table (ops/pointwise/table.def) as ops: from each line a schema, a shape rule, a gradient and a CPU kernel.
+// The table (ops/tiles/table.def) as ops: from each line a schema, a shape rule, a gradient and a CPU kernel.
 #include <array>
 #include <memory>
 
 #include "ops/over_sequence.h"
-#include "ops/pointwise/broadcast.h"
-#include "ops/pointwise/table.h"
-#include "ops/pointwise/tile_program.h"
-#include "ops/pointwise/tiles.h"
 #include "ops/schema.h"
-#include "runtime/threads.h"
+#include "ops/tiles/broadcast.h"
+#include "ops/tiles/table.h"
+#include "ops/tiles/tile_program.h"
+#include "ops/tiles/tiles.h"
+#include "runtime/threads/threads.h"
 
 namespace graphrun {
 
@@ -20,7 +20,7 @@ const std::vector<PointwiseLine>& pointwise_table() {
 #define TERNARY(name, promotion, expression, da, db, infix, doc) \
   PointwiseLine{#name, 3, ir::Promotion::promotion, #expression, {"", da, db}, infix, doc},
   static const std::vector<PointwiseLine> table = {
-#include "ops/pointwise/table.def"
+#include "ops/tiles/table.def"
   };
 #undef UNARY
 #undef BINARY

@@ -1,10 +1,10 @@
-// The table's ops (ops/pointwise/table.def) and cast on CUDA, one kernel for each and each type of element.
+// The table's ops (ops/tiles/table.def) and cast on CUDA, one kernel for each and each type of element.
 #include "ops/dispatch.h"
-#include "ops/pointwise/device_launch.h"
-#include "ops/pointwise/device_lines.h"
-#include "ops/pointwise/table.h"
-#include "ops/recurrent/lone_part.h"
+#include "ops/generated/device_launch.h"
+#include "ops/generated/device_lines.h"
+#include "ops/generated/lone_part.h"
 #include "ops/schema.h"
+#include "ops/tiles/table.h"
 #include "runtime/cuda/launch.h"
 
 namespace graphrun {
@@ -97,7 +97,7 @@ const KernelRegistration registrations[] = {
 #define BINARY(name, promotion, ...) {#name, Device::kCuda, line_factory<lines::Op_##name, ir::Promotion::promotion, 2>(#name)},
 #define TERNARY(name, promotion, ...) \
   {#name, Device::kCuda, line_factory<lines::Op_##name, ir::Promotion::promotion, 3>(#name)},
-#include "ops/pointwise/table.def"
+#include "ops/tiles/table.def"
 #undef UNARY
 #undef BINARY
 #undef TERNARY

@@ -5,8 +5,8 @@
 
 #include "compiler/ir/pointwise_program.h"
 #include "compiler/ir/sequence.h"
-#include "ops/pointwise/tile_steps.h"
 #include "ops/schema.h"
+#include "ops/tiles/tile_steps.h"
 
 namespace graphrun {
 namespace {

@@ -1,7 +1,7 @@
-// dropout and dropout_mask on CUDA: the draws of ops/pointwise/draw.h, bit for bit.
+// dropout and dropout_mask on CUDA: the draws of ops/tiles/draw.h, bit for bit.
 #include "ops/dispatch.h"
-#include "ops/pointwise/device_launch.h"
-#include "ops/recurrent/lone_part.h"
+#include "ops/generated/device_launch.h"
+#include "ops/generated/lone_part.h"
 #include "ops/schema.h"
 #include "runtime/cuda/launch.h"
 

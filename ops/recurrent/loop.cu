@@ -2,10 +2,10 @@
 // launch.
 #include <algorithm>
 
-#include "ops/pointwise/device_launch.h"
+#include "ops/generated/device_launch.h"
 #include "ops/recurrent/loop_code.h"
 #include "ops/recurrent/loop_device.h"
-#include "runtime/cuda_library.h"
+#include "runtime/device/cuda_library.h"
 
 namespace graphrun {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "ops/recurrent/loop_passed.h"
 #include "ops/round_up.h"
-#include "runtime/team.h"
+#include "runtime/scan/team.h"
 
 namespace graphrun {
 namespace {

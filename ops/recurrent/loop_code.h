@@ -14,10 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "ops/pointwise/device_code.h"
-#include "ops/recurrent/loop_part.h"
-#include "runtime/backend.h"
-#include "runtime/loop.h"
+#include "ops/generated/device_code.h"
+#include "ops/generated/loop_part.h"
+#include "ops/matmul/product_part.h"
+#include "runtime/device/backend.h"
+#include "runtime/scan/loop.h"
 
 namespace graphrun {
 

@@ -2,12 +2,12 @@
 // products. For the text of generated kernels.
 #pragma once
 
-#include "ops/pointwise/device_pack.h"
+#include "ops/generated/device_pack.h"
 #include "runtime/cuda/primitives.h"
 
 namespace graphrun::loop {
 
-// The device's form of LoopPlace (runtime/loop.h).
+// The device's form of LoopPlace (runtime/scan/loop.h).
 struct Place {
   char *first, *even, *odd;
   std::int64_t stride, shift;

@@ -1,8 +1,8 @@
 // Loops by rows on CUDA: all steps of a scan no row of which reads another, as one launch.
-#include "ops/pointwise/device_launch.h"
+#include "ops/generated/device_launch.h"
 #include "ops/recurrent/row_loop_code.h"
 #include "ops/recurrent/row_loop_device.h"
-#include "runtime/cuda_library.h"
+#include "runtime/device/cuda_library.h"
 
 namespace graphrun {
 namespace {

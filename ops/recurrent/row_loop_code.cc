@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ops/reduce/reduction_text.h"
+#include "ops/generated/reduction_text.h"
 #include "ops/round_up.h"
 #include "runtime/cuda/matrix_units.h"
 

@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "ops/pointwise/device_code.h"
-#include "ops/recurrent/loop_part.h"
-#include "runtime/backend.h"
-#include "runtime/loop.h"
-#include "runtime/team.h"
+#include "ops/generated/device_code.h"
+#include "ops/generated/loop_part.h"
+#include "ops/matmul/product_part.h"
+#include "runtime/device/backend.h"
+#include "runtime/scan/loop.h"
+#include "runtime/scan/team.h"
 
 namespace graphrun {
 

@@ -7,7 +7,7 @@
 
 namespace graphrun::loop {
 
-// As IndexFault (runtime/kernel.h).
+// As IndexFault (runtime/program/kernel.h).
 struct FaultPlace {
   std::int32_t node, index;
   std::int64_t position;

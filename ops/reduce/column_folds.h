@@ -1,7 +1,7 @@
 // What the folds of generated reductions are made of. For the text of generated kernels.
 #pragma once
 
-#include "ops/pointwise/device_functions.h"
+#include "ops/generated/device_functions.h"
 #include "ops/reduce/column.h"
 
 namespace graphrun::cuda {

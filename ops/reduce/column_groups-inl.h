@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "ops/pointwise/vector-inl.h"
 #include "ops/reduce/columns.h"
+#include "ops/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace graphrun {

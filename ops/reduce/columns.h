@@ -9,7 +9,7 @@
 #include "ops/axis.h"
 #include "ops/parallel.h"
 #include "ops/rows.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 

@@ -1,7 +1,7 @@
 // max, min, their gradients, argmax and argmin on CUDA.
 #include "compiler/ir/op.h"
 #include "ops/dispatch.h"
-#include "ops/recurrent/loop_part.h"
+#include "ops/generated/loop_part.h"
 #include "ops/reduce/columns_device.h"
 #include "ops/reduce/reduction.h"
 

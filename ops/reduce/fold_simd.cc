@@ -5,10 +5,10 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/reduce/fold_simd.cc"
 #include "hwy/foreach_target.h"
-#include "ops/pointwise/functions-inl.h"
 #include "ops/reduce/column_groups-inl.h"
 #include "ops/simd-inl.h"
 #include "ops/simd_export.h"
+#include "ops/tiles/functions-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace graphrun {

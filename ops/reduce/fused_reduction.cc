@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "compiler/ir/reduction_program.h"
-#include "ops/pointwise/tile_steps.h"
 #include "ops/reduce/piecewise.h"
 #include "ops/reduce/reduction.h"
 #include "ops/reduce/work_sizes.h"
 #include "ops/schema.h"
+#include "ops/tiles/tile_steps.h"
 
 namespace graphrun {
 namespace {

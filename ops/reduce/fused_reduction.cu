@@ -1,12 +1,12 @@
 // fused_reduction on CUDA: kernels whose text is made for them, each reducing some of the program's results as they are made.
 #include "compiler/ir/reduction_program.h"
-#include "ops/pointwise/device_launch.h"
-#include "ops/pointwise/tile_steps.h"
-#include "ops/recurrent/loop_part.h"
+#include "ops/generated/device_launch.h"
+#include "ops/generated/loop_part.h"
+#include "ops/generated/reduction_text.h"
 #include "ops/reduce/column_grid.h"
 #include "ops/reduce/reduction.h"
-#include "ops/reduce/reduction_text.h"
 #include "ops/reduce/work_sizes.h"
+#include "ops/tiles/tile_steps.h"
 
 namespace graphrun {
 namespace {

@@ -9,7 +9,7 @@
 #include "ops/reduce/fold_simd.h"
 #include "ops/reduce/position_simd.h"
 #include "ops/reduce/slab_folds.h"
-#include "runtime/threads.h"
+#include "runtime/threads/threads.h"
 
 namespace graphrun {
 namespace {

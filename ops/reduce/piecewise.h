@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ops/axis.h"
-#include "ops/pointwise/tile_program.h"
-#include "runtime/kernel.h"
+#include "ops/tiles/tile_program.h"
+#include "runtime/program/kernel.h"
 
 namespace graphrun {
 

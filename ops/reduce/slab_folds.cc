@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "runtime/dtype.h"
+#include "runtime/base/dtype.h"
 
 namespace graphrun {
 namespace {

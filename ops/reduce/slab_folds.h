@@ -1,4 +1,4 @@
-// Pointwise work reduced down the middle of [outer, n, inner] by one machine code (ops/pointwise/fold_code.h), which lays
+// Pointwise work reduced down the middle of [outer, n, inner] by one machine code (ops/tiles/fold_code.h), which lays
 // nothing of it down.
 #pragma once
 
@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "ops/axis_view.h"
-#include "ops/pointwise/fold_code.h"
-#include "ops/pointwise/tile_program.h"
-#include "runtime/kernel.h"
+#include "ops/tiles/fold_code.h"
+#include "ops/tiles/tile_program.h"
+#include "runtime/program/kernel.h"
 
 namespace graphrun {
 

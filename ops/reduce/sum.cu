@@ -1,6 +1,6 @@
 // sum, mean and sum_to on CUDA.
 #include "ops/dispatch.h"
-#include "ops/recurrent/loop_part.h"
+#include "ops/generated/loop_part.h"
 #include "ops/reduce/columns_device.h"
 #include "ops/reduce/reduction.h"
 #include "ops/reduce/sum_steps.h"

@@ -1,7 +1,7 @@
 // The sizes of the pointwise work that fused_reduction reduces.
 #pragma once
 
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 
 namespace graphrun {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/attributes.h"
-#include "runtime/shape.h"
+#include "runtime/base/attributes.h"
+#include "runtime/base/shape.h"
 
 namespace graphrun {
 

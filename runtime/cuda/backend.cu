@@ -1,5 +1,5 @@
-// CUDA's side of runtime/backend.h. Memory comes from the device's pool, in the stream's order, and goes back there: what a run
-// leaves for the next one costs no call that waits. Where a device has no pool, the driver is asked each time.
+// CUDA's side of runtime/device/backend.h. Memory comes from the device's pool, in the stream's order, and goes back there:
+// what a run leaves for the next one costs no call that waits. Where a device has no pool, the driver is asked each time.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "runtime/cuda/launch.h"
-#include "runtime/cuda_library.h"
-#include "runtime/program.h"
+#include "runtime/device/cuda_library.h"
+#include "runtime/program/program.h"
 
 namespace graphrun::cuda {
 namespace {

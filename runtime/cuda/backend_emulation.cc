@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/status.h"
 #include "runtime/cuda/emulation.h"
-#include "runtime/cuda_library.h"
-#include "runtime/program.h"
-#include "runtime/status.h"
-#include "runtime/tensor.h"
+#include "runtime/device/cuda_library.h"
+#include "runtime/program/program.h"
+#include "runtime/tensor/tensor.h"
 
 namespace graphrun::cuda {
 namespace {

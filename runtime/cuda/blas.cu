@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runtime/cuda/launch.h"
-#include "runtime/cuda_library.h"
+#include "runtime/device/cuda_library.h"
 
 namespace graphrun::cuda {
 namespace {

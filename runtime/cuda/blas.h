@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/target.h"
+#include "runtime/base/target.h"
 
 namespace graphrun::cuda {
 

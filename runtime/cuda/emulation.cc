@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/base/status.h"
 #include "runtime/cuda/matrix_units.h"
-#include "runtime/status.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/code_cache.h"
+#include "runtime/base/code_cache.h"
 #include "runtime/cuda/nvrtc.h"
 
 namespace graphrun::cuda {

@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
+#include "runtime/base/status.h"
 #include "runtime/cuda/launch.h"
-#include "runtime/status.h"
 
 namespace graphrun::cuda {
 

@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/code_cache.h"
+#include "runtime/base/code_cache.h"
+#include "runtime/base/file.h"
 #include "runtime/cuda/generated.h"
-#include "runtime/file.h"
 
 namespace graphrun::cuda {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/base/status.h"
 #include "runtime/cuda/primitives.h"
-#include "runtime/kernel.h"
-#include "runtime/status.h"
+#include "runtime/program/kernel.h"
 
 #if defined(__CUDACC__)
 #include <cuda_runtime.h>
@@ -69,7 +69,7 @@ void for_elements(const KernelContext& context, std::int64_t count, const Body& 
   if (count > 0) launch(context.stream, grid_of_elements(count), &elements_kernel<Body>, body, count);
 }
 
-// An index that came with the data, brought back into [0, bound) where it is not: refused it is elsewhere (ops/index/check.h).
+// An index that came with the data, clamped to [0, bound). What is out of range is refused elsewhere (ops/device_indices.h).
 GRAPHRUN_DEVICE std::int64_t clamped(std::int32_t index, std::int64_t bound) {
   return index < 0 || bound == 0 ? 0 : index < bound ? index : bound - 1;
 }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "runtime/base/status.h"
 #include "runtime/cuda/generated.h"
-#include "runtime/status.h"
 
 namespace graphrun::cuda {
 namespace {
@@ -116,7 +116,7 @@ std::string Nvrtc::compile(const std::string& text, const std::string& architect
                  "nvrtcCreateProgram");
   const std::shared_ptr<void> destroyed(nullptr, [&](void*) { functions_->destroy(&program); });
   const std::string target = "--gpu-architecture=" + architecture;
-  // Functions without a word of where they run are the device's: those of runtime/random.h.
+  // Functions without a word of where they run are the device's: those of runtime/base/random.h.
   const char* const options[] = {target.c_str(), "--std=c++20", "--device-as-default-execution-space", "--device-debug"};
   const Status status = functions_->compile(program, optimize ? 3 : 4, options);
   std::size_t size = 0;

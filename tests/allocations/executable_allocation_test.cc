@@ -9,7 +9,7 @@
 #include "compiler/lower.h"
 #include "compiler/memory.h"
 #include "compiler/schedule.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 #include "tests/compiler/small_ops.h"
 
 namespace {

@@ -1,9 +1,13 @@
 // The rules of the tree: which folder may include which, no cycles, what stands at the top level, files that fit in the head.
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <regex>
 #include <set>
+#include <utility>
 
 #include "tests/architecture/tree.h"
 
@@ -14,6 +18,8 @@ namespace fs = std::filesystem;
 
 const fs::path kRoot = GRAPHRUN_SOURCE_DIR;
 
+// Of a folder outside tests/: above it, group them by subject in folders of their own.
+constexpr std::size_t kMostUnits = 20;
 // Above the first a file wants to be two; the second no file may pass.
 constexpr int kLongFile = 400, kLongestFile = 600;
 
@@ -51,6 +57,50 @@ TEST(Architecture, NoIncludeCycles) {
   EXPECT_TRUE(cycle.empty()) << join(cycle, " includes ");
 }
 
+TEST(Architecture, NoCyclesOfFolders) {
+  const std::vector<std::string> cycle = find_cycle(folders_of(tree()));
+  EXPECT_TRUE(cycle.empty()) << join(cycle, " includes ");
+}
+
+TEST(Architecture, FoldersFitInTheHead) {
+  for (const auto& [folder, units] : units_of(tree())) {
+    EXPECT_LE(units.size(), kMostUnits) << folder << ": group its files by subject in folders of their own";
+  }
+}
+
+TEST(Architecture, ReadmesNameEveryFile) {
+  for (const auto& [folder, units] : units_of(tree())) {
+    const fs::path readme = readme_of(kRoot, folder);
+    std::ifstream in(readme);
+    std::set<std::string> words;
+    std::string word;
+    for (char c; in.get(c);) {
+      const bool of_name = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+      if (of_name) word += c;
+      if (!of_name && !word.empty()) words.insert(std::exchange(word, ""));
+    }
+    for (const std::string& unit : units)
+      EXPECT_TRUE(words.count(unit) != 0) << readme << " does not name " << folder << "/" << unit;
+  }
+}
+
+TEST(Architecture, PathsInCommentsExist) {
+  const std::regex path("(?:runtime|ops|compiler|tools|tests|graphs)/[A-Za-z0-9_/-]+\\.(?:h|cc|cu|def|pbtxt|proto|md)\\b");
+  for (const auto& [name, source] : tree()) {
+    std::ifstream in(kRoot / name);
+    int number = 0;
+    for (std::string line; std::getline(in, line);) {
+      ++number;
+      const std::size_t comment = line.find("// ");
+      if (comment == std::string::npos) continue;
+      line.erase(0, comment);
+      for (std::sregex_iterator at(line.begin(), line.end(), path), end; at != end; ++at) {
+        EXPECT_TRUE(fs::exists(kRoot / at->str())) << name << ":" << number << ": there is no " << at->str();
+      }
+    }
+  }
+}
+
 TEST(Architecture, HeadersAreGuarded) {
   // A Highway source includes itself once for each processor it is compiled for, guarded by HWY_TARGET_TOGGLE instead.
   for (const auto& [path, source] : tree()) {
@@ -82,8 +132,10 @@ TEST(Architecture, FilesFitInTheHead) {
 // The checks themselves can fail.
 TEST(ArchitectureChecks, LayeringFaultsAreFound) {
   const auto fault = [](const char* source, const char* to) { return layering_fault(source, {to, true, 1}); };
-  EXPECT_EQ(fault("runtime/executor.cc", "runtime/tensor.h"), "");
-  EXPECT_NE(fault("runtime/executor.cc", "compiler/ir/graph.h"), "");
+  EXPECT_EQ(fault("runtime/scan/plan.cc", "runtime/tensor/tensor.h"), "");
+  EXPECT_NE(fault("runtime/scan/plan.cc", "runtime/execute/binding.h"), "");
+  EXPECT_NE(fault("runtime/plan.cc", "runtime/tensor/tensor.h"), "");
+  EXPECT_NE(fault("runtime/scan/plan.cc", "compiler/ir/graph.h"), "");
   EXPECT_NE(fault("compiler/ir/graph.cc", "compiler/compile.h"), "");
   EXPECT_EQ(fault("compiler/passes/fold.cc", "ops/schema.h"), "");
   EXPECT_NE(fault("compiler/passes/fold.cc", "ops/math/matmul.h"), "");
@@ -94,7 +146,7 @@ TEST(ArchitectureChecks, LayeringFaultsAreFound) {
   EXPECT_EQ(fault("ops/math/matmul.cc", "compiler/ir/op.h"), "");
   EXPECT_EQ(fault("tools/train/loop.cc", "compiler/compile.h"), "");
   EXPECT_NE(fault("tools/train/loop.cc", "tests/support/cases.h"), "");
-  EXPECT_NE(layering_fault("runtime/tensor.cc", {"google/protobuf/message.h", false, 1}), "");
+  EXPECT_NE(layering_fault("runtime/tensor/tensor.cc", {"google/protobuf/message.h", false, 1}), "");
 }
 
 TEST(ArchitectureChecks, CyclesAreFound) {
@@ -105,6 +157,27 @@ TEST(ArchitectureChecks, CyclesAreFound) {
   EXPECT_EQ(find_cycle(cyclic), (std::vector<std::string>{"a.h", "b.h", "c.h", "a.h"}));
   cyclic["c.h"] = read_source("c.h", "");
   EXPECT_TRUE(find_cycle(cyclic).empty());
+}
+
+TEST(ArchitectureChecks, CyclesOfFoldersAreFound) {
+  Tree cyclic;
+  cyclic["a/one.h"] = read_source("a/one.h", "#pragma once\n#include \"b/one.h\"\n");
+  cyclic["b/one.h"] = read_source("b/one.h", "#pragma once\n#include \"b/two.h\"\n");
+  cyclic["b/two.h"] = read_source("b/two.h", "#pragma once\n");
+  EXPECT_TRUE(find_cycle(folders_of(cyclic)).empty());
+  cyclic["b/two.h"] = read_source("b/two.h", "#include \"a/two.h\"\n");
+  cyclic["a/two.h"] = read_source("a/two.h", "");
+  EXPECT_TRUE(find_cycle(cyclic).empty());
+  EXPECT_EQ(find_cycle(folders_of(cyclic)), (std::vector<std::string>{"a", "b", "a"}));
+}
+
+TEST(ArchitectureChecks, UnitsAreCounted) {
+  Tree some;
+  for (const char* path : {"a/one.h", "a/one.cc", "a/one.cu", "a/two.h", "a/b/three.cc", "tests/a/four.cc"}) some[path] = {};
+  const std::map<std::string, std::set<std::string>> units = units_of(some);
+  ASSERT_EQ(units.size(), 2u);
+  EXPECT_EQ(units.at("a"), (std::set<std::string>{"one", "two"}));
+  EXPECT_EQ(units.at("a/b"), (std::set<std::string>{"three"}));
 }
 
 TEST(ArchitectureChecks, SourcesAreRead) {

@@ -17,6 +17,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Each includes itself and those before it.
+constexpr std::array<const char*, 8> kRuntimeFolders = {"runtime/base/",    "runtime/device/",  "runtime/tensor/",
+                                                        "runtime/program/", "runtime/threads/", "runtime/scan/",
+                                                        "runtime/execute/", "runtime/cuda/"};
 constexpr std::array<const char*, 5> kFolders = {"runtime", "ops", "compiler", "tools", "tests"};
 
 bool under_any(const std::string& path, std::initializer_list<const char*> folders) {
@@ -24,6 +28,15 @@ bool under_any(const std::string& path, std::initializer_list<const char*> folde
     if (path.starts_with(folder)) return true;
   return false;
 }
+
+// The position of the path's folder among the runtime's; their number for a path that stands in none of them.
+std::size_t runtime_layer(const std::string& path) {
+  return static_cast<std::size_t>(std::find_if(kRuntimeFolders.begin(), kRuntimeFolders.end(),
+                                               [&](const char* folder) { return path.starts_with(folder); }) -
+                                  kRuntimeFolders.begin());
+}
+
+std::string folder_of(const std::string& path) { return fs::path(path).parent_path().generic_string(); }
 
 std::string read_text(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -99,7 +112,12 @@ std::string layering_fault(const std::string& source, const Include& include) {
   if (under_any(source, {"tests/"})) return "";
   if (under_any(to, {"tests/"})) return "only tests include tests/";
   if (under_any(source, {"tools/"})) return "";
-  if (under_any(source, {"runtime/"})) return under_any(to, {"runtime/"}) ? "" : "runtime/ includes runtime/ alone";
+  if (under_any(source, {"runtime/"})) {
+    if (!under_any(to, {"runtime/"})) return "runtime/ includes runtime/ alone";
+    const std::size_t own = runtime_layer(source), other = runtime_layer(to);
+    if (own == kRuntimeFolders.size()) return "it stands in none of the runtime's folders";
+    return other <= own ? "" : std::string(kRuntimeFolders[own]) + " is a layer below " + to.substr(0, to.rfind('/') + 1);
+  }
   if (under_any(source, {"compiler/ir/"}))
     return under_any(to, {"runtime/", "compiler/ir/"}) ? "" : "compiler/ir/ includes runtime/ and compiler/ir/ alone";
   if (under_any(source, {"ops/"}))
@@ -110,6 +128,34 @@ std::string layering_fault(const std::string& source, const Include& include) {
     return under_any(source, {"compiler/frontend/"}) ? "" : "of compiler/, only the front end reads the schemas";
   if (to.starts_with("ops/")) return "of ops/, compiler/ includes ops/schema.h alone";
   return "compiler/ includes runtime/, compiler/ and ops/schema.h alone";
+}
+
+Tree folders_of(const Tree& tree) {
+  Tree folders;
+  for (const auto& [path, source] : tree) {
+    if (under_any(path, {"tests/"})) continue;
+    Source& folder = folders[folder_of(path)];
+    for (const Include& include : source.includes) {
+      const std::string other = folder_of(include.path);
+      if (include.quoted && other != folder_of(path)) folder.includes.push_back({other, true, include.line});
+    }
+  }
+  return folders;
+}
+
+std::map<std::string, std::set<std::string>> units_of(const Tree& tree) {
+  std::map<std::string, std::set<std::string>> units;
+  for (const auto& [path, source] : tree) {
+    if (!under_any(path, {"tests/"})) units[folder_of(path)].insert(fs::path(path).stem().string());
+  }
+  return units;
+}
+
+fs::path readme_of(const fs::path& root, const std::string& folder) {
+  for (fs::path at = folder; !at.empty(); at = at.parent_path()) {
+    if (fs::exists(root / at / "README.md")) return root / at / "README.md";
+  }
+  return root / "README.md";
 }
 
 std::vector<std::string> find_cycle(const Tree& tree) {

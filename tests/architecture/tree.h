@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ struct Include {
 };
 
 struct Source {
-  std::string path;  // from the root of the repository, "runtime/tensor.h"
+  std::string path;  // from the root of the repository, "runtime/tensor/tensor.h"
   int lines = 0;
   bool pragma_once = false;
   std::vector<Include> includes;
@@ -35,6 +36,15 @@ std::vector<std::string> top_level(const std::filesystem::path& root);
 
 // Why `source` may not include `include`, by the folders they stand in; empty where it may.
 std::string layering_fault(const std::string& source, const Include& include);
+
+// The folders of a tree but for its tests, as a tree: each includes the folders that its files include.
+Tree folders_of(const Tree& tree);
+
+// The units of every folder but the tests', by the folder's path: a header, its source and its .cu are one.
+std::map<std::string, std::set<std::string>> units_of(const Tree& tree);
+
+// The README.md that describes a folder: its own, or that of the nearest folder around it.
+std::filesystem::path readme_of(const std::filesystem::path& root, const std::string& folder);
 
 // One cycle of quoted includes as paths, the first repeated at the end; empty where there is none.
 std::vector<std::string> find_cycle(const Tree& tree);

@@ -6,11 +6,11 @@
 #include <cstdio>
 
 #include "compiler/compile.h"
-#include "runtime/binding.h"
-#include "runtime/executable.h"
-#include "runtime/feeds.h"
-#include "runtime/kept.h"
-#include "runtime/threads.h"
+#include "runtime/execute/binding.h"
+#include "runtime/execute/executable.h"
+#include "runtime/execute/feeds.h"
+#include "runtime/execute/kept.h"
+#include "runtime/threads/threads.h"
 #include "tests/bench/peer.h"
 
 namespace graphrun {

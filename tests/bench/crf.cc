@@ -10,8 +10,8 @@
 #include "compiler/differentiate.h"
 #include "compiler/ir/builder.h"
 #include "compiler/passes/pass.h"
-#include "runtime/executable.h"
-#include "runtime/threads.h"
+#include "runtime/execute/executable.h"
+#include "runtime/threads/threads.h"
 #include "tests/bench/peer.h"
 
 namespace graphrun {

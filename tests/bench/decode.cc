@@ -12,7 +12,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/generation.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 #include "tests/bench/peer.h"
 #include "tools/generate/graph_search.h"
 #include "tools/generate/step_runner.h"

@@ -15,9 +15,9 @@
 #include <string>
 
 #include "compiler/ir/pointwise_program.h"
-#include "ops/pointwise/machine_code.h"
-#include "runtime/kernel.h"
-#include "runtime/threads.h"
+#include "ops/tiles/machine_code.h"
+#include "runtime/program/kernel.h"
+#include "runtime/threads/threads.h"
 
 namespace graphrun {
 namespace {

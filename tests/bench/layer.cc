@@ -14,9 +14,9 @@
 #include "compiler/compile.h"
 #include "compiler/differentiate.h"
 #include "compiler/ir/builder.h"
-#include "runtime/executable.h"
-#include "runtime/profiler.h"
-#include "runtime/threads.h"
+#include "runtime/execute/executable.h"
+#include "runtime/execute/profiler.h"
+#include "runtime/threads/threads.h"
 #include "tests/bench/peer.h"
 #include "tests/bench/products.h"
 

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/profiler.h"
-#include "runtime/status.h"
-#include "runtime/tensor.h"
-#include "runtime/threads.h"
+#include "runtime/base/status.h"
+#include "runtime/execute/profiler.h"
+#include "runtime/tensor/tensor.h"
+#include "runtime/threads/threads.h"
 #include "tests/folders.h"
 #include "tools/commands/command_line.h"
 

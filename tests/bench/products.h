@@ -15,9 +15,9 @@
 #include "compiler/ir/op.h"
 #include "ops/matmul/packed.h"
 #include "ops/matmul/product.h"
-#include "runtime/cuda_library.h"
-#include "runtime/kernel.h"
-#include "runtime/processor.h"
+#include "runtime/base/processor.h"
+#include "runtime/device/cuda_library.h"
+#include "runtime/program/kernel.h"
 #include "tests/bench/peer.h"
 
 namespace graphrun {

@@ -9,8 +9,8 @@
 
 #include "compiler/compile.h"
 #include "compiler/ir/builder.h"
-#include "runtime/executable.h"
-#include "runtime/threads.h"
+#include "runtime/execute/executable.h"
+#include "runtime/threads/threads.h"
 #include "tests/bench/peer.h"
 #include "tests/bench/products.h"
 

@@ -10,7 +10,7 @@
 #include "compiler/differentiate.h"
 #include "compiler/ir/parser.h"
 #include "compiler/passes/pass.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 
 namespace graphrun {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/passes/pass.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 #include "tests/tools/scratch.h"
 
 namespace graphrun {

@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/executable.h"
-#include "runtime/safetensors.h"
+#include "runtime/execute/executable.h"
+#include "runtime/tensor/safetensors.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/frontend/graph_file.h"
 

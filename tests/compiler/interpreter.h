@@ -8,8 +8,8 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/op.h"
-#include "runtime/kernel.h"
-#include "runtime/tensor.h"
+#include "runtime/program/kernel.h"
+#include "runtime/tensor/tensor.h"
 
 namespace graphrun::test {
 

@@ -10,7 +10,7 @@
 #include "compiler/ir/verifier.h"
 #include "compiler/lower.h"
 #include "compiler/schedule.h"
-#include "runtime/arena.h"
+#include "runtime/program/arena.h"
 #include "tests/compiler/random_graph.h"
 
 namespace graphrun {

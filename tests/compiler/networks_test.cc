@@ -4,8 +4,8 @@
 
 #include "compiler/compile.h"
 #include "compiler/passes/pass.h"
-#include "runtime/executable.h"
-#include "runtime/safetensors.h"
+#include "runtime/execute/executable.h"
+#include "runtime/tensor/safetensors.h"
 #include "tests/compiler/network_fixture.h"
 
 namespace graphrun {

@@ -14,8 +14,8 @@
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/pass.h"
-#include "runtime/executable.h"
-#include "runtime/random.h"
+#include "runtime/base/random.h"
+#include "runtime/execute/executable.h"
 #include "tests/compiler/sample_graphs.h"
 
 namespace graphrun {

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "compiler/passes/spread.h"
-#include "runtime/executable.h"
-#include "runtime/safetensors.h"
+#include "runtime/execute/executable.h"
+#include "runtime/tensor/safetensors.h"
 #include "tests/compiler/network_fixture.h"
 
 namespace graphrun {

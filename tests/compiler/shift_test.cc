@@ -5,7 +5,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/passes/pass.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/tools/scratch.h"
 

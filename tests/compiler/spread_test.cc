@@ -7,7 +7,7 @@
 #include "compiler/compile.h"
 #include "compiler/ir/op.h"
 #include "compiler/passes/pass.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 #include "tests/folders.h"
 
 namespace graphrun {

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "compiler/compile.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 #include "tests/folders.h"
 #include "tests/runtime/temporary_folder.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "runtime/cuda_library.h"
+#include "runtime/device/cuda_library.h"
 #include "tests/folders.h"
 
 namespace graphrun::tests {

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "runtime/backend.h"
+#include "runtime/device/backend.h"
 
 namespace graphrun::tests {
 

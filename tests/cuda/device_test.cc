@@ -6,8 +6,8 @@
 
 #include "compiler/compile.h"
 #include "compiler/ir/parser.h"
-#include "runtime/cuda_library.h"
-#include "runtime/executable.h"
+#include "runtime/device/cuda_library.h"
+#include "runtime/execute/executable.h"
 #include "tests/cuda/device.h"
 
 namespace graphrun {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "ops/reduce/column_grid.h"
+#include "runtime/base/status.h"
 #include "runtime/cuda/blas.h"
-#include "runtime/status.h"
 
 namespace graphrun::cuda {
 namespace {

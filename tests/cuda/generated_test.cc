@@ -8,10 +8,10 @@
 #include <fstream>
 
 #include "compiler/ir/pointwise_program.h"
-#include "ops/pointwise/device_code.h"
-#include "ops/pointwise/tile_steps.h"
-#include "runtime/code_cache.h"
-#include "runtime/file.h"
+#include "ops/generated/device_code.h"
+#include "ops/tiles/tile_steps.h"
+#include "runtime/base/code_cache.h"
+#include "runtime/base/file.h"
 #include "tests/runtime/temporary_folder.h"
 
 namespace graphrun {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 #include "tests/cuda/device.h"
 #include "tests/ops/fixture.h"
 #include "tests/same_bits.h"

@@ -8,8 +8,8 @@
 #include <limits>
 #include <random>
 
+#include "runtime/base/status.h"
 #include "runtime/cuda/emulation.h"
-#include "runtime/status.h"
 
 namespace graphrun::cuda {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "compiler/compile.h"
 #include "ops/indices.h"
-#include "runtime/executable.h"
-#include "runtime/safetensors.h"
+#include "runtime/execute/executable.h"
+#include "runtime/tensor/safetensors.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/cuda/device.h"
 

@@ -7,11 +7,11 @@
 #include <set>
 
 #include "compiler/compile.h"
-#include "runtime/binding.h"
-#include "runtime/executable.h"
-#include "runtime/kept.h"
-#include "runtime/safetensors.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
+#include "runtime/execute/binding.h"
+#include "runtime/execute/executable.h"
+#include "runtime/execute/kept.h"
+#include "runtime/tensor/safetensors.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/cuda/device.h"
 #include "tests/folders.h"
@@ -113,7 +113,7 @@ TEST(Nvrtc, MakesMachineCodeForEveryArchitecture) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
   if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC comes with the CUDA toolkit, which the build does without where there is none";
   const std::string text =
-      "#include \"ops/pointwise/device_lines.h\"\nnamespace graphrun { struct Arguments { float* y; };\n"
+      "#include \"ops/generated/device_lines.h\"\nnamespace graphrun { struct Arguments { float* y; };\n"
       "GRAPHRUN_ENTRY(kernel, Arguments) { *arguments.y = lines::Op_tanh::of<float>(1.f); } }\n";
   for (int architecture : nvrtc->architectures()) {
     if (architecture < 75) continue;

@@ -7,10 +7,10 @@
 
 #include "compiler/compile.h"
 #include "compiler/ir/parser.h"
-#include "runtime/binding.h"
-#include "runtime/executable.h"
-#include "runtime/kept.h"
-#include "runtime/loop.h"
+#include "runtime/execute/binding.h"
+#include "runtime/execute/executable.h"
+#include "runtime/execute/kept.h"
+#include "runtime/scan/loop.h"
 #include "tests/cuda/device.h"
 
 namespace graphrun {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 #include "tests/frontend/graph_file.h"
 
 namespace graphrun {

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 #include "tests/folders.h"
 #include "tests/frontend/graph_file.h"
 

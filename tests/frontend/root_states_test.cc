@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 #include "tests/frontend/graph_file.h"
 
 namespace graphrun {

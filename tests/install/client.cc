@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 
 int main() {
   using namespace graphrun;

@@ -18,7 +18,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 #include "tests/sanitized.h"
 #include "tools/cli/program.h"
 

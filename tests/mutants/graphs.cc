@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "compiler/compile.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 #include "tests/folders.h"
 #include "tests/mutants/kinds.h"
 #include "tests/mutants/sound_changes.h"

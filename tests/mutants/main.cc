@@ -17,7 +17,7 @@
 #include <limits>
 #include <map>
 
-#include "runtime/threads.h"
+#include "runtime/threads/threads.h"
 #include "tests/mutants/kinds.h"
 #include "tests/mutants/minimize.h"
 #include "tools/cli/program.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "runtime/file.h"
+#include "runtime/base/file.h"
 #include "tests/mutants/bytes.h"
 
 namespace graphrun::mutants {

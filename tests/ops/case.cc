@@ -3,7 +3,7 @@
 #include <numeric>
 #include <utility>
 
-#include "runtime/random.h"
+#include "runtime/base/random.h"
 
 namespace graphrun::tests {
 namespace {

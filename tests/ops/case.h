@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compiler/ir/builder.h"
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 
 namespace graphrun::tests {
 

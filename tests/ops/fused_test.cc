@@ -7,7 +7,7 @@
 #include <random>
 
 #include "compiler/ir/pointwise_program.h"
-#include "runtime/threads.h"
+#include "runtime/threads/threads.h"
 #include "tests/ops/run_kernel.h"
 
 namespace graphrun {

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "ops/matmul/packed.h"
-#include "ops/pointwise/table.h"
-#include "ops/pointwise/tiles.h"
+#include "ops/tiles/table.h"
+#include "ops/tiles/tiles.h"
 #include "tests/ops/run_kernel.h"
 
 namespace graphrun {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "compiler/ir/op.h"
-#include "runtime/cuda_library.h"
+#include "runtime/device/cuda_library.h"
 
 namespace graphrun::tests {
 namespace {

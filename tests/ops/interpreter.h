@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "runtime/kernel.h"
-#include "runtime/tensor.h"
+#include "runtime/program/kernel.h"
+#include "runtime/tensor/tensor.h"
 
 namespace graphrun::tests {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <variant>
 
-#include "runtime/threads.h"
+#include "runtime/threads/threads.h"
 #include "tests/ops/fixture.h"
 #include "tests/ops/reference.h"
 #include "tests/same_bits.h"

@@ -1,6 +1,6 @@
 // Machine code made for pointwise steps: the bits of the same steps as tiles, for any length, any operands; and of what is
 // folded down their rows.
-#include "ops/pointwise/machine_code.h"
+#include "ops/tiles/machine_code.h"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,10 @@
 #include <limits>
 #include <random>
 
-#include "ops/pointwise/cast.h"
-#include "ops/pointwise/fold_code.h"
-#include "ops/pointwise/table.h"
-#include "ops/pointwise/tiles.h"
+#include "ops/tiles/cast.h"
+#include "ops/tiles/fold_code.h"
+#include "ops/tiles/table.h"
+#include "ops/tiles/tiles.h"
 
 namespace graphrun {
 namespace {

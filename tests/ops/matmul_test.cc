@@ -6,7 +6,7 @@
 
 #include "compiler/ir/builder.h"
 #include "ops/matmul/product.h"
-#include "runtime/threads.h"
+#include "runtime/threads/threads.h"
 #include "tests/ops/run_kernel.h"
 
 namespace graphrun {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/threads.h"
+#include "runtime/threads/threads.h"
 #include "tests/ops/run_kernel.h"
 
 namespace graphrun {

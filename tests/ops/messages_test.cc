@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 #include "tests/ops/fixture.h"
 
 namespace graphrun::tests {

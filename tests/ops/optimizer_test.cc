@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/threads.h"
+#include "runtime/threads/threads.h"
 #include "tests/ops/run_kernel.h"
 
 namespace graphrun {

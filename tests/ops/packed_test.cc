@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernel.h"
-#include "runtime/processor.h"
+#include "runtime/base/processor.h"
+#include "runtime/program/kernel.h"
 
 namespace graphrun {
 namespace {

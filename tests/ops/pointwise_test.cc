@@ -9,9 +9,9 @@
 #include <limits>
 #include <map>
 
-#include "ops/pointwise/table.h"
-#include "ops/pointwise/tiles.h"
-#include "runtime/threads.h"
+#include "ops/tiles/table.h"
+#include "ops/tiles/tiles.h"
+#include "runtime/threads/threads.h"
 #include "tests/ops/run_kernel.h"
 
 namespace graphrun {

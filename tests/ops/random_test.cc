@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "compiler/ir/builder.h"
-#include "runtime/random.h"
-#include "runtime/threads.h"
+#include "runtime/base/random.h"
+#include "runtime/threads/threads.h"
 #include "tests/ops/run_kernel.h"
 
 namespace graphrun {

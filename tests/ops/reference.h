@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/attributes.h"
-#include "runtime/tensor.h"
+#include "runtime/base/attributes.h"
+#include "runtime/tensor/tensor.h"
 #include "tests/ops/case.h"
 
 namespace graphrun::tests {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <string>
 
-#include "runtime/random.h"
+#include "runtime/base/random.h"
 #include "tests/ops/reference.h"
 
 namespace graphrun::tests {

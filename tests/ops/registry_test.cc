@@ -5,7 +5,7 @@
 #include <string>
 
 #include "compiler/ir/op.h"
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 #include "tests/ops/reference.h"
 
 namespace graphrun::tests {

@@ -7,8 +7,8 @@
 #include <random>
 
 #include "ops/matmul/rounded.h"
-#include "runtime/processor.h"
-#include "runtime/threads.h"
+#include "runtime/base/processor.h"
+#include "runtime/threads/threads.h"
 #include "tests/ops/run_kernel.h"
 
 namespace graphrun {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ops/schema.h"
-#include "runtime/kernel.h"
-#include "runtime/tensor.h"
+#include "runtime/program/kernel.h"
+#include "runtime/tensor/tensor.h"
 
 namespace graphrun::tests {
 

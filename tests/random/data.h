@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
-#include "runtime/executable.h"
-#include "runtime/feeds.h"
-#include "runtime/program.h"
+#include "runtime/execute/executable.h"
+#include "runtime/execute/feeds.h"
+#include "runtime/program/program.h"
 
 namespace graphrun::random_graphs {
 

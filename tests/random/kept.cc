@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "runtime/file.h"
+#include "runtime/base/file.h"
 
 namespace graphrun::random_graphs {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <memory>
 
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 
 namespace graphrun::random_graphs {
 

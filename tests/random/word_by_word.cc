@@ -8,7 +8,7 @@
 #include <set>
 
 #include "compiler/ir/sizes.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 #include "tests/random/prefix.h"
 
 namespace graphrun::random_graphs {

@@ -1,4 +1,4 @@
-#include "runtime/arena.h"
+#include "runtime/program/arena.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <limits>
 #include <random>
 
-#include "runtime/status.h"
-#include "runtime/tensor.h"
+#include "runtime/base/status.h"
+#include "runtime/tensor/tensor.h"
 
 namespace graphrun {
 namespace {

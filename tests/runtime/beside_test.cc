@@ -1,8 +1,8 @@
 // Loops that run at the same time.
 #include <gtest/gtest.h>
 
-#include "runtime/binding.h"
-#include "runtime/kept.h"
+#include "runtime/execute/binding.h"
+#include "runtime/execute/kept.h"
 #include "tests/runtime/loops.h"
 #include "tests/runtime/two_directions.h"
 

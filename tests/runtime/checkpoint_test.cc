@@ -1,4 +1,4 @@
-#include "runtime/checkpoint.h"
+#include "runtime/tensor/checkpoint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 #include "tests/runtime/temporary_folder.h"
 
 namespace graphrun {

@@ -1,4 +1,4 @@
-#include "runtime/cores.h"
+#include "runtime/threads/cores.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/backend.h"
+#include "runtime/device/backend.h"
 
 namespace graphrun {
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <functional>
 
-#include "runtime/checkpoint.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
+#include "runtime/tensor/checkpoint.h"
 #include "tests/runtime/temporary_folder.h"
 
 namespace graphrun {

@@ -1,4 +1,4 @@
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "compiler/lower.h"
 #include "compiler/memory.h"
 #include "compiler/schedule.h"
-#include "runtime/profiler.h"
+#include "runtime/execute/profiler.h"
 #include "tests/compiler/interpreter.h"
 #include "tests/compiler/random_graph.h"
 #include "tests/same_bits.h"

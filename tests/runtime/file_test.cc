@@ -1,4 +1,4 @@
-#include "runtime/file.h"
+#include "runtime/base/file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 #include "tests/runtime/temporary_folder.h"
 
 namespace graphrun {

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/executable.h"
-#include "runtime/program.h"
-#include "runtime/threads.h"
+#include "runtime/execute/executable.h"
+#include "runtime/program/program.h"
+#include "runtime/threads/threads.h"
 #include "tests/same_bits.h"
 
 namespace graphrun {

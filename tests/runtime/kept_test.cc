@@ -1,5 +1,5 @@
 // Values computed from variables alone are kept from run to run: reused while the variables stay, recomputed after any write.
-#include "runtime/kept.h"
+#include "runtime/execute/kept.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 
 #include "compiler/compile.h"
 #include "compiler/ir/parser.h"
-#include "runtime/executable.h"
-#include "runtime/threads.h"
+#include "runtime/execute/executable.h"
+#include "runtime/threads/threads.h"
 #include "tests/same_bits.h"
 
 namespace graphrun {

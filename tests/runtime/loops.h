@@ -12,8 +12,8 @@
 #include "compiler/compile.h"
 #include "compiler/ir/parser.h"
 #include "compiler/passes/pass.h"
-#include "runtime/executable.h"
-#include "runtime/threads.h"
+#include "runtime/execute/executable.h"
+#include "runtime/threads/threads.h"
 #include "tests/compiler/interpreter.h"
 
 namespace graphrun {

@@ -1,4 +1,4 @@
-#include "runtime/profiler.h"
+#include "runtime/execute/profiler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What is recorded, when, and what comes of a device that cannot: on a backend that only counts.
-#include "runtime/recorded_runs.h"
+#include "runtime/execute/recorded_runs.h"
 
 #include <gtest/gtest.h>
 

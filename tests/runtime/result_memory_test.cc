@@ -1,4 +1,4 @@
-#include "runtime/result_memory.h"
+#include "runtime/tensor/result_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "compiler/compile.h"
-#include "runtime/executable.h"
-#include "runtime/processor.h"
-#include "runtime/threads.h"
+#include "runtime/base/processor.h"
+#include "runtime/execute/executable.h"
+#include "runtime/threads/threads.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/folders.h"
 

@@ -1,8 +1,8 @@
 // Loops that threads share by rows.
 #include <gtest/gtest.h>
 
-#include "runtime/binding.h"
-#include "runtime/kept.h"
+#include "runtime/execute/binding.h"
+#include "runtime/execute/kept.h"
 #include "tests/runtime/loops.h"
 
 namespace graphrun {

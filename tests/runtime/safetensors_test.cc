@@ -1,4 +1,4 @@
-#include "runtime/safetensors.h"
+#include "runtime/tensor/safetensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 #include "tests/runtime/temporary_folder.h"
 
 namespace graphrun {

@@ -1,4 +1,4 @@
-#include "runtime/shape.h"
+#include "runtime/base/shape.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 namespace {

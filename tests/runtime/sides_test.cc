@@ -4,10 +4,10 @@
 
 #include "compiler/compile.h"
 #include "compiler/ir/parser.h"
-#include "runtime/execute.h"
-#include "runtime/kept.h"
-#include "runtime/loop.h"
-#include "runtime/profiler.h"
+#include "runtime/execute/execute.h"
+#include "runtime/execute/kept.h"
+#include "runtime/execute/profiler.h"
+#include "runtime/scan/loop.h"
 #include "tests/runtime/counting_backend.h"
 #include "tests/runtime/two_directions.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

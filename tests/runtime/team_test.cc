@@ -1,5 +1,5 @@
 // Loops that threads share by columns: the same bits for any number of threads, and the numbers of the same loop step by step.
-#include "runtime/team.h"
+#include "runtime/scan/team.h"
 
 #include <gtest/gtest.h>
 

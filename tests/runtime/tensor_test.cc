@@ -1,4 +1,4 @@
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/attributes.h"
-#include "runtime/kernel.h"
+#include "runtime/base/attributes.h"
+#include "runtime/program/kernel.h"
 
 namespace graphrun {
 namespace {

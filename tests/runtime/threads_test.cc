@@ -1,4 +1,4 @@
-#include "runtime/threads.h"
+#include "runtime/threads/threads.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 namespace {

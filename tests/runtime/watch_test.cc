@@ -1,4 +1,4 @@
-#include "runtime/watch.h"
+#include "runtime/program/watch.h"
 
 #include <gmock/gmock.h>
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "runtime/processor.h"
+#include "runtime/base/processor.h"
 #include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
 

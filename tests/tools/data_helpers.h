@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/ir/expression.h"
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 #include "tools/data/dataset.h"
 #include "tools/data/spec.h"
 

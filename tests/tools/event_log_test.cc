@@ -1,4 +1,4 @@
-#include "tools/train/event_log.h"
+#include "tools/run/event_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <iterator>
 
 #include "tests/tools/scratch.h"
-#include "tools/train/events.pb.h"
-#include "tools/train/metrics_log.h"
+#include "tools/run/events.pb.h"
+#include "tools/run/metrics_log.h"
 
 namespace graphrun {
 namespace {

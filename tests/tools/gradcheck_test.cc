@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "compiler/compile.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/data/lines.h"
+#include "tools/text/lines.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 
 #include "tests/runtime/temporary_folder.h"
 #include "tests/tools/scratch.h"
-#include "tools/data/utf8.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {

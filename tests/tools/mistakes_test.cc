@@ -1,7 +1,7 @@
 // Mistakes in jobs, data, models and on the command line, and what the program says to each, word for word.
 //
-//   tests/errors/jobs/NAME.pbtxt   a job: `graphrun check` says NAME.txt, and `graphrun train` ends the same way with nothing
-//   begun tests/errors/FOLDER/NAME.sh    commands, run by `sh` in a copy of tests/errors/shared, whose stderr is NAME.txt
+//   jobs/NAME.pbtxt    a job: `graphrun check` says NAME.txt, and `graphrun train` ends the same way with nothing begun
+//   FOLDER/NAME.sh     commands, run by `sh` in a copy of tests/errors/shared, whose stderr is NAME.txt
 //
 // The last line of NAME.txt is the exit code. GRAPHRUN_UPDATE=1 in the environment writes them anew, to be read before they are
 // committed.

@@ -49,7 +49,8 @@ class ProgramTest : public testing::Test {
   void finish_with_stops(const std::vector<std::string>& arguments, const std::string& folder,
                          const std::vector<std::string>& faults) const;
 
-  // graphs/jobs/segment.pbtxt and graphs/jobs/words.pbtxt: a segmenter and a language model on a few made-up lines.
+  // The jobs segment.pbtxt and words.pbtxt in the scratch folder's graphs/jobs: a segmenter and a language model on a few
+  // made-up lines.
   void write_segmenter();
   void write_language_model();
   // data/left and data/right: two languages of three words each, those of one the others' one by one; lines of `least` to

@@ -1,4 +1,4 @@
-#include "tools/train/progress.h"
+#include "tools/run/progress.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "runtime/safetensors.h"
+#include "runtime/tensor/safetensors.h"
 #include "tests/tools/program_fixture.h"
 
 namespace graphrun {

@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "tests/tools/scratch.h"
-#include "tools/data/lines.h"
 #include "tools/report/spans.h"
+#include "tools/text/lines.h"
 
 namespace graphrun {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "tests/tools/program_fixture.h"
-#include "tools/train/same_run.h"
+#include "tools/run/same_run.h"
 
 namespace graphrun {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/train/run_folder.h"
+#include "tools/run/run_folder.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -9,9 +9,9 @@
 #include <fstream>
 #include <functional>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 #include "tests/tools/scratch.h"
-#include "tools/train/metrics_log.h"
+#include "tools/run/metrics_log.h"
 
 namespace graphrun {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "runtime/safetensors.h"
+#include "runtime/tensor/safetensors.h"
 #include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
 

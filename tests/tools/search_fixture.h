@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "compiler/generation.h"
-#include "runtime/executable.h"
-#include "runtime/safetensors.h"
+#include "runtime/execute/executable.h"
+#include "runtime/tensor/safetensors.h"
 #include "tests/compiler/network_fixture.h"
 #include "tools/generate/beam_search.h"
 

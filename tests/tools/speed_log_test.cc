@@ -1,5 +1,5 @@
 // speed.jsonl and train.log: what a clock makes of a run.
-#include "tools/train/speed_log.h"
+#include "tools/run/speed_log.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "tests/tools/program_fixture.h"
-#include "tools/train/progress.h"
+#include "tools/run/progress.h"
 
 namespace graphrun {
 namespace {

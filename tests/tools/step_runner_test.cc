@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/safetensors.h"
+#include "runtime/tensor/safetensors.h"
 #include "tests/frontend/graph_file.h"
 #include "tests/tools/search_fixture.h"
 

@@ -1,5 +1,5 @@
 // Subwords: made of the training data or given, kept with the model, and turned back into text.
-#include "tools/data/subwords.h"
+#include "tools/text/subwords.h"
 
 #include <gmock/gmock.h>
 

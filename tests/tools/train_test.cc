@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "runtime/safetensors.h"
+#include "runtime/tensor/safetensors.h"
 #include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "tools/data/vocabulary.h"
+#include "tools/text/vocabulary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

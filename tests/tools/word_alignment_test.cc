@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "tools/data/word_spans.h"
 #include "tools/infer/generated.h"
+#include "tools/text/word_spans.h"
 
 namespace graphrun {
 namespace {

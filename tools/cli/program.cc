@@ -14,9 +14,9 @@
 #include <set>
 #include <system_error>
 
-#include "runtime/file.h"
-#include "runtime/suggestion.h"
-#include "runtime/system_call.h"
+#include "runtime/base/file.h"
+#include "runtime/base/suggestion.h"
+#include "runtime/base/system_call.h"
 
 namespace graphrun {
 namespace po = boost::program_options;

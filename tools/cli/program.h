@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 
@@ -53,9 +53,9 @@ std::string_view version();
 // Whether messages on stderr may be coloured: a terminal, and NO_COLOR is not set.
 bool color_on_stderr();
 
-// The whole file, or stdin for "-". Throws UserError as runtime/file.h.
+// The whole file, or stdin for "-". Throws UserError as runtime/base/file.h.
 std::string read_input(const std::string& path);
-// Writes it atomically, or to stdout for "-". Throws UserError as runtime/file.h.
+// Writes it atomically, or to stdout for "-". Throws UserError as runtime/base/file.h.
 void write_output(const std::string& path, std::string_view text);
 
 // "NAME=VALUE" as --set gives it. Throws UsageError where there is no '='.

@@ -5,11 +5,11 @@ install(TARGETS graphrun_program graph-dump RUNTIME DESTINATION ${CMAKE_INSTALL_
 install(TARGETS graphrun_core EXPORT graphrun LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS graphrun_sentencepiece LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # The headers that a client needs: load and compile, graphs, run, and the schema that an operator of its own is written to.
-file(GLOB RUNTIME_HEADERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/*.h)
 file(GLOB IR_HEADERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/compiler/ir/*.h)
 set(INCLUDE_DIR ${CMAKE_INSTALL_INCLUDEDIR}/graphrun)
-install(FILES ${RUNTIME_HEADERS} DESTINATION ${INCLUDE_DIR}/runtime)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime DESTINATION ${INCLUDE_DIR} FILES_MATCHING PATTERN *.h PATTERN cuda EXCLUDE)
 install(FILES ${IR_HEADERS} DESTINATION ${INCLUDE_DIR}/compiler/ir)
+install(FILES ${CMAKE_SOURCE_DIR}/compiler/frontend/request.h DESTINATION ${INCLUDE_DIR}/compiler/frontend)
 install(FILES ${CMAKE_SOURCE_DIR}/compiler/compile.h ${CMAKE_SOURCE_DIR}/compiler/tape_decision.h DESTINATION ${INCLUDE_DIR}/compiler)
 install(FILES ${CMAKE_SOURCE_DIR}/ops/schema.h DESTINATION ${INCLUDE_DIR}/ops)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/graphs DESTINATION ${CMAKE_INSTALL_DATADIR}/graphrun)

@@ -4,12 +4,12 @@
 #include <filesystem>
 
 #include "compiler/ir/printer.h"
-#include "runtime/checkpoint.h"
-#include "runtime/file.h"
+#include "runtime/base/file.h"
+#include "runtime/tensor/checkpoint.h"
 #include "tools/commands/command_line.h"
 #include "tools/model/mean.h"
 #include "tools/model/model_folder.h"
-#include "tools/train/run_folder.h"
+#include "tools/run/run_folder.h"
 
 namespace graphrun {
 namespace {

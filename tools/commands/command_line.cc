@@ -8,10 +8,10 @@
 #include <map>
 #include <sstream>
 
-#include "runtime/cuda_library.h"
-#include "runtime/processor.h"
-#include "runtime/suggestion.h"
-#include "runtime/threads.h"
+#include "runtime/base/processor.h"
+#include "runtime/base/suggestion.h"
+#include "runtime/device/cuda_library.h"
+#include "runtime/threads/threads.h"
 #include "tools/help/topics.h"
 
 namespace graphrun {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 #include "tools/cli/program.h"
 #include "tools/commands/commands.h"
 

@@ -1,7 +1,7 @@
 // graphrun evaluate MODEL --data FILE …
 #include <fmt/format.h>
 
-#include "runtime/file.h"
+#include "runtime/base/file.h"
 #include "tools/commands/command_line.h"
 #include "tools/json/json.h"
 #include "tools/model/evaluator.h"

@@ -6,8 +6,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "runtime/executable.h"
-#include "runtime/safetensors.h"
+#include "runtime/execute/executable.h"
+#include "runtime/tensor/safetensors.h"
 #include "tools/commands/command_line.h"
 #include "tools/given/given_feed.h"
 #include "tools/json/json.h"

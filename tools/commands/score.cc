@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/commands/command_line.h"
-#include "tools/data/lines.h"
-#include "tools/data/text.h"
 #include "tools/json/json.h"
 #include "tools/score/alignment.h"
 #include "tools/score/significance.h"
 #include "tools/score/text_score.h"
+#include "tools/text/lines.h"
+#include "tools/text/text.h"
 
 namespace graphrun {
 namespace {

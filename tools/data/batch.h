@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/executable.h"
-#include "runtime/tensor.h"
+#include "runtime/execute/executable.h"
+#include "runtime/tensor/tensor.h"
 #include "tools/data/feed_plan.h"
 
 namespace graphrun {

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "runtime/random.h"
-#include "runtime/status.h"
+#include "runtime/base/random.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 namespace {

@@ -12,7 +12,7 @@
 #include "tools/data/number_store.h"
 #include "tools/data/records.h"
 #include "tools/data/spec.h"
-#include "tools/data/vocabulary.h"
+#include "tools/text/vocabulary.h"
 
 namespace graphrun {
 

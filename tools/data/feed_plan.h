@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/shape.h"
+#include "runtime/base/shape.h"
 #include "tools/data/spec.h"
-#include "tools/data/vocabulary.h"
+#include "tools/text/vocabulary.h"
 
 namespace graphrun {
 

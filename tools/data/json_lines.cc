@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/data/text.h"
 #include "tools/json/json.h"
+#include "tools/text/text.h"
 
 namespace graphrun {
 namespace {

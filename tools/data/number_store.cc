@@ -10,9 +10,9 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/file.h"
-#include "runtime/status.h"
-#include "runtime/system_call.h"
+#include "runtime/base/file.h"
+#include "runtime/base/status.h"
+#include "runtime/base/system_call.h"
 
 namespace graphrun {
 namespace {

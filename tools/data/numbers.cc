@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "tools/data/json_lines.h"
-#include "tools/data/text.h"
 #include "tools/json/json.h"
+#include "tools/text/text.h"
 
 namespace graphrun {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tools/data/json_lines.h"
-#include "tools/data/text.h"
+#include "tools/text/text.h"
 
 namespace graphrun {
 namespace {

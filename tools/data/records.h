@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/data/lines.h"
 #include "tools/data/spec.h"
+#include "tools/text/lines.h"
 
 namespace graphrun {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "compiler/ir/expression.h"
-#include "runtime/status.h"
-#include "tools/data/subwords.h"
-#include "tools/data/vocabulary.h"
+#include "runtime/base/status.h"
+#include "tools/text/subwords.h"
+#include "tools/text/vocabulary.h"
 
 namespace graphrun {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 

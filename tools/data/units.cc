@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "tools/data/json_lines.h"
-#include "tools/data/text.h"
-#include "tools/data/utf8.h"
+#include "tools/text/text.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 namespace {

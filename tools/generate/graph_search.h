@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/generation.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 #include "tools/generate/beam_search.h"
 #include "tools/generate/row_picker.h"
 #include "tools/generate/step_values.h"

@@ -7,7 +7,7 @@
 
 #include "compiler/generation.h"
 #include "compiler/ir/builder.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 
 namespace graphrun {
 

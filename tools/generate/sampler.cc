@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/random.h"
-#include "runtime/status.h"
+#include "runtime/base/random.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/compile.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 
 namespace graphrun {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "compiler/ir/builder.h"
-#include "runtime/threads.h"
+#include "runtime/threads/threads.h"
 #include "tools/generate/settings.h"
 
 namespace graphrun {

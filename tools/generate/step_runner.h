@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "compiler/generation.h"
-#include "runtime/executable.h"
-#include "runtime/profiler.h"
+#include "runtime/execute/executable.h"
+#include "runtime/execute/profiler.h"
 #include "tools/generate/beam_search.h"
 #include "tools/generate/row_picker.h"
 #include "tools/generate/step_values.h"

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "compiler/generation.h"
-#include "runtime/feeds.h"
-#include "runtime/program.h"
-#include "runtime/tensor.h"
+#include "runtime/execute/feeds.h"
+#include "runtime/program/program.h"
+#include "runtime/tensor/tensor.h"
 
 namespace graphrun {
 

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "runtime/file.h"
-#include "runtime/safetensors.h"
+#include "runtime/base/file.h"
+#include "runtime/tensor/safetensors.h"
 #include "tools/cli/program.h"
 #include "tools/json/json.h"
 

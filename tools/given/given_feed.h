@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "runtime/program.h"
-#include "runtime/tensor.h"
+#include "runtime/program/program.h"
+#include "runtime/tensor/tensor.h"
 
 namespace graphrun {
 

@@ -10,7 +10,7 @@
 #include "compiler/differentiate.h"
 #include "compiler/ir/builder.h"
 #include "compiler/stopped.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 #include "tools/gradcheck/random_values.h"
 
 namespace graphrun {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "runtime/random.h"
+#include "runtime/base/random.h"
 
 namespace graphrun {
 namespace {

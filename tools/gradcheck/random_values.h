@@ -7,8 +7,8 @@
 #include <string>
 
 #include "compiler/ir/graph.h"
-#include "runtime/executable.h"
-#include "runtime/program.h"
+#include "runtime/execute/executable.h"
+#include "runtime/program/program.h"
 
 namespace graphrun {
 

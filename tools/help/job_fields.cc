@@ -11,7 +11,7 @@
 
 #include "compiler/frontend/installation.h"
 #include "graphs/job.pb.h"
-#include "runtime/file.h"
+#include "runtime/base/file.h"
 #include "tools/cli/program.h"
 #include "tools/help/topics.h"
 

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "compiler/frontend/installation.h"
-#include "runtime/file.h"
+#include "runtime/base/file.h"
 #include "tools/cli/program.h"
 
 namespace graphrun {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "tools/data/vocabulary.h"
-#include "tools/data/word_spans.h"
 #include "tools/generate/beam_search.h"
 #include "tools/generate/step_values.h"
+#include "tools/text/vocabulary.h"
+#include "tools/text/word_spans.h"
 
 namespace graphrun {
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/data/utf8.h"
 #include "tools/json/json.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 

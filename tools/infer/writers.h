@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 #include "tools/data/inference_reader.h"
 #include "tools/data/records.h"
-#include "tools/data/vocabulary.h"
+#include "tools/text/vocabulary.h"
 
 namespace graphrun {
 

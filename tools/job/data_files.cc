@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "runtime/file.h"
+#include "runtime/base/file.h"
 #include "tools/job/problems.h"
 
 namespace graphrun {

@@ -6,8 +6,8 @@
 #include <cctype>
 #include <filesystem>
 
-#include "tools/data/utf8.h"
 #include "tools/job/problems.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {

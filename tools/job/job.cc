@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "runtime/suggestion.h"
+#include "runtime/base/suggestion.h"
 #include "tools/job/bindings.h"
 #include "tools/job/data_spec.h"
 #include "tools/job/field_paths.h"

@@ -11,7 +11,7 @@
 #include "compiler/compile.h"
 #include "compiler/frontend/source.h"
 #include "graphs/job.pb.h"
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 #include "tools/data/feed_plan.h"
 #include "tools/data/spec.h"
 #include "tools/generate/beam_search.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 #include "tools/job/job.h"
 
 namespace graphrun {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/frontend/source.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 

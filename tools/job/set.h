@@ -13,7 +13,7 @@
 
 #include "compiler/frontend/source.h"
 #include "graphs/job.pb.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "runtime/executable.h"
+#include "runtime/execute/executable.h"
 #include "tools/data/batch_source.h"
 #include "tools/model/model_folder.h"
 #include "tools/model/results.h"

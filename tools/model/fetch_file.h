@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/safetensors.h"
+#include "runtime/tensor/safetensors.h"
 
 namespace graphrun {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "runtime/file.h"
-#include "runtime/random.h"
+#include "runtime/base/file.h"
+#include "runtime/base/random.h"
 #include "tools/cli/program.h"
 #include "tools/data/dataset.h"
 #include "tools/data/inference_reader.h"

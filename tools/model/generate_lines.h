@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "compiler/ir/graph.h"
-#include "tools/data/lines.h"
 #include "tools/model/inference.h"
+#include "tools/text/lines.h"
 
 namespace graphrun {
 

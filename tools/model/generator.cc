@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "runtime/random.h"
+#include "runtime/base/random.h"
 #include "tools/generate/sampler.h"
 #include "tools/model/evaluator.h"
 

@@ -10,8 +10,8 @@
 
 #include "compiler/compile.h"
 #include "compiler/ir/builder.h"
-#include "runtime/executable.h"
-#include "runtime/file.h"
+#include "runtime/base/file.h"
+#include "runtime/execute/executable.h"
 #include "tools/cli/program.h"
 #include "tools/data/inference_reader.h"
 #include "tools/infer/writers.h"

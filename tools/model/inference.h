@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 #include "tools/data/inference_reader.h"
-#include "tools/data/lines.h"
 #include "tools/model/model_folder.h"
+#include "tools/text/lines.h"
 
 namespace graphrun {
 

@@ -9,7 +9,7 @@
 //   subwords/FIELD.model     SentencePiece's, of a field that is cut into subwords
 //   data.json                sizes and hashes of the data files, and of what else the run began with; older folders have none
 //   graph.txt                the network as one expanded graph, to be read by people
-//   best/step-…              the parameters: the best, or last, as the job keeps them (runtime/checkpoint.h)
+//   best/step-…              the parameters: the best, or last, as the job keeps them (runtime/tensor/checkpoint.h)
 //   candidates/step-…        parameters whose mean is to become the model (train.average)
 //   checkpoints/step-…       from which a stopped run continues
 //   tensorboard/…           event files, where the run writes them

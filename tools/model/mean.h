@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "runtime/safetensors.h"
+#include "runtime/tensor/safetensors.h"
 
 namespace graphrun {
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "runtime/checkpoint.h"
-#include "runtime/file.h"
-#include "runtime/manifest.h"
+#include "runtime/base/file.h"
+#include "runtime/tensor/checkpoint.h"
+#include "runtime/tensor/manifest.h"
 #include "tools/cli/program.h"
 #include "tools/data/dataset.h"
 #include "tools/json/json.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
-#include "runtime/safetensors.h"
+#include "runtime/tensor/safetensors.h"
 #include "tools/job/job.h"
 #include "tools/model/layout.h"
 #include "tools/report/report.h"
@@ -50,7 +50,8 @@ struct Parameters {
   NamedTensors tensors;
   std::string reports;  // of the validation that chose them, as JSON; empty: none
 };
-// The best that a run has left so far. Throws UserError (kBadData): E0666 untrained-model, those of runtime/checkpoint.h.
+// The best that a run has left so far. Throws UserError (kBadData): E0666 untrained-model, those of
+// runtime/tensor/checkpoint.h.
 Parameters read_parameters(const ModelLayout& layout);
 
 // Gives the program's parameters their values. Throws UserError (kBadData, E0662) listing those that are missing or of another

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 #include "tools/data/dataset.h"
 #include "tools/model/model_folder.h"
 

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tools/data/lines.h"
-#include "tools/data/utf8.h"
 #include "tools/json/json.h"
 #include "tools/plot/svg.h"
+#include "tools/text/lines.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "runtime/file.h"
-#include "runtime/status.h"
+#include "runtime/base/file.h"
+#include "runtime/base/status.h"
 #include "tools/json/json.h"
 
 namespace graphrun {

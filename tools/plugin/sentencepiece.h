@@ -1,6 +1,6 @@
 // SentencePiece behind plain functions. Debian's library brings a protobuf of its own, whose symbols would be taken for those
 // of the one that the programs use: so it is no part of them, but of a module of its own that is loaded where subwords are
-// needed (tools/data/sentencepiece_module.h), and nothing of C++ crosses between the two.
+// needed (tools/text/sentencepiece_module.h), and nothing of C++ crosses between the two.
 #pragma once
 
 #include <cstddef>

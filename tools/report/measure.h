@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/tensor.h"
-#include "tools/data/vocabulary.h"
+#include "runtime/tensor/tensor.h"
 #include "tools/report/table.h"
+#include "tools/text/vocabulary.h"
 
 namespace graphrun {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tools/data/utf8.h"
 #include "tools/report/spans.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {

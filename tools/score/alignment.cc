@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "tools/data/lines.h"
-#include "tools/data/text.h"
+#include "tools/text/lines.h"
+#include "tools/text/text.h"
 
 namespace graphrun {
 namespace {

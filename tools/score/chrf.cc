@@ -5,8 +5,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "tools/data/utf8.h"
 #include "tools/score/text_score.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {

@@ -4,9 +4,9 @@
 #include <limits>
 #include <unordered_map>
 
-#include "tools/data/utf8.h"
 #include "tools/score/edit_distance.h"
 #include "tools/score/text_score.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 #include "tools/score/numpy_random.h"
 
 namespace graphrun {

@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "tools/data/utf8.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {

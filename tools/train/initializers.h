@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 #include "tools/train/recipe.h"
 
 namespace graphrun {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "runtime/checkpoint.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
+#include "runtime/tensor/checkpoint.h"
 #include "tools/json/json.h"
 #include "tools/model/mean.h"
 

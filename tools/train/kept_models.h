@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/safetensors.h"
+#include "runtime/tensor/safetensors.h"
 #include "tools/model/layout.h"
 #include "tools/train/recipe.h"
 

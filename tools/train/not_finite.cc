@@ -5,9 +5,9 @@
 #include <cmath>
 #include <set>
 
-#include "runtime/processor.h"
-#include "runtime/threads.h"
-#include "runtime/watch.h"
+#include "runtime/base/processor.h"
+#include "runtime/program/watch.h"
+#include "runtime/threads/threads.h"
 #include "tools/train/state.h"
 
 namespace graphrun {

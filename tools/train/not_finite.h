@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 #include "tools/data/batch_source.h"
 #include "tools/job/job.h"
 #include "tools/train/stepper.h"

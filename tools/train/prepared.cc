@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "runtime/cuda_library.h"
-#include "runtime/processor.h"
-#include "runtime/threads.h"
+#include "runtime/base/processor.h"
+#include "runtime/device/cuda_library.h"
+#include "runtime/threads/threads.h"
 #include "tools/cli/program.h"
 #include "tools/job/data_files.h"
 #include "tools/job/defaults.h"

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "runtime/kernel.h"
+#include "runtime/program/kernel.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/model_folder.h"
-#include "tools/train/clock.h"
-#include "tools/train/progress.h"
+#include "tools/run/clock.h"
+#include "tools/run/progress.h"
 #include "tools/train/recipe.h"
 #include "tools/train/stepper.h"
 #include "tools/train/training_data.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 #include "tools/job/job.h"
 #include "tools/train/schedule.h"
 

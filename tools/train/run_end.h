@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "tools/data/batch.h"
-#include "tools/train/clock.h"
+#include "tools/run/clock.h"
 #include "tools/train/recipe.h"
 
 namespace graphrun {

@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <sstream>
 
-#include "runtime/file.h"
+#include "runtime/base/file.h"
 #include "tools/cli/program.h"
 #include "tools/json/json.h"
 #include "tools/model/model_folder.h"
 #include "tools/model/results.h"
-#include "tools/train/run_folder.h"
+#include "tools/run/run_folder.h"
 
 namespace graphrun {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 #include "tools/json/json.h"
 
 namespace graphrun {

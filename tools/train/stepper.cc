@@ -10,7 +10,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/passes/pass.h"
-#include "runtime/threads.h"
+#include "runtime/threads/threads.h"
 #include "tools/data/told_at.h"
 #include "tools/model/evaluator.h"
 #include "tools/train/initializers.h"

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "runtime/checkpoint.h"
-#include "runtime/executable.h"
-#include "runtime/watch.h"
+#include "runtime/execute/executable.h"
+#include "runtime/program/watch.h"
+#include "runtime/tensor/checkpoint.h"
 #include "tools/data/batch.h"
 #include "tools/data/feed_plan.h"
 #include "tools/train/recipe.h"

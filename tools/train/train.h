@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernel.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
+#include "runtime/program/kernel.h"
 
 namespace graphrun {
 

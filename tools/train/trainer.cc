@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/checkpoint.h"
-#include "runtime/file.h"
-#include "runtime/processor.h"
+#include "runtime/base/file.h"
+#include "runtime/base/processor.h"
+#include "runtime/tensor/checkpoint.h"
 #include "tools/json/json.h"
 #include "tools/train/run_length.h"
 

@@ -6,13 +6,13 @@
 #include <cmath>
 
 #include "tools/cli/program.h"
+#include "tools/run/progress.h"
+#include "tools/run/run_folder.h"
+#include "tools/run/speed_log.h"
 #include "tools/train/begin.h"
 #include "tools/train/not_finite.h"
 #include "tools/train/prepared.h"
-#include "tools/train/progress.h"
-#include "tools/train/run_folder.h"
 #include "tools/train/signals.h"
-#include "tools/train/speed_log.h"
 #include "tools/train/training_data.h"
 
 namespace graphrun {

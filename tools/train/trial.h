@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "tools/run/speed.h"
 #include "tools/train/run_length.h"
-#include "tools/train/speed.h"
 #include "tools/train/train.h"
 
 namespace graphrun {

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tools/data/lines.h"
-#include "tools/data/utf8.h"
+#include "tools/text/lines.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/tensor.h"
-#include "tools/data/vocabulary.h"
+#include "runtime/tensor/tensor.h"
+#include "tools/text/vocabulary.h"
 
 namespace graphrun {
 

@@ -1,0 +1,92 @@
+// The text of a device's kernel for a pointwise program: what stands between its instructions stays in registers. The host
+// makes it when a kernel is bound; NVRTC compiles it on the device's machine, the host's compiler where a device is emulated.
+//
+// Sizes come with the launch, so that one text serves many shapes. What is part of it: the instructions and their types, which
+// operands are whole, repeated or one element, and along how many axes; whether elements are counted in 32 bits.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ops/generated/device_functions.h"
+#include "ops/tiles/tile_program.h"
+
+namespace graphrun {
+
+// A text that defines the kernel `entry` (runtime/cuda/generated.h).
+struct DeviceText {
+  std::string entry, text;
+};
+
+// What every text of pointwise work includes.
+inline constexpr const char* kDeviceIncludes =
+    "#include \"ops/generated/device_lines.h\"\n#include \"ops/generated/device_pack.h\"\n";
+
+// How every text begins and ends behind its includes.
+inline constexpr const char* kTextBegin = "\nnamespace graphrun::generated_@ {\n\n";
+inline constexpr const char* kTextEnd = "\n}  // namespace graphrun::generated_@\n";
+
+// C's name of an element's type.
+const char* device_type(DType dtype);
+// A number of that type, as C writes it.
+std::string device_literal(double number, DType dtype);
+
+// Gives a text its names: every "@" in `body` becomes a digest of it, which tells it from all others.
+DeviceText named_text(const std::string& includes, const std::string& body);
+
+// The part of a kernel's text that computes the results of elements.
+class DeviceCode {
+ public:
+  // For inputs that broadcast to `result`, the sizes of every step.
+  DeviceCode(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps);
+
+  // The text's begin: the type `Index`, and a struct Arguments still open, whose first members operands() are.
+  std::string begin() const;
+  // `Results<n>`, a struct of packs r0, r1, …, and `compute<n>(const Arguments&, i)`, which gives those of elements i to i + n:
+  // of one row, and of addresses that are multiples of n elements, where n is more than 1.
+  std::string functions() const;
+  // C's name of the type of a result.
+  std::string type_of_result(std::size_t r) const;
+  std::string type_of_input(std::size_t k) const;
+  DType dtype_of_result(std::size_t r) const;
+  DType dtype_of_input(std::size_t k) const { return types_[k]; }
+  std::size_t inputs() const { return types_.size(); }
+
+  // What the members of Arguments are, in their order.
+  struct Operand {
+    enum class Kind : std::uint8_t { kInput, kSize, kDraw } kind = Kind::kInput;
+    std::size_t input = 0;
+    std::int64_t size = 0;
+    Draw draw;
+  };
+  const std::vector<Operand>& operands() const { return operands_; }
+  const Sizes& sizes() const { return result_; }
+  // Whether input k is read in packs where they are, rather than element by element.
+  bool reads_packs(std::size_t k) const;
+  bool small() const { return small_; }  // elements are counted in 32 bits
+  // Elements that a thread can take at once, as far as sizes tell.
+  int width() const { return axes_.inner() % 4 == 0 ? 4 : 1; }
+
+ private:
+  enum class Form : std::uint8_t { kWhole, kOne, kStrided };
+
+  std::string name_of(const TileOperand& operand) const;
+  std::string instruction(std::size_t step) const;
+  std::string places() const;  // where strided operands' elements stand
+
+  Sizes result_;
+  TileSteps steps_;
+  std::vector<DType> types_;  // of the inputs
+  TileAxes axes_;
+  std::vector<Form> forms_;  // by input
+  std::vector<Operand> operands_;
+  std::string arguments_;
+  bool small_ = true;
+};
+
+// The kernel that writes all results, of the same sizes.
+DeviceText elementwise_text(const DeviceCode& code, std::size_t results);
+
+}  // namespace graphrun

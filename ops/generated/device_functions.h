@@ -1,0 +1,125 @@
+// The functions of the table's expressions (ops/tiles/table.def) on one element of a device: in kernels that nvcc compiles,
+// in the code that is generated for NVRTC, and on the host where those are emulated. C's own names of the functions in single
+// precision are all that is asked of the compiler.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/base/random.h"
+#include "runtime/cuda/primitives.h"
+
+#if !defined(__CUDACC__)
+#include <math.h>
+#endif
+
+namespace graphrun::element {
+
+GRAPHRUN_DEVICE float exp(float x) { return ::expf(x); }
+GRAPHRUN_DEVICE float log(float x) { return ::logf(x); }
+GRAPHRUN_DEVICE float log1p(float x) { return ::log1pf(x); }
+GRAPHRUN_DEVICE float sqrt(float x) { return ::sqrtf(x); }
+GRAPHRUN_DEVICE float sin(float x) { return ::sinf(x); }
+GRAPHRUN_DEVICE float cos(float x) { return ::cosf(x); }
+GRAPHRUN_DEVICE float erf(float x) { return ::erff(x); }
+GRAPHRUN_DEVICE float tanh(float x) { return ::tanhf(x); }
+GRAPHRUN_DEVICE float floor(float x) { return ::floorf(x); }
+GRAPHRUN_DEVICE float abs(float x) { return ::fabsf(x); }
+GRAPHRUN_DEVICE double exp(double x) { return ::exp(x); }
+GRAPHRUN_DEVICE double log(double x) { return ::log(x); }
+GRAPHRUN_DEVICE double log1p(double x) { return ::log1p(x); }
+GRAPHRUN_DEVICE double sqrt(double x) { return ::sqrt(x); }
+GRAPHRUN_DEVICE double sin(double x) { return ::sin(x); }
+GRAPHRUN_DEVICE double cos(double x) { return ::cos(x); }
+GRAPHRUN_DEVICE double erf(double x) { return ::erf(x); }
+GRAPHRUN_DEVICE double tanh(double x) { return ::tanh(x); }
+GRAPHRUN_DEVICE double floor(double x) { return ::floor(x); }
+GRAPHRUN_DEVICE double abs(double x) { return ::fabs(x); }
+GRAPHRUN_DEVICE std::int32_t abs(std::int32_t x) { return x < 0 ? -x : x; }
+
+// The same powers are products as on the CPU.
+GRAPHRUN_DEVICE float power(float a, float b) { return ::powf(a, b); }
+GRAPHRUN_DEVICE double power(double a, double b) { return ::pow(a, b); }
+template <class T>
+GRAPHRUN_DEVICE T pow(T a, T b) {
+  if (b == T(-1)) return T(1) / a;
+  if (b == T(2)) return a * a;
+  if (b == T(3)) return a * a * a;
+  if (b == T(4)) return (a * a) * (a * a);
+  return power(a, b);
+}
+
+// What no literal says; the argument tells the type alone.
+#if defined(__CUDACC__)
+GRAPHRUN_DEVICE float infinity(float) { return __int_as_float(0x7F800000); }
+GRAPHRUN_DEVICE double infinity(double) { return __longlong_as_double(0x7FF0000000000000); }
+#else
+GRAPHRUN_DEVICE float infinity(float) { return HUGE_VALF; }
+GRAPHRUN_DEVICE double infinity(double) { return HUGE_VAL; }
+#endif
+
+template <class A, class B>
+GRAPHRUN_DEVICE auto select(bool condition, A a, B b) {
+  return condition ? a : b;
+}
+
+// By e^-|x| on both sides, so that small results keep their digits.
+template <class T>
+GRAPHRUN_DEVICE T sigmoid(T x) {
+  const T e = exp(-abs(x));
+  return (x < 0 ? e : T(1)) / (1 + e);
+}
+
+// As the op `cast` has it: towards zero, to the nearest end of the range beyond it, and what is not a number is 0.
+template <class To, class From>
+GRAPHRUN_DEVICE To cast(From x) {
+  return static_cast<To>(x);
+}
+template <class From>
+GRAPHRUN_DEVICE std::int32_t to_int32(From x) {
+  if (!(x == x)) return 0;
+  if (x <= From(-2147483648.0)) return -2147483647 - 1;
+  if (x >= From(2147483647.0)) return 2147483647;
+  return static_cast<std::int32_t>(x);
+}
+template <>
+GRAPHRUN_DEVICE std::int32_t cast<std::int32_t, float>(float x) {
+  return to_int32(x);
+}
+template <>
+GRAPHRUN_DEVICE std::int32_t cast<std::int32_t, double>(double x) {
+  return to_int32(x);
+}
+template <class From>
+GRAPHRUN_DEVICE std::uint8_t to_bool(From x) {
+  return x != From(0) ? 1 : 0;
+}
+
+// Whether element i of a tensor stays in a dropout: the draw that ops/tiles/draw.h defines.
+struct DrawnTensor {
+  std::uint64_t key, row;
+  const std::uint32_t* step;  // the low word of training's, where it lies
+  std::uint32_t threshold;
+  static constexpr int kMostAxes = 12;
+  int axes;  // of the tensor, at least 1
+  std::int64_t sizes[kMostAxes];
+};
+// The four words of the group that element i is in.
+GRAPHRUN_DEVICE Philox draws(const DrawnTensor& draw, std::int64_t i) {
+  const std::int64_t features = draw.sizes[draw.axes - 1], feature = i % features;
+  std::int64_t row = i / features, below = 1;
+  std::uint64_t hash = draw.row;
+  for (int axis = 0; axis + 1 < draw.axes; ++axis) below *= draw.sizes[axis];
+  for (int axis = 0; axis + 1 < draw.axes; ++axis) {
+    below /= draw.sizes[axis];
+    hash = fold_coordinate(hash, static_cast<std::uint64_t>(row / below));
+    row %= below;
+  }
+  return philox(draw.key, static_cast<std::uint32_t>(hash), static_cast<std::uint32_t>(hash >> 32),
+                static_cast<std::uint32_t>(feature / 4), *draw.step);
+}
+GRAPHRUN_DEVICE std::uint8_t stays(const DrawnTensor& draw, std::int64_t i) {
+  const Philox four = draws(draw, i);
+  return four.v[i % draw.sizes[draw.axes - 1] % 4] >> 8 >= draw.threshold ? 1 : 0;
+}
+
+}  // namespace graphrun::element

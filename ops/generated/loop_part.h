@@ -1,0 +1,122 @@
+// What instructions of a scan's body are in a loop that a device runs as one launch (runtime/scan/loop.h).
+#pragma once
+
+#include <memory>
+
+#include "compiler/ir/pointwise_program.h"
+#include "compiler/ir/reduction_program.h"
+#include "ops/axis_view.h"
+#include "ops/generated/device_code.h"
+#include "ops/generated/reduction_text.h"
+#include "ops/tiles/tile_steps.h"
+#include "runtime/program/kernel.h"
+
+namespace graphrun {
+
+// Pointwise work whose results all have the program's shape.
+struct PointwisePart : LoopPart {
+  PointwisePart(std::shared_ptr<const DeviceCode> c, std::size_t r) : code(std::move(c)), results(r) {}
+  std::shared_ptr<const DeviceCode> code;
+  std::size_t results;
+};
+
+// Pointwise work whose results are reduced along an axis as they are made.
+struct ReductionPart : LoopPart {
+  ReductionPart(std::shared_ptr<const DeviceCode> c, std::vector<DeviceFold> f, const AxisView& v)
+      : code(std::move(c)), folds(std::move(f)), view(v) {}
+  std::shared_ptr<const DeviceCode> code;
+  std::vector<DeviceFold> folds;
+  AxisView view;
+};
+
+// What makes each element of its one result by itself, given as text: see ElementText (ops/recurrent/row_loop_code.h).
+struct ElementPart : LoopPart {
+  std::string members;  // of struct Arguments behind the operands: 64-bit numbers
+  std::string element;  // statements that make element `e` of `a`
+  std::vector<std::int64_t> numbers;
+  std::vector<DType> inputs;
+  DType output = DType::kFloat32;
+};
+
+// In how many parts the blocks of a grid share out rows, at most.
+constexpr std::int64_t kMostRowParts = 8;
+
+// Says that rows of the results, their first axis, can be made by themselves; `operations`: of all.
+inline void share_by_rows(Kernel& kernel, const KernelRequest& request, double operations, std::vector<bool> reads_other_rows) {
+  const Sizes& result = request.outputs.at(0).sizes;
+  if (result.empty() || result[0] == 0) return;
+  auto rows = std::make_shared<RowKernel>();
+  rows->rows = result[0];
+  rows->operations = operations;
+  rows->reads_other_rows = std::move(reads_other_rows);
+  kernel.by_rows = std::move(rows);
+}
+
+// Of pointwise work: made of the same rows of operands, of those that have them.
+inline void share_by_rows(Kernel& kernel, const KernelRequest& request, const Sizes& work) {
+  const Sizes& result = request.outputs.at(0).sizes;
+  if (result.empty() || work.empty() || work[0] != result[0]) return;
+  std::vector<bool> reads_other_rows;
+  for (const TensorView& v : request.inputs) reads_other_rows.push_back(v.sizes.size() != work.size() || v.sizes[0] != work[0]);
+  share_by_rows(kernel, request, static_cast<double>(element_count(work)), std::move(reads_other_rows));
+}
+
+// Makes pointwise work a part of loops: its last axis is shared out, or its first one.
+inline void take_part(Kernel& kernel, const KernelRequest& request, std::shared_ptr<const DeviceCode> code) {
+  const Sizes& result = code->sizes();
+  if (code->operands().empty()) return;
+  share_by_rows(kernel, request, result);
+  if (result.empty()) {
+    kernel.part = std::make_shared<PointwisePart>(std::move(code), request.outputs.size());
+    return;
+  }
+  auto columns = std::make_shared<ColumnKernel>();
+  columns->columns = result.back();
+  for (const TensorView& v : request.inputs)
+    columns->reads_other_columns.push_back(v.sizes.empty() || v.sizes.back() != result.back());
+  kernel.by_columns = std::move(columns);
+  kernel.part = std::make_shared<PointwisePart>(std::move(code), request.outputs.size());
+}
+
+// Makes a reduction a part of loops by rows, where the first axis stays.
+inline void take_part(Kernel& kernel, const KernelRequest& request, const Sizes& work, const AxisView& view,
+                      std::shared_ptr<const DeviceCode> code, std::vector<DeviceFold> folds) {
+  if (work.empty() || work[0] == 0 || view.outer % work[0] != 0 || folds.size() > kFoldsOfKernel) return;
+  share_by_rows(kernel, request, work);
+  if (kernel.by_rows != nullptr) kernel.part = std::make_shared<ReductionPart>(std::move(code), std::move(folds), view);
+}
+
+// Makes an op of which each element of the result is made by itself a part of loops by rows.
+inline void take_part_of_elements(Kernel& kernel, const KernelRequest& request, std::vector<bool> reads_other_rows,
+                                  std::string members, std::string element, std::vector<std::int64_t> numbers) {
+  auto part = std::make_shared<ElementPart>();
+  part->members = std::move(members), part->element = std::move(element), part->numbers = std::move(numbers);
+  for (const TensorView& v : request.inputs) part->inputs.push_back(v.dtype);
+  const TensorView& result = request.outputs.at(0);
+  part->output = result.dtype;
+  kernel.part = std::move(part);
+  share_by_rows(kernel, request, 0, std::move(reads_other_rows));
+}
+
+// Makes a plain reduction, without lengths, such a part.
+inline void take_part_of_reduction(Kernel& kernel, const KernelRequest& request, const AxisView& view,
+                                   const std::string& fold) {
+  if (request.inputs.size() > 1 && !request.absent_inputs.at(1)) return;
+  const TensorView& x = request.inputs[0];
+  if (x.dtype == DType::kBool || (x.dtype == DType::kInt32 && !ir::gives_position(fold) && fold != "max" && fold != "min"))
+    return;
+  KernelRequest work;
+  work.inputs = {x};
+  work.outputs = {{nullptr, x.dtype, x.sizes}};
+  ir::PointwiseProgram::Instruction same;
+  same.op = ir::OpRegistry::instance().find("cast");
+  same.to = x.dtype == DType::kInt32 ? Type::kInt32 : Type::kFloat;
+  same.operands = {ir::PointwiseProgram::Operand::input(0)};
+  const ir::PointwiseProgram program{{std::move(same)}, {0}};
+  KernelRequest shared = request;
+  shared.inputs.resize(1);
+  take_part(kernel, shared, x.sizes, view, std::make_shared<const DeviceCode>(x.sizes, work.inputs, tile_steps(program, work)),
+            {{fold, 0}});
+}
+
+}  // namespace graphrun

@@ -1,0 +1,106 @@
+#include "ops/generated/reduction_text.h"
+
+#include <fmt/format.h>
+
+#include "compiler/ir/reduction_program.h"
+
+namespace graphrun {
+namespace {
+
+// How a fold's value is made of an element x, joined, and read at the end.
+struct FoldText {
+  std::string type, start, one, join, end;
+};
+
+FoldText fold_text(const std::string& op, const std::string& type) {
+  if (op == "sum") return {type, type + "(0)", "x", "a + b", "v"};
+  if (op == "mean") return {type, type + "(0)", "x", "a + b", "c.n > 1 ? v / " + type + "(c.n) : v"};
+  if (op == "logsumexp") {
+    return {"cuda::LogSum<" + type + ">", "{-element::infinity(" + type + "(0)), 0}", "cuda::log_sum_of(x)",
+            "cuda::joined(a, b)", "cuda::logarithm(v, c.n)"};
+  }
+  const std::string best = "cuda::Best<" + type + ">";
+  const bool most = op == "max" || op == "argmax";
+  GRAPHRUN_CHECK(most || op == "min" || op == "argmin", "no fold '" + op + "'");
+  return {best, "{0, -1}", "{x, position}", most ? "cuda::better<true>(a, b)" : "cuda::better<false>(a, b)",
+          ir::gives_position(op) ? "std::int32_t(v.position < 0 ? 0 : v.position)" : "v.value"};
+}
+
+// What a text of folds is put together from.
+struct FoldTexts {
+  std::string results;  // members y0, y1, … of struct Arguments
+  std::string values;   // struct Value, and put_together(left, right)
+  std::string start;    // a Value's members before the first element
+  std::string take;     // sets `one` to what the element whose results are `r`, at `position`, is by itself
+  std::string write;    // writes `total`, of column `c`
+};
+FoldTexts fold_texts(const DeviceCode& code, std::span<const DeviceFold> folds, const std::string& arguments) {
+  FoldTexts texts;
+  std::string value, join;
+  for (std::size_t i = 0; i < folds.size(); ++i) {
+    const std::string type = code.type_of_result(folds[i].result);
+    const FoldText fold = fold_text(folds[i].op, type);
+    const bool position = ir::gives_position(folds[i].op);
+    texts.results += fmt::format("  {}* y{};\n", position ? "std::int32_t" : type, i);
+    value += fmt::format("  alignas({}) {} v{};\n", kFoldBytes, fold.type, i);
+    texts.start += fmt::format("{}{}", i == 0 ? "" : ", ", fold.start);
+    join += fmt::format("  {{\n    const {} a = left.v{}, b = right.v{};\n    out.v{} = {};\n  }}\n", fold.type, i, i, i,
+                        fold.join);
+    texts.take += fmt::format("        {{\n          const {0} x = r.r{1}.v[0];\n          one.v{2} = {3};\n        }}\n", type,
+                              folds[i].result, i, fold.one);
+    texts.write += fmt::format("  {{\n    const {} v = total.v{};\n    {}.y{}[c.result] = {};\n  }}\n", fold.type, i, arguments,
+                               i, fold.end);
+  }
+  texts.values = "\nstruct Value {\n" + value +
+                 "};\n\nGRAPHRUN_DEVICE Value put_together(const Value& left, const Value& right) {\n  Value out;\n" + join +
+                 "  return out;\n}\n";
+  return texts;
+}
+
+}  // namespace
+
+DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds) {
+  GRAPHRUN_CHECK(folds.size() <= kFoldsOfKernel, "too many folds for one kernel");
+  const FoldTexts texts = fold_texts(code, folds, "arguments");
+  std::string body = kTextBegin + code.begin() + texts.results;
+  body += "  AxisView view;\n  ColumnGrid grid;\n};\n\n" + code.functions() + texts.values;
+  body += R"x(
+GRAPHRUN_ENTRY(graphrun_@, Arguments) {
+  const cuda::Column c(arguments.grid, arguments.view, Lengths{nullptr, 1, arguments.view.n});
+  const Value total = c.fold(
+      Value{)x" +
+          texts.start + R"x(},
+      [&](const Value& so_far, std::int64_t at, std::int64_t position) {
+        const Results<1> r = compute<1>(arguments, static_cast<Index>(at));
+        Value one;
+)x" + texts.take +
+          R"x(        return put_together(so_far, one);
+      },
+      [](const Value& left, const Value& right) { return put_together(left, right); });
+  if (!c.leads()) return;
+)x" + texts.write +
+          R"x(}
+
+}  // namespace graphrun::generated_@
+)x";
+  return named_text(std::string(kDeviceIncludes) + "#include \"ops/reduce/column_folds.h\"\n", body);
+}
+
+std::string reduced_element_text(const DeviceCode& code, std::span<const DeviceFold> folds) {
+  const FoldTexts texts = fold_texts(code, folds, "a");
+  return code.begin() + "  AxisView view;\n" + texts.results + "};\n\n" + code.functions() + texts.values + R"x(
+GRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault&) {
+  const loop::ReducedColumn c(a.view, e);
+  Value total{)x" +
+         texts.start + R"x(};
+  for (std::int64_t position = 0; position < c.n; ++position) {
+        const Results<1> r = compute<1>(a, static_cast<Index>(c.at(position)));
+        Value one;
+)x" + texts.take +
+         R"x(    total = put_together(total, one);
+  }
+)x" + texts.write +
+         "}\n";
+}
+
+}  // namespace graphrun

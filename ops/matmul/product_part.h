@@ -1,0 +1,55 @@
+// Matrix products in a loop that a device runs as one launch.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "ops/generated/loop_part.h"
+#include "ops/matmul/group.h"
+#include "runtime/program/kernel.h"
+
+namespace graphrun {
+
+// Products whose right factors are the same at every step.
+struct ProductPart : LoopPart {
+  ProductPart(ProductGroup g, DType d, ProductPrecision p) : group(std::move(g)), dtype(d), precision(p) {}
+  // How many left factors are added up, and how many results stand side by side.
+  std::size_t terms() const { return group.kind == ProductGroup::Kind::kSum ? group.products.size() : 1; }
+  std::size_t groups() const { return group.kind == ProductGroup::Kind::kMany ? group.products.size() : 1; }
+  std::size_t passed_bytes() const override;
+
+  ProductGroup group;
+  DType dtype;
+  ProductPrecision precision;  // of float32, on a device with matrix units
+};
+
+// Makes products a part of loops, where every right factor is constant and no left one is read transposed.
+inline void take_part(Kernel& kernel, const KernelRequest& request, const ProductGroup& group) {
+  constexpr std::size_t kMostFactors = 8;
+  if (group.products.size() > kMostFactors) return;
+  auto columns = std::make_shared<ColumnKernel>();
+  columns->columns = group.products[0].n;
+  columns->reads_other_columns.assign(request.inputs.size(), false);
+  for (std::size_t i = 0; i < group.products.size(); ++i) {
+    const Product& p = group.products[i];
+    if (!request.is_constant(group.b(i)) || p.transpose_a || p.m == 0 || p.n == 0 || p.k == 0) return;
+    columns->reads_other_columns[group.a(i)] = true;
+  }
+  kernel.by_columns = std::move(columns);
+  kernel.part = std::make_shared<ProductPart>(group, request.outputs[0].dtype, request.products);
+  const Sizes& result = request.outputs[0].sizes;
+  if (result.size() < 2) return;
+  double operations = 0;
+  std::vector<bool> reads_other_rows(request.inputs.size(), true);
+  for (std::size_t i = 0; i < group.products.size(); ++i) {
+    const Product& p = group.products[i];
+    const Sizes& left = request.inputs[group.a(i)].sizes;
+    operations += static_cast<double>(p.m * p.n * p.k);
+    reads_other_rows[group.a(i)] = left.size() != result.size() || left[0] != result[0];
+  }
+  share_by_rows(kernel, request, operations, std::move(reads_other_rows));
+}
+
+}  // namespace graphrun

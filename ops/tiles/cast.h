@@ -1,0 +1,10 @@
+// The change of an element's type as a tile, for programs of several pointwise ops.
+#pragma once
+
+#include "ops/tiles/tiles.h"
+
+namespace graphrun {
+
+PointwiseTile cast_tile(DType from, DType to);
+
+}  // namespace graphrun

@@ -1,0 +1,180 @@
+// The body of a FoldCode: strips of columns, down the rows of each.
+#pragma once
+
+#include <limits>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "ops/tiles/fold_code.h"
+#include "ops/tiles/machine_lanes.h"
+
+namespace graphrun::machine {
+
+class Folds {
+ public:
+  Folds(x86::Compiler& cc, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
+        std::span<const FoldCode::Fold> folds)
+      : cc_(cc), steps_(steps), folds_(folds), inputs_(inputs.size()), lanes_(cc, steps, inputs) {}
+
+  void write(const Arguments& a) {
+    from_ = lanes_.load_addresses(a.inputs, inputs_);
+    to_ = lanes_.load_addresses(a.results, folds_.size());
+    rows_ = a.rows, strides_ = a.strides;
+    none_ = cc_.newKw();
+    cc_.kxorw(none_, none_, none_);
+    lanes_.at = cc_.newUInt64();
+    cc_.xor_(lanes_.at.r32(), lanes_.at.r32());
+    const x86::Gp left = cc_.newUInt64(), bits = cc_.newUInt64();
+    const x86::KReg mask = cc_.newKw();
+    const asmjit::Label again = cc_.newLabel(), rest = cc_.newLabel(), end = cc_.newLabel();
+    cc_.mov(left, a.n);
+    cc_.bind(again);
+    cc_.cmp(left, asmjit::imm(kStrip * kLanes));
+    cc_.jb(rest);
+    write_strip(kStrip, nullptr);
+    cc_.add(lanes_.at, asmjit::imm(kStrip * kLanes));
+    cc_.sub(left, asmjit::imm(kStrip * kLanes));
+    cc_.jmp(again);
+    cc_.bind(rest);
+    cc_.test(left, left);
+    cc_.jz(end);
+    // Of the last register as many columns as there are, at least one.
+    cc_.lea(bits, x86::ptr(left, -1));
+    cc_.and_(bits, asmjit::imm(kLanes - 1));
+    cc_.inc(bits);
+    const x86::Gp first = cc_.newUInt32();
+    cc_.mov(first, asmjit::imm(-1));
+    cc_.bzhi(first, first, bits.r32());
+    cc_.kmovw(mask, first);
+    for (int registers = 1; registers <= kStrip; ++registers) {
+      const asmjit::Label more = cc_.newLabel();
+      if (registers < kStrip) {
+        cc_.cmp(left, asmjit::imm(registers * static_cast<int>(kLanes)));
+        cc_.ja(more);
+      }
+      write_strip(registers, &mask);
+      if (registers < kStrip) cc_.jmp(end);
+      cc_.bind(more);
+    }
+    cc_.bind(end);
+    const x86::Gp found = cc_.newUInt32();
+    cc_.kmovw(found, none_);
+    cc_.ret(found);
+  }
+
+ private:
+  using Kind = FoldCode::Fold::Kind;
+  static constexpr int kStrip = 4;  // registers of columns whose rows are folded side by side
+
+  static bool is_position(Kind kind) { return kind == Kind::kArgMax || kind == Kind::kArgMin; }
+  static bool is_greatest(Kind kind) { return kind == Kind::kMax || kind == Kind::kArgMax; }
+
+  // What is kept of a result's columns, by register; the greatest and the position of the greatest are found together.
+  struct Kept {
+    std::size_t result = 0;
+    Kind kind = Kind::kSum;  // kSum, kMax, kMin
+    bool position = false;
+    std::vector<x86::Zmm> best, at;
+  };
+
+  std::vector<Kept> begin(int registers) const {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    std::map<std::pair<std::size_t, Kind>, Kept> made;
+    for (const FoldCode::Fold& fold : folds_) {
+      const Kind kind = fold.kind == Kind::kSum ? Kind::kSum : is_greatest(fold.kind) ? Kind::kMax : Kind::kMin;
+      Kept& kept = made[{fold.result, kind}];
+      kept.result = fold.result, kept.kind = kind, kept.position |= is_position(fold.kind);
+    }
+    std::vector<Kept> all;
+    for (auto& [key, kept] : made) {
+      for (int g = 0; g < registers; ++g) {
+        kept.best.push_back(F32(kept.kind == Kind::kSum ? 0.f : kept.kind == Kind::kMax ? -kInfinity : kInfinity).reg());
+        if (kept.position) kept.at.push_back(I32(0).reg());
+      }
+      all.push_back(std::move(kept));
+    }
+    return all;
+  }
+
+  void write_strip(int registers, const x86::KReg* mask) {
+    std::vector<Kept> all = begin(registers);
+    const x86::Zmm here = I32(0).reg(), one = I32(1).reg();
+    lanes_.from.clear();
+    for (const x86::Gp& address : from_) {
+      lanes_.from.push_back(cc_.newUIntPtr());
+      cc_.mov(lanes_.from.back(), address);
+    }
+    const x86::Gp left = cc_.newUInt64();
+    cc_.mov(left, rows_);
+    const asmjit::Label row = cc_.newLabel();
+    cc_.bind(row);
+    lanes_.load_scalars();
+    for (int g = 0; g < registers; ++g) {
+      const x86::KReg* part = g + 1 == registers ? mask : nullptr;
+      const std::vector<Value> made = lanes_.evaluate(part, g * static_cast<int>(kLanes));
+      for (Kept& kept : all) fold(kept, static_cast<std::size_t>(g), std::get<F32>(made[step_of(kept.result)]), here, part);
+    }
+    cc_.vpaddd(here, here, one);
+    for (std::size_t k = 0; k < inputs_; ++k) {
+      cc_.add(lanes_.from[k], x86::qword_ptr(strides_, static_cast<std::int32_t>(8 * k)));
+    }
+    cc_.dec(left);
+    cc_.jnz(row);
+    for (int g = 0; g < registers; ++g) store(all, g, g + 1 == registers ? mask : nullptr);
+  }
+
+  void fold(Kept& kept, std::size_t g, F32 value, x86::Zmm here, const x86::KReg* part) {
+    const x86::Zmm x = value.reg(), best = kept.best[g];
+    if (kept.kind == Kind::kSum) {
+      cc_.vaddps(best, best, x);
+      return;
+    }
+    const bool greatest = kept.kind == Kind::kMax;
+    constexpr int kUnordered = 3;
+    const x86::KReg nan = cc_.newKw();
+    if (part != nullptr) cc_.k(*part);
+    cc_.vcmpps(nan, x, x, asmjit::imm(kUnordered));
+    cc_.korw(none_, none_, nan);
+    if (kept.position) {
+      const Mask better = greatest ? F32(x) > F32(best) : F32(x) < F32(best);
+      cc_.k(better.k).vmovdqa32(kept.at[g], here);
+    }
+    // Of zeros with either sign the second operand is taken: the last where positions are found, else the first.
+    const x86::Zmm left = kept.position ? best : x, right = kept.position ? x : best;
+    greatest ? cc_.vmaxps(best, left, right) : cc_.vminps(best, left, right);
+  }
+
+  void store(const std::vector<Kept>& all, int g, const x86::KReg* mask) const {
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+      const FoldCode::Fold& fold = folds_[f];
+      for (const Kept& kept : all) {
+        const bool same = (fold.kind == Kind::kSum) == (kept.kind == Kind::kSum) &&
+                          (fold.kind == Kind::kSum || is_greatest(fold.kind) == is_greatest(kept.kind));
+        if (kept.result != fold.result || !same) continue;
+        const auto k = static_cast<std::size_t>(g);
+        const Value value = is_position(fold.kind) ? Value(I32(kept.at[k])) : Value(F32(kept.best[k]));
+        lanes_.store(value, to_[f], mask, g * static_cast<int>(kLanes));
+      }
+    }
+  }
+
+  std::size_t step_of(std::size_t result) const {
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      if (steps_[s].result == static_cast<int>(result) && steps_[s].dtype == DType::kFloat32) return s;
+    }
+    throw NoCode();
+  }
+
+  x86::Compiler& cc_;
+  std::span<const TileStep> steps_;
+  std::span<const FoldCode::Fold> folds_;
+  const std::size_t inputs_;
+  Lanes lanes_;
+  std::vector<x86::Gp> from_, to_;
+  x86::Gp rows_, strides_;
+  x86::KReg none_;  // lanes that met what is not a number
+};
+
+}  // namespace graphrun::machine

@@ -1,0 +1,19 @@
+// From a pointwise program, as a node carries it, to the steps of its kernel.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ir/pointwise_program.h"
+#include "ops/tiles/tile_program.h"
+#include "runtime/program/kernel.h"
+
+namespace graphrun {
+
+// The program's instructions for the operands of the request; FLOAT is the float of an operand, or of a result where no operand
+// has one. Draws are inputs of their own, behind the request's.
+TileSteps tile_steps(const ir::PointwiseProgram& program, const KernelRequest& request);
+
+// The kernel of such a program: its results are the request's.
+Kernel program_kernel(const ir::PointwiseProgram& program, const KernelRequest& request);
+
+}  // namespace graphrun

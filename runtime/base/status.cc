@@ -1,0 +1,330 @@
+#include "runtime/base/status.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <tuple>
+
+#include "runtime/base/suggestion.h"
+
+namespace graphrun {
+namespace {
+
+constexpr int kTabStop = 4;
+constexpr int kWidestLine = 160;           // columns of a source line that are shown
+constexpr std::size_t kLongestName = 256;  // names beyond are never near
+constexpr std::size_t kLongestLine = 1 << 20;
+
+struct InternTables {
+  std::mutex mutex;
+  std::set<std::string, std::less<>> files;
+  std::map<std::string, std::string, std::less<>> texts;  // by the name that stands for a file's
+  // By content; a set never moves its elements.
+  struct Less {
+    bool operator()(const Location& a, const Location& b) const {
+      return std::tie(a.file, a.line, a.column, a.length, a.via) < std::tie(b.file, b.line, b.column, b.length, b.via);
+    }
+  };
+  std::set<Location, Less> locations;
+};
+
+InternTables& intern_tables() {
+  static InternTables* const tables = new InternTables;  // never destroyed: locations live as long as the program
+  return *tables;
+}
+
+// What the name stands for where it is none of a file.
+std::optional<std::string> interned_text(const std::string& name) {
+  InternTables& tables = intern_tables();
+  const std::lock_guard lock(tables.mutex);
+  const auto found = tables.texts.find(name);
+  return found == tables.texts.end() ? std::nullopt : std::optional(found->second);
+}
+
+// The text of a file, or what stands for one; null where there is none. Reads no pipe: that could wait for ever.
+std::unique_ptr<std::istream> open_text(const std::string& path) {
+  if (const std::optional<std::string> text = interned_text(path)) return std::make_unique<std::istringstream>(*text);
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return nullptr;
+  return std::make_unique<std::ifstream>(path, std::ios::binary);
+}
+
+// Columns that a character takes on a terminal: 0 for combining ones, 2 for East Asian wide ones and emoji (Unicode's East
+// Asian Width W and F, by whole blocks), 1 for the rest.
+int width_of(char32_t c) {
+  struct Range {
+    char32_t first, last;
+  };
+  static constexpr Range kNone[] = {{0x300, 0x36F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
+  static constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},  {0xAC00, 0xD7A3},
+                                    {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},  {0xFFE0, 0xFFE6},
+                                    {0x1F300, 0x1F64F}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
+  const auto holds = [c](const Range& range) { return c >= range.first && c <= range.last; };
+  if (std::any_of(std::begin(kNone), std::end(kNone), holds)) return 0;
+  return std::any_of(std::begin(kWide), std::end(kWide), holds) ? 2 : 1;
+}
+
+struct Character {
+  std::string shown;      // UTF-8, safe for a terminal
+  int width = 1;          // columns
+  std::size_t begin = 0;  // byte in the line
+  std::size_t bytes = 1;
+};
+
+// The character at text[at]. Bytes that are no UTF-8 and control characters come back as U+FFFD, a byte each: what a file holds
+// must not reach the terminal as commands.
+Character character_at(std::string_view text, std::size_t at, int column) {
+  static const std::string kReplacement = "\xEF\xBF\xBD";
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const unsigned lead = byte(at);
+  if (lead == '\t') {
+    const int width = kTabStop - column % kTabStop;
+    return {std::string(static_cast<std::size_t>(width), ' '), width, at, 1};
+  }
+  if (lead < 0x20 || lead == 0x7F) return {kReplacement, 1, at, 1};
+  if (lead < 0x80) return {std::string(1, text[at]), 1, at, 1};
+  const std::size_t size = lead >= 0xF0 && lead < 0xF5 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4) return {kReplacement, 1, at, 1};
+  char32_t code = lead & (0xFFu >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(at + i) & 0xC0u) != 0x80u) return {kReplacement, 1, at, 1};
+    code = (code << 6) | (byte(at + i) & 0x3Fu);
+  }
+  const char32_t smallest = size == 2 ? 0x80 : size == 3 ? 0x800 : 0x10000;
+  const bool control =
+      (code >= 0x80 && code < 0xA0) || (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  if (code < smallest || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) || control) return {kReplacement, 1, at, size};
+  return {std::string(text.substr(at, size)), width_of(code), at, size};
+}
+
+std::vector<Character> characters_of(std::string_view text) {
+  std::vector<Character> all;
+  int column = 0;
+  for (std::size_t at = 0; at < text.size(); at += all.back().bytes) {
+    all.push_back(character_at(text, at, column));
+    column += all.back().width;
+  }
+  return all;
+}
+
+struct SourceLine {
+  std::vector<Character> characters;
+  int width = 0;
+};
+
+// Lines of text, for messages. Those of one file are read in one go where they are asked for in order, and each once.
+class SourceLines {
+ public:
+  // Null where there is none to show.
+  const SourceLine* line(const std::string& path, int number) {
+    if (path != path_ || number < number_) open(path);
+    while (text_ && number_ < number) advance();
+    if (!text_ || number < 1 || raw_.size() > kLongestLine) return nullptr;
+    if (!line_) line_ = source_line(raw_);
+    return &*line_;
+  }
+
+ private:
+  void open(const std::string& path) {
+    path_ = path, number_ = 0;
+    text_ = open_text(path);
+  }
+
+  void advance() {
+    line_.reset();
+    if (!std::getline(*text_, raw_)) return text_.reset();
+    const bool compressed = number_ == 0 && raw_.rfind("\x1F\x8B", 0) == 0;  // gzip's first bytes
+    if (compressed) return text_.reset();
+    if (number_ == 0 && raw_.starts_with("\xEF\xBB\xBF")) raw_.erase(0, 3);  // no reader counts it
+    if (!raw_.empty() && raw_.back() == '\r') raw_.pop_back();
+    ++number_;
+  }
+
+  static SourceLine source_line(const std::string& text) {
+    SourceLine line{characters_of(text), 0};
+    for (const Character& c : line.characters) line.width += c.width;
+    return line;
+  }
+
+  std::string path_;
+  std::unique_ptr<std::istream> text_;  // null: no such file, or no such line
+  int number_ = 0;                      // of the line that was read last
+  std::string raw_;
+  std::optional<SourceLine> line_;
+};
+
+// The part [first, last) of the line that is shown: all of it, or a window in which the marked character stands.
+std::pair<std::size_t, std::size_t> window(const std::vector<Character>& line, int total, std::size_t marked) {
+  if (total <= kWidestLine) return {0, line.size()};
+  std::size_t first = std::min(marked, line.size());
+  for (int before = 0; first > 0 && before + line[first - 1].width <= kWidestLine / 2; --first) before += line[first - 1].width;
+  std::size_t last = first;
+  for (int shown = 0; last < line.size() && shown + line[last].width <= kWidestLine; ++last) shown += line[last].width;
+  return {first, last};
+}
+
+struct Style {
+  const char *bold = "", *red = "", *magenta = "", *green = "", *off = "";
+};
+
+Style style(bool color) {
+  if (!color) return {};
+  return {"\033[1m", "\033[1;31m", "\033[1;35m", "\033[1;32m", "\033[0m"};
+}
+
+// The line and under it a caret with a tilde for each further column: "  12 | let: …\n     |      ^~~~\n".
+constexpr int kMostCalls = 12;  // that led to a place
+
+std::string render_source(SourceLines& lines, const Location& at, const Style& s) {
+  const SourceLine* const found = lines.line(*at.file, at.line);
+  if (!found) return "";
+  const std::vector<Character>& line = found->characters;
+  const auto begin = static_cast<std::size_t>(std::max(at.column, 1) - 1);
+  const std::size_t end = begin + static_cast<std::size_t>(std::max(at.length, 1));
+  const auto before = [&](const Character& c) { return c.begin + c.bytes <= begin; };
+  const auto marked = static_cast<std::size_t>(std::partition_point(line.begin(), line.end(), before) - line.begin());
+  const auto [first, last] = window(line, found->width, marked);
+
+  std::string source, indent, mark;
+  if (first > 0) source += "…", indent += ' ';
+  for (std::size_t i = first; i < last; ++i) {
+    const Character& c = line[i];
+    source += c.shown;
+    std::string& under = i < marked || c.begin >= end ? indent : mark;
+    if (c.begin < end) under.append(static_cast<std::size_t>(c.width), i < marked ? ' ' : '~');
+  }
+  if (last < line.size()) source += "…";
+  if (mark.empty()) mark = "~";  // at the line's end
+  mark[0] = '^';
+  const std::string number = std::to_string(at.line);
+  return "  " + number + " | " + source + "\n  " + std::string(number.size(), ' ') + " | " + indent + s.green + mark + s.off +
+         "\n";
+}
+
+std::string rendered(SourceLines& lines, const Diagnostic& diagnostic, bool color) {
+  const Style s = style(color);
+  const bool error = diagnostic.severity == Severity::kError;
+  std::string text;
+  if (diagnostic.at.known()) text += s.bold + diagnostic.at.str() + ": " + s.off;
+  text += (error ? s.red : s.magenta) + std::string(error ? "error" : "warning");
+  if (!diagnostic.code.empty()) text += "[" + diagnostic.code + "]";
+  text += ":" + std::string(s.off) + " " + diagnostic.text + "\n";
+  if (diagnostic.at.known()) text += render_source(lines, diagnostic.at, s);
+  int calls = 0;
+  for (const Location* via = diagnostic.at.via; via != nullptr; via = via->via) {
+    if (via->known() && ++calls <= kMostCalls) text += "  from " + via->str() + "\n";
+  }
+  if (calls > kMostCalls) text += "  from " + std::to_string(calls - kMostCalls) + " more\n";
+  for (const std::string& note : diagnostic.notes) text += "  " + note + "\n";
+  text.pop_back();
+  return text;
+}
+
+// The number of single-character insertions, deletions, substitutions and swaps of neighbours that turn a into b (Damerau's
+// optimal string alignment).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    std::swap(before, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+}  // namespace
+
+std::string Location::str() const {
+  if (!known()) return "";
+  return *file + ":" + std::to_string(line) + ":" + std::to_string(column);
+}
+
+const std::string* intern_file(std::string_view path) {
+  InternTables& tables = intern_tables();
+  const std::lock_guard lock(tables.mutex);
+  auto it = tables.files.find(path);
+  if (it == tables.files.end()) it = tables.files.emplace(path).first;
+  return &*it;
+}
+
+const std::string* intern_text(std::string_view name, std::string text) {
+  InternTables& tables = intern_tables();
+  {
+    const std::lock_guard lock(tables.mutex);
+    tables.texts[std::string(name)] = std::move(text);
+  }
+  return intern_file(name);
+}
+
+const Location* intern(const Location& location) {
+  InternTables& tables = intern_tables();
+  const std::lock_guard lock(tables.mutex);
+  return &*tables.locations.insert(location).first;
+}
+
+UserError::UserError(ExitCode exit_code, std::vector<Diagnostic> diagnostics)
+    : std::runtime_error(render(diagnostics)), exit_code_(exit_code), diagnostics_(std::move(diagnostics)) {}
+
+UserError::UserError(ExitCode exit_code, std::string code, std::string text, std::vector<std::string> notes)
+    : UserError(exit_code, {Diagnostic{Severity::kError, std::move(code), {}, std::move(text), std::move(notes)}}) {}
+
+std::string render(const Diagnostic& diagnostic, bool color) {
+  SourceLines lines;
+  return rendered(lines, diagnostic, color);
+}
+
+std::string render(const std::vector<Diagnostic>& diagnostics, bool color) {
+  SourceLines lines;
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics) text += (text.empty() ? "" : "\n") + rendered(lines, diagnostic, color);
+  return text;
+}
+
+std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& candidates, std::size_t most) {
+  if (name.empty() || name.size() > kLongestName) return {};
+  const std::size_t limit = (name.size() + 1) / 3;  // a third of the letters; none of one letter
+  const std::string lowered = lower(name);
+  std::set<std::pair<std::size_t, std::string>> near;
+  for (const std::string& candidate : candidates) {
+    if (candidate == name || candidate.size() > name.size() + limit || candidate.size() + limit < name.size()) continue;
+    if (edit_distance(lowered, lower(candidate)) <= limit) near.emplace(edit_distance(name, candidate), candidate);
+  }
+  std::vector<std::string> best;
+  for (const auto& [distance, candidate] : near) {
+    if (best.size() == most) break;
+    best.push_back(candidate);
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
+  return suggestion(near_names(name, candidates));
+}
+
+std::string counted(std::int64_t n, std::string_view what, std::string_view plural) {
+  std::string text = std::to_string(n) + " ";
+  text += what;
+  if (n != 1) text += plural;
+  return text;
+}
+
+}  // namespace graphrun

@@ -1,0 +1,313 @@
+#include "runtime/execute/binding.h"
+
+#include <algorithm>
+#include <new>
+#include <set>
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/execute/kept.h"
+#include "runtime/scan/loop.h"
+#include "runtime/scan/team.h"
+#include "runtime/threads/threads.h"
+
+namespace graphrun {
+namespace {
+
+class Binder {
+ public:
+  Binder(const Program& program, const SymbolValues& symbols, Target target, KeptStore& store)
+      : program_(program),
+        symbols_(symbols),
+        target_(target),
+        store_(store),
+        workspaces_(program.regions.size()),
+        variables_(program.regions.size()) {}
+
+  BoundRegion bind_root();
+  std::vector<Kept*> take_kept() { return std::move(kept_); }
+  const Workspaces& workspaces() const { return workspaces_; }
+  std::size_t deepest() const { return deepest_; }
+  const std::set<std::size_t>& shared() const { return shared_; }
+
+ private:
+  // What a region's slots hold.
+  struct Slots {
+    std::int32_t constant_begin = 0, constant_end = 0;  // these the same at every run of the region until its scan ends
+    std::vector<std::int32_t> variables;  // by slot: which variable, where no run of the program writes it; else -1
+  };
+  BoundRegion bind_region(std::size_t index, std::size_t depth, const Slots& slots);
+  Slots slots_of_body(const Instruction& scan, const std::vector<std::int32_t>& variables) const;
+  std::vector<TensorView> sized_values(const Region& region) const;
+  BoundInstruction bind_instruction(const Instruction& instruction, const std::vector<TensorView>& values,
+                                    const std::vector<bool>& constant, std::size_t region, std::size_t depth);
+  Kernel make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant,
+                     const std::vector<std::int32_t>& variables) const;
+  std::unique_ptr<BoundScan> bind_scan(const BoundInstruction& bound, std::size_t region, std::size_t depth);
+  void reserve_for_team(const BoundScan& scan);
+  void keep_what_lasts(BoundRegion& region, bool team);
+
+  const Program& program_;
+  const SymbolValues& symbols_;
+  Target target_;
+  KeptStore& store_;
+  Workspaces workspaces_;
+  std::vector<std::vector<std::int32_t>> variables_;  // by region and value, as in Slots
+  std::vector<Kept*> kept_;
+  std::set<std::size_t> shared_;  // regions that a team runs
+  std::size_t deepest_ = 0;
+};
+
+// Sizes that come out negative or too large are reported with the node that would have made them.
+std::vector<TensorView> Binder::sized_values(const Region& region) const {
+  std::vector<TensorView> values;
+  values.reserve(region.values.size());
+  for (const ValueSpec& value : region.values) {
+    try {
+      values.push_back({nullptr, value.dtype, evaluate(value.shape, symbols_)});
+      element_count(values.back().sizes);
+    } catch (const UserError&) {
+      const auto v = static_cast<std::int32_t>(&value - region.values.data());
+      for (const Instruction& instruction : region.instructions) {
+        if (std::count(instruction.outputs.begin(), instruction.outputs.end(), v) != 0) rethrow_from(instruction);
+      }
+      throw;
+    }
+  }
+  return values;
+}
+
+BoundRegion Binder::bind_root() {
+  Slots slots;
+  slots.variables.assign(static_cast<std::size_t>(program_.regions[0].slots), -1);
+  for (std::size_t i = 0; i < program_.variables.size(); ++i) {
+    if (!store_.written()[i]) slots.variables[i] = static_cast<std::int32_t>(i);
+  }
+  BoundRegion root = bind_region(0, 0, slots);
+  keep_what_lasts(root, false);
+  return root;
+}
+
+BoundRegion Binder::bind_region(std::size_t index, std::size_t depth, const Slots& slots) {
+  const Region& source = program_.regions[index];
+  deepest_ = std::max(deepest_, depth);
+  BoundRegion region;
+  region.source = &source;
+  region.index = index;
+  region.depth = depth;
+  const std::vector<TensorView> values = sized_values(source);
+  std::vector<bool> is_constant;
+  for (const ValueSpec& value : source.values) {
+    const Storage& at = value.storage;
+    const bool slot = at.kind == Storage::Kind::kSlot;
+    is_constant.push_back(slot && at.index >= slots.constant_begin && at.index < slots.constant_end);
+    variables_[index].push_back(slot ? slots.variables[static_cast<std::size_t>(at.index)] : -1);
+  }
+  region.instructions.reserve(source.instructions.size());
+  for (const Instruction& instruction : source.instructions) {
+    region.instructions.push_back(bind_instruction(instruction, values, is_constant, index, depth));
+    const BoundInstruction& bound = region.instructions.back();
+    workspaces_[index].push_back({static_cast<std::int64_t>(bound.kernel.workspace), false});
+    if (bound.scan) workspaces_[index].back().copies = std::max(1, bound.scan->row_members);
+    if (bound.scan && target_.device != Device::kCpu) {
+      workspaces_[index].back().bytes = static_cast<std::int64_t>(LoopKernel::kWorkspace + passed_bytes(*bound.scan));
+    }
+  }
+  index_slots(region);
+  return region;
+}
+
+BoundInstruction Binder::bind_instruction(const Instruction& instruction, const std::vector<TensorView>& values,
+                                          const std::vector<bool>& constant, std::size_t region, std::size_t depth) {
+  BoundInstruction bound;
+  bound.source = &instruction;
+  const auto add = [&](std::int32_t v) {
+    bound.operands.push_back(v < 0 ? TensorView{} : values[static_cast<std::size_t>(v)]);
+  };
+  for (std::int32_t v : instruction.inputs) add(v);
+  for (std::int32_t v : instruction.outputs) add(v);
+  if (instruction.kind == Instruction::Kind::kScan) bound.scan = bind_scan(bound, region, depth);
+  if (instruction.kind != Instruction::Kind::kKernel) return bound;
+  try {
+    bound.kernel = make_kernel(bound, constant, variables_[region]);
+  } catch (...) {
+    rethrow_from(instruction);
+  }
+  return bound;
+}
+
+Kernel Binder::make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant,
+                           const std::vector<std::int32_t>& variables) const {
+  const Instruction& instruction = *bound.source;
+  const KernelFactory* factory = KernelRegistry::instance().find(instruction.op, target_.device);
+  GRAPHRUN_CHECK(factory != nullptr, "no kernel for '" + instruction.op + "'");
+  KernelRequest request;
+  request.attributes = &instruction.attributes;
+  request.inputs.assign(bound.inputs().begin(), bound.inputs().end());
+  request.outputs.assign(bound.outputs().begin(), bound.outputs().end());
+  for (std::int32_t v : instruction.inputs) {
+    request.absent_inputs.push_back(v < 0);
+    request.constant_inputs.push_back(v >= 0 && constant[static_cast<std::size_t>(v)]);
+    request.lasting_inputs.push_back(v >= 0 && variables[static_cast<std::size_t>(v)] >= 0);
+  }
+  request.weights = target_.weights;
+  request.products = target_.products;
+  request.symbols = &symbols_;
+  return (*factory)(request);
+}
+
+Binder::Slots Binder::slots_of_body(const Instruction& scan, const std::vector<std::int32_t>& variables) const {
+  Slots slots;
+  slots.constant_begin = static_cast<std::int32_t>(scan.scan.states.size()) + scan.scan.each;
+  slots.constant_end = static_cast<std::int32_t>(scan.inputs.size());
+  slots.variables.assign(static_cast<std::size_t>(program_.regions[static_cast<std::size_t>(scan.scan.region)].slots), -1);
+  for (std::int32_t i = slots.constant_begin; i < slots.constant_end; ++i) {
+    const std::int32_t v = scan.inputs[static_cast<std::size_t>(i)];
+    if (v >= 0) slots.variables[static_cast<std::size_t>(i)] = variables[static_cast<std::size_t>(v)];
+  }
+  return slots;
+}
+
+std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std::size_t region, std::size_t depth) {
+  const ScanSpec& spec = bound.source->scan;
+  auto scan = std::make_unique<BoundScan>();
+  scan->body = bind_region(static_cast<std::size_t>(spec.region), depth + 1, slots_of_body(*bound.source, variables_[region]));
+  scan->steps = spec.steps.evaluate(symbols_);
+  scan->reverse = spec.reverse;
+  scan->each = static_cast<std::size_t>(spec.each);
+  const std::size_t states = spec.states.size();
+  scan->stacks = bound.source->outputs.size() - states;
+  const auto stride = [&](const TensorView& sequence) {
+    GRAPHRUN_CHECK(!sequence.sizes.empty() && sequence.sizes[0] == scan->steps, "scan: a sequence of other than its steps");
+    return scan->steps == 0 ? 0 : sequence.bytes() / static_cast<std::size_t>(scan->steps);
+  };
+  for (std::size_t s = 0; s < states; ++s) scan->states.push_back({spec.states[s], bound.inputs()[s].bytes(), nullptr});
+  for (std::size_t e = 0; e < scan->each; ++e) scan->each_stride.push_back(stride(bound.inputs()[states + e]));
+  for (std::size_t k = 0; k < scan->stacks; ++k) scan->stack_stride.push_back(stride(bound.outputs()[states + k]));
+  const bool threads_share = target_.device == Device::kCpu && program_.recurrent_kernels;
+  if (threads_share) scan->not_by_columns = obstacle_to_columns(*scan);
+  const bool team = threads_share && !scan->not_by_columns;
+  if (team) {
+    reserve_for_team(*scan);
+  } else if (threads_share) {
+    const RowThreads members = row_members(*scan, threads());
+    scan->row_members = members.count, scan->not_by_rows = members.obstacle;
+  }
+  keep_what_lasts(scan->body, team);
+  return scan;
+}
+
+// What the members' kernels keep from step to step, instead of what a run of one needs.
+void Binder::reserve_for_team(const BoundScan& scan) {
+  shared_.insert(scan.body.index);
+  std::vector<Workspace>& own = workspaces_[scan.body.index];
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const auto& kernel = scan.body.instructions[i].kernel;
+    const std::size_t kept = kernel.by_columns ? kernel.by_columns->kept : 0;
+    own[i] = {static_cast<std::int64_t>(std::max(kept, kernel.workspace)), true};
+  }
+}
+
+// Gives what kernels prepare of variables alone a place that outlives the run. Without a team that is for the kernels that run
+// by columns all the same.
+void Binder::keep_what_lasts(BoundRegion& region, bool team) {
+  const std::vector<std::int32_t>& variables = variables_[region.index];
+  for (std::size_t i = 0; i < region.instructions.size(); ++i) {
+    BoundInstruction& bound = region.instructions[i];
+    const ColumnKernel* columns = bound.kernel.by_columns.get();
+    if (columns == nullptr || !columns->prepare || columns->layout.empty() || !(team || columns->alone)) continue;
+    std::vector<std::int32_t> made_of, from(bound.source->inputs.size(), -1);
+    bool lasts = true;
+    for (std::size_t k = 0; k < columns->prepares_from.size(); ++k) {
+      const std::int32_t v = columns->prepares_from[k] ? bound.source->inputs[k] : -1;
+      if (v < 0) continue;
+      from[k] = variables[static_cast<std::size_t>(v)];
+      made_of.push_back(from[k]);
+      lasts &= from[k] >= 0;
+    }
+    if (!lasts) continue;
+    Kept& place = store_.place(*columns, made_of);
+    if (!place.kernel) {
+      place.kernel = bound.kernel.by_columns;
+      place.attributes = &bound.source->attributes;
+      place.inputs.assign(bound.inputs().begin(), bound.inputs().end());
+      place.from = std::move(from);
+    }
+    bound.kept = &place;
+    if (std::find(kept_.begin(), kept_.end(), bound.kept) == kept_.end()) kept_.push_back(bound.kept);
+    workspaces_[region.index][i] = {};
+  }
+}
+
+void rebase_region(BoundRegion& region, const ProgramLayout& layout, char* arena) {
+  const ProgramLayout::Region& place = layout.regions[region.index];
+  const auto block = [&](std::int32_t index) { return arena + place.blocks[static_cast<std::size_t>(index)]; };
+  for (std::size_t i = 0; i < region.instructions.size(); ++i) {
+    BoundInstruction& bound = region.instructions[i];
+    const Instruction& source = *bound.source;
+    for (std::size_t o = 0; o < bound.operands.size(); ++o) {
+      const std::int32_t v = o < source.inputs.size() ? source.inputs[o] : source.outputs[o - source.inputs.size()];
+      if (v < 0) continue;
+      const Storage& storage = region.source->values[static_cast<std::size_t>(v)].storage;
+      if (storage.kind == Storage::Kind::kBlock) bound.operands[o].data = block(storage.index);
+    }
+    bound.workspace = bound.kept == nullptr ? arena + place.workspaces[i] : bound.kept->memory.raw();
+    if (!bound.scan) continue;
+    BoundScan& scan = *bound.scan;
+    rebase_region(scan.body, layout, arena);
+    if (scan.team) {
+      for (const auto& member : scan.team->members) rebase_region(member->body, layout, arena + member->memory);
+    }
+    const ProgramLayout::Region& body = layout.regions[scan.body.index];
+    for (BoundScan::State& state : scan.states) {
+      if (state.spec.mode != StateSpec::Mode::kAlternate) continue;
+      state.block = arena + body.blocks[static_cast<std::size_t>(state.spec.index)];
+    }
+  }
+}
+
+// Teams come last: where threads have to meet shows in the places of what they compute.
+void make_teams(BoundRegion& region, const ProgramLayout& layout, const std::set<std::size_t>& shared) {
+  for (BoundInstruction& bound : region.instructions) {
+    if (!bound.scan) continue;
+    make_teams(bound.scan->body, layout, shared);
+    if (shared.count(bound.scan->body.index) != 0) bound.scan->team = make_team(*bound.scan, layout, threads());
+    if (bound.scan->row_members > 0) bound.scan->team = make_row_team(*bound.scan, layout);
+  }
+  if (region.depth == 0) pair_teams(region, layout, threads());
+}
+
+void number(BoundRegion& region, Binding& binding) {
+  for (BoundInstruction& bound : region.instructions) {
+    binding.numbered.push_back(&bound);
+    bound.number = static_cast<std::int32_t>(binding.numbered.size());
+    if (!bound.scan) continue;
+    binding.most_steps = std::max(binding.most_steps, bound.scan->steps);
+    number(bound.scan->body, binding);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Target target, KeptStore& store) {
+  auto binding = std::make_unique<Binding>();
+  binding->symbols = symbols;
+  Binder binder(program, binding->symbols, target, store);
+  binding->root = binder.bind_root();
+  binding->kept = binder.take_kept();
+  binding->layout = layout(program, binding->symbols, binder.workspaces());
+  if (program.recurrent_kernels) {
+    target.device == Device::kCpu ? make_teams(binding->root, binding->layout, binder.shared())
+                                  : make_loops(binding->root, binding->layout);
+  }
+  number(binding->root, *binding);
+  binding->scan_steps.assign(std::max(binder.deepest(), kMostBeside), 0);
+  return binding;
+}
+
+void rebase(Binding& binding, void* arena) {
+  rebase_region(binding.root, binding.layout, static_cast<char*>(arena));
+  binding.base = arena;
+}
+
+}  // namespace graphrun

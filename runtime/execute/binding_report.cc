@@ -1,0 +1,141 @@
+#include "runtime/execute/binding_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/execute/binding.h"
+#include "runtime/execute/kept.h"
+#include "runtime/program/arena.h"
+#include "runtime/scan/loop.h"
+#include "runtime/scan/team.h"
+#include "runtime/threads/threads.h"
+
+namespace graphrun {
+namespace {
+
+std::string meeting(const std::vector<char>& meet_before) {
+  const auto n = std::count_if(meet_before.begin(), meet_before.end(), [](char meets) { return meets != 0; });
+  return n == 0 ? "which never meet"
+                : "which meet " + (n == 1 ? std::string("once") : std::to_string(n) + " times") + " a step";
+}
+
+std::string number(double n) { return std::to_string(static_cast<std::int64_t>(n)); }
+
+// What of its operands keeps an instruction from running by columns, as far as its kernel says.
+std::string about_columns(const BoundScan& scan, const Instruction* at) {
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    if (bound.source == at && bound.kernel.no_columns != nullptr) return std::string(", since ") + bound.kernel.no_columns;
+  }
+  return "";
+}
+
+std::string text_of(const Obstacle& obstacle, const BoundScan& scan) {
+  using Kind = Obstacle::Kind;
+  const std::string found = number(obstacle.found), bound = number(obstacle.bound);
+  std::string node, value;
+  if (obstacle.at != nullptr) {
+    const Instruction& at = *obstacle.at;
+    node = "'" + at.name + "' (" +
+           (at.kind == Instruction::Kind::kScan ? "a loop"
+            : at.op.empty()                     ? "a copy"
+                                                : at.op) +
+           (at.at.known() ? ", " + at.at.str() : "") + ")";
+  }
+  if (obstacle.value >= 0) value = "'" + scan.body.source->values[static_cast<std::size_t>(obstacle.value)].name + "'";
+  switch (obstacle.kind) {
+    case Kind::kNone: return "";
+    case Kind::kFewSteps: return "fewer than " + bound + " steps";
+    case Kind::kManyKernels: return found + " kernels, more than " + bound;
+    case Kind::kNoWeights:
+      return "no product has weights that are the same at every step" +
+             (obstacle.at == nullptr ? "" : "; " + node + " has no kernel for columns" + about_columns(scan, obstacle.at));
+    case Kind::kNothingInRows: return "nothing in it has an axis of rows";
+    case Kind::kFewRows:
+      return "its work is worth " + bound + " threads, and the batch has " + counted(std::llround(obstacle.found), "row");
+    case Kind::kOneThread: return threads() == 1 ? "there is no other" : "those beside it have the others";
+    case Kind::kLittleWork:
+      return "about " + found + " operations " + (scan.row_members > 0 ? "in all steps" : "a step") + ", most of them " + node +
+             ", and " + bound + " are worth a second one";
+    case Kind::kNarrow:
+      return "its results have at most " + counted(std::llround(obstacle.found), "column") + ", and a thread takes " + bound;
+    case Kind::kMuchOfRow:
+      return "about " + found + " operations for a row, more than the " + bound + " that are left to one block";
+    case Kind::kArgumentBytes: return "its launch would bring " + found + " bytes of arguments, and can bring " + bound;
+    case Kind::kBlockBytes: return "a block would need " + found + " bytes of memory, and has " + bound;
+    case Kind::kLoopInside: return node + " is inside it";
+    case Kind::kNoColumns: return node + " has no kernel for columns" + about_columns(scan, obstacle.at);
+    case Kind::kNoRows: return node + " has no kernel for rows";
+    case Kind::kReadsOtherRows: return node + " reads other rows of " + value + " than its own";
+    case Kind::kOtherRowCount:
+      return node + " has " + counted(std::llround(obstacle.found), "row") + ", where " +
+             (value.empty() ? "others have " : value + " has ") + bound;
+    case Kind::kOneForAllRows: return node + " makes one " + value + " for all rows";
+    case Kind::kNoPart: return node + " is no part of a single launch";
+    case Kind::kDeep:
+      return node + " goes through " + found + " elements for one, more than the " + bound + " that are left to one thread";
+  }
+  return "";
+}
+
+struct Shown {
+  const Program& program;
+  const ProgramLayout& layout;
+};
+
+std::string of_team(const BoundScan& scan) {
+  const Team& team = *scan.team;
+  const auto threads = static_cast<std::int64_t>(team.members.size());
+  if (threads == 1) return "by one thread: " + text_of(team.not_more, scan);
+  return "by " + counted(threads, "thread") +
+         (team.by_rows ? ", rows of the batch each, which never meet"
+                       : ", columns of every result each, " + meeting(team.meet_before));
+}
+
+std::string kernel_by_kernel(const BoundScan& scan, const Shown& shown) {
+  if (!shown.program.recurrent_kernels) return "kernel by kernel, without recurrent_kernels";
+  const std::string columns = text_of(scan.not_by_columns, scan), rows = text_of(scan.not_by_rows, scan);
+  if (rows.empty() || rows == columns) return "kernel by kernel: " + columns;
+  return "kernel by kernel: not by columns, since " + columns + "; not by rows, since " + rows;
+}
+
+std::string plan(const BoundInstruction& bound, const Shown& shown) {
+  const BoundScan& scan = *bound.scan;
+  if (scan.steps == 0) return "nothing to do";
+  const char* const beside = bound.beside > 0 ? ", at the same time as the next" : "";
+  if (scan.loop) {
+    const bool meets = scan.loop->traits().meets;
+    return scan.loop->describe() + ", " + meeting(meets ? meetings(scan, shown.layout) : std::vector<char>()) + beside;
+  }
+  return (scan.team ? of_team(scan) : kernel_by_kernel(scan, shown)) + beside;
+}
+
+void describe(const BoundRegion& region, const Shown& shown, std::string& text) {
+  for (const BoundInstruction& bound : region.instructions) {
+    if (!bound.scan) continue;
+    text += std::string(2 * (region.depth + 1), ' ') + bound.source->name + ": " + counted(bound.scan->steps, "step") +
+            (bound.scan->reverse ? " backwards" : "") + " of " +
+            counted(static_cast<std::int64_t>(bound.scan->body.instructions.size()), "kernel") + ", " + plan(bound, shown) +
+            "\n";
+    describe(bound.scan->body, shown, text);
+  }
+}
+
+}  // namespace
+
+std::string describe_loops(const Program& program, const SymbolValues& sizes, Target target) {
+  KeptStore store(program);
+  const std::unique_ptr<Binding> binding = bind(program, sizes, target, store);
+  std::string text;
+  describe(binding->root, {program, binding->layout}, text);
+  return text.empty() ? "  there are none\n" : text;
+}
+
+std::string describe_bound_memory(const Program& program, const SymbolValues& sizes, Target target) {
+  KeptStore store(program);
+  const std::int64_t with = bind(program, sizes, target, store)->layout.bytes, without = layout(program, sizes).bytes;
+  return "with what kernels work in: " + std::to_string(with) + " bytes (" + std::to_string(with - without) + " more), by " +
+         counted(threads(), "thread") + "; beside it, packed once until parameters change: " + std::to_string(store.bytes()) +
+         " bytes\n";
+}
+
+}  // namespace graphrun

@@ -1,0 +1,352 @@
+#include "runtime/execute/executable.h"
+
+#include <algorithm>
+#include <list>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/device/cuda_library.h"
+#include "runtime/execute/binding.h"
+#include "runtime/execute/device_side.h"
+#include "runtime/execute/device_variables.h"
+#include "runtime/execute/execute.h"
+#include "runtime/execute/kept.h"
+#include "runtime/execute/profiler.h"
+#include "runtime/tensor/result_memory.h"
+#include "runtime/threads/threads.h"
+
+namespace graphrun {
+namespace {
+
+constexpr std::size_t kBindingsKept = 64;  // batch shapes whose kernels are remembered
+
+// Every symbol that a run needs a number for.
+std::vector<Symbol> symbols_of(const Program& program) {
+  std::set<Symbol> symbols;
+  const auto add_dim = [&](const Dim& dim) {
+    for (Symbol s : dim.symbols()) symbols.insert(s);
+  };
+  const auto add = [&](const Shape& shape) { std::for_each(shape.begin(), shape.end(), add_dim); };
+  for (const VariableSpec& variable : program.variables) add(variable.shape);
+  for (const FeedSpec& feed : program.feeds) {
+    add(feed.shape);
+    if (feed.below) add_dim(*feed.below);
+  }
+  for (const Region& region : program.regions) {
+    for (const ValueSpec& value : region.values) add(value.shape);
+    for (const Instruction& instruction : region.instructions) add_dim(instruction.scan.steps);
+  }
+  return {symbols.begin(), symbols.end()};
+}
+
+void check_kernels(const Program& program, Device device) {
+  std::vector<Diagnostic> mistakes;
+  for (const Region& region : program.regions) {
+    for (const Instruction& instruction : region.instructions) {
+      if (instruction.kind != Instruction::Kind::kKernel) continue;
+      if (KernelRegistry::instance().find(instruction.op, device) != nullptr) continue;
+      mistakes.push_back({Severity::kError,
+                          "E0629 no-kernel",
+                          instruction.at,
+                          "'" + instruction.name + "': op '" + instruction.op + "' has no kernel for " +
+                              (device == Device::kCpu ? "the CPU" : "CUDA"),
+                          {}});
+    }
+  }
+  if (!mistakes.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(mistakes));
+}
+
+std::string listed(const SymbolValues& symbols) {
+  std::string text;
+  for (const auto& [symbol, value] : symbols) {
+    text += (text.empty() ? "" : ", ") + symbol.name() + " = " + std::to_string(value);
+  }
+  return text.empty() ? "no sizes" : text;
+}
+
+}  // namespace
+
+const Tensor& Variables::on_host(const std::string& name) const {
+  const auto it = tensors_.find(name);
+  GRAPHRUN_CHECK(it != tensors_.end(), "no variable '" + name + "'");
+  return it->second;
+}
+
+const Tensor& Variables::at(const std::string& name) const {
+  const Tensor& tensor = on_host(name);
+  if (on_device_) on_device_->bring_back(name, tensor);
+  return tensor;
+}
+
+void Variables::set(const std::string& name, Tensor tensor) {
+  if (on_device_) on_device_->forget(name);
+  tensors_[name] = std::move(tensor);
+}
+
+void Variables::erase(const std::string& name) {
+  if (on_device_) on_device_->forget(name);
+  tensors_.erase(name);
+}
+
+const std::map<std::string, Tensor>& Variables::all() const {
+  if (on_device_) {
+    for (const auto& [name, tensor] : tensors_) on_device_->bring_back(name, tensor);
+  }
+  return tensors_;
+}
+
+struct Executable::Impl {
+  Impl(Program program_of, std::shared_ptr<Variables> variables_of, Target on)
+      : program(std::move(program_of)),
+        variables(std::move(variables_of)),
+        target(on),
+        symbols(symbols_of(program)),
+        kept(program) {
+    if (on.device == Device::kCuda) device_side = std::make_unique<DeviceSide>(cuda_device(), *variables);
+  }
+
+  const std::shared_ptr<Binding>& binding_for(const SymbolValues& values);
+  void make_room(Binding& binding);
+  void make_arena(std::size_t bytes);
+  const void* arena_memory() const { return device_side ? device_side->arena.raw() : arena.raw(); }
+  void give_variables(Binding& binding, const SymbolValues& values);
+  const Tensor& variable_memory(const VariableSpec& spec, const SymbolValues& values);
+  void give_feeds(BoundRegion& root, const Feeds& feeds);
+  std::vector<Tensor> give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device);
+  SymbolValues sizes_of(const Feeds& feeds) const;
+  void reserve(const Feeds& feeds);
+  Started start(const Feeds& feeds, const RunOptions& options);
+
+  const Program program;
+  const std::shared_ptr<Variables> variables;
+  const Target target;
+  const std::vector<Symbol> symbols;
+  KeptStore kept;
+
+  std::list<std::shared_ptr<Binding>> recent;  // the last one used first
+  std::map<SymbolValues, std::list<std::shared_ptr<Binding>>::iterator> bindings;
+  std::size_t bindings_made = 0;
+  Tensor arena;  // as large as the largest batch so far needed
+  std::vector<std::uint64_t> versions = std::vector<std::uint64_t>(program.variables.size());  // of variables, at this run
+  std::vector<const void*> variables_at = std::vector<const void*>(program.variables.size());
+  ResultMemory results;
+  std::vector<Tensor> converted;            // feeds in the program's dtype, while a run lasts
+  std::unique_ptr<DeviceSide> device_side;  // null: on the CPU
+};
+
+// The binding for these sizes, made now or remembered.
+const std::shared_ptr<Binding>& Executable::Impl::binding_for(const SymbolValues& values) {
+  if (const auto it = bindings.find(values); it != bindings.end()) {
+    recent.splice(recent.begin(), recent, it->second);
+    return recent.front();
+  }
+  recent.push_front(bind(program, values, target, kept));
+  bindings.emplace(values, recent.begin());
+  ++bindings_made;
+  if (recent.size() > kBindingsKept) {
+    bindings.erase(recent.back()->symbols);
+    recent.pop_back();
+  }
+  return recent.front();
+}
+
+void Executable::Impl::make_room(Binding& binding) {
+  const std::int64_t bytes = std::max<std::int64_t>(binding.layout.bytes, 1);
+  const std::int64_t so_far = device_side     ? static_cast<std::int64_t>(device_side->arena.bytes())
+                              : arena.empty() ? 0
+                                              : arena.count();
+  if (so_far < bytes) {
+    try {
+      make_arena(static_cast<std::size_t>(bytes));
+    } catch (const UserError&) {
+      throw UserError(
+          ExitCode::kNoRoom, "E0503 out-of-memory",
+          "no memory for " + std::to_string(bytes) + " bytes, which a batch of " + listed(binding.symbols) + " needs",
+          {"help: use a smaller batch or smaller sizes, or a machine with more memory"});
+    }
+  }
+  if (void* const base = const_cast<void*>(arena_memory()); binding.base != base) rebase(binding, base);
+}
+
+// The old one goes first: the two need not fit together.
+void Executable::Impl::make_arena(std::size_t bytes) {
+  if (device_side) {
+    device_side->arena = DeviceMemory();
+    device_side->arena = DeviceMemory(device_side->backend, bytes);
+  } else {
+    arena = Tensor();
+    arena = Tensor(DType::kBool, {static_cast<std::int64_t>(bytes)});
+  }
+}
+
+// The variable's buffer. A stream's state that is not there, or is of another batch's size, begins as zeros.
+const Tensor& Executable::Impl::variable_memory(const VariableSpec& spec, const SymbolValues& values) {
+  const Sizes sizes = evaluate(spec.shape, values);
+  const bool is_state = spec.kind == VariableSpec::Kind::kState;
+  if (is_state && (!variables->has(spec.name) || variables->on_host(spec.name).sizes() != sizes)) {
+    variables->set(spec.name, Tensor(spec.dtype, sizes));
+  }
+  if (!variables->has(spec.name)) {
+    throw UserError(ExitCode::kBadData, "E0627 missing-variable",
+                    "'" + spec.name + "' has no value: " + std::string(name_of(spec.dtype)) + str(spec.shape) + " expected");
+  }
+  const Tensor& tensor = device_side ? variables->on_host(spec.name) : variables->at(spec.name);
+  if (tensor.dtype() != spec.dtype || tensor.sizes() != sizes) {
+    throw UserError(ExitCode::kBadData, "E0628 variable-mismatch",
+                    "'" + spec.name + "' is " + std::string(name_of(tensor.dtype())) + str(tensor.sizes()) + ", " +
+                        std::string(name_of(spec.dtype)) + str(sizes) + " expected");
+  }
+  return tensor;
+}
+
+// Tells the binding where variables are; values computed from one that has changed since must be recomputed.
+void Executable::Impl::give_variables(Binding& binding, const SymbolValues& values) {
+  for (std::size_t i = 0; i < program.variables.size(); ++i) {
+    const Tensor& tensor = variable_memory(program.variables[i], values);
+    if (device_side) {
+      binding.root.set_slot(i, device_side->variable(program.variables[i].name, tensor, kept.written()[i]));
+      continue;
+    }
+    if (kept.written()[i]) tensor.mark_written();
+    versions[i] = tensor.version();
+    variables_at[i] = tensor.raw();
+    binding.root.set_slot(i, tensor.raw());
+  }
+  for (Kept* place : binding.kept) {
+    for (std::size_t k = 0; k < place->variables.size(); ++k) {
+      const std::uint64_t version = versions[static_cast<std::size_t>(place->variables[k])];
+      if (place->versions[k] != version) place->versions[k] = version, place->ready = false;
+    }
+    if (!place->ready) place->make(variables_at);
+  }
+}
+
+void Executable::Impl::give_feeds(BoundRegion& root, const Feeds& feeds) {
+  converted.clear();
+  for (std::size_t i = 0; i < program.feeds.size(); ++i) {
+    const FeedSpec& spec = program.feeds[i];
+    const Tensor* tensor = &feeds.at(spec.name);
+    if (tensor->dtype() != spec.dtype) {
+      converted.push_back(tensor->converted(spec.dtype));
+      tensor = &converted.back();
+    }
+    root.set_slot(program.variables.size() + i, device_side ? device_side->feed(i, *tensor) : tensor->raw());
+  }
+}
+
+std::vector<Tensor> Executable::Impl::give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device) {
+  std::vector<Tensor> fetched;
+  fetched.reserve(program.fetches.size());
+  for (const FetchSpec& spec : program.fetches) {
+    Sizes sizes = evaluate(spec.shape, values);
+    const std::size_t i = fetched.size();
+    fetched.push_back(on_device && device_side ? Tensor(spec.dtype, std::move(sizes), device_side->backend)
+                                               : results.take(i, spec.dtype, std::move(sizes)));
+    root.set_slot(program.variables.size() + program.feeds.size() + i,
+                  device_side ? device_side->fetch(i, fetched.back()) : fetched.back().raw());
+  }
+  return fetched;
+}
+
+SymbolValues Executable::Impl::sizes_of(const Feeds& feeds) const {
+  SymbolValues values = bind_sizes(program, feeds);
+  for (Symbol symbol : symbols) {
+    if (values.count(symbol) != 0) continue;
+    throw UserError(ExitCode::kBadData, "E0625 unknown-size", "nothing that is fed tells the size '" + symbol.name() + "'");
+  }
+  return values;
+}
+
+// Fresh memory is the kernel's promise alone until it is written to.
+void Executable::Impl::reserve(const Feeds& feeds) {
+  constexpr std::size_t kPage = 4096;
+  make_room(*binding_for(sizes_of(feeds)));
+  if (device_side) return;
+  auto* const bytes = static_cast<volatile char*>(arena.raw());
+  for (std::size_t i = 0; i < arena.bytes(); i += kPage) bytes[i] = 0;
+}
+
+struct Executable::Started::Impl {
+  std::vector<Tensor> fetched;
+  std::optional<DeviceSide::UnderWay> under_way;  // nothing: all is there
+};
+
+Executable::Started::Started() = default;
+Executable::Started::Started(Started&&) noexcept = default;
+Executable::Started& Executable::Started::operator=(Started&&) noexcept = default;
+Executable::Started::~Started() = default;
+
+std::vector<Tensor> Executable::Started::finish() {
+  GRAPHRUN_CHECK(impl_ != nullptr, "a run that was waited for already, or never begun");
+  const std::unique_ptr<Impl> run = std::move(impl_);
+  if (run->under_way) run->under_way->finish();
+  return std::move(run->fetched);
+}
+
+Executable::Started Executable::Impl::start(const Feeds& feeds, const RunOptions& options) {
+  GRAPHRUN_CHECK(options.watch == nullptr || (threads() == 1 && !device_side), "a watched run on several threads or a device");
+  const std::int64_t begun = options.profiler == nullptr ? 0 : Profiler::now();
+  const SymbolValues values = sizes_of(feeds);
+  check_elements(program, feeds, values);
+  const std::shared_ptr<Binding> binding = binding_for(values);
+  make_room(*binding);
+  give_variables(*binding, values);
+  give_feeds(binding->root, feeds);
+  Started run;
+  run.impl_ = std::make_unique<Started::Impl>();
+  run.impl_->fetched = give_fetches(binding->root, values, options.on_device);
+  const RunContext context{options.seed, options.step, options.profiler, binding->scan_steps.data(), options.watch, nullptr};
+  if (device_side) {
+    device_side->run(*binding, context);
+    if (!options.on_device) run.impl_->under_way = device_side->finish_later(run.impl_->fetched, binding);
+    if (options.profiler != nullptr) device_side->backend.wait();
+  } else {
+    run_region(binding->root, context);
+  }
+  converted.clear();
+  if (options.profiler != nullptr) options.profiler->record_run(begun, Profiler::now());
+  return run;
+}
+
+Executable::Executable(Program program, std::shared_ptr<Variables> variables, Target target) {
+  if (target.device == Device::kCuda) cuda_device();  // its kernels come with it
+  check_kernels(program, target.device);
+  impl_ = std::make_unique<Impl>(std::move(program), std::move(variables), target);
+}
+Executable::~Executable() = default;
+
+const Program& Executable::program() const { return impl_->program; }
+Variables& Executable::variables() { return *impl_->variables; }
+Tensor Executable::on_device(const Tensor& tensor) const {
+  if (!impl_->device_side || tensor.on_device()) return tensor;
+  Backend& device = impl_->device_side->backend;
+  Tensor copy(tensor.dtype(), tensor.sizes(), device);
+  device.to_device(copy.device_memory(), tensor.raw(), tensor.bytes());
+  return copy;
+}
+void Executable::finish() {
+  if (impl_->device_side) impl_->device_side->finish({});
+}
+void Executable::reserve(const Feeds& feeds) { impl_->reserve(feeds); }
+Executable::Started Executable::start(const Feeds& feeds, const RunOptions& options) { return impl_->start(feeds, options); }
+std::vector<Tensor> Executable::run(const Feeds& feeds, const RunOptions& options) { return start(feeds, options).finish(); }
+
+std::size_t Executable::arena_bytes() const {
+  return impl_->recent.empty() ? 0 : static_cast<std::size_t>(impl_->recent.front()->layout.bytes);
+}
+
+std::size_t Executable::variable_bytes() const {
+  std::size_t bytes = 0;
+  for (const VariableSpec& spec : impl_->program.variables) {
+    if (impl_->variables->has(spec.name)) bytes += impl_->variables->on_host(spec.name).bytes();
+  }
+  return bytes;
+}
+
+std::size_t Executable::kept_bytes() const { return impl_->kept.bytes(); }
+std::size_t Executable::runs_played() const { return impl_->device_side ? impl_->device_side->played() : 0; }
+std::size_t Executable::bindings_made() const { return impl_->bindings_made; }
+
+}  // namespace graphrun

@@ -1,0 +1,62 @@
+#include "runtime/execute/recorded_runs.h"
+
+#include <algorithm>
+
+namespace graphrun {
+namespace {
+
+constexpr int kTimesBefore = 2;  // a shape that comes once or twice is not worth it
+// A recording keeps the arguments of every launch: of longer runs there are fewer, of very long ones none.
+constexpr std::int64_t kMostLaunches = 16384, kManyLaunches = 1024;
+constexpr std::size_t kMostRuns = 4;
+
+}  // namespace
+
+RecordedRuns::Run& RecordedRuns::find(const std::vector<std::uint64_t>& places) {
+  auto found = std::find_if(runs_.begin(), runs_.end(), [&](const Run& r) { return r.places == places; });
+  if (found == runs_.end()) {
+    const std::size_t most = launches_ > kManyLaunches ? 1 : kMostRuns;
+    if (runs_.size() == most) {
+      forget(runs_.back());
+      runs_.pop_back();
+    }
+    runs_.push_back({places, 0, false, nullptr});
+    found = runs_.end() - 1;
+  }
+  std::rotate(runs_.begin(), found, found + 1);
+  return runs_.front();
+}
+
+void RecordedRuns::forget(Run& run) {
+  if (run.recording) budget_->left += launches_;
+  run.recording = nullptr;
+}
+
+RecordedRuns::~RecordedRuns() {
+  for (Run& run : runs_) forget(run);
+}
+
+bool RecordedRuns::run(Backend& device, const std::vector<std::uint64_t>& places, const std::function<void()>& run) {
+  if (launches_ > kMostLaunches) return run(), false;
+  Run& r = find(places);
+  if (r.recording) return device.play(*r.recording), true;
+  if (r.refused || ++r.times <= kTimesBefore || launches_ > budget_->left) return run(), false;
+  bool began = false;
+  try {
+    device.record();
+    began = true;
+    run();
+    r.recording = device.recorded();
+  } catch (...) {
+    if (began) device.recorded();
+  }
+  if (r.recording) {
+    budget_->left -= launches_;
+    return device.play(*r.recording), true;
+  }
+  // What cannot be recorded, or goes wrong, does so by itself.
+  r.refused = true;
+  return run(), false;
+}
+
+}  // namespace graphrun

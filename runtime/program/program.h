@@ -1,0 +1,125 @@
+// What the compiler hands to the runtime: plain data. Regions of instructions over values; sizes are Dims, storage is decided
+// but offsets are not: they follow from the sizes when a batch is bound.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/attributes.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/shape.h"
+#include "runtime/base/status.h"
+
+namespace graphrun {
+
+struct VariableSpec {
+  enum class Kind : std::uint8_t { kParameter, kSlot, kState } kind = Kind::kParameter;
+  enum class Init : std::uint8_t { kConstant, kUniform, kNormal, kOrthogonal, kXavier } init = Init::kConstant;
+  std::string name;
+  DType dtype = DType::kFloat32;
+  Shape shape;  // numbers for parameters and slots
+  double init_amount = 0;
+  bool init_declared = false;  // the graph says how it starts
+  bool trainable = true;
+  Location at;
+};
+
+struct FeedSpec {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  std::optional<Dim> below;  // INT32: elements are in [0, below), checked on every run
+  std::optional<Symbol> lengths_of;
+};
+
+struct FetchSpec {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  Shape shape;
+};
+
+// Where a value of a region lives.
+struct Storage {
+  enum class Kind : std::uint8_t {
+    kNone,   // nowhere: nobody reads it
+    kBlock,  // in a block of its region's part of the arena
+    kSlot,   // in memory that the region is handed when it runs: its operands and where its results belong
+  } kind = Kind::kNone;
+  std::int32_t index = -1;  // of the block or slot
+  friend bool operator==(const Storage&, const Storage&) = default;
+};
+
+// A tensor of a region. Several values may share storage: views of it, and results that take over an operand's memory.
+struct ValueSpec {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  Storage storage;
+};
+
+// A piece of a region's part of the arena, and the instructions (first to last, both included) during which it is taken.
+struct BlockSpec {
+  Dim bytes;
+  std::int32_t first = 0, last = 0;
+};
+
+// How a scan hands a state from one step to the next.
+struct StateSpec {
+  enum class Mode : std::uint8_t {
+    kAlternate,  // steps write by turns into a block of the body and into the end's memory, so that the last lands there
+    kInPlace,    // every step updates the end's memory, to which the begin is copied first
+    kStacked,    // it is also an output of the step: each step reads what the one before it left in the stack
+  } mode = Mode::kAlternate;
+  std::int32_t index = -1;  // kAlternate: the body's block; kStacked: which of the stacked outputs
+};
+
+// A scan's instruction: its inputs are begins, sequences, invariants; its outputs ends, then stacks.
+struct ScanSpec {
+  std::int32_t region = -1;  // the body, in Program::regions
+  std::vector<StateSpec> states;
+  std::int32_t each = 0;
+  Dim steps;
+  bool reverse = false;
+};
+
+// Scans that run at the same time, at most.
+inline constexpr std::size_t kMostBeside = 4;
+
+struct Instruction {
+  enum class Kind : std::uint8_t { kKernel, kScan, kCopy } kind = Kind::kKernel;
+  std::string op;    // kKernel: in the kernel registry
+  std::string name;  // of its node: that of its first result
+  Attributes attributes;
+  std::vector<std::int32_t> inputs;  // values of the region; -1: absent
+  std::vector<std::int32_t> outputs;
+  ScanSpec scan;        // kScan
+  bool beside = false;  // kScan of the root: may run at the same time as the scan before it, and those that that runs beside
+  Location at;
+};
+
+// Instructions over values, run in order.
+//
+// Slots of the root: variables, feeds, fetches, each by position. Slots of a scan's body: states before the step, slices of the
+// sequences, invariants, the step's number (INT32 []), then states after the step, then slices of the stacked outputs.
+struct Region {
+  std::vector<ValueSpec> values;
+  std::vector<BlockSpec> blocks;
+  std::vector<Instruction> instructions;
+  std::int32_t slots = 0;
+};
+
+struct Program {
+  std::vector<VariableSpec> variables;
+  std::vector<FeedSpec> feeds;
+  std::vector<FetchSpec> fetches;
+  std::map<Symbol, Dim> defined_symbols;  // sizes that follow from others
+  std::vector<Region> regions;            // the root first; a body after the region that holds its scan
+  // Whether all steps of a loop may be one kernel: shared by threads that stay in it (runtime/scan/team.h), on a device one
+  // launch (runtime/scan/loop.h). Without: step by step, instruction by instruction.
+  bool recurrent_kernels = true;
+};
+
+}  // namespace graphrun

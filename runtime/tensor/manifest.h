@@ -1,0 +1,33 @@
+// The list of a folder's files: {"format": "…", "version": 1, "files": {"NAME": {"bytes": 1, "sha256": "…"}}}. It may come
+// from an untrusted source: values are checked for their types, names must stay inside the folder, and each file must be
+// regular.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "runtime/base/file.h"
+
+namespace graphrun {
+
+inline constexpr std::uint64_t kLargestManifest = std::uint64_t{16} << 20;  // bytes
+using ListedFiles = std::map<std::string, FileDigest>;                      // by name, '/' between its folders
+
+// Throws the reader's own error for what is wrong: "its manifest is no JSON: …". Must not return.
+using RefuseManifest = std::function<void(const std::string& why)>;
+
+// `kind`: "checkpoint" where `format` is "graphrun checkpoint". The version is a number from 1, and may be a newer one.
+nlohmann::json parse_manifest(const std::string& text, const std::string& format, const std::string& kind,
+                              const RefuseManifest& refuse);
+std::uint64_t version_of(const nlohmann::json& manifest);
+// `plain`: which names are allowed. Names that lead out of the folder never are.
+ListedFiles files_of(const nlohmann::json& manifest, const std::function<bool(const std::string&)>& plain,
+                     const RefuseManifest& refuse);
+
+// Refuses what is not there, a link anywhere on the way from the folder, and what is no regular file.
+void check_regular(const std::string& folder, const std::string& name, const RefuseManifest& refuse);
+
+}  // namespace graphrun

@@ -1,0 +1,181 @@
+#include "runtime/tensor/tensor.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <new>
+
+#include "runtime/device/backend.h"
+
+namespace graphrun {
+namespace {
+
+// The most bytes that this process may ever hold: the machine's memory or its control group's limit. The kernel hands out more
+// addresses than that and then kills the process, so the limit is checked before asking.
+std::size_t memory_limit() {
+  static const std::size_t limit = [] {
+    std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();
+    const long pages = sysconf(_SC_PHYS_PAGES), page_size = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page_size > 0) bytes = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_size);
+    for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+      std::uint64_t group = 0;
+      if (std::ifstream file(path); file >> group && group > 0) bytes = std::min(bytes, group);  // "max" is no number
+    }
+    return static_cast<std::size_t>(bytes);
+  }();
+  return limit;
+}
+
+[[noreturn]] void refuse_bytes(std::string bytes, DType dtype, const Sizes& sizes) {
+  throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory",
+                  "no memory for a " + std::string(name_of(dtype)) + " tensor of sizes " + str(sizes) + " (" + bytes + ")",
+                  {"help: use a smaller batch or smaller sizes, or a machine with more memory"});
+}
+
+std::size_t checked_bytes(DType dtype, const Sizes& sizes) {
+  std::int64_t count = 0;
+  try {
+    count = element_count(sizes);
+  } catch (const UserError&) {
+    refuse_bytes("more bytes than 63 bits count", dtype, sizes);
+  }
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<std::size_t>(count), size_of(dtype), &bytes)) {
+    refuse_bytes("more bytes than 64 bits count", dtype, sizes);
+  }
+  return bytes;
+}
+
+// What stands before the elements.
+using Version = std::atomic<std::uint64_t>;
+struct Head {
+  Version version;
+  std::size_t room;  // bytes for elements
+};
+static_assert(sizeof(Head) <= kAlignment);
+Head& head_of(void* elements) { return *reinterpret_cast<Head*>(static_cast<char*>(elements) - kAlignment); }
+Version& version_of(void* elements) { return head_of(elements).version; }
+
+std::uint64_t next_version() {
+  static Version last{0};
+  return ++last;
+}
+
+// Memory fresh from the kernel is zero already: calloc knows, and large tensors cost nothing until they are touched.
+std::shared_ptr<void> allocate_zeros(DType dtype, const Sizes& sizes) {
+  const std::size_t bytes = checked_bytes(dtype, sizes);
+  if (bytes > memory_limit()) refuse_bytes(std::to_string(bytes) + " bytes", dtype, sizes);
+  // Whole vectors may be read at the end of a buffer: round up to the alignment; never empty, so that data is never null.
+  const std::size_t rounded = std::max<std::size_t>(1, (bytes + kAlignment - 1) / kAlignment) * kAlignment;
+  void* base = std::calloc(1, rounded + 2 * kAlignment - 1);
+  if (base == nullptr) refuse_bytes(std::to_string(bytes) + " bytes", dtype, sizes);
+  const std::shared_ptr<void> owner(base, [](void* p) { std::free(p); });
+  const auto address = reinterpret_cast<std::uintptr_t>(base);
+  const std::uintptr_t offset = (kAlignment - address % kAlignment) % kAlignment;
+  char* elements = static_cast<char*>(base) + offset + kAlignment;
+  new (elements - kAlignment) Head{Version(next_version()), rounded};
+  return {owner, elements};
+}
+
+template <class To, class From>
+To convert(From x) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (std::is_same_v<To, std::int32_t> && std::is_floating_point_v<From>) {
+    // Out of range is undefined in C++: the nearest number that fits, and 0 for what is no number.
+    if (std::isnan(x)) return 0;
+    constexpr double lowest = std::numeric_limits<std::int32_t>::min(), highest = std::numeric_limits<std::int32_t>::max();
+    return static_cast<std::int32_t>(std::clamp(static_cast<double>(x), lowest, highest));
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+template <class From>
+void convert_all(const Tensor& from, Tensor& to) {
+  const std::span<const From> in = from.span<From>();
+  const auto fill = [&]<class To>(To* out) {
+    for (std::size_t i = 0; i < in.size(); ++i) out[i] = convert<To>(in[i]);
+  };
+  switch (to.dtype()) {
+    case DType::kFloat32: return fill(to.data<float>());
+    case DType::kFloat64: return fill(to.data<double>());
+    case DType::kInt32: return fill(to.data<std::int32_t>());
+    case DType::kBool: return fill(to.data<bool>());
+  }
+}
+
+}  // namespace
+
+Tensor::Tensor(DType dtype, Sizes sizes) : dtype_(dtype), sizes_(std::move(sizes)), data_(allocate_zeros(dtype_, sizes_)) {}
+
+Tensor::Tensor(DType dtype, Sizes sizes, Backend& device)
+    : dtype_(dtype), sizes_(std::move(sizes)), data_(allocate_on(device, checked_bytes(dtype_, sizes_))), device_(&device) {}
+
+void* Tensor::device_memory() const {
+  GRAPHRUN_CHECK(device_ != nullptr, "the host's memory is not a device's");
+  return data_.get();
+}
+
+Tensor Tensor::to_host() const {
+  if (device_ == nullptr) return *this;
+  Tensor copy(dtype_, sizes_);
+  device_->to_host(copy.raw(), data_.get(), bytes());
+  return copy;
+}
+
+bool Tensor::has_room_for(DType dtype, const Sizes& sizes) const {
+  if (empty() || on_device() || is_shared()) return false;
+  std::atomic_thread_fence(std::memory_order_acquire);  // what the others did with it is done
+  return head_of(data_.get()).room >= checked_bytes(dtype, sizes);
+}
+
+Tensor Tensor::with_memory_of(const Tensor& other, DType dtype, Sizes sizes) {
+  Tensor t;
+  t.dtype_ = dtype, t.sizes_ = std::move(sizes), t.data_ = other.data_;
+  t.mark_written();
+  return t;
+}
+
+std::uint64_t Tensor::version() const { return empty() ? 0 : version_of(raw()).load(std::memory_order_relaxed); }
+void Tensor::mark_written() const {
+  if (!empty()) version_of(raw()).store(next_version(), std::memory_order_relaxed);
+}
+
+Tensor Tensor::clone() const {
+  if (empty()) return {};
+  Tensor copy(dtype_, sizes_);
+  std::memcpy(copy.raw(), raw(), bytes());
+  return copy;
+}
+
+Tensor Tensor::converted(DType to) const {
+  if (empty()) return {};
+  if (to == dtype_) return clone();
+  Tensor result(to, sizes_);
+  switch (dtype_) {
+    case DType::kFloat32: convert_all<float>(*this, result); break;
+    case DType::kFloat64: convert_all<double>(*this, result); break;
+    case DType::kInt32: convert_all<std::int32_t>(*this, result); break;
+    case DType::kBool: convert_all<std::uint8_t>(*this, result); break;
+  }
+  return result;
+}
+
+double Tensor::at(std::int64_t i) const {
+  GRAPHRUN_CHECK(!empty() && i >= 0 && i < count(), "Tensor::at: index");
+  switch (dtype_) {
+    case DType::kFloat32: return data<float>()[i];
+    case DType::kFloat64: return data<double>()[i];
+    case DType::kInt32: return data<std::int32_t>()[i];
+    case DType::kBool: return data<std::uint8_t>()[i] != 0;
+  }
+  return 0;
+}
+
+}  // namespace graphrun

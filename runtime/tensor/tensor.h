@@ -1,0 +1,108 @@
+// Tensors: dense, row-major. Tensor owns its memory, the host's or a device's; TensorView looks at somebody else's.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/base/dtype.h"
+#include "runtime/base/shape.h"
+#include "runtime/base/status.h"
+
+namespace graphrun {
+
+class Backend;
+
+inline constexpr std::size_t kAlignment = 64;  // of every buffer: a cache line, and the widest vector
+
+struct TensorView {
+  void* data = nullptr;  // null: an optional input that is absent
+  DType dtype = DType::kFloat32;
+  Sizes sizes;
+
+  bool present() const { return data != nullptr; }
+  int rank() const { return static_cast<int>(sizes.size()); }
+  std::int64_t count() const {
+    std::int64_t n = 1;
+    for (std::int64_t d : sizes) n *= d;
+    return n;
+  }
+  std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype); }
+  // The elements; T must be of dtype's size and kind.
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+};
+
+class Tensor {
+ public:
+  Tensor() = default;
+  // Zeros. Throws UserError (E0503, out of memory) where there is no room.
+  Tensor(DType dtype, Sizes sizes);
+  // In the memory of a device, with whatever stands there: what a run leaves for the next one (RunOptions::on_device). It has a
+  // dtype and sizes; whoever wants elements takes to_host(). Throws as above.
+  Tensor(DType dtype, Sizes sizes, Backend& device);
+
+  template <class T>
+  static Tensor of(Sizes sizes, const std::vector<T>& elements) {
+    Tensor t(dtype_of<T>(), std::move(sizes));
+    GRAPHRUN_CHECK(t.count() == static_cast<std::int64_t>(elements.size()), "Tensor::of: count");
+    T* out = t.data<T>();
+    for (std::size_t i = 0; i < elements.size(); ++i) out[i] = elements[i];
+    return t;
+  }
+
+  // Whether another tensor holds the same memory.
+  bool is_shared() const { return data_.use_count() > 1; }
+  // Whether none does and the memory, the host's, is enough for a tensor of these sizes.
+  bool has_room_for(DType dtype, const Sizes& sizes) const;
+  // In the other's memory, whatever stands there.
+  static Tensor with_memory_of(const Tensor& other, DType dtype, Sizes sizes);
+
+  bool empty() const { return data_ == nullptr; }
+  DType dtype() const { return dtype_; }
+  const Sizes& sizes() const { return sizes_; }
+  std::int64_t count() const { return element_count(sizes_); }
+  std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype_); }
+  bool on_device() const { return device_ != nullptr; }
+  // Where it lies on its device.
+  void* device_memory() const;
+  // Itself, or what a device holds once that has done what was begun, copied.
+  Tensor to_host() const;
+
+  // What follows is of a tensor in the host's memory alone.
+  void* raw() const {
+    GRAPHRUN_CHECK(device_ == nullptr, "a device's memory is not the host's");
+    return data_.get();
+  }
+  template <class T>
+  T* data() const {
+    return static_cast<T*>(raw());
+  }
+  template <class T>
+  std::span<T> span() const {
+    return {data<T>(), static_cast<std::size_t>(count())};
+  }
+  // A number that no other buffer has, and that is another one after mark_written: what was made of the elements holds as long
+  // as it is the same. Copies share it with the elements. 0: empty.
+  std::uint64_t version() const;
+  // For whoever writes elements that something may have been made of (a variable's): see Variables.
+  void mark_written() const;
+  TensorView view() const { return {raw(), dtype_, sizes_}; }
+  Tensor clone() const;
+  Tensor converted(DType to) const;  // element by element
+  // Element i (row-major) as a double, whatever the dtype.
+  double at(std::int64_t i) const;
+
+ private:
+  DType dtype_ = DType::kFloat32;
+  Sizes sizes_;
+  std::shared_ptr<void> data_;  // copies share; clone() does not
+  Backend* device_ = nullptr;   // null: the host
+};
+
+}  // namespace graphrun

@@ -1,0 +1,89 @@
+#include "tools/text/utf8.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "runtime/base/status.h"
+
+namespace graphrun {
+namespace {
+
+// Reads one code point; the number of its bytes, or 0 where the bytes are not UTF-8.
+std::size_t read_code_point(std::string_view text, utf8proc_int32_t& code) {
+  const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
+  const utf8proc_ssize_t n = utf8proc_iterate(bytes, static_cast<utf8proc_ssize_t>(text.size()), &code);
+  return n <= 0 ? 0 : static_cast<std::size_t>(n);
+}
+
+// A normal form that leaves ASCII as it is.
+std::string mapped(std::string_view text, int options) {
+  if (std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }))
+    return std::string(text);
+  utf8proc_uint8_t* out = nullptr;
+  const utf8proc_ssize_t size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()), &out,
+                   static_cast<utf8proc_option_t>(options));
+  GRAPHRUN_CHECK(size >= 0, "utf8proc_map: the text is no UTF-8");
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owned(out, std::free);
+  return {reinterpret_cast<const char*>(out), static_cast<std::size_t>(size)};
+}
+
+}  // namespace
+
+std::optional<std::size_t> first_bad_byte(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned char byte = static_cast<unsigned char>(text[i]);
+    if (byte != 0 && byte < 0x80) {
+      ++i;
+      continue;
+    }
+    utf8proc_int32_t code = 0;
+    const std::size_t n = byte == 0 ? 0 : read_code_point(text.substr(i), code);
+    if (n == 0) return i;
+    i += n;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> code_points(std::string_view text) {
+  std::vector<std::string_view> points;
+  points.reserve(text.size() / 2 + 1);
+  for (std::size_t i = 0; i < text.size();) {
+    utf8proc_int32_t code = 0;
+    std::size_t n = read_code_point(text.substr(i), code);
+    if (n == 0) n = 1;
+    points.push_back(text.substr(i, n));
+    i += n;
+  }
+  return points;
+}
+
+bool is_space(std::string_view code_point) {
+  utf8proc_int32_t code = 0;
+  if (read_code_point(code_point, code) == 0) return false;
+  if (code == ' ' || (code >= '\t' && code <= '\r') || code == 0x85) return true;
+  const utf8proc_category_t category = utf8proc_category(code);
+  return category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
+}
+
+std::string nfc(std::string_view text) { return mapped(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE); }
+std::string nfkc(std::string_view text) { return mapped(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT); }
+
+std::string lower_case(std::string_view text) {
+  std::string lowered;
+  for (std::size_t i = 0; i < text.size();) {
+    utf8proc_int32_t code = 0;
+    const std::size_t length = read_code_point(text.substr(i), code);
+    if (length == 0) return lowered + std::string(text.substr(i));
+    i += length;
+    utf8proc_uint8_t bytes[4];
+    const utf8proc_ssize_t n = utf8proc_encode_char(utf8proc_tolower(code), bytes);
+    lowered.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(n));
+  }
+  return lowered;
+}
+
+}  // namespace graphrun

@@ -18,6 +18,7 @@
 #include "tests/cuda/device.h"
 #include "tests/folders.h"
 #include "tests/runtime/two_directions.h"
+#include "tests/sanitized.h"
 
 namespace graphrun {
 namespace {
@@ -113,15 +114,15 @@ void expect_what_the_cpu_computes(const std::string& cell, const Shape4& shape) 
 }
 
 TEST_P(Loop, ComputesWhatTheCpuComputes) {
-  const std::vector<Shape4> shapes = {{3, 2, 5, 8},
-                                      {5, 1, 4, 16},
-                                      {4, 7, 6, 13},
-                                      {1, 3, 4, 4},
-                                      {2, 33, 8, 36},
-                                      // Weights of several gates do not fit a block; nor, of doubles, the rows themselves.
-                                      {2, 60, 4, 40},
-                                      {2, 100, 4, 8}};
-  for (const Shape4& shape : shapes) expect_what_the_cpu_computes(GetParam(), shape);
+  const std::vector<Shape4> all = {{3, 2, 5, 8},
+                                   {5, 1, 4, 16},
+                                   {4, 7, 6, 13},
+                                   {1, 3, 4, 4},
+                                   {2, 33, 8, 36},
+                                   // Weights of several gates do not fit a block; nor, of doubles, the rows themselves.
+                                   {2, 60, 4, 40},
+                                   {2, 100, 4, 8}};
+  for (const Shape4& shape : tests::few_if_sanitized(all, 2)) expect_what_the_cpu_computes(GetParam(), shape);
   if (!tests::is_emulated()) return;
   // Forward and backward were loops; blocks met in both.
   std::size_t loops = 0;
@@ -165,7 +166,7 @@ TEST_P(Loop, ComputesItInClusters) {
   // Fewer rows than clusters, as many, more by one; columns that no block's share divides; weights beyond the cluster's memory.
   const std::vector<Shape4> shapes = {{3, 1, 5, 16}, {4, 3, 4, 37},  {5, 7, 6, 18},
                                       {1, 4, 4, 32}, {2, 33, 8, 40}, {2, 5, 4, 96}};
-  for (const Shape4& shape : shapes) expect_what_the_cpu_computes(GetParam(), shape);
+  for (const Shape4& shape : tests::few_if_sanitized(shapes, 2)) expect_what_the_cpu_computes(GetParam(), shape);
   const bool multiplies = GetParam() != "lrn" && GetParam() != "sru";
   if (!multiplies) return;
   const Program program = layer_program(GetParam(), shapes[1], Precision::kFloat32);
@@ -203,7 +204,8 @@ class RoundedLoop : public ::testing::TestWithParam<std::tuple<std::string, Prod
 
 void RoundedLoop::expect_rounding(const std::vector<Shape4>& shapes) const {
   const auto& [cell, products] = GetParam();
-  for (const Shape4& shape : shapes) {
+  // Generated kernels, which take the time, are not sanitized.
+  for (const Shape4& shape : tests::few_if_sanitized(shapes, 1)) {
     const std::vector<Tensor> exact = run_layer(cell, shape, Precision::kFloat32, Device::kCuda);
     const Target target(Device::kCuda, WeightForm::kFloat32, products);
     const std::vector<Tensor> found = run_layer(cell, shape, Precision::kFloat32, target);

@@ -53,7 +53,7 @@ class Lowering {
     return {name, concrete(type.type, precision_), type.shape, storage};
   }
   void append_copies(const ir::Graph& graph, const RegionPlan& plan, Region& region) const;
-  static void find_beside(Region& region);
+  static void find_concurrent(Region& region);
 
   Precision precision_;
   std::vector<Region> regions_;
@@ -81,7 +81,7 @@ Instruction copy_of(const Region& region, std::size_t from, std::size_t to) {
 }
 
 // Scans that follow each other, of as many steps, none of which touches what another writes.
-void Lowering::find_beside(Region& region) {
+void Lowering::find_concurrent(Region& region) {
   const auto touch = [&](const Instruction& a, const Instruction& b) {
     const auto storage = [&](std::int32_t v) { return v < 0 ? Storage{} : region.values[static_cast<std::size_t>(v)].storage; };
     const auto meets = [&](std::int32_t written, const std::vector<std::int32_t>& others) {
@@ -97,11 +97,11 @@ void Lowering::find_beside(Region& region) {
   std::size_t group = 0;  // its first
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool joins =
-        i > group && i - group < kMostBeside && all[i].kind == Instruction::Kind::kScan &&
+        i > group && i - group < kMostConcurrent && all[i].kind == Instruction::Kind::kScan &&
         all[group].kind == Instruction::Kind::kScan && all[i].scan.steps == all[group].scan.steps &&
         std::none_of(all.begin() + static_cast<std::ptrdiff_t>(group), all.begin() + static_cast<std::ptrdiff_t>(i),
                      [&](const Instruction& before) { return touch(before, all[i]); });
-    all[i].beside = joins;
+    all[i].concurrent = joins;
     if (!joins) group = i;
   }
 }
@@ -144,10 +144,10 @@ std::int32_t Lowering::lower_region(const ir::Graph& graph, const RegionPlan& pl
       instruction = copy_of(region, static_cast<std::size_t>(node.inputs[0]), static_cast<std::size_t>(node.outputs[0]));
       instruction.at = node.at;
     } else if (ir::is_scan(node)) {
-      const ScanPlan& scan = plan.scans.at(static_cast<std::int32_t>(n));
+      const ScanMemory& scan = plan.scans.at(static_cast<std::int32_t>(n));
       instruction.kind = Instruction::Kind::kScan;
       instruction.scan.states = scan.states;
-      instruction.scan.each = static_cast<std::int32_t>(ir::scan_layout(node).each);
+      instruction.scan.sequences = static_cast<std::int32_t>(ir::scan_layout(node).each);
       instruction.scan.steps = node.attributes.dim("steps");
       instruction.scan.reverse = node.attributes.boolean("reverse");
       instruction.scan.region = lower_region(node.regions[0], scan.body);
@@ -162,7 +162,7 @@ std::int32_t Lowering::lower_region(const ir::Graph& graph, const RegionPlan& pl
     region.blocks.push_back({bytes_of(block.type, precision_), position[static_cast<std::size_t>(block.first)],
                              to_end ? last : position[static_cast<std::size_t>(block.last)]});
   }
-  if (index == 0) find_beside(region);
+  if (index == 0) find_concurrent(region);
   regions_[index] = std::move(region);
   return static_cast<std::int32_t>(index);
 }

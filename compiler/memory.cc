@@ -72,7 +72,7 @@ class RegionPlanner {
   void join(ValueId v, ValueId with, std::int32_t at);
   void share_results(std::int32_t n);
   ValueId in_place_operand(std::int32_t n, std::size_t result);
-  bool is_read_beside(std::int32_t n, ValueId operand);
+  bool is_read_concurrently(std::int32_t n, ValueId operand);
   bool has_no_memory(std::int32_t n, std::size_t result);
   void place_body_outputs();
   void place_root_outputs();
@@ -121,7 +121,7 @@ void RegionPlanner::plan_bodies() {
       const auto index = static_cast<int>(s);
       if (states[s].mode == StateSpec::Mode::kInPlace) scan_pairs_[n].emplace_back(index, index);
     }
-    plan_.scans.emplace(n, ScanPlan{std::move(states), std::move(body)});
+    plan_.scans.emplace(n, ScanMemory{std::move(states), std::move(body)});
   }
 }
 
@@ -199,20 +199,20 @@ ValueId RegionPlanner::in_place_operand(std::int32_t n, std::size_t result) {
     Sharing& s = sharing(operand);
     if (s.home.kind != Storage::Kind::kNone || s.last != n || s.joined_at == n) continue;
     const auto shares = [&](ValueId other) { return other != kNone && &sharing(other) == &s; };
-    if (std::count_if(made.inputs.begin(), made.inputs.end(), shares) == 1 && !is_read_beside(n, operand)) return operand;
+    if (std::count_if(made.inputs.begin(), made.inputs.end(), shares) == 1 && !is_read_concurrently(n, operand)) return operand;
   }
   return kNone;
 }
 
 // Whether scans that may run at the same time as scan n, those right before it, read what it would write over: then they could
 // not. Two directions of a layer often begin with the same zeros.
-bool RegionPlanner::is_read_beside(std::int32_t n, ValueId operand) {
+bool RegionPlanner::is_read_concurrently(std::int32_t n, ValueId operand) {
   if (role_.is_body || !ir::is_scan(node(n))) return false;
   const auto has = [](const std::vector<ValueId>& values, const auto& which) {
     return std::any_of(values.begin(), values.end(), which);
   };
   const auto steps = [&](std::int32_t scan) { return node(scan).attributes.dim("steps"); };
-  for (std::int32_t before = n - 1; before >= 0 && n - before < static_cast<std::int32_t>(kMostBeside); --before) {
+  for (std::int32_t before = n - 1; before >= 0 && n - before < static_cast<std::int32_t>(kMostConcurrent); --before) {
     if (!ir::is_scan(node(before)) || steps(before) != steps(n)) return false;
     const auto needed = [&](ValueId v) { return v != kNone && graph_.value(v).node == before; };
     if (has(node(n).inputs, needed)) return false;

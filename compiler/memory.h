@@ -27,18 +27,18 @@ struct CopyPlan {
   std::int32_t staging_block = -1;
 };
 
-struct ScanPlan;
+struct ScanMemory;
 
 // Slots as in Region (runtime/program/program.h).
 struct RegionPlan {
   std::vector<Storage> values;  // by value
   std::vector<BlockPlan> blocks;
   std::vector<CopyPlan> copies;
-  std::map<std::int32_t, ScanPlan> scans;  // by node
+  std::map<std::int32_t, ScanMemory> scans;  // by node
   std::int32_t slots = 0;
 };
 
-struct ScanPlan {
+struct ScanMemory {
   std::vector<StateSpec> states;
   RegionPlan body;
 };

@@ -155,7 +155,7 @@ class LoopsTogether {
     for (std::size_t i = 0; i < order_.size(); ++i) {
       if (!is_loop(i)) continue;
       std::size_t last = i, joined = 1;  // of those side by side
-      for (std::size_t j = i + 1; j < order_.size() && j - i <= kFarthest && joined < kMostBeside; ++j) {
+      for (std::size_t j = i + 1; j < order_.size() && j - i <= kFarthest && joined < kMostConcurrent; ++j) {
         if (!is_loop(j) || steps(j) != steps(i) || needs_one_of(i, last, j)) continue;
         i += bring(i, last, j);
         last = i + joined++;

@@ -1,4 +1,4 @@
-// What instructions of a scan's body are in a loop that a device runs as one launch (runtime/scan/loop.h).
+// What instructions of a scan's body are in a loop that a device runs as one launch (runtime/scan/launch.h).
 #pragma once
 
 #include <memory>

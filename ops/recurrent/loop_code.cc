@@ -7,7 +7,7 @@
 
 #include "ops/recurrent/loop_passed.h"
 #include "ops/round_up.h"
-#include "runtime/scan/team.h"
+#include "runtime/scan/dependence.h"
 
 namespace graphrun {
 namespace {
@@ -36,18 +36,19 @@ struct Maker {
 };
 std::optional<Maker> maker_of(const BoundScan& scan, std::size_t reader, std::size_t input) {
   const std::vector<BoundInstruction>& body = scan.body.instructions;
-  const auto storage_of = [&](std::int32_t value) { return scan.body.source->values[static_cast<std::size_t>(value)].storage; };
-  const Storage read = storage_of(body[reader].source->inputs[input]);
+  const Storage read = scan.body.storage_of(body[reader], input);
+  const auto memory = [&](const Storage& slot, int step) {
+    return slot_memory(scan, static_cast<std::size_t>(slot.index), step);
+  };
   // The last that wrote there, at this step, 2, or the one before.
   for (std::size_t back = 1; back < body.size() + 1; ++back) {
     const bool last_step = back > reader;
     const std::size_t i = last_step ? reader + body.size() - back : reader - back;
     for (std::size_t r = 0; r < body[i].source->outputs.size(); ++r) {
-      const Storage made = storage_of(body[i].source->outputs[r]);
+      const Storage made = scan.body.storage_of(body[i], body[i].source->inputs.size() + r);
       if (made.kind != read.kind) continue;
-      const bool same = made.kind == Storage::Kind::kBlock
-                            ? !last_step && made.index == read.index
-                            : slot_memory(scan, made.index, last_step ? 1 : 2) == slot_memory(scan, read.index, 2);
+      const bool same = made.kind == Storage::Kind::kBlock ? !last_step && made.index == read.index
+                                                           : memory(made, last_step ? 1 : 2) == memory(read, 2);
       if (same) return Maker{i, r, last_step};
     }
   }
@@ -82,7 +83,7 @@ std::size_t ProductPart::passed_bytes() const {
 
 LoopCode::LoopCode(const BoundScan& scan, const ProgramLayout& layout, const DeviceLimits& limits)
     : limits_(limits), steps_(scan.steps), reverse_(scan.reverse) {
-  const std::vector<char> meet_before = meetings(scan, layout);
+  const std::vector<char> barrier_before = barriers_before(scan, layout);
   for (std::size_t i = 0; i < scan.body.instructions.size(); ++i) {
     const BoundInstruction& bound = scan.body.instructions[i];
     Member member;
@@ -95,7 +96,7 @@ LoopCode::LoopCode(const BoundScan& scan, const ProgramLayout& layout, const Dev
     member.product = dynamic_cast<const ProductPart*>(bound.kernel.part.get());
     member.pointwise = dynamic_cast<const PointwisePart*>(bound.kernel.part.get());
     member.copied = result.dtype;
-    member.meets = meet_before[i] != 0;
+    member.meets = barrier_before[i] != 0;
     if (member.product != nullptr) member.rounded = rounded_form(*member.product, limits_.matrix_units);
     members_.push_back(member);
   }

@@ -18,7 +18,7 @@
 #include "ops/generated/loop_part.h"
 #include "ops/matmul/product_part.h"
 #include "runtime/device/backend.h"
-#include "runtime/scan/loop.h"
+#include "runtime/scan/launch.h"
 
 namespace graphrun {
 

@@ -7,7 +7,7 @@
 
 namespace graphrun::loop {
 
-// The device's form of LoopPlace (runtime/scan/loop.h).
+// The device's form of LoopPlace (runtime/scan/launch.h).
 struct Place {
   char *first, *even, *odd;
   std::int64_t stride, shift;

@@ -86,9 +86,9 @@ class DeviceRowLoop : public LoopKernel {
 };
 
 [[maybe_unused]] const bool row_loop_registered = [] {
-  set_row_loop_factory([](const BoundScan& scan, const RowPlan& plan) -> LoopChoice {
-    if (const Obstacle obstacle = RowLoopCode::obstacle_to(scan, plan)) return {nullptr, obstacle};
-    RowLoopCode code(scan, plan, cuda_device().limits());
+  set_row_loop_factory([](const BoundScan& scan, const RowSharing& rows) -> LoopChoice {
+    if (const Obstacle obstacle = RowLoopCode::obstacle_to(scan, rows)) return {nullptr, obstacle};
+    RowLoopCode code(scan, rows, cuda_device().limits());
     if (const Obstacle obstacle = code.obstacle()) return {nullptr, obstacle};
     const std::size_t bytes = DeviceRowLoop::most_argument_bytes(code);
     if (const Obstacle many = argument_obstacle(bytes, cuda::ArgumentBytes::kMostBytes)) return {nullptr, many};

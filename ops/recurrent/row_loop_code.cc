@@ -100,17 +100,6 @@ ElementText element_text(const BoundInstruction& bound) {
   return copy_of(bound.outputs()[0].dtype);
 }
 
-Storage storage_of(const BoundScan& scan, const BoundInstruction& bound, std::size_t operand) {
-  const Instruction& source = *bound.source;
-  const std::int32_t v =
-      operand < source.inputs.size() ? source.inputs[operand] : source.outputs[operand - source.inputs.size()];
-  return v < 0 ? Storage{} : scan.body.source->values[static_cast<std::size_t>(v)].storage;
-}
-
-}  // namespace
-
-namespace {
-
 // What keeps an instruction from being part of such a kernel.
 Obstacle obstacle_of(const BoundInstruction& bound) {
   using Kind = Obstacle::Kind;
@@ -139,9 +128,9 @@ Obstacle obstacle_of(const BoundInstruction& bound) {
 
 }  // namespace
 
-Obstacle RowLoopCode::obstacle_to(const BoundScan& scan, const RowPlan& plan) {
+Obstacle RowLoopCode::obstacle_to(const BoundScan& scan, const RowSharing& sharing) {
   constexpr double kMostOfRow = 1 << 16;  // more work for a row is worth more than one block
-  const double of_row = plan.operations / static_cast<double>(plan.rows);
+  const double of_row = sharing.operations / static_cast<double>(sharing.rows);
   if (const Obstacle much = Obstacle::beyond(Obstacle::Kind::kMuchOfRow, of_row, kMostOfRow)) return much;
   for (const BoundInstruction& bound : scan.body.instructions) {
     if (const Obstacle obstacle = obstacle_of(bound)) return obstacle;
@@ -149,8 +138,8 @@ Obstacle RowLoopCode::obstacle_to(const BoundScan& scan, const RowPlan& plan) {
   return {};
 }
 
-RowLoopCode::RowLoopCode(const BoundScan& scan, const RowPlan& plan, const DeviceLimits& limits)
-    : limits_(limits), rows_(plan.rows), steps_(scan.steps), reverse_(scan.reverse) {
+RowLoopCode::RowLoopCode(const BoundScan& scan, const RowSharing& sharing, const DeviceLimits& limits)
+    : limits_(limits), rows_(sharing.rows), steps_(scan.steps), reverse_(scan.reverse) {
   std::vector<ElementText> elements;
   std::int64_t widest = 1;
   std::size_t operands = 0;  // of all instructions so far
@@ -160,7 +149,7 @@ RowLoopCode::RowLoopCode(const BoundScan& scan, const RowPlan& plan, const Devic
     member.inputs = bound.inputs().size(), member.outputs = bound.outputs().size();
     find_places(scan, bound, operands);
     operands += bound.operands.size();
-    member.of_each = plan.shared[i] == 0;
+    member.of_each = sharing.shared[i] == 0;
     const std::int64_t all = bound.outputs()[0].count();
     member.each = member.of_each ? all : all / rows_;
     member.part = bound.kernel.part.get();
@@ -174,7 +163,7 @@ RowLoopCode::RowLoopCode(const BoundScan& scan, const RowPlan& plan, const Devic
   threads_ = static_cast<int>(
       std::min<std::int64_t>(std::max<std::int64_t>(round_up(together, cuda::kWarpThreads), cuda::kWarpThreads),
                              std::min(kMostThreads, limits.threads)));
-  place_own(scan, plan);
+  place_own(scan, sharing);
   text_ = named_text(std::string(kDeviceIncludes) + "#include \"ops/recurrent/row_loop_device.h\"\n",
                      kTextBegin + steps_text(scan, elements) + kTextEnd);
 }
@@ -182,18 +171,18 @@ RowLoopCode::RowLoopCode(const BoundScan& scan, const RowPlan& plan, const Devic
 // One for each slot that is used, whoever uses it: a launch brings only so many bytes.
 void RowLoopCode::find_places(const BoundScan& scan, const BoundInstruction& bound, std::size_t first) {
   for (std::size_t o = 0; o < bound.operands.size(); ++o) {
-    const Storage at = storage_of(scan, bound, o);
+    const Storage at = scan.body.storage_of(bound, o);
     if (at.kind == Storage::Kind::kSlot && place_of_slot_.emplace(at.index, places_.size()).second)
       places_.push_back(first + o);
   }
 }
 
 // All that a step makes: blocks never meet, and what takes turns in the same bytes of the arena is not cut at the same places.
-void RowLoopCode::place_own(const BoundScan& scan, const RowPlan& plan) {
-  std::vector<std::int64_t> bytes(plan.of_each.size());
+void RowLoopCode::place_own(const BoundScan& scan, const RowSharing& sharing) {
+  std::vector<std::int64_t> bytes(sharing.of_each.size());
   for (const BoundInstruction& bound : scan.body.instructions) {
     for (std::size_t o = bound.source->inputs.size(); o < bound.operands.size(); ++o) {
-      const Storage at = storage_of(scan, bound, o);
+      const Storage at = scan.body.storage_of(bound, o);
       if (at.kind != Storage::Kind::kBlock) continue;
       auto& most = bytes[static_cast<std::size_t>(at.index)];
       most = std::max(most, static_cast<std::int64_t>(bound.operands[o].bytes()));
@@ -203,7 +192,7 @@ void RowLoopCode::place_own(const BoundScan& scan, const RowPlan& plan) {
   const std::int64_t rows = (rows_ + blocks_ - 1) / blocks_;
   std::int64_t end = 0;
   for (std::size_t b = 0; b < bytes.size(); ++b) {
-    const bool of_each = plan.of_each[b] != 0;
+    const bool of_each = sharing.of_each[b] != 0;
     if (bytes[b] == 0) continue;
     GRAPHRUN_CHECK(of_each || bytes[b] % rows_ == 0, "a result by rows that is no whole rows");
     const std::int64_t row = of_each ? 0 : bytes[b] / rows_;
@@ -218,7 +207,7 @@ std::string RowLoopCode::address(const BoundScan& scan, std::size_t instruction,
   const BoundInstruction& bound = scan.body.instructions[instruction];
   const char* const type = device_type(bound.operands[operand].dtype);
   const char* const constant = operand < bound.source->inputs.size() ? "const " : "";
-  const Storage at = storage_of(scan, bound, operand);
+  const Storage at = scan.body.storage_of(bound, operand);
   if (at.kind == Storage::Kind::kBlock) {
     const Own& own = own_[static_cast<std::size_t>(at.index)];
     return fmt::format("reinterpret_cast<{}{}*>(shared + {} - first * {})", constant, type, own.at, own.row);

@@ -12,8 +12,8 @@
 #include "ops/generated/loop_part.h"
 #include "ops/matmul/product_part.h"
 #include "runtime/device/backend.h"
-#include "runtime/scan/loop.h"
-#include "runtime/scan/team.h"
+#include "runtime/scan/launch.h"
+#include "runtime/scan/rows.h"
 
 namespace graphrun {
 
@@ -29,9 +29,9 @@ struct ElementText {
 class RowLoopCode {
  public:
   // What keeps a loop from being such a kernel: an instruction that is neither a part of one nor a copy, or too much work.
-  static Obstacle obstacle_to(const BoundScan& scan, const RowPlan& plan);
+  static Obstacle obstacle_to(const BoundScan& scan, const RowSharing& sharing);
 
-  RowLoopCode(const BoundScan& scan, const RowPlan& plan, const DeviceLimits& limits);
+  RowLoopCode(const BoundScan& scan, const RowSharing& sharing, const DeviceLimits& limits);
 
   struct Member {
     std::size_t inputs = 0, outputs = 0;
@@ -58,7 +58,7 @@ class RowLoopCode {
     std::int64_t at = 0, row = 0;
   };
   void find_places(const BoundScan& scan, const BoundInstruction& bound, std::size_t first);
-  void place_own(const BoundScan& scan, const RowPlan& plan);
+  void place_own(const BoundScan& scan, const RowSharing& sharing);
   std::string address(const BoundScan& scan, std::size_t instruction, std::size_t operand) const;
   std::string steps_text(const BoundScan& scan, const std::vector<ElementText>& elements) const;
 

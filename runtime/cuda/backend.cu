@@ -286,7 +286,7 @@ class CudaBackend : public Backend {
   cudaStream_t stream_ = nullptr, current_ = nullptr;  // what is begun goes to the current one
   cudaEvent_t fork_ = nullptr;                         // where the sides began, if they have
   bool forked_ = false;
-  std::array<Side, kMostBeside - 1> sides_;
+  std::array<Side, kMostConcurrent - 1> sides_;
   cudaMemPool_t pool_ = nullptr;
   bool has_pool_ = false;
   std::vector<Page> pages_;  // that no letter has

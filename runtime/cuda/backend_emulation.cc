@@ -102,7 +102,7 @@ class EmulatedBackend : public Backend {
   };
   static void check_nothing_is_noted() { GRAPHRUN_CHECK(!is_noted(), "no part of a run that is recorded"); }
   std::shared_ptr<Noted> noted_;
-  std::array<NotedWork, kMostBeside> sides_;
+  std::array<NotedWork, kMostConcurrent> sides_;
   NotedWork* around_ = nullptr;  // where work was noted before the first side
   bool in_sides_ = false;
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <new>
-#include <set>
 #include <utility>
 
 #include "runtime/base/status.h"
 #include "runtime/execute/kept.h"
-#include "runtime/scan/loop.h"
-#include "runtime/scan/team.h"
+#include "runtime/scan/launch.h"
+#include "runtime/scan/plan.h"
+#include "runtime/scan/thread_group.h"
 #include "runtime/threads/threads.h"
 
 namespace graphrun {
@@ -28,7 +28,6 @@ class Binder {
   std::vector<Kept*> take_kept() { return std::move(kept_); }
   const Workspaces& workspaces() const { return workspaces_; }
   std::size_t deepest() const { return deepest_; }
-  const std::set<std::size_t>& shared() const { return shared_; }
 
  private:
   // What a region's slots hold.
@@ -44,8 +43,8 @@ class Binder {
   Kernel make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant,
                      const std::vector<std::int32_t>& variables) const;
   std::unique_ptr<BoundScan> bind_scan(const BoundInstruction& bound, std::size_t region, std::size_t depth);
-  void reserve_for_team(const BoundScan& scan);
-  void keep_what_lasts(BoundRegion& region, bool team);
+  void reserve_for_threads(const BoundScan& scan);
+  void keep_what_lasts(BoundRegion& region, bool by_columns);
 
   const Program& program_;
   const SymbolValues& symbols_;
@@ -54,7 +53,6 @@ class Binder {
   Workspaces workspaces_;
   std::vector<std::vector<std::int32_t>> variables_;  // by region and value, as in Slots
   std::vector<Kept*> kept_;
-  std::set<std::size_t> shared_;  // regions that a team runs
   std::size_t deepest_ = 0;
 };
 
@@ -85,6 +83,7 @@ BoundRegion Binder::bind_root() {
   }
   BoundRegion root = bind_region(0, 0, slots);
   keep_what_lasts(root, false);
+  if (target_.device == Device::kCpu) plan_concurrent_threads(root, threads());
   return root;
 }
 
@@ -108,7 +107,9 @@ BoundRegion Binder::bind_region(std::size_t index, std::size_t depth, const Slot
     region.instructions.push_back(bind_instruction(instruction, values, is_constant, index, depth));
     const BoundInstruction& bound = region.instructions.back();
     workspaces_[index].push_back({static_cast<std::int64_t>(bound.kernel.workspace), false});
-    if (bound.scan) workspaces_[index].back().copies = std::max(1, bound.scan->row_members);
+    if (bound.scan && bound.scan->plan.way == ScanPlan::Way::kRows) {
+      workspaces_[index].back().copies = bound.scan->plan.threads;
+    }
     if (bound.scan && target_.device != Device::kCpu) {
       workspaces_[index].back().bytes = static_cast<std::int64_t>(LoopKernel::kWorkspace + passed_bytes(*bound.scan));
     }
@@ -158,8 +159,9 @@ Kernel Binder::make_kernel(const BoundInstruction& bound, const std::vector<bool
 
 Binder::Slots Binder::slots_of_body(const Instruction& scan, const std::vector<std::int32_t>& variables) const {
   Slots slots;
-  slots.constant_begin = static_cast<std::int32_t>(scan.scan.states.size()) + scan.scan.each;
-  slots.constant_end = static_cast<std::int32_t>(scan.inputs.size());
+  const ScanSlots order = slots_of(scan);
+  slots.constant_begin = static_cast<std::int32_t>(order.invariant(0));
+  slots.constant_end = static_cast<std::int32_t>(order.position());
   slots.variables.assign(static_cast<std::size_t>(program_.regions[static_cast<std::size_t>(scan.scan.region)].slots), -1);
   for (std::int32_t i = slots.constant_begin; i < slots.constant_end; ++i) {
     const std::int32_t v = scan.inputs[static_cast<std::size_t>(i)];
@@ -174,32 +176,26 @@ std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std:
   scan->body = bind_region(static_cast<std::size_t>(spec.region), depth + 1, slots_of_body(*bound.source, variables_[region]));
   scan->steps = spec.steps.evaluate(symbols_);
   scan->reverse = spec.reverse;
-  scan->each = static_cast<std::size_t>(spec.each);
-  const std::size_t states = spec.states.size();
-  scan->stacks = bound.source->outputs.size() - states;
+  scan->slots = slots_of(*bound.source);
+  const ScanSlots& slots = scan->slots;
   const auto stride = [&](const TensorView& sequence) {
     GRAPHRUN_CHECK(!sequence.sizes.empty() && sequence.sizes[0] == scan->steps, "scan: a sequence of other than its steps");
     return scan->steps == 0 ? 0 : sequence.bytes() / static_cast<std::size_t>(scan->steps);
   };
-  for (std::size_t s = 0; s < states; ++s) scan->states.push_back({spec.states[s], bound.inputs()[s].bytes(), nullptr});
-  for (std::size_t e = 0; e < scan->each; ++e) scan->each_stride.push_back(stride(bound.inputs()[states + e]));
-  for (std::size_t k = 0; k < scan->stacks; ++k) scan->stack_stride.push_back(stride(bound.outputs()[states + k]));
-  const bool threads_share = target_.device == Device::kCpu && program_.recurrent_kernels;
-  if (threads_share) scan->not_by_columns = obstacle_to_columns(*scan);
-  const bool team = threads_share && !scan->not_by_columns;
-  if (team) {
-    reserve_for_team(*scan);
-  } else if (threads_share) {
-    const RowThreads members = row_members(*scan, threads());
-    scan->row_members = members.count, scan->not_by_rows = members.obstacle;
+  for (std::size_t s = 0; s < slots.states; ++s) scan->states.push_back({spec.states[s], bound.inputs()[s].bytes(), nullptr});
+  for (std::size_t i = 0; i < slots.sequences; ++i) {
+    scan->sequence_stride.push_back(stride(bound.inputs()[slots.sequence(i)]));
   }
-  keep_what_lasts(scan->body, team);
+  for (std::size_t i = 0; i < slots.stacks; ++i) scan->stack_stride.push_back(stride(bound.outputs()[slots.stack_output(i)]));
+  if (target_.device == Device::kCpu && program_.recurrent_kernels) scan->plan = plan_threads(*scan, threads());
+  const bool by_columns = scan->plan.way == ScanPlan::Way::kColumns;
+  if (by_columns) reserve_for_threads(*scan);
+  keep_what_lasts(scan->body, by_columns);
   return scan;
 }
 
-// What the members' kernels keep from step to step, instead of what a run of one needs.
-void Binder::reserve_for_team(const BoundScan& scan) {
-  shared_.insert(scan.body.index);
+// What kernels that threads share keep from step to step, instead of what a run of one needs.
+void Binder::reserve_for_threads(const BoundScan& scan) {
   std::vector<Workspace>& own = workspaces_[scan.body.index];
   for (std::size_t i = 0; i < own.size(); ++i) {
     const auto& kernel = scan.body.instructions[i].kernel;
@@ -208,14 +204,14 @@ void Binder::reserve_for_team(const BoundScan& scan) {
   }
 }
 
-// Gives what kernels prepare of variables alone a place that outlives the run. Without a team that is for the kernels that run
-// by columns all the same.
-void Binder::keep_what_lasts(BoundRegion& region, bool team) {
+// Gives what kernels prepare of variables alone a place that outlives the run: where threads share the body by columns, and for
+// kernels that are better off prepared in any case.
+void Binder::keep_what_lasts(BoundRegion& region, bool by_columns) {
   const std::vector<std::int32_t>& variables = variables_[region.index];
   for (std::size_t i = 0; i < region.instructions.size(); ++i) {
     BoundInstruction& bound = region.instructions[i];
     const ColumnKernel* columns = bound.kernel.by_columns.get();
-    if (columns == nullptr || !columns->prepare || columns->layout.empty() || !(team || columns->alone)) continue;
+    if (columns == nullptr || !columns->prepare || columns->layout.empty() || !(by_columns || columns->alone)) continue;
     std::vector<std::int32_t> made_of, from(bound.source->inputs.size(), -1);
     bool lasts = true;
     for (std::size_t k = 0; k < columns->prepares_from.size(); ++k) {
@@ -244,19 +240,16 @@ void rebase_region(BoundRegion& region, const ProgramLayout& layout, char* arena
   const auto block = [&](std::int32_t index) { return arena + place.blocks[static_cast<std::size_t>(index)]; };
   for (std::size_t i = 0; i < region.instructions.size(); ++i) {
     BoundInstruction& bound = region.instructions[i];
-    const Instruction& source = *bound.source;
     for (std::size_t o = 0; o < bound.operands.size(); ++o) {
-      const std::int32_t v = o < source.inputs.size() ? source.inputs[o] : source.outputs[o - source.inputs.size()];
-      if (v < 0) continue;
-      const Storage& storage = region.source->values[static_cast<std::size_t>(v)].storage;
+      const Storage storage = region.storage_of(bound, o);
       if (storage.kind == Storage::Kind::kBlock) bound.operands[o].data = block(storage.index);
     }
     bound.workspace = bound.kept == nullptr ? arena + place.workspaces[i] : bound.kept->memory.raw();
     if (!bound.scan) continue;
     BoundScan& scan = *bound.scan;
     rebase_region(scan.body, layout, arena);
-    if (scan.team) {
-      for (const auto& member : scan.team->members) rebase_region(member->body, layout, arena + member->memory);
+    if (scan.group) {
+      for (const auto& member : scan.group->members) rebase_region(member->body, layout, arena + member->memory);
     }
     const ProgramLayout::Region& body = layout.regions[scan.body.index];
     for (BoundScan::State& state : scan.states) {
@@ -266,15 +259,13 @@ void rebase_region(BoundRegion& region, const ProgramLayout& layout, char* arena
   }
 }
 
-// Teams come last: where threads have to meet shows in the places of what they compute.
-void make_teams(BoundRegion& region, const ProgramLayout& layout, const std::set<std::size_t>& shared) {
+// Thread groups come last: where threads have to wait shows in the places of what they compute.
+void make_thread_groups(BoundRegion& region, const ProgramLayout& layout) {
   for (BoundInstruction& bound : region.instructions) {
     if (!bound.scan) continue;
-    make_teams(bound.scan->body, layout, shared);
-    if (shared.count(bound.scan->body.index) != 0) bound.scan->team = make_team(*bound.scan, layout, threads());
-    if (bound.scan->row_members > 0) bound.scan->team = make_row_team(*bound.scan, layout);
+    make_thread_groups(bound.scan->body, layout);
+    if (bound.scan->plan.is_shared()) bound.scan->group = make_thread_group(*bound.scan, layout);
   }
-  if (region.depth == 0) pair_teams(region, layout, threads());
 }
 
 void number(BoundRegion& region, Binding& binding) {
@@ -296,12 +287,13 @@ std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbol
   binding->root = binder.bind_root();
   binding->kept = binder.take_kept();
   binding->layout = layout(program, binding->symbols, binder.workspaces());
-  if (program.recurrent_kernels) {
-    target.device == Device::kCpu ? make_teams(binding->root, binding->layout, binder.shared())
-                                  : make_loops(binding->root, binding->layout);
+  if (target.device == Device::kCpu) {
+    make_thread_groups(binding->root, binding->layout);
+  } else if (program.recurrent_kernels) {
+    plan_launches(binding->root, binding->layout);
   }
   number(binding->root, *binding);
-  binding->scan_steps.assign(std::max(binder.deepest(), kMostBeside), 0);
+  binding->scan_steps.assign(std::max(binder.deepest(), kMostConcurrent), 0);
   return binding;
 }
 

@@ -6,15 +6,16 @@
 #include "runtime/execute/binding.h"
 #include "runtime/execute/kept.h"
 #include "runtime/program/arena.h"
-#include "runtime/scan/loop.h"
-#include "runtime/scan/team.h"
+#include "runtime/scan/dependence.h"
+#include "runtime/scan/launch.h"
+#include "runtime/scan/thread_group.h"
 #include "runtime/threads/threads.h"
 
 namespace graphrun {
 namespace {
 
-std::string meeting(const std::vector<char>& meet_before) {
-  const auto n = std::count_if(meet_before.begin(), meet_before.end(), [](char meets) { return meets != 0; });
+std::string waiting(const std::vector<char>& barrier_before) {
+  const auto n = std::count(barrier_before.begin(), barrier_before.end(), 1);
   return n == 0 ? "which never meet"
                 : "which meet " + (n == 1 ? std::string("once") : std::to_string(n) + " times") + " a step";
 }
@@ -54,8 +55,8 @@ std::string text_of(const Obstacle& obstacle, const BoundScan& scan) {
       return "its work is worth " + bound + " threads, and the batch has " + counted(std::llround(obstacle.found), "row");
     case Kind::kOneThread: return threads() == 1 ? "there is no other" : "those beside it have the others";
     case Kind::kLittleWork:
-      return "about " + found + " operations " + (scan.row_members > 0 ? "in all steps" : "a step") + ", most of them " + node +
-             ", and " + bound + " are worth a second one";
+      return "about " + found + " operations " + (scan.plan.way == ScanPlan::Way::kRows ? "in all steps" : "a step") +
+             ", most of them " + node + ", and " + bound + " are worth a second one";
     case Kind::kNarrow:
       return "its results have at most " + counted(std::llround(obstacle.found), "column") + ", and a thread takes " + bound;
     case Kind::kMuchOfRow:
@@ -82,18 +83,16 @@ struct Shown {
   const ProgramLayout& layout;
 };
 
-std::string of_team(const BoundScan& scan) {
-  const Team& team = *scan.team;
-  const auto threads = static_cast<std::int64_t>(team.members.size());
-  if (threads == 1) return "by one thread: " + text_of(team.not_more, scan);
-  return "by " + counted(threads, "thread") +
-         (team.by_rows ? ", rows of the batch each, which never meet"
-                       : ", columns of every result each, " + meeting(team.meet_before));
+std::string by_threads(const BoundScan& scan) {
+  if (scan.plan.threads == 1) return "by one thread: " + text_of(scan.plan.not_more, scan);
+  return "by " + counted(scan.plan.threads, "thread") +
+         (scan.plan.way == ScanPlan::Way::kRows ? ", rows of the batch each, which never meet"
+                                                : ", columns of every result each, " + waiting(scan.group->barrier_before));
 }
 
 std::string kernel_by_kernel(const BoundScan& scan, const Shown& shown) {
   if (!shown.program.recurrent_kernels) return "kernel by kernel, without recurrent_kernels";
-  const std::string columns = text_of(scan.not_by_columns, scan), rows = text_of(scan.not_by_rows, scan);
+  const std::string columns = text_of(scan.plan.not_by_columns, scan), rows = text_of(scan.plan.not_by_rows, scan);
   if (rows.empty() || rows == columns) return "kernel by kernel: " + columns;
   return "kernel by kernel: not by columns, since " + columns + "; not by rows, since " + rows;
 }
@@ -101,12 +100,13 @@ std::string kernel_by_kernel(const BoundScan& scan, const Shown& shown) {
 std::string plan(const BoundInstruction& bound, const Shown& shown) {
   const BoundScan& scan = *bound.scan;
   if (scan.steps == 0) return "nothing to do";
-  const char* const beside = bound.beside > 0 ? ", at the same time as the next" : "";
+  const char* const concurrent = bound.concurrent > 0 ? ", at the same time as the next" : "";
   if (scan.loop) {
     const bool meets = scan.loop->traits().meets;
-    return scan.loop->describe() + ", " + meeting(meets ? meetings(scan, shown.layout) : std::vector<char>()) + beside;
+    return scan.loop->describe() + ", " + waiting(meets ? barriers_before(scan, shown.layout) : std::vector<char>()) +
+           concurrent;
   }
-  return (scan.team ? of_team(scan) : kernel_by_kernel(scan, shown)) + beside;
+  return (scan.plan.is_shared() ? by_threads(scan) : kernel_by_kernel(scan, shown)) + concurrent;
 }
 
 void describe(const BoundRegion& region, const Shown& shown, std::string& text) {

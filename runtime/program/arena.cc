@@ -157,10 +157,10 @@ std::vector<ArenaBlock> blocks_of(const Region& region, const SymbolValues& symb
   std::vector<std::int32_t> begin(static_cast<std::size_t>(count) + 1), end(begin.size());
   for (std::int32_t i = 0; i <= count; ++i) begin[static_cast<std::size_t>(i)] = end[static_cast<std::size_t>(i)] = i;
   for (std::size_t i = 1; i < region.instructions.size(); ++i) {
-    if (region.instructions[i].beside) begin[i] = begin[i - 1];
+    if (region.instructions[i].concurrent) begin[i] = begin[i - 1];
   }
   for (std::size_t i = region.instructions.size(); i-- > 1;) {
-    if (region.instructions[i].beside) end[i - 1] = end[i];
+    if (region.instructions[i].concurrent) end[i - 1] = end[i];
   }
   std::vector<ArenaBlock> blocks;
   blocks.reserve(region.blocks.size() + region.instructions.size());

@@ -5,15 +5,11 @@
 namespace graphrun {
 
 void index_slots(BoundRegion& region) {
-  const std::vector<ValueSpec>& values = region.source->values;
   const auto for_each_slot = [&](auto visit) {
     for (BoundInstruction& bound : region.instructions) {
-      const Instruction& source = *bound.source;
       for (std::size_t i = 0; i < bound.operands.size(); ++i) {
-        const bool input = i < source.inputs.size();
-        const std::int32_t v = input ? source.inputs[i] : source.outputs[i - source.inputs.size()];
-        if (v < 0 || values[static_cast<std::size_t>(v)].storage.kind != Storage::Kind::kSlot) continue;
-        visit(static_cast<std::size_t>(values[static_cast<std::size_t>(v)].storage.index), &bound.operands[i].data);
+        const Storage storage = region.storage_of(bound, i);
+        if (storage.kind == Storage::Kind::kSlot) visit(static_cast<std::size_t>(storage.index), &bound.operands[i].data);
       }
     }
   };

@@ -95,7 +95,7 @@ struct RowKernel {
   std::function<void(const KernelContext&, std::int64_t begin, std::int64_t end)> run;
 };
 
-// What a kernel is in a loop that a device runs as one launch (runtime/scan/loop.h); the device's library defines it.
+// What a kernel is in a loop that a device runs as one launch (runtime/scan/launch.h); the device's library defines it.
 class LoopPart {
  public:
   virtual ~LoopPart() = default;

@@ -76,17 +76,17 @@ struct StateSpec {
   std::int32_t index = -1;  // kAlternate: the body's block; kStacked: which of the stacked outputs
 };
 
-// A scan's instruction: its inputs are begins, sequences, invariants; its outputs ends, then stacks.
+// A scan's instruction; ScanSlots says which of its operands is what.
 struct ScanSpec {
   std::int32_t region = -1;  // the body, in Program::regions
   std::vector<StateSpec> states;
-  std::int32_t each = 0;
+  std::int32_t sequences = 0;
   Dim steps;
   bool reverse = false;
 };
 
-// Scans that run at the same time, at most.
-inline constexpr std::size_t kMostBeside = 4;
+// Scans that run concurrently, at most.
+inline constexpr std::size_t kMostConcurrent = 4;
 
 struct Instruction {
   enum class Kind : std::uint8_t { kKernel, kScan, kCopy } kind = Kind::kKernel;
@@ -95,15 +95,44 @@ struct Instruction {
   Attributes attributes;
   std::vector<std::int32_t> inputs;  // values of the region; -1: absent
   std::vector<std::int32_t> outputs;
-  ScanSpec scan;        // kScan
-  bool beside = false;  // kScan of the root: may run at the same time as the scan before it, and those that that runs beside
+  ScanSpec scan;            // kScan
+  bool concurrent = false;  // kScan of the root: may run at the same time as the scan before it, and as those that one may
   Location at;
+
+  // The value of the o-th operand: inputs, then outputs; -1: absent.
+  std::int32_t operand(std::size_t o) const { return o < inputs.size() ? inputs[o] : outputs[o - inputs.size()]; }
 };
+
+// Which operand of a scan's instruction, and which slot of its body, is what: the only place that knows their order.
+//  - Inputs of the instruction: begins, sequences, invariants. Outputs: ends, then stacks.
+//  - Slots of the body: states before the step, slices of the sequences, invariants, the step's number (INT32 []), then states
+//    after the step and slices of the stacks. A begin, a sequence or an invariant is the instruction's input of the same
+//    number as its slot.
+struct ScanSlots {
+  enum class Role : std::uint8_t { kState, kSequence, kInvariant, kPosition, kNextState, kStack };
+  struct Slot {
+    Role role = Role::kState;
+    std::size_t index = 0;  // among those of its role
+  };
+  std::size_t states = 0, sequences = 0, invariants = 0, stacks = 0;
+
+  std::size_t inputs() const { return states + sequences + invariants; }
+  std::size_t sequence(std::size_t i) const { return states + i; }
+  std::size_t invariant(std::size_t i) const { return states + sequences + i; }
+  std::size_t stack_output(std::size_t i) const { return states + i; }  // among the instruction's outputs
+  std::size_t position() const { return inputs(); }
+  std::size_t next_state(std::size_t i) const { return inputs() + 1 + i; }
+  std::size_t stack(std::size_t i) const { return inputs() + 1 + states + i; }
+  std::size_t count() const { return inputs() + 1 + states + stacks; }
+  Slot at(std::size_t slot) const;
+  // Whether a step reads the slot and writes no part of it, and it is no state.
+  bool is_given(std::size_t slot) const { return slot >= states && slot <= position(); }
+};
+ScanSlots slots_of(const Instruction& scan);
 
 // Instructions over values, run in order.
 //
-// Slots of the root: variables, feeds, fetches, each by position. Slots of a scan's body: states before the step, slices of the
-// sequences, invariants, the step's number (INT32 []), then states after the step, then slices of the stacked outputs.
+// Slots of the root: variables, feeds, fetches, each by position. Slots of a scan's body: see ScanSlots.
 struct Region {
   std::vector<ValueSpec> values;
   std::vector<BlockSpec> blocks;
@@ -117,8 +146,8 @@ struct Program {
   std::vector<FetchSpec> fetches;
   std::map<Symbol, Dim> defined_symbols;  // sizes that follow from others
   std::vector<Region> regions;            // the root first; a body after the region that holds its scan
-  // Whether all steps of a loop may be one kernel: shared by threads that stay in it (runtime/scan/team.h), on a device one
-  // launch (runtime/scan/loop.h). Without: step by step, instruction by instruction.
+  // Whether all steps of a loop may be one kernel: shared by threads that stay in it (runtime/scan/thread_group.h), on a device
+  // one launch (runtime/scan/launch.h). Without: step by step, instruction by instruction.
   bool recurrent_kernels = true;
 };
 

@@ -49,7 +49,7 @@ class OverlapTest {
       const Node& node = graph_.nodes[n];
       if (!ir::is_scan(node)) continue;
       check_body_apart(static_cast<std::int32_t>(n), next);
-      const ScanPlan& scan = plan_.scans.at(static_cast<std::int32_t>(n));
+      const ScanMemory& scan = plan_.scans.at(static_cast<std::int32_t>(n));
       OverlapTest inner(node.regions[0], scan.body, program_, layout_, symbols_);
       for (const StateSpec& state : scan.states) {
         if (state.mode == StateSpec::Mode::kAlternate) inner.taken_throughout_.push_back(state.index);
@@ -245,7 +245,7 @@ class Sharing : public testing::Test {
     for (ValueId v : made) body.outputs.push_back({"o" + std::to_string(body.outputs.size()), v});
     return b_.scan({begin, sequence}, std::move(body), 1, 1, kTime, false);
   }
-  const ScanPlan& the_scan() const { return plan_.root.scans.begin()->second; }
+  const ScanMemory& the_scan() const { return plan_.root.scans.begin()->second; }
 
   Graph graph_;
   Builder b_{graph_};

@@ -13,7 +13,6 @@
 #include "runtime/cuda/emulation.h"
 #include "runtime/execute/binding.h"
 #include "runtime/execute/kept.h"
-#include "runtime/scan/team.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/cuda/device.h"
 #include "tests/folders.h"

@@ -13,7 +13,7 @@
 #include "runtime/execute/binding.h"
 #include "runtime/execute/executable.h"
 #include "runtime/execute/kept.h"
-#include "runtime/scan/loop.h"
+#include "runtime/scan/launch.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/cuda/device.h"
 #include "tests/folders.h"
@@ -408,7 +408,7 @@ TEST(LoopsBeside, ComputeWhatTheCpuComputes) {
     const auto binding = graphrun::bind(program, symbols, Device::kCuda, store);
     tests::emulated_limits() = before;
     for (const BoundInstruction& bound : binding->root.instructions) {
-      if (bound.scan) return bound.beside;
+      if (bound.scan) return bound.concurrent;
     }
     return std::size_t{99};
   };

@@ -10,7 +10,7 @@
 #include "runtime/execute/binding.h"
 #include "runtime/execute/executable.h"
 #include "runtime/execute/kept.h"
-#include "runtime/scan/loop.h"
+#include "runtime/scan/launch.h"
 #include "tests/cuda/device.h"
 
 namespace graphrun {

@@ -65,7 +65,7 @@ class Loops : public ::testing::Test {
   }
 
   void check(const std::string& text) {
-    const ir::Graph graph = ir::parse(text, "team_test");
+    const ir::Graph graph = ir::parse(text, "loops");
     for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
       // Products add up in another order on every instruction set.
       const double tolerance = precision == Precision::kFloat32 ? 5e-5 : 1e-12;

@@ -7,7 +7,7 @@
 #include "runtime/execute/execute.h"
 #include "runtime/execute/kept.h"
 #include "runtime/execute/profiler.h"
-#include "runtime/scan/loop.h"
+#include "runtime/scan/launch.h"
 #include "tests/runtime/counting_backend.h"
 #include "tests/runtime/two_directions.h"
 
@@ -29,21 +29,22 @@ class CountedLoop : public LoopKernel {
 };
 
 // The two loops of a graph, and nothing else of it.
-class Sides : public ::testing::Test {
+class ConcurrentStreams : public ::testing::Test {
  protected:
-  Sides() : program_(compile(ir::parse(two_directions("%h0"), "sides"), {})), store_(program_) {
+  ConcurrentStreams() : program_(compile(ir::parse(two_directions("%h0"), "two directions"), {})), store_(program_) {
     binding_ = graphrun::bind(program_, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 2}}, Device::kCpu, store_);
     loops_.source = binding_->root.source;
     for (BoundInstruction& bound : binding_->root.instructions) {
       if (!bound.scan) continue;
       const int number = static_cast<int>(loops_.instructions.size());
+      bound.scan->plan.way = ScanPlan::Way::kOneLaunch;
       bound.scan->loop = std::make_shared<CountedLoop>([this, number] {
         ran_.push_back(number);
         if (number == fails_) throw std::runtime_error("the loop fails");
       });
       loops_.instructions.push_back(std::move(bound));
     }
-    loops_.instructions.at(0).beside = 1;
+    loops_.instructions.at(0).concurrent = 1;
   }
   void run(Profiler* profiler = nullptr) {
     RunContext context{0, 0, profiler, binding_->scan_steps.data(), nullptr, &on_device_};
@@ -68,14 +69,14 @@ class Sides : public ::testing::Test {
   int fails_ = -1;
 };
 
-TEST_F(Sides, RunEachLoopOnItsOwnAndJoin) {
+TEST_F(ConcurrentStreams, RunEachLoopOnItsOwnAndJoin) {
   run();
   EXPECT_THAT(ran_, ElementsAre(0, 1));
   EXPECT_THAT(device_.sides, ElementsAre(0, 1));
   EXPECT_EQ(device_.joins, 1);
 }
 
-TEST_F(Sides, AreInTurnWhereSomebodyLooks) {
+TEST_F(ConcurrentStreams, AreInTurnWhereSomebodyLooks) {
   Profiler profiler;
   run(&profiler);
   EXPECT_THAT(ran_, ElementsAre(0, 1));
@@ -83,8 +84,8 @@ TEST_F(Sides, AreInTurnWhereSomebodyLooks) {
   EXPECT_EQ(device_.joins, 0);
 }
 
-// What goes wrong is told, and no side stays begun.
-TEST_F(Sides, AreJoinedWhereALoopFails) {
+// What goes wrong is thrown, and no stream stays begun.
+TEST_F(ConcurrentStreams, AreJoinedWhereALoopFails) {
   for (int which : {0, 1}) {
     fails_ = which, device_.joins = 0;
     EXPECT_EQ(failure_of_run(), "the loop fails");

@@ -81,12 +81,12 @@ TEST_F(RowMembers, CopyWhatIsReadUnderAnotherShape) { check(kViews); }
 // Threads that would share the first loop of a graph by rows.
 int members_of(const char* text, std::int64_t batch, int threads, std::int64_t time = 7) {
   set_threads(threads);
-  const Program program = compile(ir::parse(text, "team_test"));
+  const Program program = compile(ir::parse(text, "loops"));
   KeptStore store(program);
   const auto binding =
       graphrun::bind(program, {{Symbol::named("time"), time}, {Symbol::named("batch"), batch}}, Device::kCpu, store);
   for (const BoundInstruction& bound : binding->root.instructions) {
-    if (bound.scan) return bound.scan->row_members;
+    if (bound.scan) return bound.scan->plan.way == ScanPlan::Way::kRows ? bound.scan->plan.threads : 0;
   }
   return -1;
 }

@@ -1,7 +1,6 @@
-// Teams by rows.
-#include <algorithm>
+#include "runtime/scan/rows.h"
 
-#include "runtime/scan/team.h"
+#include <algorithm>
 
 namespace graphrun {
 namespace {
@@ -12,33 +11,20 @@ constexpr double kWorkOfRows = 2 * 1024 * 1024;
 
 std::int64_t rows_of(const TensorView& view) { return view.sizes.empty() ? 0 : view.sizes[0]; }
 
-// What a body's instructions are to threads that share it by rows.
-class RowSharing {
+class RowSharingFinder {
   using Kind = Obstacle::Kind;
 
  public:
-  explicit RowSharing(const BoundScan& scan) : scan_(scan), body_(scan.body), of_all_(body_.source->blocks.size(), 1) {}
+  explicit RowSharingFinder(const BoundScan& scan) : scan_(scan), body_(scan.body), of_all_(body_.source->blocks.size(), 1) {}
 
-  RowPlan plan() && {
+  RowSharing find() && {
     for (const BoundInstruction& bound : body_.instructions) {
       if (const Obstacle obstacle = look_at(bound)) return {.obstacle = obstacle};
     }
     if (rows_ <= 0) return {.obstacle = {Kind::kNothingInRows}};
-    RowPlan plan{{}, rows_, operations_, costliest_, {}, std::move(of_all_)};
-    for (const BoundInstruction& bound : body_.instructions) plan.shared.push_back(shared_rows(bound));
-    return plan;
-  }
-  // By which the threads share the instruction: 0 where each makes its results for itself, -1 where they can't.
-  static std::int64_t shared_rows(const BoundInstruction& bound) {
-    std::size_t bytes = 0;
-    bool any = false;
-    for (const TensorView& result : bound.outputs()) {
-      bytes += result.bytes();
-      any |= !result.sizes.empty();
-    }
-    if (!any && bytes <= kSmall) return 0;
-    if (bound.source->kind == Instruction::Kind::kCopy) return rows_of(bound.outputs()[0]);
-    return bound.kernel.by_rows ? bound.kernel.by_rows->rows : -1;
+    RowSharing sharing{{}, rows_, operations_, costliest_, {}, std::move(of_all_)};
+    for (const BoundInstruction& bound : body_.instructions) sharing.shared.push_back(shared_rows(bound));
+    return sharing;
   }
 
  private:
@@ -76,9 +62,8 @@ class RowSharing {
   // Whether a value is not cut by rows: what the scan is given, but for states, and what each makes for itself.
   bool is_of_all(std::int32_t v) const {
     const Storage& at = body_.source->values[static_cast<std::size_t>(v)].storage;
-    if (at.kind == Storage::Kind::kBlock) return of_all_[static_cast<std::size_t>(at.index)] != 0;
-    const auto states = static_cast<std::int32_t>(scan_.states.size());
-    return at.index >= states && at.index < body_.source->slots - states - static_cast<std::int32_t>(scan_.stacks);
+    const auto index = static_cast<std::size_t>(at.index);
+    return at.kind == Storage::Kind::kBlock ? of_all_[index] != 0 : scan_.slots.is_given(index);
   }
 
   static bool reads_other_rows(const BoundInstruction& bound, std::size_t input) {
@@ -103,41 +88,34 @@ class RowSharing {
 
 }  // namespace
 
-RowPlan row_plan(const BoundScan& scan) { return RowSharing(scan).plan(); }
-
-RowThreads row_members(const BoundScan& scan, int threads) {
-  using Kind = Obstacle::Kind;
-  const RowPlan plan = row_plan(scan);
-  if (plan.obstacle) return {0, plan.obstacle};
-  if (scan.steps == 0) return {0, {Kind::kFewSteps, nullptr, -1, 0, 1}};
-  const double all = plan.operations * static_cast<double>(scan.steps);
-  const auto worth = static_cast<std::int64_t>(std::min(all / kWorkOfRows, 1e6));
-  const std::int64_t wanted = std::clamp<std::int64_t>(worth, 1, threads);
-  if (wanted > plan.rows) {
-    return {0, {Kind::kFewRows, nullptr, -1, static_cast<double>(plan.rows), static_cast<double>(wanted)}};
+std::int64_t shared_rows(const BoundInstruction& bound) {
+  std::size_t bytes = 0;
+  bool any = false;
+  for (const TensorView& result : bound.outputs()) {
+    bytes += result.bytes();
+    any |= !result.sizes.empty();
   }
-  if (threads == 1) return {1, {Kind::kOneThread}};
-  if (wanted == 1) return {1, {Kind::kLittleWork, plan.costliest, -1, all, 2 * kWorkOfRows}};
-  return {static_cast<int>(wanted), {}};
+  if (!any && bytes <= kSmall) return 0;
+  if (bound.source->kind == Instruction::Kind::kCopy) return rows_of(bound.outputs()[0]);
+  return bound.kernel.by_rows ? bound.kernel.by_rows->rows : -1;
 }
 
-std::unique_ptr<Team> make_row_team(const BoundScan& scan, const ProgramLayout& layout) {
-  auto team = std::make_unique<Team>();
-  team->by_rows = true;
-  team->not_more = scan.not_by_rows;
-  team->meet_before.assign(scan.body.instructions.size(), 0);
-  for (int t = 0; t < scan.row_members; ++t) {
-    auto member = std::make_unique<Team::Member>();
-    member->body = copy_of(scan.body);
-    member->memory = t * layout.regions[scan.body.index].bytes;
-    member->scan_steps.assign(scan.body.depth, 0);
-    for (const BoundInstruction& bound : scan.body.instructions) {
-      const std::int64_t rows = RowSharing::shared_rows(bound);
-      member->ranges.push_back(rows == 0 ? ColumnRange{-1, -1} : columns_of(rows, t, scan.row_members, 1));
-    }
-    team->members.push_back(std::move(member));
+RowSharing row_sharing(const BoundScan& scan) { return RowSharingFinder(scan).find(); }
+
+RowThreads row_threads(const BoundScan& scan, int threads) {
+  using Kind = Obstacle::Kind;
+  const RowSharing sharing = row_sharing(scan);
+  if (sharing.obstacle) return {0, sharing.obstacle};
+  if (scan.steps == 0) return {0, {Kind::kFewSteps, nullptr, -1, 0, 1}};
+  const double all = sharing.operations * static_cast<double>(scan.steps);
+  const auto worth = static_cast<std::int64_t>(std::min(all / kWorkOfRows, 1e6));
+  const std::int64_t wanted = std::clamp<std::int64_t>(worth, 1, threads);
+  if (wanted > sharing.rows) {
+    return {0, {Kind::kFewRows, nullptr, -1, static_cast<double>(sharing.rows), static_cast<double>(wanted)}};
   }
-  return team;
+  if (threads == 1) return {1, {Kind::kOneThread}};
+  if (wanted == 1) return {1, {Kind::kLittleWork, sharing.costliest, -1, all, 2 * kWorkOfRows}};
+  return {static_cast<int>(wanted), {}};
 }
 
 }  // namespace graphrun

@@ -12,7 +12,7 @@ namespace {
 // How many loops each of the root's loops has beside it, for two threads. The memory of those must not overlap: whether threads
 // would be at it at the same moment is chance.
 std::vector<std::size_t> loops_beside(const std::string& text) {
-  const Program program = compile(ir::parse(text, "team_test"));
+  const Program program = compile(ir::parse(text, "loops"));
   const int before = threads();
   set_threads(2);
   KeptStore store(program);
@@ -23,8 +23,8 @@ std::vector<std::size_t> loops_beside(const std::string& text) {
   const auto place = [&](std::size_t i) { return binding->layout.regions[instructions[i].scan->body.index]; };
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     if (!instructions[i].scan) continue;
-    out.push_back(instructions[i].beside);
-    for (std::size_t k = 1; k <= instructions[i].beside; ++k) {
+    out.push_back(instructions[i].concurrent);
+    for (std::size_t k = 1; k <= instructions[i].concurrent; ++k) {
       const auto a = place(i), b = place(i + k);
       EXPECT_TRUE(a.base + a.bytes <= b.base || b.base + b.bytes <= a.base);
     }

@@ -1,5 +1,5 @@
 // Loops that threads share by columns: the same bits for any number of threads, and the numbers of the same loop step by step.
-#include "runtime/scan/team.h"
+#include "runtime/scan/thread_group.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "ops/schema.h"
+#include "runtime/scan/barrier.h"
 #include "tests/compiler/small_ops.h"
 #include "tests/runtime/loops.h"
 
@@ -46,7 +47,7 @@ TEST(ColumnsOf, CutAtStepsAndCoverAll) {
     for (int threads = 1; threads <= 5; ++threads) {
       std::int64_t at = 0;
       for (int t = 0; t < threads; ++t) {
-        const ColumnRange range = columns_of(columns, t, threads);
+        const Share range = share_of(columns, t, threads);
         EXPECT_EQ(range.begin, at);
         EXPECT_TRUE(range.begin % kColumnStep == 0 || range.begin == columns);
         at = range.end;
@@ -290,13 +291,13 @@ void expect_error_of_one(const std::function<void(int threads)>& run) {
 
 TEST_F(Loops, EndWithTheErrorOfOneThread) {
   register_failing();
-  const ir::Graph graph = ir::parse(failing(false), "team_test");
+  const ir::Graph graph = ir::parse(failing(false), "loops");
   expect_error_of_one([&](int threads) { run(graph, threads, Precision::kFloat32); });
 }
 
 TEST_F(Loops, EndWithTheErrorOfOneBesideAnother) {
   register_failing();
-  const ir::Graph graph = ir::parse(failing(true), "team_test");
+  const ir::Graph graph = ir::parse(failing(true), "loops");
   expect_error_of_one([&](int threads) { run(graph, threads, Precision::kFloat32); });
 }
 

@@ -1,6 +1,7 @@
-// A scan whose whole loop a device runs as one launch: blocks have their own columns of every result from step to step, as the
-// threads of a team have (runtime/scan/team.h), and meet only where one reads what others made; or rows of their own, and never
-// meet. What such a launch is made of is the device library's business, which registers how to make one.
+// A scan whose steps a device runs all as one launch: its blocks have their own columns of every result from step to step, as
+// the threads of a group have (runtime/scan/thread_group.h), and wait only where one reads what others have computed; or rows
+// of their own, and never wait. What such a launch is made of is the device library's business, which registers how to make
+// one.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/program/arena.h"
 #include "runtime/program/bound.h"
-#include "runtime/scan/team.h"
+#include "runtime/scan/rows.h"
 
 namespace graphrun {
 
@@ -73,10 +75,10 @@ inline Obstacle argument_obstacle(std::size_t bytes, std::size_t most) {
   return Obstacle::beyond(Obstacle::Kind::kArgumentBytes, static_cast<double>(bytes), static_cast<double>(most));
 }
 
-// Makes one where it can. `sharing`: among how many that run at the same time the device is shared.
+// Makes one where it can. `sharing`: among how many that run concurrently the device is shared.
 using LoopFactory = std::function<LoopChoice(const BoundScan& scan, const ProgramLayout& layout, int sharing)>;
 // Of loops that are shared by rows of the batch.
-using RowLoopFactory = std::function<LoopChoice(const BoundScan& scan, const RowPlan& plan)>;
+using RowLoopFactory = std::function<LoopChoice(const BoundScan& scan, const RowSharing& rows)>;
 // Once, when the device's library is loaded.
 void set_loop_factory(LoopFactory factory);
 void set_row_loop_factory(RowLoopFactory factory);
@@ -84,11 +86,12 @@ void set_row_loop_factory(RowLoopFactory factory);
 // What the blocks of its loop may pass to each other, at most.
 std::size_t passed_bytes(const BoundScan& scan);
 
-// Gives every scan of a bound root, and of the bodies in it, its loop where there is one. Loops that may run at the same time
-// (both directions of a bi-directional layer) do, each on its share of the device: a step's meeting takes as long whatever the
-// blocks compute between two. Not where only the whole device has room for their weights, or for clusters, or where one has
-// much more to do.
-void make_loops(BoundRegion& root, const ProgramLayout& layout);
+// The launch of a bound scan, or why there is none by columns and by rows; `sharing` as above.
+struct LaunchFound {
+  std::shared_ptr<const LoopKernel> loop;
+  Obstacle by_columns, by_rows;
+};
+LaunchFound find_launch(const BoundScan& scan, const ProgramLayout& layout, int sharing);
 
 // The addresses of a run, from the scan's operands.
 LoopRun loop_run(const BoundScan& scan, std::span<const TensorView> inputs, std::span<const TensorView> outputs,

@@ -1,0 +1,24 @@
+// Where the threads of a group wait for each other.
+#pragma once
+
+#include <atomic>
+
+namespace graphrun {
+
+// Spins for a while, then gives the core away: the group may have fewer cores than threads.
+class Barrier {
+ public:
+  explicit Barrier(int threads) : threads_(threads) {}
+  // Returns once all threads have called it.
+  void wait();
+  // This thread comes no more: from now on nobody waits.
+  void leave() { open_.store(true, std::memory_order_release); }
+
+ private:
+  const int threads_;
+  std::atomic<bool> open_{false};
+  std::atomic<int> waiting_{0};
+  std::atomic<unsigned> round_{0};
+};
+
+}  // namespace graphrun

@@ -1,0 +1,161 @@
+#include "runtime/scan/dependence.h"
+
+#include <algorithm>
+
+#include "runtime/scan/columns.h"
+
+namespace graphrun {
+namespace {
+
+// What an instruction does to memory at one step, as far as other threads may notice.
+struct Access {
+  bool slot = false;
+  std::int64_t begin = 0, end = 0;  // of memory in the arena; a slot's name twice
+  bool write = false;
+  bool own = false;  // of its own columns alone
+  // Of those columns' tensor: only what is equal in both is cut at the same bytes.
+  std::int64_t columns = 0;
+  std::size_t element = 0;
+};
+
+// Whether a thread that does `a` must wait for another that does `b`, or the other way round.
+bool conflict(const Access& a, const Access& b) {
+  if ((!a.write && !b.write) || a.slot != b.slot) return false;
+  const bool overlap = a.slot ? a.begin == b.begin : a.begin < b.end && b.begin < a.end;
+  const bool same_cut = a.own && b.own && a.begin == b.begin && a.columns == b.columns && a.element == b.element;
+  return overlap && !same_cut;
+}
+
+// Finds where threads must wait for each other, by going through the steps until nothing new shows: an instruction that touches
+// what another thread touched since the last barrier, and one of the two writes, needs a barrier before it.
+class BarrierFinder {
+ public:
+  BarrierFinder(const BoundScan& scan, const ProgramLayout& layout)
+      : scan_(scan), body_(scan.body), place_(layout.regions[scan.body.index]), barrier_before_(body_.instructions.size(), 0) {}
+
+  std::vector<char> find() {
+    // The names of slots go round in two steps; what one round finds holds for the next.
+    for (int k = 0; k < 6; ++k) {
+      for (std::size_t i = 0; i < body_.instructions.size(); ++i) {
+        const std::vector<Access> now = accesses(body_.instructions[i], k);
+        if (barrier_before_[i] || touches(now)) {
+          barrier_before_[i] = 1;
+          since_.clear();
+        }
+        since_.insert(since_.end(), now.begin(), now.end());
+      }
+    }
+    return barrier_before_;
+  }
+
+ private:
+  bool touches(const std::vector<Access>& now) const {
+    return std::any_of(now.begin(), now.end(), [&](const Access& a) {
+      return std::any_of(since_.begin(), since_.end(), [&](const Access& b) { return conflict(a, b); });
+    });
+  }
+
+  std::vector<Access> accesses(const BoundInstruction& bound, int k) const {
+    std::vector<Access> out;
+    const Instruction& source = *bound.source;
+    const std::int64_t columns = shared_columns(bound);
+    for (std::size_t o = 0; o < bound.operands.size(); ++o) {
+      if (source.operand(o) < 0) continue;
+      const bool input = o < source.inputs.size();
+      const TensorView& operand = bound.operands[o];
+      Access a = place_of(body_.storage_of(bound, o), operand, k);
+      a.write = !input;
+      const auto& kernel = bound.kernel.by_columns;
+      const bool reads_others = input && kernel && o < kernel->reads_other_columns.size() && kernel->reads_other_columns[o];
+      a.own = columns > 0 && !reads_others && !operand.sizes.empty() && operand.sizes.back() == columns;
+      a.columns = columns, a.element = size_of(operand.dtype);
+      out.push_back(a);
+    }
+    return out;
+  }
+
+  Access place_of(const Storage& storage, const TensorView& operand, int k) const {
+    Access a;
+    if (storage.kind == Storage::Kind::kBlock) {
+      a.begin = place_.blocks[static_cast<std::size_t>(storage.index)];
+      a.end = a.begin + static_cast<std::int64_t>(operand.bytes());
+    } else {
+      a.slot = true;
+      a.begin = a.end = slot_memory(scan_, static_cast<std::size_t>(storage.index), k);
+    }
+    return a;
+  }
+
+  const BoundScan& scan_;
+  const BoundRegion& body_;
+  const ProgramLayout::Region& place_;
+  std::vector<char> barrier_before_;
+  std::vector<Access> since_;
+};
+
+}  // namespace
+
+std::int64_t slot_memory(const BoundScan& scan, std::size_t slot, int step) {
+  using Role = ScanSlots::Role;
+  const auto of_state = [&](std::size_t s, int at) {
+    const StateSpec& spec = scan.states[s].spec;
+    if (spec.mode == StateSpec::Mode::kInPlace) return static_cast<std::int64_t>(2 * s);
+    // States that are read off one stack are one.
+    for (std::size_t before = 0; before < s && spec.mode == StateSpec::Mode::kStacked; ++before) {
+      const StateSpec& other = scan.states[before].spec;
+      if (other.mode == StateSpec::Mode::kStacked && other.index == spec.index) s = before;
+    }
+    return static_cast<std::int64_t>(2 * s) + at % 2;
+  };
+  const ScanSlots::Slot found = scan.slots.at(slot);
+  if (found.role == Role::kState) return of_state(found.index, step);
+  if (found.role == Role::kNextState) return of_state(found.index, step + 1);
+  if (found.role != Role::kStack) return static_cast<std::int64_t>(2 * slot);
+  for (std::size_t s = 0; s < scan.states.size(); ++s) {
+    const StateSpec& spec = scan.states[s].spec;
+    const bool is_its = spec.mode == StateSpec::Mode::kStacked && static_cast<std::size_t>(spec.index) == found.index;
+    if (is_its) return of_state(s, step + 1);
+  }
+  return static_cast<std::int64_t>(2 * slot) + step % 2;
+}
+
+std::vector<char> barriers_before(const BoundScan& scan, const ProgramLayout& layout) {
+  return BarrierFinder(scan, layout).find();
+}
+
+bool rows_keep_apart(const BoundScan& scan, const ProgramLayout& layout, std::int64_t rows) {
+  const ProgramLayout::Region& place = layout.regions[scan.body.index];
+  struct Range {
+    std::int64_t begin, bytes;
+  };
+  std::vector<Range> ranges;
+  const auto add = [&](std::int32_t block, std::size_t bytes) {
+    ranges.push_back({place.blocks[static_cast<std::size_t>(block)], static_cast<std::int64_t>(bytes)});
+  };
+  for (const BoundScan::State& state : scan.states) {
+    if (state.spec.mode == StateSpec::Mode::kAlternate) add(state.spec.index, state.bytes);
+  }
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    for (std::size_t o = 0; o < bound.operands.size(); ++o) {
+      if (bound.source->operand(o) < 0) continue;
+      const Storage storage = scan.body.storage_of(bound, o);
+      const TensorView& operand = bound.operands[o];
+      if (storage.kind == Storage::Kind::kBlock) {
+        add(storage.index, operand.bytes());
+      } else if (scan.slots.is_given(static_cast<std::size_t>(storage.index))) {
+        continue;
+      }
+      if (operand.sizes.empty() || operand.count() != rows * operand.sizes.back()) return false;
+    }
+  }
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const Range &a = ranges[i], &b = ranges[j];
+      const bool overlap = a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
+      if (overlap && (a.begin != b.begin || a.bytes != b.bytes)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace graphrun

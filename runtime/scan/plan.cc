@@ -1,0 +1,138 @@
+#include "runtime/scan/plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/scan/columns.h"
+#include "runtime/scan/launch.h"
+#include "runtime/scan/rows.h"
+
+namespace graphrun {
+namespace {
+
+constexpr double kWorkOfLoop = 3e6;          // operations of a loop that are worth a smaller group
+constexpr double kUnevenThreads = 1.25;      // how many times as much one of several loops may have to do as another
+constexpr std::int64_t kUnevenLaunches = 2;  // likewise, on a device
+
+// Calls visit(scans) for each run of two or more neighbours in a root that may run concurrently.
+template <class Visit>
+void for_each_concurrent(BoundRegion& root, Visit&& visit) {
+  std::vector<BoundInstruction>& all = root.instructions;
+  for (std::size_t first = 0, last; first < all.size(); first = last) {
+    for (last = first + 1; last < all.size() && all[last].source->concurrent;) ++last;
+    if (last - first > 1) visit(std::span<BoundInstruction>(all.data() + first, last - first));
+  }
+}
+
+// Whether scans are better off concurrently, with `threads` for all of them.
+bool belong_together(std::span<const BoundInstruction> scans, int threads) {
+  const auto loops = static_cast<int>(scans.size());
+  if (threads < loops || threads % loops != 0) return false;
+  double least = std::numeric_limits<double>::max(), most = 0;
+  for (const BoundInstruction& bound : scans) {
+    if (bound.scan->plan.way != ScanPlan::Way::kColumns) return false;  // by rows nobody waits anyhow
+    const double work = operations_of(*bound.scan);
+    least = std::min(least, work), most = std::max(most, work);
+  }
+  return least >= kWorkOfLoop && most <= kUnevenThreads * least;
+}
+
+void share_by_columns(const BoundScan& scan, int threads, ScanPlan& plan) {
+  const ColumnThreads found = column_threads(scan, threads);
+  plan.way = ScanPlan::Way::kColumns;
+  plan.threads = found.count, plan.not_more = found.not_more;
+}
+
+void plan_launches_alone(BoundRegion& region, const ProgramLayout& layout) {
+  for (BoundInstruction& bound : region.instructions) {
+    if (!bound.scan) continue;
+    plan_launches_alone(bound.scan->body, layout);
+    LaunchFound found = find_launch(*bound.scan, layout, 1);
+    if (found.loop != nullptr) bound.scan->plan.way = ScanPlan::Way::kOneLaunch;
+    bound.scan->loop = std::move(found.loop);
+    bound.scan->plan.not_by_columns = found.by_columns, bound.scan->plan.not_by_rows = found.by_rows;
+  }
+}
+
+std::int64_t elements_of(const BoundScan& scan) {
+  std::int64_t elements = 0;
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    for (const TensorView& result : bound.outputs()) elements += result.count();
+  }
+  return elements;
+}
+
+// The launch of each of these scans where they run concurrently; empty where they are better off in turn.
+std::vector<std::shared_ptr<const LoopKernel>> concurrent_launches(std::span<BoundInstruction> scans,
+                                                                   const ProgramLayout& layout) {
+  std::vector<std::shared_ptr<const LoopKernel>> concurrent;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
+  for (const BoundInstruction& bound : scans) {
+    const BoundScan& scan = *bound.scan;
+    if (scan.loop == nullptr) return {};
+    least = std::min(least, elements_of(scan)), most = std::max(most, elements_of(scan));
+    const LoopKernel::Traits alone = scan.loop->traits();
+    if (!alone.meets) {  // nobody waits for a block that has no room yet
+      concurrent.push_back(scan.loop);
+      continue;
+    }
+    concurrent.push_back(find_launch(scan, layout, static_cast<int>(scans.size())).loop);
+    if (concurrent.back() == nullptr) return {};
+    const LoopKernel::Traits shared = concurrent.back()->traits();
+    if ((alone.keeps_weights && !shared.keeps_weights) || (alone.in_clusters && !shared.in_clusters)) return {};
+  }
+  if (most > kUnevenLaunches * least) return {};
+  return concurrent;
+}
+
+void prepare(const BoundRegion& region) {
+  for (const BoundInstruction& bound : region.instructions) {
+    if (!bound.scan) continue;
+    prepare(bound.scan->body);
+    if (bound.scan->loop) bound.scan->loop->prepare();
+  }
+}
+
+}  // namespace
+
+ScanPlan plan_threads(const BoundScan& scan, int threads) {
+  ScanPlan plan;
+  plan.not_by_columns = obstacle_to_columns(scan);
+  if (!plan.not_by_columns) {
+    share_by_columns(scan, threads, plan);
+    return plan;
+  }
+  const RowThreads rows = row_threads(scan, threads);
+  if (rows.count == 0) {
+    plan.not_by_rows = rows.obstacle;
+    return plan;
+  }
+  plan.way = ScanPlan::Way::kRows;
+  plan.threads = rows.count, plan.not_more = rows.obstacle;
+  return plan;
+}
+
+void plan_concurrent_threads(BoundRegion& root, int threads) {
+  for_each_concurrent(root, [&](std::span<BoundInstruction> scans) {
+    if (!belong_together(scans, threads)) return;
+    scans[0].concurrent = scans.size() - 1;
+    for (const BoundInstruction& bound : scans) {
+      share_by_columns(*bound.scan, threads / static_cast<int>(scans.size()), bound.scan->plan);
+    }
+  });
+}
+
+void plan_launches(BoundRegion& root, const ProgramLayout& layout) {
+  plan_launches_alone(root, layout);
+  for_each_concurrent(root, [&](std::span<BoundInstruction> scans) {
+    std::vector<std::shared_ptr<const LoopKernel>> loops = concurrent_launches(scans, layout);
+    for (std::size_t i = 0; i < loops.size(); ++i) scans[i].scan->loop = std::move(loops[i]);
+    if (!loops.empty()) scans[0].concurrent = scans.size() - 1;
+  });
+  prepare(root);
+}
+
+}  // namespace graphrun

@@ -1,0 +1,61 @@
+#include "runtime/scan/thread_group.h"
+
+#include <algorithm>
+
+#include "runtime/scan/columns.h"
+#include "runtime/scan/dependence.h"
+#include "runtime/scan/rows.h"
+
+namespace graphrun {
+namespace {
+
+// A body with instructions of its own; the kernels are shared.
+BoundRegion copy_of(const BoundRegion& body) {
+  BoundRegion made;
+  made.source = body.source, made.index = body.index, made.depth = body.depth;
+  made.instructions.reserve(body.instructions.size());
+  for (const BoundInstruction& bound : body.instructions) {
+    BoundInstruction copy;
+    copy.source = bound.source, copy.kernel = bound.kernel, copy.operands = bound.operands, copy.kept = bound.kept;
+    made.instructions.push_back(std::move(copy));
+  }
+  index_slots(made);
+  return made;
+}
+
+}  // namespace
+
+BoundScan::BoundScan() = default;
+BoundScan::~BoundScan() = default;
+
+Share share_of(std::int64_t size, int thread, int threads, std::int64_t step) {
+  const std::int64_t steps = (size + step - 1) / step;
+  const auto cut = [&](std::int64_t t) { return std::min(size, steps * t / threads * step); };
+  return {cut(thread), cut(thread + 1)};
+}
+
+std::unique_ptr<ThreadGroup> make_thread_group(const BoundScan& scan, const ProgramLayout& layout) {
+  const bool by_rows = scan.plan.way == ScanPlan::Way::kRows;
+  const int threads = scan.plan.threads;
+  const std::int64_t step = by_rows ? 1 : column_threads(scan, threads).step;
+  auto group = std::make_unique<ThreadGroup>();
+  // One alone waits for nobody.
+  group->barrier_before.assign(scan.body.instructions.size(), 0);
+  if (!by_rows && threads > 1) group->barrier_before = barriers_before(scan, layout);
+  for (int t = 0; t < threads; ++t) {
+    auto member = std::make_unique<ThreadGroup::Member>();
+    member->body = copy_of(scan.body);
+    if (by_rows) {
+      member->memory = t * layout.regions[scan.body.index].bytes;
+      member->scan_steps.assign(scan.body.depth, 0);
+    }
+    for (const BoundInstruction& bound : scan.body.instructions) {
+      const std::int64_t size = by_rows ? shared_rows(bound) : shared_columns(bound);
+      member->shares.push_back(size == 0 ? Share{-1, -1} : share_of(size, t, threads, step));
+    }
+    group->members.push_back(std::move(member));
+  }
+  return group;
+}
+
+}  // namespace graphrun

@@ -66,8 +66,8 @@ class Backend {
   virtual void wait() = 0;  // for everything that was begun
 
   // Launches, copies and clears from side(k) to the next call of side or to join come after what was begun before the first of
-  // these calls, and in no order to those of other sides, k from 0 to kMostConcurrent - 1; what comes after join comes after all of
-  // them. Meanwhile nothing is taken or given back, or brought from or to the host.
+  // these calls, and in no order to those of other sides, k from 0 to kMostConcurrent - 1; what comes after join comes after
+  // all of them. Meanwhile nothing is taken or given back, or brought from or to the host.
   virtual void side(std::size_t k) = 0;
   virtual void join() = 0;
 

@@ -72,7 +72,7 @@ ir::Graph expand_graph(const GraphRequest& request, std::vector<Diagnostic>* war
   const frontend::Definition* root =
       request.from_graphs ? library.load(request.path, request.at) : library.load_file(request.path);
   ir::Graph graph;
-  // Beyond syntax, and imports that never end, everything is looked for before anything is told.
+  // Beyond syntax, and imports that never end, everything is looked for before anything is reported.
   const auto stops = [](const Diagnostic& d) { return is_syntax_error(d) || d.code.rfind("E0218", 0) == 0; };
   if (root && std::none_of(diagnostics.begin(), diagnostics.end(), stops)) {
     graph = frontend::expand(library, *root, request, diagnostics);

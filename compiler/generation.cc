@@ -132,7 +132,7 @@ class Cut {
   ir::Graph prologue(GenerationGraphs& made) const {
     ir::Graph graph = graph_;
     graph.outputs.clear();
-    // The rows are told by what is known, else by an input of their own, and by what is not known in no case.
+    // What is known determines the rows, else an input of their own does; what is not known never does.
     const ValueId rows = ir::Builder(graph).input("rows", {Type::kInt32, {Dim(*rows_)}});
     const std::string name = graph.value(rows).name;
     known_first(graph, *time_);
@@ -207,11 +207,12 @@ class Cut {
 
     // A size that the step only counts with comes in with an input that has it.
     void tell_sizes() {
-      for (std::set<Symbol> untold = ir::untold_sizes(made_.step); !untold.empty(); untold = ir::untold_sizes(made_.step)) {
+      for (std::set<Symbol> unknown = ir::unknown_sizes(made_.step); !unknown.empty();
+           unknown = ir::unknown_sizes(made_.step)) {
         const auto tells = std::find_if(from_.inputs.begin(), from_.inputs.end(), [&](const ir::Input& input) {
-          return !cut_.stepwise_[index(input.value)] && ir::tells_size(from_.type(input.value).shape, *untold.begin());
+          return !cut_.stepwise_[index(input.value)] && ir::tells_size(from_.type(input.value).shape, *unknown.begin());
         });
-        if (tells == from_.inputs.end()) return unknown_size(*untold.begin());
+        if (tells == from_.inputs.end()) return unknown_size(*unknown.begin());
         leaf(tells->value);
       }
     }

@@ -99,7 +99,7 @@ class Reader {
     d.refused.emplace(name, std::make_shared<const Diagnostic>(diagnostics_.back()));
     return false;
   }
-  // Beyond the mistakes that are told nothing is parsed: one more shows that there are more.
+  // Beyond the mistakes that are shown nothing is parsed: one more shows that there are more.
   bool has_enough() const { return syntax_errors_ > kMostSyntaxErrors; }
   void collect(const UserError& e) {
     syntax_errors_ += e.diagnostics().size();

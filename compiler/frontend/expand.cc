@@ -181,7 +181,7 @@ class Expander {
 
   // A size that is computed with may be told by an input that nothing reads: of several by the first.
   void sizes() {
-    for (const Symbol size : ir::untold_sizes(region_.graph)) {
+    for (const Symbol size : ir::unknown_sizes(region_.graph)) {
       for (const InputDef& input : root_.inputs) {
         if (std::none_of(input.shape.begin(), input.shape.end(), [&](const auto& e) { return e.is_name(size.name()); }))
           continue;

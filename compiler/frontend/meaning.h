@@ -21,8 +21,8 @@ class Meaning;
 
 using Thunk = std::function<Meaning()>;
 
-// Mistakes on the way up to whoever can go on without the value. Diagnostics are shared, so that one mistake which many demand
-// is told once.
+// Mistakes on the way up to whoever can continue without the value. Diagnostics are shared, so that one mistake which many
+// demand is reported once.
 struct Failure {
   static constexpr std::size_t kMost = 100;  // mistakes; what reads many wrong things need not say more
   std::vector<std::shared_ptr<const Diagnostic>> why;

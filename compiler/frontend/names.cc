@@ -160,7 +160,7 @@ class Checker {
   }
 
   // What a name may have meant, among those that `known()` gives. Holding many names against many others takes long, and who
-  // made more mistakes than these has enough to go on.
+  // made more mistakes than these has enough to read.
   template <class Known>
   std::string hint(const std::string& name, const Known& known) {
     return hints_++ < kMostHints ? did_you_mean(name, known()) : "";

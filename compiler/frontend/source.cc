@@ -382,7 +382,7 @@ void limit_syntax_errors(std::vector<Diagnostic>& diagnostics) {
   for (Diagnostic& d : diagnostics) {
     if (is_syntax_error(d)) last = &d;
   }
-  last->notes.push_back("note: there are more like these; only the first " + std::to_string(kMostSyntaxErrors) + " are told");
+  last->notes.push_back("note: there are more like these; only the first " + std::to_string(kMostSyntaxErrors) + " are shown");
 }
 
 namespace {

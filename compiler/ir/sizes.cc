@@ -42,7 +42,7 @@ std::optional<Symbol> only_unknown(const Dim& dim, const Symbols& known) {
 
 }  // namespace
 
-std::set<Symbol> untold_sizes(const Graph& graph) {
+std::set<Symbol> unknown_sizes(const Graph& graph) {
   Symbols mentioned, known;
   add_mentioned(graph, mentioned);
   for (const Input& input : graph.inputs) {
@@ -60,9 +60,9 @@ std::set<Symbol> untold_sizes(const Graph& graph) {
       if (std::includes(known.begin(), known.end(), of.begin(), of.end())) known.insert(symbol);
     }
   }
-  Symbols untold;
-  std::set_difference(mentioned.begin(), mentioned.end(), known.begin(), known.end(), std::inserter(untold, untold.end()));
-  return untold;
+  Symbols unknown;
+  std::set_difference(mentioned.begin(), mentioned.end(), known.begin(), known.end(), std::inserter(unknown, unknown.end()));
+  return unknown;
 }
 
 bool tells_size(const Shape& shape, Symbol symbol) { return std::find(shape.begin(), shape.end(), Dim(symbol)) != shape.end(); }

@@ -193,16 +193,16 @@ Graph drop_unneeded(Graph graph) {
   for (const ir::Input& input : graph.inputs) all.push_back({graph.value(input.value), input});
   if (!Liveness(graph, false).sweep()) return graph;
   // An input that nothing reads may be all that tells a size; of several the first does.
-  for (std::set<Symbol> untold = ir::untold_sizes(graph); !untold.empty();) {
+  for (std::set<Symbol> unknown = ir::unknown_sizes(graph); !unknown.empty();) {
     const auto tells = std::find_if(all.begin(), all.end(), [&](const Known& known) {
-      return std::any_of(untold.begin(), untold.end(), [&](Symbol s) { return ir::tells_size(known.value.type.shape, s); });
+      return std::any_of(unknown.begin(), unknown.end(), [&](Symbol s) { return ir::tells_size(known.value.type.shape, s); });
     });
     if (tells == all.end()) break;  // a state's alone
     ir::Input input = tells->input;
     input.value = static_cast<ValueId>(graph.values.size());
     graph.values.push_back(tells->value);
     graph.inputs.push_back(input);
-    untold = ir::untold_sizes(graph);
+    unknown = ir::unknown_sizes(graph);
   }
   return graph;
 }

@@ -10,7 +10,7 @@ namespace {
 using cuda::Column;
 
 // The lanes of a column take as many neighbouring positions at a time, sum them up in shared memory in a tree that the number
-// of lanes alone decides, and go on from the total before.
+// of lanes alone decides, and continue from the total before.
 template <class In, class Out>
 struct CumsumBody {
   using Total = RunningTotal<In>;

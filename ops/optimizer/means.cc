@@ -1,4 +1,4 @@
-// What goes on beside updates: sums of gradients over batches, means of parameters over updates.
+// Beside the updates: sums of gradients over batches, means of parameters over updates.
 #include <algorithm>
 
 #include "ops/optimizer/update_op.h"

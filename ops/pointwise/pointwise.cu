@@ -103,7 +103,7 @@ const KernelRegistration registrations[] = {
 #undef TERNARY
 };
 
-// BOOL is told from a number of one byte by the result's type alone.
+// BOOL differs from a number of one byte by the result's type alone.
 template <class From, class To, bool to_bool>
 struct CastBody {
   const From* x;

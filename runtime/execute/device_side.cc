@@ -115,8 +115,8 @@ void DeviceSide::finish(const std::vector<Tensor>& fetched) {
   if (fault.node != 0) tell(fault, binding);
 }
 
-// The fault stays in the device's memory until it is told, and every run brings what it finds there: it is that of the first
-// run that brings one.
+// The fault stays in the device's memory until it is reported, and every run brings what it finds there: it is that of the
+// first run that brings one.
 void DeviceSide::tell(const IndexFault& fault, const Binding& binding) {
   const Binding* of = &binding;
   for (auto run = under_way_.rbegin(); run != under_way_.rend(); ++run) {
@@ -149,7 +149,7 @@ void DeviceSide::drop_forgotten() {
     (*run)->arrival->wait();
     try {
       if ((*run)->fault.node != 0 && (*run)->told == told_) tell((*run)->fault, *(*run)->binding);
-    } catch (const UserError&) {  // those that ran into it are told
+    } catch (const UserError&) {  // reported by those that ran into it
     }
     run = under_way_.erase(run);
   }

@@ -79,7 +79,7 @@ class DeviceSide {
   const std::shared_ptr<RecordingBudget> budget_ = std::make_shared<RecordingBudget>();
   std::size_t played_ = 0;
   std::optional<std::uint32_t> low_step_there_;      // what low_step_ holds
-  const Binding* unfinished_ = nullptr;              // of runs that nobody waits for; their fault stays until it is told
+  const Binding* unfinished_ = nullptr;              // of runs that nobody waits for; their fault stays until it is reported
   std::deque<std::shared_ptr<BegunRun>> under_way_;  // in their order
   std::size_t told_ = 0;                             // faults
   std::exception_ptr last_told_;

@@ -51,8 +51,8 @@ struct RunOptions {
   std::uint64_t step = 0;        // of training: keys random numbers
   Profiler* profiler = nullptr;  // takes note of every node's time, a scan's with its body's; null costs nothing
   Watch* watch = nullptr;        // sees every result as it is made; the executable must have been made for one thread
-  // Results stay where the device made them (Tensor::on_device), for runs that are fed them, and the run may go on when run()
-  // returns: see Executable::finish. On the CPU it changes nothing.
+  // Results stay where the device made them (Tensor::on_device), for runs that are fed them, and the run may continue when
+  // run() returns: see Executable::finish. On the CPU it changes nothing.
   bool on_device = false;
 };
 
@@ -89,7 +89,7 @@ class Executable {
     struct Impl;
     std::unique_ptr<Impl> impl_;
   };
-  // run() in two halves: on a device the host goes on meanwhile, and may begin further runs, which come after this one.
+  // run() in two halves: on a device the host continues meanwhile, and may begin further runs, which come after this one.
   // Variables have what the run wrote for whoever reads them afterwards, whatever finish() throws, and if it is never called.
   Started start(const Feeds& feeds, const RunOptions& options = {});
 

@@ -22,7 +22,7 @@ int granted_cores() {
 }
 
 int& chosen_threads() {
-  static int chosen = std::min(core_count(), omp_get_max_threads());  // OMP_NUM_THREADS holds unless the program is told
+  static int chosen = std::min(core_count(), omp_get_max_threads());  // OMP_NUM_THREADS holds unless --threads is given
   return chosen;
 }
 

@@ -256,7 +256,7 @@ std::vector<Tensor> begins_of(const GenerationGraphs& cut, Feeds feeds) {
   return prologue.run(feeds);
 }
 
-// What a state begins with has a row for each sentence; where nothing that is known has them, their number is told.
+// What a state begins with has a row for each sentence; where nothing that is known has them, their number is an input.
 TEST(GenerationSizes, OfTheRowsAreToldToThePrologue) {
   const std::string state =
       "state { name: \"h\" shape: \"[batch, 4]\" begin: \"full(shape=[batch, 4], value=0.25)\" next: \"tanh(x + h)\" }\n";

@@ -122,7 +122,7 @@ TEST_F(CudaDevice, NamesTheIndexThatIsOutOfItsRangeAsTheCpuDoes) {
       EXPECT_EQ(error.exit_code(), ExitCode::kBadData);
       messages.push_back(error.what());
     }
-    model.read();  // and goes on
+    model.read();  // and continues
   }
   EXPECT_EQ(messages[0], messages[1]);
   EXPECT_THAT(messages[1], HasSubstr("gather: index 9 at [1, 1] is not in 0 … 4"));
@@ -167,7 +167,7 @@ TEST_F(CudaDevice, TellsLaterOfAnIndexThatIsOutOfItsRange) {
   expect_near(model.reader.run(right)[0], expected);
 }
 
-// Where sizes change, runs that nobody waited for are waited for first: what they found is told with their own sizes.
+// Where sizes change, runs that nobody waited for are waited for first: what they found is reported with their own sizes.
 TEST_F(CudaDevice, TellsOfAnIndexBeforeSizesChange) {
   Model model(Device::kCuda);
   const auto words = [&](const std::vector<std::int32_t>& all) -> Feeds {
@@ -281,7 +281,7 @@ graph "network" {
 }
 )";
 
-// Runs with everything in the same places are recorded, and go on seeing what changes from run to run: feeds, the step, what
+// Runs with everything in the same places are recorded, and still see what changes from run to run: feeds, the step, what
 // they wrote themselves, another seed.
 TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
   Model cpu(Device::kCpu), cuda(Device::kCuda);

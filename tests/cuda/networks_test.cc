@@ -36,7 +36,7 @@ TEST_P(CudaNetwork, ComputesWhatTheCpuComputes) {
     for (const FeedSpec& f : executable.program().feeds) feeds[f.name] = tensors.at("feed/" + f.name);
     for (const std::string& name : names) variables->set(name, tensors.at("parameter/" + name).clone());
     executable.run(feeds);
-    found.push_back(executable.run(feeds));  // again: states of a stream go on, buffers are used a second time
+    found.push_back(executable.run(feeds));  // again: states of a stream continue, buffers are used a second time
   }
   for (std::size_t k = 0; k < found[0].size(); ++k) {
     ASSERT_EQ(found[1][k].sizes(), found[0][k].sizes());

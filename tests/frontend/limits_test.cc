@@ -94,7 +94,7 @@ TEST(Limits, AGraphThatCallsItselfIsTold) {
   }
 }
 
-// Each is told; what it may have meant is looked for in the first of them alone.
+// Each is reported; what it may have meant is looked for in the first of them alone.
 TEST(Limits, UnknownNamesAreAllTold) {
   std::string text = kBegin;
   for (int i = 0; i < 8000; ++i) {
@@ -122,7 +122,7 @@ TEST(Limits, AHundredSyntaxErrorsAreTold) {
   EXPECT_EQ(found[0].code, "E0105 syntax");
   EXPECT_TRUE(found[0].notes.empty());
   EXPECT_EQ(found[99].at.line, 102);
-  EXPECT_THAT(found[99].notes, Contains("note: there are more like these; only the first 100 are told"));
+  EXPECT_THAT(found[99].notes, Contains("note: there are more like these; only the first 100 are shown"));
 }
 
 TEST(Limits, AHundredSyntaxErrorsAreNotMore) {

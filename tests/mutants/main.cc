@@ -133,8 +133,8 @@ class Hunt {
   }
 
   // A find is taken in once more, alone in a child of its own: what others have left in theirs, names and memory, makes none.
-  // One that does not end so alone is told with those that it takes, and is not made small. What others might hide is left to
-  // chance: the first of each child has nobody before it.
+  // One that does not end so alone is printed with those that it takes, and is not made small. What others might hide is left
+  // to chance: the first of each child has nobody before it.
   void keep(std::uint64_t seed, const Outcome& outcome) {
     ++finds_;
     const int times = ++causes_[outcome.where];

@@ -109,7 +109,7 @@ class Prefix {
     if (node.op->family == "pointwise") return true;
     if (name == "zeros" || name == "full" || name == "broadcast_to") return true;
     if (name == "range") return node.attributes.dim("n").as_symbol().has_value();
-    // Draws are told apart by their place, which the sizes of the axes before it alone must not change.
+    // Draws differ by their place, which the sizes of the axes before it alone must not change.
     if (name == "dropout" || name == "dropout_mask") return in[0] == Index{0};
     if (name == "stop_gradient" || name == "transpose" || name == "expand" || name == "stack") return true;
     if (name == "reshape") return in[0] == Index{0} && out[0] == Index{0};

@@ -20,7 +20,7 @@ struct Results {
 
 CompileOptions compile_options(std::vector<std::string> disabled = {}, Precision precision = Precision::kFloat64);
 
-// Two runs one after the other, so that states go on; outputs of both, then what the states hold.
+// Two runs one after the other, so that states continue; outputs of both, then what the states hold.
 Results run(const ir::Graph& graph, const CompileOptions& options, const Data& data, int runs = 2, Target target = {});
 // The same, but for some feeds, by name.
 Results run(const ir::Graph& graph, const CompileOptions& options, const Data& data, const Feeds& others, int runs = 2,

@@ -38,7 +38,7 @@ bool begins_with_words(const ir::Graph& graph) {
   return false;
 }
 
-// Whether a size is told by nothing that is known before the words.
+// Whether nothing that is known before the words determines a size.
 bool lacks_a_size(const ir::Graph& graph) {
   std::set<Symbol> known, unknown;
   std::optional<Symbol> time;
@@ -80,7 +80,7 @@ class Driven {
   }
 
  private:
-  // Where rows read each other those that ended must not be told from those that go on.
+  // Where rows read each other those that ended must look like those that continue.
   bool rows_apart() const {
     const std::vector<bool> apart = positions_apart(graph_, cut_.rows);
     return std::all_of(wanted_.begin(), wanted_.end(), [&](const std::string& name) {

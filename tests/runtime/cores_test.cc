@@ -101,7 +101,7 @@ TEST(Cores, BindNobody) {
   region.begin();
   std::atomic<int> bound{0};
   std::vector<std::thread> threads;
-  // More than there are cores: those that find none go on where they are.
+  // More than there are cores: those that find none stay where they are.
   for (std::size_t i = 0; i < before.size() + 2; ++i) {
     threads.emplace_back([&] {
       region.enter();

@@ -1,4 +1,4 @@
-// Loops for the tests of teams: run with any number of threads, against what they mean.
+// Loops for the tests of thread groups: run with any number of threads, against what they mean.
 #pragma once
 
 #include <gtest/gtest.h>

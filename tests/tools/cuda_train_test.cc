@@ -92,7 +92,7 @@ TEST_F(TrainOnCuda, RoundsProductsAsTheJobSays) {
   EXPECT_THAT(mistaken.err, HasSubstr("TF32"));
   const Ran other = graphrun(
       {"train", "graphs/jobs/segment.pbtxt", "--out", "TF32", "--resume", "--device", "cuda", "--set", "train.epochs=2"});
-  EXPECT_EQ(other.code, 2) << "a run goes on as it was begun";
+  EXPECT_EQ(other.code, 2) << "a run is resumed as it was begun";
 }
 
 // Steps are counted, noted and kept by their own numbers and rates, though a step's loss is read once the next one has begun;
@@ -163,7 +163,7 @@ TEST_F(TrainOnCuda, TellsTheStepThatDiverged) {
   }
 }
 
-// What a run on a device leaves goes on bit for bit, as on the CPU.
+// What a run on a device leaves is resumed bit for bit, as on the CPU.
 TEST_F(TrainOnCuda, GoesOnFromACheckpoint) {
   const auto train = [&](const std::string& out, const std::string& epochs, bool goes_on = false) {
     std::vector<std::string> words = {"train", "graphs/jobs/segment.pbtxt", "--out", out, "--device", "cuda",

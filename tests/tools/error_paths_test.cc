@@ -36,7 +36,7 @@ TEST_F(ErrorPaths, AGraphThatCannotBeRead) {
     expect(graphrun_under(call + "=ENOMEM:/cells/atr.pbtxt:1", check), 5, "atr.pbtxt': Cannot allocate memory");
     EXPECT_EQ(graphrun_under(call + "=EINTR:/cells/atr.pbtxt:1", check).code, 0);
   }
-  // Of an import the place that names it is told too.
+  // Of an import the place that names it is shown too.
   expect(graphrun_under("read=EIO:/cells/lstm.pbtxt:1",
                         {"check", "graphs/language_model.pbtxt", "--set", "vocabulary=9", "--set", "cell=cells/lstm.pbtxt"}),
          3, "Input/output error");
@@ -89,7 +89,7 @@ TEST_F(ErrorPaths, NoMemoryToDecompress) {
   }
 }
 
-// An old checkpoint that cannot be removed ends the run, which says so; the new one is there, and what goes on from it leaves
+// An old checkpoint that cannot be removed ends the run, which says so; the new one is there, and what resumes from it leaves
 // what an undisturbed run leaves.
 TEST_F(ErrorPaths, AnOldCheckpointThatCannotBeRemoved) {
   write_language_model();

@@ -108,7 +108,7 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   const Ran narrow = graphrun({"infer", "model", "--beam", "2", "--n-best", "5"}, "uno\n");
   EXPECT_EQ(narrow.code, 2);
   EXPECT_THAT(narrow.err, HasSubstr("a beam of 2 does not hold the 5 best"));
-  // What has parameters and no checkpoint is no run to go on with.
+  // What has parameters and no checkpoint is no run to resume.
   std::filesystem::remove_all(root_ / "model/checkpoints");
   const Ran resumed = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--resume"});
   EXPECT_EQ(resumed.code, 2);
@@ -151,7 +151,7 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   EXPECT_EQ(few.code, 4);
   EXPECT_THAT(few.err, AllOf(HasSubstr("E0653"), HasSubstr("the file ends after 1 line; 'stdin'")));
   EXPECT_THAT(graphrun({"infer", "model", "--force", "refs"}, "uno\n").err,
-              HasSubstr("'refs', which stands beside it, goes on"));
+              HasSubstr("'refs', which is read with it, has more"));
 
   // Lines of the sizes of each example: a matrix of what each word looks at, a number for each word.
   const std::string pairs = "uno dos tres\tone\nuno\tone two three\n";

@@ -40,7 +40,7 @@ class MovedFolder : public ProgramTest {
   }
 };
 
-// While the metrics are opened, between two saves, and within a save: in each case the run goes on from there.
+// While the metrics are opened, between two saves, and within a save: in each case the run resumes there.
 TEST_F(MovedFolder, HasTheCheckpointWhereItIsNow) {
   ASSERT_EQ(train("whole", "").code, 0);
   for (const char* fault : {"move:metrics.jsonl:2", "move:metrics.jsonl:3", "move:/checkpoints/step-000030:1"}) {

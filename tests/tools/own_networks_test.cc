@@ -104,7 +104,7 @@ TEST_F(OwnNetwork, ImportsFromBesideItselfFirst) {
   expect_whole("Beside");
 }
 
-// Both are called cells/atr.pbtxt; the shipped ones go on importing theirs.
+// Both are called cells/atr.pbtxt; the shipped ones still import theirs.
 TEST_F(OwnNetwork, KeepsTwoFilesOfOneNameApart) {
   write("n/mine.pbtxt", network("mine", "cells/atr.pbtxt") +
                             "import: \"encoder = encoders/bidirectional.pbtxt\"\n"

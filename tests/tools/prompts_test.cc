@@ -113,7 +113,7 @@ TEST_F(Prompts, AreScored) {
   }
 }
 
-// Whatever the data's format: the rows of one of examples have lengths, and no states go on from batch to batch.
+// Whatever the data's format: the rows of one of examples have lengths, and no states continue from batch to batch.
 TEST_F(Prompts, OfExamples) {
   write("graphs/lines.pbtxt", R"x(name: "lines"
 import: "cell = cells/gru.pbtxt"

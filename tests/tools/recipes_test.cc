@@ -120,7 +120,7 @@ TEST_F(Recipes, StopsEarlyWhateverTheSchedule) {
   EXPECT_THAT(graphrun(again).err, HasSubstr("is finished"));
 }
 
-// All that outlives a step is in the checkpoint: killed and stopped at whatever instants it goes on as if it had not been.
+// All that outlives a step is in the checkpoint: killed and stopped at whatever instants it continues as if it had not been.
 TEST_F(Recipes, AResumedRunOfEverythingIsTheSameBitForBit) {
   write_job("all.pbtxt",
             "optimizer { momentum { learning_rate: 0.2 momentum: 0.8 nesterov: true } l2: 1e-5 }\n"
@@ -191,7 +191,7 @@ TEST_F(Recipes, TheModelMayBeTheMeanOfTheLast) {
   }
 }
 
-// JSON has no infinities: in metrics, in the state that a run goes on from, beside models.
+// JSON has no infinities: in metrics, in the state that a run resumes from, beside models.
 TEST_F(Recipes, InfiniteReportsAreKeptAsSuch) {
   std::vector<std::string> sets = {"report=f1 = log(0 * sum(margin))", "train.validate.keep_highest=f1", "train.average.best=2",
                                    "train.epochs=2"};

@@ -1,4 +1,4 @@
-// Going on with a run whose folder, files or job are no longer what they were.
+// Resuming a run whose folder, files or job are no longer what they were.
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -151,7 +151,7 @@ TEST_F(EndOfRun, ByHoursCountsAllStarts) {
   const double after = state("model")["seconds"];
   EXPECT_GE(after, before + 0.99);
   EXPECT_GT(state("model")["step"], step);
-  // What the speed's file says of the second start goes on from the first.
+  // What the speed's file says of the second start continues the first.
   const auto lines = json_lines(read("model/speed.jsonl"));
   for (std::size_t i = 1; i < lines.size(); ++i)
     EXPECT_GE(lines[i]["seconds"].get<double>() + 0.002, lines[i - 1]["seconds"].get<double>()) << i;

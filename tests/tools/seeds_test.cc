@@ -43,7 +43,7 @@ TEST_F(Seeds, GiveATableWithMeanAndDeviation) {
   EXPECT_EQ(read("model/seed-8/metrics.jsonl"), read("alone/metrics.jsonl"));
   EXPECT_EQ(graphrun({"infer", "model/seed-3"}, "我\n").code, 0);
 
-  // Nothing is overwritten; told to go on, what is finished stays and what is missing is done.
+  // Nothing is overwritten; with --resume, what is finished stays and what is missing is done.
   EXPECT_THAT(train("3,9").err, HasSubstr("E0520"));
   EXPECT_FALSE(exists("model/seed-9"));
   const std::string before = read("model/seed-3/metrics.jsonl");

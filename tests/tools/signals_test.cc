@@ -1,4 +1,4 @@
-// Signals at many moments of a run: a checkpoint each time, from which the run goes on.
+// Signals at many moments of a run: a checkpoint each time, from which the run resumes.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <unistd.h>
@@ -52,11 +52,11 @@ TEST(StopSignals, ReportsALaterOneDuringASaveAndEndsAtTheNext) {
         const StopSignals::Saving saving(signals);
         kill(getpid(), SIGINT);
         std::this_thread::sleep_for(100ms);
-        std::fputs("the save goes on\n", stderr);
+        std::fputs("the save is finished\n", stderr);
         kill(getpid(), SIGINT);
         std::this_thread::sleep_for(10s);
       },
-      testing::ExitedWithCode(128 + SIGINT), "signal 2 during a save.*\nthe save goes on");
+      testing::ExitedWithCode(128 + SIGINT), "signal 2 during a save.*\nthe save is finished");
 }
 
 class Signals : public ProgramTest {

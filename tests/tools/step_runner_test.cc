@@ -135,7 +135,7 @@ TEST_P(StepRunnerTest, WordsMayBeGiven) {
 INSTANTIATE_TEST_SUITE_P(Networks, StepRunnerTest, ::testing::ValuesIn(tests::kGeneratingNetworks),
                          [](const auto& i) { return i.param.network; });
 
-// A language model whose state begins as a constant is told by nothing that it reads how many sentences there are.
+// In a language model whose state begins as a constant, nothing that is read says how many sentences there are.
 TEST(StepRunnerOfConstants, BeginsAsManySentencesAsItIsAskedFor) {
   GraphRequest request = tests::request_of(
       "name: \"net\"\ninput { name: \"words\" shape: \"[time, batch]\" type: INT32 }\n"

@@ -301,7 +301,7 @@ TEST_F(TrainLanguageModel, TellsWhereTheTimeWent) {
   EXPECT_THAT(trained.err, HasSubstr("  scan  "));
   const auto trace = nlohmann::json::parse(read("trace.json"));
   EXPECT_GT(trace["traceEvents"].size(), 10u);
-  // What can't be written is told before anything is trained.
+  // What can't be written is reported before anything is trained.
   const Ran nowhere = graphrun({"train", "graphs/jobs/words.pbtxt", "--out", "other", "--profile", "no/such/trace.json"});
   EXPECT_NE(nowhere.code, 0);
   EXPECT_THAT(nowhere.err, HasSubstr("no/such"));

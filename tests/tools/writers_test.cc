@@ -65,7 +65,7 @@ TEST(Writers, ABatchInOrderWithoutPadding) {
   EXPECT_EQ(write_batch(two_rows(), Tensor::of<float>({2, 2}, {1, 2, 3, 4}), WriteAs::kNumbers, nullptr), "1 3\n\n2\n");
 }
 
-// Of the sizes of each row, where they are told.
+// Of the sizes of each row, where they are known.
 TEST(Writers, NumbersOfRowsAndMatrices) {
   const Tensor worth = Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(write_batch(two_rows(), worth, WriteAs::kNumbers, nullptr, {{3, 0}}), "1 3 5\n\n\n");

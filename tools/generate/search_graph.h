@@ -1,4 +1,4 @@
-// Beam search as a graph: a step of generation that also chooses how to go on, so that a device does both and the host waits
+// Beam search as a graph: a step of generation that also chooses the next words, so that a device does both and the host waits
 // for neither. What it chooses is what beam_search chooses (tools/generate/beam_search.h).
 #pragma once
 

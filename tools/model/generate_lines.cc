@@ -119,7 +119,7 @@ class GivenLines {
  private:
   [[noreturn]] static void unequal(const std::string& ended, std::int64_t line, const std::string& going) {
     data_error("E0653 unequal-files", ended, line, 0,
-               fmt::format("the file ends after {}; '{}', which stands beside it, goes on", counted(line, "line"), going),
+               fmt::format("the file ends after {}; '{}', which is read with it, has more", counted(line, "line"), going),
                {"help: line n of each belongs to the other's"});
   }
 

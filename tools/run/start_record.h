@@ -1,4 +1,4 @@
-// starts.jsonl: who began a run and went on with it: one JSON object for each start of the program.
+// starts.jsonl: who started a run and who resumed it: one JSON object for each start of the program.
 #pragma once
 
 #include <cstdint>

@@ -56,7 +56,7 @@ void StopSignals::take(int signal) {
     case StopPolicy::Action::kStop: came_ = signal; break;
     case StopPolicy::Action::kNone: break;
     case StopPolicy::Action::kReport:
-      fmt::print(stderr, "signal {} during a save, which goes on; the next one ends the run at once\n", signal);
+      fmt::print(stderr, "signal {} during a save, which will be finished; the next signal ends the run at once\n", signal);
       break;
     case StopPolicy::Action::kEnd: _exit(128 + signal);
   }

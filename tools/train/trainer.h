@@ -35,7 +35,7 @@ class Trainer {
   Trainer(RunFolder& folder, const Network& network, const Recipe& recipe, TrainingData& data, Stepper& stepper,
           Evaluator& evaluator, ProgressDisplay& display, StopSignals& signals);
 
-  // Goes on where a checkpoint stands. Throws UserError (kBadData) where it is no checkpoint of this network or of another
+  // Resumes at a checkpoint. Throws UserError (kBadData) where it is no checkpoint of this network or of another
   // folder (E0667).
   void restore(const std::string& checkpoint);
   // Whether there is nothing left to do.

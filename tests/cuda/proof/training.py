@@ -81,7 +81,7 @@ def follow(machine, job, sets, runs=RUNS):
                     "seconds_of": seconds}
         if ran.status != 0:
             wrong[name], said[name] = f"{name}: {ran.end()}: {ran.printed.strip()[:200]}", ran.printed[-2000:]
-            continue  # what the others do tells what it hangs on
+            continue  # what the others do shows the cause
         try:
             found[name] = losses(out)
         except (OSError, ValueError, KeyError) as error:

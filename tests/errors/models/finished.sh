@@ -1,3 +1,3 @@
-# Going on with what is finished.
+# Resuming what is finished.
 graphrun train tags.pbtxt --out model --quiet > /dev/null
 graphrun train tags.pbtxt --out model --resume

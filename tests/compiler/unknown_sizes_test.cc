@@ -1,4 +1,4 @@
-// A size is told by what is fed, even where nothing else of that is read.
+// A size is known from what is fed, even where nothing else of that is read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

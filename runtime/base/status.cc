@@ -12,6 +12,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "runtime/base/compressed.h"
 #include "runtime/base/suggestion.h"
 
 namespace graphrun {
@@ -140,8 +141,7 @@ class SourceLines {
   void advance() {
     line_.reset();
     if (!std::getline(*text_, raw_)) return text_.reset();
-    const bool compressed = number_ == 0 && raw_.rfind("\x1F\x8B", 0) == 0;  // gzip's first bytes
-    if (compressed) return text_.reset();
+    if (number_ == 0 && begins_compressed(raw_)) return text_.reset();
     if (number_ == 0 && raw_.starts_with("\xEF\xBB\xBF")) raw_.erase(0, 3);  // no reader counts it
     if (!raw_.empty() && raw_.back() == '\r') raw_.pop_back();
     ++number_;

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/base/compressed.h"
+
 namespace graphrun {
 namespace {
 
@@ -88,8 +90,10 @@ TEST(Render, ShowsTextThatStandsForAFile) {
 }
 
 TEST(Render, ShowsNoBytesOfACompressedFile) {
-  const SourceFile file("\x1F\x8B\x08 bytes\nmore");
-  EXPECT_THAT(render(Diagnostic{Severity::kError, "E1", file.at(2, 1), "x", {}}), testing::EndsWith("x"));
+  for (const std::string_view magic : kMagics) {
+    const SourceFile file(std::string(magic) + " bytes\nmore");
+    EXPECT_THAT(render(Diagnostic{Severity::kError, "E1", file.at(2, 1), "x", {}}), testing::EndsWith("x"));
+  }
 }
 
 TEST(Render, ListsTheWay) {

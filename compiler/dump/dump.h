@@ -32,7 +32,8 @@ std::string dump_pbtxt(const ir::Graph& graph);
 std::string dot(const ir::Graph& graph);
 
 // The same drawn; a graph of more than kMostBoxes nodes is summed up first: nodes whose names begin alike are one box,
-// repetitions of a layer too. Throws UserError (kRunFailed, E0510 cannot-draw) where Graphviz fails.
+// repetitions of a layer too. Throws UserError (kRunFailed, E0510 cannot-draw) where Graphviz fails,
+// E0514 no-graphviz where its module does not load.
 inline constexpr std::size_t kMostBoxes = 1500;
 std::string svg(const ir::Graph& graph);
 

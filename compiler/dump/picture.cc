@@ -1,5 +1,7 @@
 #include "compiler/dump/picture.h"
 
+#include <utf8proc.h>
+
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -157,16 +159,12 @@ class Drawer {
 std::string as_utf8(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = lead < 0x80                   ? 1
-                               : lead >= 0xc2 && lead < 0xe0 ? 2
-                               : lead >= 0xe0 && lead < 0xf0 ? 3
-                               : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                             : 0;
-    bool whole = length > 0 && i + length <= text.size();
-    for (std::size_t k = 1; whole && k < length; ++k) whole = (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
-    out += whole ? text.substr(i, length) : "?";
-    i += whole ? length : 1;
+    utf8proc_int32_t code = 0;
+    const utf8proc_ssize_t read = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + i,
+                                                   static_cast<utf8proc_ssize_t>(text.size() - i), &code);
+    const std::size_t size = read > 0 ? static_cast<std::size_t>(read) : 1;
+    out += read > 0 ? text.substr(i, size) : "?";
+    i += size;
   }
   return out;
 }

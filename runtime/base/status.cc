@@ -1,6 +1,7 @@
 #include "runtime/base/status.h"
 
 #include <sys/stat.h>
+#include <utf8proc.h>
 
 #include <algorithm>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "runtime/base/compressed.h"
 #include "runtime/base/suggestion.h"
 
 namespace graphrun {
@@ -56,21 +58,6 @@ std::unique_ptr<std::istream> open_text(const std::string& path) {
   return std::make_unique<std::ifstream>(path, std::ios::binary);
 }
 
-// Columns that a character takes on a terminal: 0 for combining ones, 2 for East Asian wide ones and emoji (Unicode's East
-// Asian Width W and F, by whole blocks), 1 for the rest.
-int width_of(char32_t c) {
-  struct Range {
-    char32_t first, last;
-  };
-  static constexpr Range kNone[] = {{0x300, 0x36F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
-  static constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},  {0xAC00, 0xD7A3},
-                                    {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},  {0xFFE0, 0xFFE6},
-                                    {0x1F300, 0x1F64F}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
-  const auto holds = [c](const Range& range) { return c >= range.first && c <= range.last; };
-  if (std::any_of(std::begin(kNone), std::end(kNone), holds)) return 0;
-  return std::any_of(std::begin(kWide), std::end(kWide), holds) ? 2 : 1;
-}
-
 struct Character {
   std::string shown;      // UTF-8, safe for a terminal
   int width = 1;          // columns
@@ -78,30 +65,20 @@ struct Character {
   std::size_t bytes = 1;
 };
 
-// The character at text[at]. Bytes that are no UTF-8 and control characters come back as U+FFFD, a byte each: what a file holds
-// must not reach the terminal as commands.
+// The character at text[at]. Bytes that are no UTF-8 come back as U+FFFD, a byte each, and so do control characters and those
+// that turn the direction of text: what a file holds must not reach the terminal as commands.
 Character character_at(std::string_view text, std::size_t at, int column) {
-  static const std::string kReplacement = "\xEF\xBF\xBD";
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const unsigned lead = byte(at);
-  if (lead == '\t') {
+  if (text[at] == '\t') {
     const int width = kTabStop - column % kTabStop;
     return {std::string(static_cast<std::size_t>(width), ' '), width, at, 1};
   }
-  if (lead < 0x20 || lead == 0x7F) return {kReplacement, 1, at, 1};
-  if (lead < 0x80) return {std::string(1, text[at]), 1, at, 1};
-  const std::size_t size = lead >= 0xF0 && lead < 0xF5 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4) return {kReplacement, 1, at, 1};
-  char32_t code = lead & (0xFFu >> (size + 1));
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(at + i) & 0xC0u) != 0x80u) return {kReplacement, 1, at, 1};
-    code = (code << 6) | (byte(at + i) & 0x3Fu);
-  }
-  const char32_t smallest = size == 2 ? 0x80 : size == 3 ? 0x800 : 0x10000;
-  const bool control =
-      (code >= 0x80 && code < 0xA0) || (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
-  if (code < smallest || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) || control) return {kReplacement, 1, at, size};
-  return {std::string(text.substr(at, size)), width_of(code), at, size};
+  utf8proc_int32_t code = 0;
+  const utf8proc_ssize_t read = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at,
+                                                 static_cast<utf8proc_ssize_t>(text.size() - at), &code);
+  const std::size_t size = read > 0 ? static_cast<std::size_t>(read) : 1;
+  const bool turns = (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  if (read <= 0 || turns || utf8proc_category(code) == UTF8PROC_CATEGORY_CC) return {"\uFFFD", 1, at, size};
+  return {std::string(text.substr(at, size)), utf8proc_charwidth(code), at, size};
 }
 
 std::vector<Character> characters_of(std::string_view text) {
@@ -140,8 +117,7 @@ class SourceLines {
   void advance() {
     line_.reset();
     if (!std::getline(*text_, raw_)) return text_.reset();
-    const bool compressed = number_ == 0 && raw_.rfind("\x1F\x8B", 0) == 0;  // gzip's first bytes
-    if (compressed) return text_.reset();
+    if (number_ == 0 && begins_compressed(raw_)) return text_.reset();
     if (number_ == 0 && raw_.starts_with("\xEF\xBB\xBF")) raw_.erase(0, 3);  // no reader counts it
     if (!raw_.empty() && raw_.back() == '\r') raw_.pop_back();
     ++number_;

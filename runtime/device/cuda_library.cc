@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "runtime/base/module.h"
 #include "runtime/base/status.h"
 
 namespace graphrun {
@@ -20,16 +21,9 @@ Backend* opened = nullptr;
                   {"help: --device cpu runs everything; CUDA needs a build that found the toolkit, NVIDIA's driver and a GPU"});
 }
 
-// Of the library that this function is in.
-fs::path core_library() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&core_library), &info) == 0 || info.dli_fname == nullptr) return {};
-  return fs::absolute(info.dli_fname);
-}
-
 fs::path cuda_library() {
   if (const char* named = std::getenv("GRAPHRUN_CUDA_LIBRARY"); named != nullptr && *named != '\0') return named;
-  return core_library().parent_path() / "libgraphrun_cuda.so";
+  return library_folder() / "libgraphrun_cuda.so";
 }
 
 OpenDevice load(int ordinal) {

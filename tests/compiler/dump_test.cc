@@ -68,6 +68,11 @@ TEST(Dot, WritesConstantsIntoTheLabels) {
   EXPECT_THAT(text, HasSubstr("shape=plaintext"));  // as an output it is drawn
 }
 
+TEST(Dot, HasNoBytesButOfUtf8) {
+  const Picture picture{"好\xE4\xBD \xED\xA0\x80\"", {}, {}, {}};  // half a character, half a surrogate pair
+  EXPECT_THAT(to_dot(picture), HasSubstr("digraph \"好?? ???\\\"\" {"));
+}
+
 TEST(Svg, IsAPicture) {
   const std::string text = svg(test::recurrent_graph());
   EXPECT_THAT(text, HasSubstr("<svg"));

@@ -172,6 +172,18 @@ TEST(DocumentationChecks, PagesAreRead) {
   EXPECT_EQ(page.links[0].text, "graphs/README.md");
 }
 
+TEST(DocumentationChecks, CodeIsWhatMarkdownTakesForIt) {
+  const Page page = read_page("- Ends `with\n  two` lines and ``a ` b``; `[no](link)`\n\n  ```pbtxt\n  x\n  ```\n");
+  ASSERT_EQ(page.code.size(), 3u);
+  EXPECT_EQ(page.code[0].text, "with two");
+  EXPECT_EQ(page.code[1].text, "a ` b");
+  EXPECT_EQ(page.code[2].text, "[no](link)");
+  EXPECT_TRUE(page.links.empty());
+  ASSERT_EQ(page.blocks.size(), 1u);
+  EXPECT_EQ(page.blocks[0].language, "pbtxt");
+  EXPECT_THAT(page.blocks[0].lines, testing::ElementsAre("x"));
+}
+
 TEST(DocumentationChecks, CommandsAreRead) {
   EXPECT_THAT(words("graphrun infer model/ < lines.txt > out.txt  # a comment"),
               testing::ElementsAre("graphrun", "infer", "model/", "lines.txt", "out.txt"));

@@ -1,45 +1,32 @@
 #include "tests/documentation/markdown.h"
 
+#include <cmark.h>
+
+#include <memory>
 #include <sstream>
 
 namespace graphrun::documentation {
 
-namespace {
-
-// The texts of `line` between `open` and the next `close`.
-std::vector<std::string> between(const std::string& line, const std::string& open, char close) {
-  std::vector<std::string> texts;
-  for (std::size_t at = 0; (at = line.find(open, at)) != std::string::npos;) {
-    const std::size_t first = at + open.size(), last = line.find(close, first);
-    if (last == std::string::npos) break;
-    texts.push_back(line.substr(first, last - first));
-    at = last + 1;
-  }
-  return texts;
-}
-
-}  // namespace
-
 Page read_page(const std::string& text) {
+  const std::unique_ptr<cmark_node, decltype(&cmark_node_free)> page_node(
+      cmark_parse_document(text.data(), text.size(), CMARK_OPT_DEFAULT), cmark_node_free);
+  const std::unique_ptr<cmark_iter, decltype(&cmark_iter_free)> at(cmark_iter_new(page_node.get()), cmark_iter_free);
   Page page;
-  std::istringstream in(text);
-  bool fenced = false;
-  int number = 0;
-  for (std::string line; std::getline(in, line);) {
-    ++number;
-    if (line.starts_with("```")) {
-      fenced = !fenced;
-      if (fenced) page.blocks.push_back({line.substr(3), {}, number});
-      continue;
-    }
-    if (fenced) {
-      page.blocks.back().lines.push_back(line);
-      continue;
-    }
-    for (const std::string& code : between(line, "`", '`')) page.code.push_back({code, number});
-    for (const std::string& target : between(line, "](", ')'))
+  for (cmark_event_type event; (event = cmark_iter_next(at.get())) != CMARK_EVENT_DONE;) {
+    if (event != CMARK_EVENT_ENTER) continue;
+    cmark_node* const node = cmark_iter_get_node(at.get());
+    const int line = cmark_node_get_start_line(node);
+    if (cmark_node_get_type(node) == CMARK_NODE_CODE_BLOCK) {
+      page.blocks.push_back({cmark_node_get_fence_info(node), {}, line});
+      std::istringstream lines(cmark_node_get_literal(node));
+      for (std::string shown; std::getline(lines, shown);) page.blocks.back().lines.push_back(shown);
+    } else if (cmark_node_get_type(node) == CMARK_NODE_CODE) {
+      page.code.push_back({cmark_node_get_literal(node), line});
+    } else if (cmark_node_get_type(node) == CMARK_NODE_LINK) {
+      const std::string target = cmark_node_get_url(node);
       if (target.find("://") == std::string::npos && !target.starts_with("#"))
-        page.links.push_back({target.substr(0, target.find('#')), number});
+        page.links.push_back({target.substr(0, target.find('#')), line});
+    }
   }
   return page;
 }

@@ -1,4 +1,5 @@
-// What the documentation tests read from a Markdown page: its fenced blocks, its `code`, and the targets of its links.
+// What the documentation tests read from a Markdown page: its blocks of code, its `code`, and the targets of its links. Where
+// code in a paragraph goes over the end of a line, cmark counts what stands behind it in the paragraph one line too high up.
 #pragma once
 
 #include <string>

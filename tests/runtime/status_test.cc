@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/base/compressed.h"
+
 namespace graphrun {
 namespace {
 
@@ -62,6 +64,36 @@ TEST(Render, CountsColumnsOfTabsAndWideCharacters) {
   EXPECT_THAT(render(wide), HasSubstr("\n    |     ^~~~"));
 }
 
+// Where the caret stands below the X of a line that begins with `text`, in columns after the line's first.
+std::size_t caret_after(const std::string& text) {
+  const SourceFile file(text + "X");
+  const std::string shown = render(Diagnostic{Severity::kError, "E1", file.at(1, static_cast<int>(text.size()) + 1), "x", {}});
+  const std::string margin = "\n    | ";
+  return shown.rfind('^') - shown.rfind(margin) - margin.size();
+}
+
+TEST(Render, KnowsHowWideCharactersAre) {
+  EXPECT_EQ(caret_after("é"), 1u);
+  EXPECT_EQ(caret_after("e\u0301"), 1u);  // combining
+  EXPECT_EQ(caret_after("\u05B0"), 0u);   // a Hebrew point
+  EXPECT_EQ(caret_after("⭐"), 2u);
+  EXPECT_EQ(caret_after("䷀"), 1u);  // a hexagram, narrow among Chinese
+  EXPECT_EQ(caret_after("\U0001F680"), 2u);
+}
+
+TEST(Render, ReplacesWhatATerminalWouldObey) {
+  const auto shown = [](const std::string& text) {
+    const SourceFile file(text);
+    const std::string all = render(Diagnostic{Severity::kError, "E1", file.at(1, 1), "x", {}});
+    const std::size_t begin = all.find("  1 | ") + 6;
+    return all.substr(begin, all.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(shown("a\x1B\x7F\u0085z"), "a\uFFFD\uFFFD\uFFFDz");
+  EXPECT_EQ(shown("a\u202E\u2066z"), "a\uFFFD\uFFFDz");
+  EXPECT_EQ(shown("a\xE4\xBDz"), "a\uFFFD\uFFFDz");
+  EXPECT_EQ(shown("a\xED\xA0\x80\xC0\x80\xFFz"), "a\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFDz");
+}
+
 TEST(Render, SurvivesEveryPlace) {
   const SourceFile file("a\xFF\x1B[31mb\n");
   EXPECT_THAT(render(Diagnostic{Severity::kError, "E1", file.at(1, 8), "x", {}}), testing::Not(HasSubstr("\x1B")));
@@ -88,8 +120,10 @@ TEST(Render, ShowsTextThatStandsForAFile) {
 }
 
 TEST(Render, ShowsNoBytesOfACompressedFile) {
-  const SourceFile file("\x1F\x8B\x08 bytes\nmore");
-  EXPECT_THAT(render(Diagnostic{Severity::kError, "E1", file.at(2, 1), "x", {}}), testing::EndsWith("x"));
+  for (const std::string_view magic : kMagics) {
+    const SourceFile file(std::string(magic) + " bytes\nmore");
+    EXPECT_THAT(render(Diagnostic{Severity::kError, "E1", file.at(2, 1), "x", {}}), testing::EndsWith("x"));
+  }
 }
 
 TEST(Render, ListsTheWay) {

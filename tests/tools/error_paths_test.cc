@@ -4,6 +4,7 @@
 #include <new>
 
 #include "tests/sanitized.h"
+#include "tests/tools/compressed.h"
 #include "tests/tools/program_fixture.h"
 #include "tests/tools/scratch.h"
 #include "tools/cli/program.h"
@@ -67,25 +68,29 @@ TEST_F(ErrorPaths, AFileThatCannotBeWritten) {
     EXPECT_FALSE(entry.path().filename().string().starts_with("curves.svg.")) << entry.path();
 }
 
-// zlib asks for its state when it begins, and for its window with the first bytes.
+// Each library asks for memory when it begins, and again with the first bytes.
 TEST_F(ErrorPaths, NoMemoryToDecompress) {
   if (tests::address_sanitized()) GTEST_SKIP() << "the sanitizer allocates itself";
   write_segmenter();
   Scratch scratch;
-  const std::string zipped = scratch.zipped("train.gz", read("data/train.seg"));
-  const std::vector<std::string> words = {"data", "graphs/jobs/segment.pbtxt", "--set", "data.train=" + zipped};
-  const auto with = [&](const std::string& number) {
-    return graphrun_with("memory_faults",
-                         {{"MEMORY_FAULT", number}, {"MEMORY_FAULT_OF", "libz.so"}, {"MEMORY_FAULT_COUNT", path("count")}},
-                         words);
-  };
-  const Ran sound = with("0");
-  ASSERT_EQ(sound.code, 0) << sound.err;
-  ASSERT_GE(std::stoi(read("count")), 2) << "zlib allocates through another library";
-  for (const std::string number : {"1", "2"}) {
-    const Ran ran = with(number);
-    expect(ran, 5, "E0503 out-of-memory");
-    EXPECT_THAT(ran.err, AllOf(HasSubstr(zipped), HasSubstr("no memory for the decompression")));
+  using Compress = std::string (*)(std::string_view);
+  for (const auto& [library, compress] :
+       {std::pair<std::string, Compress>{"libz.so", gzip_of}, {"libzstd.so", zstd_of}, {"liblzma.so", xz_of}}) {
+    const std::string compressed = scratch.file("train." + library, compress(read("data/train.seg")));
+    const std::vector<std::string> words = {"data", "graphs/jobs/segment.pbtxt", "--set", "data.train=" + compressed};
+    const auto with = [&](const std::string& number) {
+      return graphrun_with("memory_faults",
+                           {{"MEMORY_FAULT", number}, {"MEMORY_FAULT_OF", library}, {"MEMORY_FAULT_COUNT", path("count")}},
+                           words);
+    };
+    const Ran sound = with("0");
+    ASSERT_EQ(sound.code, 0) << sound.err;
+    ASSERT_GE(std::stoi(read("count")), 2) << library << " allocates through another one";
+    for (const std::string number : {"1", "2"}) {
+      const Ran ran = with(number);
+      expect(ran, 5, "E0503 out-of-memory");
+      EXPECT_THAT(ran.err, AllOf(HasSubstr(compressed), HasSubstr("no memory for the decompression")));
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tests/runtime/temporary_folder.h"
+#include "tests/tools/compressed.h"
 #include "tests/tools/scratch.h"
 #include "tools/text/utf8.h"
 
@@ -24,24 +25,6 @@ TEST(Lines, EndsOfLinesAndByteOrderMark) {
   EXPECT_THAT(read_lines(scratch.file("d", "\xEF\xBB\xBFx\r\n"), LineReader::Mode::kExact), ElementsAre("\xEF\xBB\xBFx\r"));
 }
 
-TEST(Lines, CompressedFilesReadLikePlainOnes) {
-  Scratch scratch;
-  std::string text;
-  for (int i = 0; i < 20000; ++i) text += "line " + std::to_string(i) + "\n";
-  const auto lines = read_lines(scratch.zipped("a.gz", text));
-  ASSERT_EQ(lines.size(), 20000u);
-  EXPECT_EQ(lines.back(), "line 19999");
-}
-
-TEST(Lines, DamagedCompressedFile) {
-  Scratch scratch;
-  std::string text;
-  for (int i = 0; i < 20000; ++i) text += std::to_string(i * 7919 % 10007) + "\n";
-  const std::string path = scratch.zipped("a.gz", text);
-  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
-  EXPECT_THAT(message_of([&] { read_lines(path); }), HasSubstr("E0541"));
-}
-
 // The lines of a descriptor that gives the bytes of a file.
 std::vector<std::string> lines_of_stream(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY);
@@ -52,20 +35,106 @@ std::vector<std::string> lines_of_stream(const std::string& path) {
   return lines;
 }
 
-TEST(Lines, CompressedStreamsReadLikePlainOnes) {
+TEST(Lines, PlainStreamsReadLikeFiles) {
   Scratch scratch;
-  std::string text;
-  for (int i = 0; i < 50000; ++i) text += "line " + std::to_string(i) + "\n";
-  const std::string zipped = scratch.zipped("a.gz", text);
-  const auto lines = lines_of_stream(zipped);
-  ASSERT_EQ(lines.size(), 50000u);
-  EXPECT_EQ(lines.back(), "line 49999");
-  const std::string bytes = get_bytes(zipped);
-  EXPECT_EQ(lines_of_stream(scratch.file("twice", bytes + bytes)).size(), 100000u);
-  EXPECT_THAT(lines_of_stream(scratch.zipped("empty.gz", "")), ElementsAre());
   EXPECT_THAT(lines_of_stream(scratch.file("plain", "one\ntwo")), ElementsAre("one", "two"));
-  EXPECT_THAT(message_of([&] { lines_of_stream(scratch.file("cut", bytes.substr(0, bytes.size() / 2))); }),
-              AllOf(HasSubstr("E0541"), HasSubstr("'stdin'"), HasSubstr("unexpected end of file")));
+  for (const std::string begun : {"(", "\x1F"})  // as zstd's and gzip's files do
+    EXPECT_THAT(lines_of_stream(scratch.file("begun", begun)), ElementsAre(begun));
+}
+
+struct Compression {
+  const char* name;
+  std::string (*compress)(std::string_view);
+};
+
+class CompressedLines : public testing::TestWithParam<Compression> {
+ protected:
+  // Lines that do not shrink much: of several pieces of what is read and of what is written.
+  static std::string text() {
+    std::string text;
+    for (std::uint32_t i = 0, number = 1; i < 100000; ++i)
+      text += std::to_string(number = number * 1664525 + 1013904223) + "\n";
+    return text + "last\n";
+  }
+  std::string compressed(const std::string& text) const { return GetParam().compress(text); }
+  std::string failure(const std::string& bytes) const {
+    const std::string path = scratch_.file("data/damaged", bytes);
+    return message_of([&] { lines_of_stream(path); });
+  }
+  Scratch scratch_;
+};
+
+// What a file is called says nothing.
+TEST_P(CompressedLines, ReadLikePlainOnes) {
+  const std::string bytes = compressed(text());
+  const auto lines = read_lines(scratch_.file("plain.txt", bytes));
+  ASSERT_EQ(lines.size(), 100001u);
+  EXPECT_EQ(lines.back(), "last");
+  EXPECT_EQ(lines_of_stream(scratch_.file("stream", bytes)), lines);
+  EXPECT_EQ(read_lines(scratch_.file("twice", bytes + bytes)).size(), 200002u);
+  EXPECT_THAT(read_lines(scratch_.file("joined", compressed("one\ntw") + compressed("o\n"))), ElementsAre("one", "two"));
+  EXPECT_THAT(read_lines(scratch_.file("empty", compressed(""))), ElementsAre());
+}
+
+TEST_P(CompressedLines, ThatShrinkAThousandfoldAreReadToTheEnd) {
+  const std::string longest(kLongestLine, 'x');
+  EXPECT_THAT(read_lines(scratch_.file("long", compressed(longest + "\n" + longest))), ElementsAre(longest, longest));
+}
+
+TEST_P(CompressedLines, ThatAreCutOffAreDamaged) {
+  const std::string bytes = compressed(text());
+  for (const std::size_t size : {std::size_t{7}, bytes.size() / 2, bytes.size() - 3, bytes.size() - 1}) {
+    EXPECT_THAT(failure(bytes.substr(0, size)),
+                AllOf(HasSubstr("E0541"), HasSubstr("'stdin' past line"), HasSubstr("unexpected end of file")))
+        << size << " of " << bytes.size();
+    EXPECT_THAT(failure(bytes + bytes.substr(0, size)), HasSubstr("unexpected end of file")) << "after a whole one: " << size;
+  }
+}
+
+TEST_P(CompressedLines, ThatWereChangedAreDamaged) {
+  std::string bytes = compressed(text());
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x55);
+  EXPECT_THAT(failure(bytes), HasSubstr("E0541"));
+}
+
+TEST_P(CompressedLines, AreAnsweredAsSoonAsTheyAreThere) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  LineReader reader(ends[0], "-");
+  const std::string bytes = compressed("one\ntwo\n");
+  ASSERT_EQ(write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  EXPECT_TRUE(reader.ready(0));
+  std::string line;
+  ASSERT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "one");
+  ASSERT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "two");
+  EXPECT_FALSE(reader.ready(0));
+  close(ends[1]);
+  EXPECT_FALSE(reader.next(line));
+  close(ends[0]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, CompressedLines,
+                         testing::Values(Compression{"gzip", gzip_of}, Compression{"zstd", zstd_of}, Compression{"xz", xz_of}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// As the program of each format does.
+TEST(Lines, WhatFollowsCompressedText) {
+  Scratch scratch;
+  const auto after = [&](const std::string& bytes) {
+    std::size_t lines = 0;
+    const std::string said = message_of([&] { lines = lines_of_stream(scratch.file("a", bytes)).size(); });
+    return said.empty() ? std::to_string(lines) : said;
+  };
+  const std::string zeros(512, '\0');
+  EXPECT_EQ(after(gzip_of("one\n") + zeros), "1");
+  EXPECT_EQ(after(gzip_of("one\n") + "more\n"), "1");
+  EXPECT_EQ(after(xz_of("one\n") + zeros + xz_of("two\n") + zeros), "2");
+  EXPECT_THAT(after(xz_of("one\n") + "more\n"), HasSubstr("E0541"));
+  const std::string skipped("\x50\x2A\x4D\x18\x03\0\0\0abc", 11);  // a frame that holds no text
+  EXPECT_EQ(after(zstd_of("one\n") + skipped + zstd_of("two\n")), "2");
+  EXPECT_THAT(after(zstd_of("one\n") + "more\n"), HasSubstr("E0541"));
 }
 
 TEST(Lines, WhatIsNotTextNamesFileLineAndColumn) {

@@ -1,8 +1,6 @@
 // Files that a test writes, in a folder that goes when it ends.
 #pragma once
 
-#include <zlib.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "runtime/base/status.h"
+#include "tests/tools/compressed.h"
 
 namespace graphrun {
 
@@ -35,12 +34,7 @@ class Scratch {
     std::ofstream(path(name), std::ios::binary) << text;
     return path(name);
   }
-  std::string zipped(std::string_view name, std::string_view text) const {
-    gzFile out = gzopen(path(name).c_str(), "wb");
-    gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
-    gzclose(out);
-    return path(name);
-  }
+  std::string zipped(std::string_view name, std::string_view text) const { return file(name, gzip_of(text)); }
 
  private:
   std::filesystem::path folder_;

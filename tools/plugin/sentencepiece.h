@@ -1,17 +1,17 @@
 // SentencePiece behind plain functions. Debian's library brings a protobuf of its own, whose symbols would be taken for those
 // of the one that the programs use: so it is no part of them, but of a module of its own that is loaded where subwords are
-// needed (tools/text/sentencepiece_module.h), and nothing of C++ crosses between the two.
+// needed (tools/text/sentencepiece_module.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/module.h"
+
 namespace graphrun {
 
 extern "C" {
 
-// Takes bytes that live no longer than the call; `to` is the caller's.
-using TakeBytes = void (*)(void* to, const char* bytes, std::size_t size);
 // The next of some texts, which lives until the next call; null at the end. `from` is the caller's.
 using NextText = const char* (*)(void* from, std::size_t* size);
 
@@ -41,7 +41,7 @@ struct SentencePieceCalls {
 
 }  // extern "C"
 
-// The module's one symbol: const SentencePieceCalls* graphrun_sentencepiece().
-inline constexpr const char* kSentencePieceSymbol = "graphrun_sentencepiece";
+// The name of the module and of its one symbol: const SentencePieceCalls* graphrun_sentencepiece().
+inline constexpr const char* kSentencePieceModule = "graphrun_sentencepiece";
 
 }  // namespace graphrun

@@ -23,7 +23,8 @@ std::string name_of(Tokenization tokenization);
 
 std::vector<std::string> tokenize(std::string_view line, Tokenization tokenization);
 
-// Unicode's full lower case: one character may become two, and a sigma at the end of a word is a final one.
+// Unicode's full lower case: one character may become two, and a sigma at the end of a word is a final one. Python's
+// lower(), and so sacreBLEU, does the same; utf8proc knows one code point at a time and gets both wrong.
 std::string full_lower_case(std::string_view text);
 // A to Z alone.
 std::string ascii_lower_case(std::string_view text);

@@ -5,14 +5,16 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
+#include "runtime/base/compressed.h"
 #include "runtime/base/file.h"
 #include "runtime/base/system_call.h"
+#include "tools/text/decompress.h"
 #include "tools/text/utf8.h"
 
 namespace graphrun {
@@ -39,12 +41,11 @@ void data_error(std::string code, const std::string& file, std::int64_t line, st
   throw UserError(ExitCode::kBadData, {at_line(std::move(code), file, line, column, std::move(text), std::move(notes))});
 }
 
-// A descriptor, whose text may be what gzip wrote: its first bytes tell.
+// A descriptor, whose text may be compressed.
 class DescriptorStream {
  public:
   DescriptorStream(int descriptor, bool owned) : descriptor_(descriptor), owned_(owned) {}
   ~DescriptorStream() {
-    if (unzipping_) inflateEnd(&zip_);
     if (owned_) close(descriptor_);
   }
   DescriptorStream(const DescriptorStream&) = delete;
@@ -63,23 +64,18 @@ class DescriptorStream {
   std::int64_t read(char* text, std::size_t size, Failure& why) {
     if (!begun_) {
       begun_ = true;
-      while (bytes_.size() < 2 && (bytes_.empty() || bytes_[0] == kMagic[0]) && more(why) > 0) continue;
-      if (bytes_.starts_with(kMagic)) {
-        const int begun = inflateInit2(&zip_, kGzip);
-        GRAPHRUN_CHECK(begun == Z_OK || begun == Z_MEM_ERROR, "zlib is of another version");
-        unzipping_ = begun == Z_OK;
-        if (!unzipping_) why = {kNoMemory, true};
-      }
+      while (may_be_compressed(bytes_) && more(why) > 0) continue;
+      bool none = false;
+      decompressor_ = decompressor(bytes_, none);
+      if (none) why = no_memory();
     }
     if (!why.why.empty()) return -1;
-    return unzipping_ ? unzip(text, size, why) : plain(text, size, why);
+    return decompressor_ ? decompress(text, size, why) : plain(text, size, why);
   }
 
  private:
-  static constexpr std::string_view kMagic = "\x1F\x8B";
-  static constexpr int kGzip = 15 + 16;  // zlib's way to say so
   static constexpr std::size_t kPiece = 1 << 18;
-  static constexpr const char* kNoMemory = "no memory for the decompression";
+  static Failure no_memory() { return {"no memory for the decompression", true}; }
 
   // Adds to bytes_ what there is.
   std::int64_t more(Failure& why) {
@@ -104,27 +100,26 @@ class DescriptorStream {
     return static_cast<std::int64_t>(n);
   }
 
-  std::int64_t unzip(char* text, std::size_t size, Failure& why) {
+  std::int64_t decompress(char* text, std::size_t size, Failure& why) {
+    using State = Decompressor::State;
     while (true) {
-      if (!has_some() && refill(why) <= 0) {
-        if (why.why.empty() && !ended_) why.why = "unexpected end of file";
-        return why.why.empty() ? 0 : -1;
-      }
-      // Several of them one after the other are one text; whatever else follows is left out, as gzip does.
-      if (ended_ && (bytes_[at_] != kMagic[0] || inflateReset(&zip_) != Z_OK)) return 0;
-      zip_.next_in = reinterpret_cast<Bytef*>(bytes_.data() + at_);
-      zip_.avail_in = static_cast<uInt>(bytes_.size() - at_);
-      zip_.next_out = reinterpret_cast<Bytef*>(text);
-      zip_.avail_out = static_cast<uInt>(size);
-      const int result = inflate(&zip_, Z_NO_FLUSH);
-      at_ = bytes_.size() - zip_.avail_in;
-      ended_ = result == Z_STREAM_END;
-      full_ = !ended_ && zip_.avail_out == 0;  // it may hold more
-      if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
-        why = {result == Z_MEM_ERROR ? kNoMemory : zip_.msg ? zip_.msg : "damaged compressed data", result == Z_MEM_ERROR};
+      if (!has_some()) last_ = refill(why) <= 0;
+      if (!why.why.empty()) return -1;
+      if (last_ && state_ == State::kEnd) return 0;
+      if (state_ == State::kEnd && !decompressor_->goes_on(bytes_[at_])) return 0;
+      std::string_view from = std::string_view(bytes_).substr(at_);
+      std::span<char> to(text, size);
+      state_ = decompressor_->step(from, to, last_);
+      at_ = bytes_.size() - from.size();
+      full_ = state_ == State::kMore && to.empty();  // it may hold more
+      if (state_ == State::kNoMemory) why = no_memory();
+      if (state_ == State::kDamaged) why.why = decompressor_->why();
+      if (!why.why.empty()) return -1;
+      if (to.size() < size) return static_cast<std::int64_t>(size - to.size());
+      if (last_ && state_ == State::kMore) {
+        why.why = "unexpected end of file";
         return -1;
       }
-      if (zip_.avail_out < size) return static_cast<std::int64_t>(size - zip_.avail_out);
     }
   }
 
@@ -132,8 +127,9 @@ class DescriptorStream {
   const bool owned_;    // closed at the end
   std::string bytes_;   // as they are in the stream
   std::size_t at_ = 0;  // what is not yet given out
-  bool begun_ = false, unzipping_ = false, ended_ = false, full_ = false;
-  z_stream zip_{};
+  bool begun_ = false, last_ = false, full_ = false;
+  std::unique_ptr<Decompressor> decompressor_;  // null: the bytes are text
+  Decompressor::State state_ = Decompressor::State::kMore;
 };
 
 struct LineReader::Source {

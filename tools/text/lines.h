@@ -28,8 +28,8 @@ class LineReader {
   // kText: a byte order mark is dropped, CR LF ends a line like LF. kExact: a line is what stands before LF.
   enum class Mode { kText, kExact };
 
-  // A file; what gzip wrote is read directly. Throws UserError: (kBadData) E0540 where it can't be opened, (kNoRoom)
-  // E0503.
+  // A file; what gzip, zstd or xz wrote is read directly. Throws UserError: (kBadData) E0540 where it can't be opened,
+  // (kNoRoom) E0503.
   explicit LineReader(const std::string& path, Mode mode = Mode::kText, std::size_t longest = kLongestLine);
   // An open descriptor, which stays open; `name` stands in messages.
   LineReader(int descriptor, std::string name, std::size_t longest = kLongestLine);

@@ -278,7 +278,7 @@ class ScanGradient {
   void note_decision() const {
     TapeDecision decision{joint_.name, g_.nodes[index_].attributes.dim("steps"), {}, {}, {}};
     const auto named = [&](ValueId v) { return TapeDecision::Value{joint_.value(v).name, joint_.type(v)}; };
-    for (ValueId v : taped_) decision.kept.push_back(named(v));
+    for (ValueId v : taped_) decision.saved.push_back(named(v));
     for (ValueId v : instead_) decision.instead.push_back(named(v));
     std::set<ValueId> read;
     for (std::size_t n = forward_nodes_; n < joint_.nodes.size(); ++n) {
@@ -314,7 +314,7 @@ class ScanGradient {
     std::size_t next = 0;
     for (ValueId v : taped_) {
       while (each_operands_[next] != kNone) ++next;
-      const std::string name = "kept." + joint_.value(v).name;
+      const std::string name = "saved." + joint_.value(v).name;
       forward.outputs.push_back({name, t(v)});
       TensorType type = joint_.type(v);
       type.shape.insert(type.shape.begin(), steps);

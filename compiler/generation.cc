@@ -457,7 +457,7 @@ GenerationGraphs cut_for_generation(const ir::Graph& checked, const GenerationSp
     break;
   }
   graph = drop_unneeded(std::move(graph));
-  graph = run_passes(std::move(graph), {"spread", "shift", "merge", "fuse", "fuse_reductions"});
+  graph = run_passes(std::move(graph), {"parallelize_history", "delay_to_shift", "merge", "fuse", "fuse_reductions"});
   wanted[0] = kScoreOutput;
   GenerationGraphs made = Cut(graph, driven, std::move(wanted)).run();
   const ir::TensorType& score = made.step.type(made.step.outputs[0].value);

@@ -27,9 +27,9 @@ std::string names_of(const std::vector<TapeDecision::Value>& values) {
 }  // namespace
 
 std::string describe(const TapeDecision& d, Precision precision) {
-  std::string out = d.scan + (d.kept.empty() ? " keeps nothing" : " keeps " + names_of(d.kept) + ": ");
+  std::string out = d.scan + (d.saved.empty() ? " keeps nothing" : " keeps " + names_of(d.saved) + ": ");
   const auto in_all = [&](const Dim& bytes) { return (bytes * d.steps).str() + " bytes"; };
-  if (!d.kept.empty()) out += in_all(bytes_of_values(d.kept, precision));
+  if (!d.saved.empty()) out += in_all(bytes_of_values(d.saved, precision));
   if (!d.recomputed.empty()) {
     const Dim saved = bytes_of_values(d.recomputed, precision) - bytes_of_values(d.instead, precision);
     out += "; recomputes " + names_of(d.recomputed) + ": saves " + in_all(saved);
@@ -68,14 +68,14 @@ Sources::Sources(const Graph& body, std::size_t nodes, const ScanLayout& layout,
 
 std::set<ValueId> Sources::instead_of(const std::set<ValueId>& wanted, std::set<std::size_t>& recomputed,
                                       std::set<ValueId>& instead) const {
-  std::set<ValueId> kept;
+  std::set<ValueId> saved;
   for (ValueId v : wanted) {
-    if (!is_work(v)) kept.insert(v);
+    if (!is_work(v)) saved.insert(v);
   }
   std::vector<Group> groups;
   for (ValueId v : wanted) {
     if (!is_work(v)) continue;
-    Group group = group_of(v, kept);
+    Group group = group_of(v, saved);
     std::erase_if(groups, [&](const Group& other) {
       const bool together = meet(group, other);
       if (together) group.join(other);
@@ -86,14 +86,14 @@ std::set<ValueId> Sources::instead_of(const std::set<ValueId>& wanted, std::set<
   for (const Group& group : groups) {
     const bool again = is_worth_it(group);
     const std::set<ValueId>& values = again ? group.sources : group.results;
-    kept.insert(values.begin(), values.end());
+    saved.insert(values.begin(), values.end());
     if (!again) continue;
     recomputed.insert(group.work.begin(), group.work.end());
     for (ValueId v : group.sources) {
       if (takes_memory(v)) instead.insert(v);
     }
   }
-  return kept;
+  return saved;
 }
 
 // A value that no state reaches (a product of the input) does not join two groups, though each group that keeps it pays for it.
@@ -109,7 +109,7 @@ void Sources::Group::join(const Group& other) {
   work.insert(other.work.begin(), other.work.end());
 }
 
-// Products that no state reaches are computed before the loop; kept for the backward pass, they must outlive it.
+// Products that no state reaches are computed before the loop; saved for the backward pass, they must outlive it.
 bool Sources::takes_memory(ValueId v) const { return is_on_state(v) || body_.value(v).node >= 0; }
 
 bool Sources::is_work(ValueId v) const {
@@ -119,14 +119,14 @@ bool Sources::is_work(ValueId v) const {
   return (op.pointwise || op.view) && !op.random;
 }
 
-Sources::Group Sources::group_of(ValueId result, const std::set<ValueId>& kept) const {
+Sources::Group Sources::group_of(ValueId result, const std::set<ValueId>& saved) const {
   Group group;
   group.results = {result};
   std::vector<ValueId> stack = {result};
   while (!stack.empty()) {
     const ValueId v = stack.back();
     stack.pop_back();
-    if (v == kNone || kept.count(v) != 0) continue;
+    if (v == kNone || saved.count(v) != 0) continue;
     const std::int32_t n = body_.value(v).node;
     if (n >= 0 && (is_work(v) || again_(v))) {
       if (!group.work.insert(static_cast<std::size_t>(n)).second) continue;

@@ -29,7 +29,7 @@ class Sources {
   Sources(const ir::Graph& body, std::size_t nodes, const ir::ScanLayout& layout, const Recomputable& again);
 
   // `wanted` with pointwise results replaced by their sources, where that takes less memory. Nodes to recompute are added to
-  // `recomputed`, values kept only for them to `instead`.
+  // `recomputed`, values saved only for them to `instead`.
   std::set<ir::ValueId> instead_of(const std::set<ir::ValueId>& wanted, std::set<std::size_t>& recomputed,
                                    std::set<ir::ValueId>& instead) const;
 
@@ -42,12 +42,12 @@ class Sources {
 
   // Results that must be decided together, since they share sources or work.
   struct Group {
-    std::set<ir::ValueId> results, sources;  // sources: those not kept in any case
+    std::set<ir::ValueId> results, sources;  // sources: those not saved in any case
     std::set<std::size_t> work;              // nodes between them
     void join(const Group& other);
   };
   bool meet(const Group& a, const Group& b) const;
-  Group group_of(ir::ValueId result, const std::set<ir::ValueId>& kept) const;
+  Group group_of(ir::ValueId result, const std::set<ir::ValueId>& saved) const;
   bool is_worth_it(const Group& group) const;
 
   const ir::Graph& body_;

@@ -17,7 +17,7 @@ struct TapeDecision {
   };
   std::string scan;
   Dim steps;
-  std::vector<Value> kept, recomputed, instead;
+  std::vector<Value> saved, recomputed, instead;
 };
 // How loops are differentiated.
 struct TapeOptions {

@@ -89,9 +89,9 @@ CommandLine command_line() {
 }
 
 [[noreturn]] void unknown(const std::string& what, const std::string& name, const std::vector<std::string>& known) {
-  const std::string near = did_you_mean(name, known);
-  throw UsageError(
-      fmt::format("there is no {} '{}'; {}there are {}", what, name, near.empty() ? "" : near + " ", listed(known)));
+  const std::string near = what == "stage" || what == "pass" ? pass_hint(name, known) : did_you_mean(name, known);
+  throw UsageError(fmt::format("there is no {} '{}'; {}there are {}", what, name,
+                               near.empty() ? "" : near + (near.back() == '?' ? " " : "; "), listed(known)));
 }
 
 DumpFormat parse_format(const po::variables_map& options, const std::string& output) {

@@ -34,6 +34,9 @@ inline constexpr const char* kShareMemory = "share_memory";            // Memory
 inline constexpr const char* kRecurrentKernels = "recurrent_kernels";  // Program::recurrent_kernels
 // Every name that can be disabled: the passes', then those.
 std::vector<std::string> names_to_disable();
+// What a name that is none of `known` may mean: "it is now called 'parallelize_history'" for a pass's former name, else what
+// did_you_mean finds.
+std::string pass_hint(const std::string& name, const std::vector<std::string>& known);
 
 // Called after each pass with its name, what it made, and the seconds that it took.
 using PassObserver = std::function<void(const std::string& pass, const ir::Graph& graph, double seconds)>;

@@ -1,29 +1,31 @@
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/common_subexpressions.h"
 #include "compiler/passes/dead_code.h"
-#include "compiler/passes/factor.h"
+#include "compiler/passes/delay_to_shift.h"
 #include "compiler/passes/fold_constants.h"
 #include "compiler/passes/fuse.h"
 #include "compiler/passes/fuse_reductions.h"
 #include "compiler/passes/hoist.h"
+#include "compiler/passes/logsumexp_to_matmul.h"
 #include "compiler/passes/merge.h"
+#include "compiler/passes/parallelize_history.h"
 #include "compiler/passes/pass.h"
-#include "compiler/passes/shift.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/passes/sink.h"
-#include "compiler/passes/spread.h"
 #include "compiler/passes/unmask.h"
 
 namespace graphrun {
 
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
-      {"spread", "computes loops that only gather what they made for all steps at once", spread, true},
-      {"factor", "makes logsumexps of sums over pairs matrix products", factor, true},
-      {"shift", "puts shifted sequences in the place of states that only delay them", shift, true},
+      {"parallelize_history", "computes loops that only gather what they made for all steps at once", parallelize_history,
+       true},
+      {"logsumexp_to_matmul", "makes logsumexps of sums over pairs matrix products", logsumexp_to_matmul, true},
+      {"delay_to_shift", "puts shifted sequences in the place of states that only delay them", delay_to_shift, true},
       {"hoist_invariants", "computes what is the same at every step of a loop before it", hoist_invariants, true},
       {"fold_constants", "computes what depends on constants alone", fold_constants},
       {"simplify", "drops identities, joins chains of shape changes, folds transposes into products", simplify},
@@ -46,6 +48,13 @@ std::vector<std::string> names_to_disable() {
   return names;
 }
 
+std::string pass_hint(const std::string& name, const std::vector<std::string>& known) {
+  static const std::map<std::string, std::string> renamed = {
+      {"spread", "parallelize_history"}, {"factor", "logsumexp_to_matmul"}, {"shift", "delay_to_shift"}};
+  const auto it = renamed.find(name);
+  return it == renamed.end() ? did_you_mean(name, known) : "it is now called '" + it->second + "'";
+}
+
 namespace {
 
 void check_names(const std::vector<std::string>& disabled) {
@@ -55,7 +64,7 @@ void check_names(const std::vector<std::string>& disabled) {
     std::string known;
     for (const std::string& n : names) known += (known.empty() ? "" : ", ") + n;
     std::vector<std::string> notes;
-    if (std::string hint = did_you_mean(name, names); !hint.empty()) notes.push_back("help: " + hint);
+    if (std::string hint = pass_hint(name, names); !hint.empty()) notes.push_back("help: " + hint);
     notes.push_back("note: the passes are " + known);
     throw UserError(ExitCode::kUsage, "E0409 unknown-pass", "there is no pass '" + name + "'", std::move(notes));
   }

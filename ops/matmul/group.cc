@@ -52,7 +52,7 @@ std::shared_ptr<const ColumnKernel> columns_of(const std::shared_ptr<const Produ
   const auto packed = std::make_shared<const PackedGroup>(*group, form);
   if (dtype == DType::kFloat32 && packed->available()) {
     kernel->step = packed->panel();
-    kernel->kept = packed->bytes();
+    kernel->packed_bytes = packed->bytes();
     kernel->layout = packed->layout();
     kernel->alone = packed->serves_alone();
     kernel->prepares_from.assign(group->b(count - 1) + 1, false);

@@ -117,10 +117,10 @@ class CudaBackend : public Backend {
   }
   // Through memory of its own that the device writes by itself; what is too large for that is waited for now.
   std::shared_ptr<Arrival> to_host_later(std::span<const ToHost> pieces) override {
-    auto arrival = std::make_shared<Letter>(*this);
+    auto arrival = std::make_shared<PendingCopy>(*this);
     std::size_t bytes = 0;
     for (const ToHost& piece : pieces) bytes += piece.bytes;
-    if (bytes > kLetterBytes) {
+    if (bytes > kPinnedBytes) {
       to_host(pieces);
       return arrival;
     }
@@ -143,22 +143,22 @@ class CudaBackend : public Backend {
   DeviceLimits limits() const override { return limits_; }
   void wait() override { check(cudaStreamSynchronize(stream_), "a run on the device"); }
 
-  // The first side is the stream itself.
-  void side(std::size_t k) override {
+  // The first is the main stream itself.
+  void auxiliary(std::size_t k) override {
     if (!forked_) {
       make(fork_);
       check(cudaEventRecord(fork_, stream_), "an event");
       forked_ = true;
     }
-    current_ = k == 0 ? stream_ : begin(sides_[k - 1]);
+    current_ = k == 0 ? stream_ : begin(auxiliary_[k - 1]);
   }
   // Nothing of what was begun stays so, whatever fails.
   void join() override {
     current_ = stream_, forked_ = false;
     cudaError_t failure = cudaSuccess;
-    for (Side& side : sides_) {
-      if (!std::exchange(side.begun, false)) continue;
-      for (cudaError_t status : {cudaEventRecord(side.end, side.stream), cudaStreamWaitEvent(stream_, side.end, 0)}) {
+    for (AuxiliaryStream& stream : auxiliary_) {
+      if (!std::exchange(stream.begun, false)) continue;
+      for (cudaError_t status : {cudaEventRecord(stream.end, stream.stream), cudaStreamWaitEvent(stream_, stream.end, 0)}) {
         if (failure == cudaSuccess) failure = status;
       }
     }
@@ -196,26 +196,26 @@ class CudaBackend : public Backend {
       }
     }
   };
-  static constexpr std::size_t kLetterBytes = 4096;
-  struct Page {
+  static constexpr std::size_t kPinnedBytes = 4096;
+  struct PinnedPage {
     char* memory = nullptr;
     cudaEvent_t written = nullptr;
   };
-  struct Letter : Arrival {
-    explicit Letter(CudaBackend& of) : backend(of) {}
+  struct PendingCopy : Arrival {
+    explicit PendingCopy(CudaBackend& of) : backend(of) {}
     // A page that the device may still write to is not given away.
-    ~Letter() override {
+    ~PendingCopy() override {
       const bool is_written = !under_way || (recorded && cudaEventSynchronize(page.written) == cudaSuccess);
-      if (page.memory != nullptr && is_written) backend.pages_.push_back(page);
+      if (page.memory != nullptr && is_written) backend.pinned_.push_back(page);
     }
     void open() {
-      if (!backend.pages_.empty()) {
-        page = backend.pages_.back();
-        backend.pages_.pop_back();
+      if (!backend.pinned_.empty()) {
+        page = backend.pinned_.back();
+        backend.pinned_.pop_back();
       } else {
-        Page made;
+        PinnedPage made;
         make(made.written);
-        if (const cudaError_t status = cudaMallocHost(&made.memory, kLetterBytes); status != cudaSuccess) {
+        if (const cudaError_t status = cudaMallocHost(&made.memory, kPinnedBytes); status != cudaSuccess) {
           cudaEventDestroy(made.written);
           check(status, "memory for copies from the device");
         }
@@ -234,7 +234,7 @@ class CudaBackend : public Backend {
       }
     }
     CudaBackend& backend;
-    Page page;
+    PinnedPage page;
     std::vector<ToHost> pieces;
     bool under_way = false, recorded = false;
   };
@@ -245,18 +245,18 @@ class CudaBackend : public Backend {
     cudaGraphExec_t graph = nullptr;
   };
 
-  struct Side {
+  struct AuxiliaryStream {
     cudaStream_t stream = nullptr;
     cudaEvent_t end = nullptr;
     bool begun = false;
   };
-  cudaStream_t begin(Side& side) {
-    if (side.begun) return side.stream;
-    if (side.stream == nullptr) check(cudaStreamCreateWithFlags(&side.stream, cudaStreamNonBlocking), "a stream");
-    make(side.end);
-    check(cudaStreamWaitEvent(side.stream, fork_, 0), "waiting for another stream");
-    side.begun = true;
-    return side.stream;
+  cudaStream_t begin(AuxiliaryStream& stream) {
+    if (stream.begun) return stream.stream;
+    if (stream.stream == nullptr) check(cudaStreamCreateWithFlags(&stream.stream, cudaStreamNonBlocking), "a stream");
+    make(stream.end);
+    check(cudaStreamWaitEvent(stream.stream, fork_, 0), "waiting for another stream");
+    stream.begun = true;
+    return stream.stream;
   }
   // An event of the order alone.
   static void make(cudaEvent_t& event) {
@@ -284,12 +284,12 @@ class CudaBackend : public Backend {
   std::string name_;
   DeviceLimits limits_;
   cudaStream_t stream_ = nullptr, current_ = nullptr;  // what is begun goes to the current one
-  cudaEvent_t fork_ = nullptr;                         // where the sides began, if they have
+  cudaEvent_t fork_ = nullptr;                         // where the auxiliary streams began, if they have
   bool forked_ = false;
-  std::array<Side, kMostConcurrent - 1> sides_;
+  std::array<AuxiliaryStream, kMostConcurrent - 1> auxiliary_;
   cudaMemPool_t pool_ = nullptr;
   bool has_pool_ = false;
-  std::vector<Page> pages_;  // that no letter has
+  std::vector<PinnedPage> pinned_;  // that no copy has
   Stage stages_[kStages];
   std::size_t next_stage_ = 0;
 };

@@ -39,12 +39,12 @@ class EmulatedBackend : public Backend {
   // What is not waited for does not arrive.
   std::shared_ptr<Arrival> to_host_later(std::span<const ToHost> pieces) override {
     check_nothing_is_noted();
-    auto letter = std::make_shared<Letter>();
+    auto copy = std::make_shared<PendingCopy>();
     for (const ToHost& piece : pieces) {
       const char* const from = static_cast<const char*>(piece.from);
-      letter->pieces.emplace_back(piece.to, std::vector<char>(from, from + piece.bytes));
+      copy->pieces.emplace_back(piece.to, std::vector<char>(from, from + piece.bytes));
     }
-    return letter;
+    return copy;
   }
   void copy(void* to, const void* from, std::size_t bytes) override {
     do_or_note([=] { move(to, from, bytes); });
@@ -59,17 +59,17 @@ class EmulatedBackend : public Backend {
   DeviceLimits& changed_limits() { return limits_; }
   void wait() override { check_nothing_is_noted(); }
 
-  // What runs side by side is done the last side first: whoever depends on an earlier one finds nothing.
-  void side(std::size_t k) override {
-    if (!in_sides_) around_ = noted_work_now();
-    in_sides_ = true;
-    note_work(&sides_[k]);
+  // The last stream's work is done first: whoever depends on an earlier one finds nothing.
+  void auxiliary(std::size_t k) override {
+    if (!in_auxiliary_) around_ = noted_work_now();
+    in_auxiliary_ = true;
+    note_work(&auxiliary_[k]);
   }
   void join() override {
     note_work(around_);
-    in_sides_ = false;
-    for (std::size_t k = sides_.size(); k-- > 0;) {
-      for (auto& work : std::exchange(sides_[k], {})) do_or_note(std::move(work));
+    in_auxiliary_ = false;
+    for (std::size_t k = auxiliary_.size(); k-- > 0;) {
+      for (auto& work : std::exchange(auxiliary_[k], {})) do_or_note(std::move(work));
     }
   }
 
@@ -91,7 +91,7 @@ class EmulatedBackend : public Backend {
   // Few threads, since each is one of the host's; little memory, so that not every loop's weights fit.
   DeviceLimits limits_ = {3, 24, 24 << 10, true, {}};
 
-  struct Letter : Arrival {
+  struct PendingCopy : Arrival {
     std::vector<std::pair<void*, std::vector<char>>> pieces;
     void wait() override {
       for (const auto& [to, bytes] : pieces) move(to, bytes.data(), bytes.size());
@@ -102,9 +102,9 @@ class EmulatedBackend : public Backend {
   };
   static void check_nothing_is_noted() { GRAPHRUN_CHECK(!is_noted(), "no part of a run that is recorded"); }
   std::shared_ptr<Noted> noted_;
-  std::array<NotedWork, kMostConcurrent> sides_;
-  NotedWork* around_ = nullptr;  // where work was noted before the first side
-  bool in_sides_ = false;
+  std::array<NotedWork, kMostConcurrent> auxiliary_;
+  NotedWork* around_ = nullptr;  // where work was noted before the first auxiliary stream
+  bool in_auxiliary_ = false;
 
   static void move(void* to, const void* from, std::size_t bytes) {
     if (bytes > 0) std::memmove(to, from, bytes);

@@ -1,5 +1,5 @@
-// A device that is not the CPU: its memory, and one stream of work in order, but for what runs side by side. CUDA's is a
-// library of its own, which is loaded when it is asked for (runtime/device/cuda_library.h).
+// A device that is not the CPU: its memory, and one stream of work in order, but for what runs on auxiliary streams. CUDA's is
+// a library of its own, which is loaded when it is asked for (runtime/device/cuda_library.h).
 #pragma once
 
 #include <algorithm>
@@ -65,10 +65,10 @@ class Backend {
   virtual DeviceLimits limits() const = 0;
   virtual void wait() = 0;  // for everything that was begun
 
-  // Launches, copies and clears from side(k) to the next call of side or to join come after what was begun before the first of
-  // these calls, and in no order to those of other sides, k from 0 to kMostConcurrent - 1; what comes after join comes after
-  // all of them. Meanwhile nothing is taken or given back, or brought from or to the host.
-  virtual void side(std::size_t k) = 0;
+  // Launches, copies and clears from auxiliary(k) to the next call of it or of join come after what was begun before the
+  // first of these calls, and in no order to those of other streams, k from 0 to kMostConcurrent - 1; what comes after join
+  // comes after all of them. Meanwhile nothing is taken or given back, or brought from or to the host.
+  virtual void auxiliary(std::size_t k) = 0;
   virtual void join() = 0;
 
   // From record() to recorded() work is noted instead of done: launches, copies and clears, with the addresses they have now.

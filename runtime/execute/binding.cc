@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/base/status.h"
-#include "runtime/execute/kept.h"
+#include "runtime/execute/packed_weights.h"
 #include "runtime/scan/launch.h"
 #include "runtime/scan/plan.h"
 #include "runtime/scan/thread_group.h"
@@ -16,7 +16,7 @@ namespace {
 
 class Binder {
  public:
-  Binder(const Program& program, const SymbolValues& symbols, Target target, KeptStore& store)
+  Binder(const Program& program, const SymbolValues& symbols, Target target, PackedWeightsStore& store)
       : program_(program),
         symbols_(symbols),
         target_(target),
@@ -25,7 +25,7 @@ class Binder {
         variables_(program.regions.size()) {}
 
   BoundRegion bind_root();
-  std::vector<Kept*> take_kept() { return std::move(kept_); }
+  std::vector<PackedWeights*> take_packed() { return std::move(packed_); }
   const Workspaces& workspaces() const { return workspaces_; }
   std::size_t deepest() const { return deepest_; }
 
@@ -49,10 +49,10 @@ class Binder {
   const Program& program_;
   const SymbolValues& symbols_;
   Target target_;
-  KeptStore& store_;
+  PackedWeightsStore& store_;
   Workspaces workspaces_;
   std::vector<std::vector<std::int32_t>> variables_;  // by region and value, as in Slots
-  std::vector<Kept*> kept_;
+  std::vector<PackedWeights*> packed_;
   std::size_t deepest_ = 0;
 };
 
@@ -199,8 +199,8 @@ void Binder::reserve_for_threads(const BoundScan& scan) {
   std::vector<Workspace>& own = workspaces_[scan.body.index];
   for (std::size_t i = 0; i < own.size(); ++i) {
     const auto& kernel = scan.body.instructions[i].kernel;
-    const std::size_t kept = kernel.by_columns ? kernel.by_columns->kept : 0;
-    own[i] = {static_cast<std::int64_t>(std::max(kept, kernel.workspace)), true};
+    const std::size_t packed = kernel.by_columns ? kernel.by_columns->packed_bytes : 0;
+    own[i] = {static_cast<std::int64_t>(std::max(packed, kernel.workspace)), true};
   }
 }
 
@@ -222,15 +222,15 @@ void Binder::keep_what_lasts(BoundRegion& region, bool by_columns) {
       lasts &= from[k] >= 0;
     }
     if (!lasts) continue;
-    Kept& place = store_.place(*columns, made_of);
+    PackedWeights& place = store_.place(*columns, made_of);
     if (!place.kernel) {
       place.kernel = bound.kernel.by_columns;
       place.attributes = &bound.source->attributes;
       place.inputs.assign(bound.inputs().begin(), bound.inputs().end());
       place.from = std::move(from);
     }
-    bound.kept = &place;
-    if (std::find(kept_.begin(), kept_.end(), bound.kept) == kept_.end()) kept_.push_back(bound.kept);
+    bound.packed = &place;
+    if (std::find(packed_.begin(), packed_.end(), bound.packed) == packed_.end()) packed_.push_back(bound.packed);
     workspaces_[region.index][i] = {};
   }
 }
@@ -244,7 +244,7 @@ void rebase_region(BoundRegion& region, const ProgramLayout& layout, char* arena
       const Storage storage = region.storage_of(bound, o);
       if (storage.kind == Storage::Kind::kBlock) bound.operands[o].data = block(storage.index);
     }
-    bound.workspace = bound.kept == nullptr ? arena + place.workspaces[i] : bound.kept->memory.raw();
+    bound.workspace = bound.packed == nullptr ? arena + place.workspaces[i] : bound.packed->memory.raw();
     if (!bound.scan) continue;
     BoundScan& scan = *bound.scan;
     rebase_region(scan.body, layout, arena);
@@ -280,12 +280,12 @@ void number(BoundRegion& region, Binding& binding) {
 
 }  // namespace
 
-std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Target target, KeptStore& store) {
+std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Target target, PackedWeightsStore& store) {
   auto binding = std::make_unique<Binding>();
   binding->symbols = symbols;
   Binder binder(program, binding->symbols, target, store);
   binding->root = binder.bind_root();
-  binding->kept = binder.take_kept();
+  binding->packed = binder.take_packed();
   binding->layout = layout(program, binding->symbols, binder.workspaces());
   if (target.device == Device::kCpu) {
     make_thread_groups(binding->root, binding->layout);

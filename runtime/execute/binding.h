@@ -13,7 +13,7 @@
 
 namespace graphrun {
 
-class KeptStore;
+class PackedWeightsStore;
 
 struct Binding {
   SymbolValues symbols;
@@ -21,7 +21,7 @@ struct Binding {
   ProgramLayout layout;
   std::vector<std::int64_t> scan_steps;           // room for the positions of nested scans, outermost first
   const void* base = nullptr;                     // the arena that the addresses stand on
-  std::vector<Kept*> kept;                        // of all its instructions
+  std::vector<PackedWeights*> packed;             // of all its instructions
   std::vector<const BoundInstruction*> numbered;  // by number, less 1
   std::int64_t most_steps = 0;                    // of its scans
   std::unique_ptr<RecordedRuns> recorded;         // on a device
@@ -29,7 +29,7 @@ struct Binding {
 
 // Makes the kernels and lays out the arena; what they keep from run to run is in `store`, which outlives the binding. Throws
 // UserError (E0602) where a size comes out negative, and what kernels throw.
-std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Target target, KeptStore& store);
+std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Target target, PackedWeightsStore& store);
 
 // Puts the binding's addresses into an arena of at least layout.bytes.
 void rebase(Binding& binding, void* arena);

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "runtime/execute/binding.h"
-#include "runtime/execute/kept.h"
+#include "runtime/execute/packed_weights.h"
 #include "runtime/program/arena.h"
 #include "runtime/scan/dependence.h"
 #include "runtime/scan/launch.h"
@@ -123,7 +123,7 @@ void describe(const BoundRegion& region, const Shown& shown, std::string& text) 
 }  // namespace
 
 std::string describe_loops(const Program& program, const SymbolValues& sizes, Target target) {
-  KeptStore store(program);
+  PackedWeightsStore store(program);
   const std::unique_ptr<Binding> binding = bind(program, sizes, target, store);
   std::string text;
   describe(binding->root, {program, binding->layout}, text);
@@ -131,7 +131,7 @@ std::string describe_loops(const Program& program, const SymbolValues& sizes, Ta
 }
 
 std::string describe_bound_memory(const Program& program, const SymbolValues& sizes, Target target) {
-  KeptStore store(program);
+  PackedWeightsStore store(program);
   const std::int64_t with = bind(program, sizes, target, store)->layout.bytes, without = layout(program, sizes).bytes;
   return "with what kernels work in: " + std::to_string(with) + " bytes (" + std::to_string(with - without) + " more), by " +
          counted(threads(), "thread") + "; beside it, packed once until parameters change: " + std::to_string(store.bytes()) +

@@ -12,7 +12,7 @@
 #include "runtime/execute/device_side.h"
 #include "runtime/execute/device_variables.h"
 #include "runtime/execute/execute.h"
-#include "runtime/execute/kept.h"
+#include "runtime/execute/packed_weights.h"
 #include "runtime/execute/profiler.h"
 #include "runtime/tensor/result_memory.h"
 #include "runtime/threads/threads.h"
@@ -103,7 +103,7 @@ struct Executable::Impl {
         variables(std::move(variables_of)),
         target(on),
         symbols(symbols_of(program)),
-        kept(program) {
+        packed(program) {
     if (on.device == Device::kCuda) device_side = std::make_unique<DeviceSide>(cuda_device(), *variables);
   }
 
@@ -123,7 +123,7 @@ struct Executable::Impl {
   const std::shared_ptr<Variables> variables;
   const Target target;
   const std::vector<Symbol> symbols;
-  KeptStore kept;
+  PackedWeightsStore packed;
 
   std::list<std::shared_ptr<Binding>> recent;  // the last one used first
   std::map<SymbolValues, std::list<std::shared_ptr<Binding>>::iterator> bindings;
@@ -142,7 +142,7 @@ const std::shared_ptr<Binding>& Executable::Impl::binding_for(const SymbolValues
     recent.splice(recent.begin(), recent, it->second);
     return recent.front();
   }
-  recent.push_front(bind(program, values, target, kept));
+  recent.push_front(bind(program, values, target, packed));
   bindings.emplace(values, recent.begin());
   ++bindings_made;
   if (recent.size() > kBindingsKept) {
@@ -206,15 +206,15 @@ void Executable::Impl::give_variables(Binding& binding, const SymbolValues& valu
   for (std::size_t i = 0; i < program.variables.size(); ++i) {
     const Tensor& tensor = variable_memory(program.variables[i], values);
     if (device_side) {
-      binding.root.set_slot(i, device_side->variable(program.variables[i].name, tensor, kept.written()[i]));
+      binding.root.set_slot(i, device_side->variable(program.variables[i].name, tensor, packed.written()[i]));
       continue;
     }
-    if (kept.written()[i]) tensor.mark_written();
+    if (packed.written()[i]) tensor.mark_written();
     versions[i] = tensor.version();
     variables_at[i] = tensor.raw();
     binding.root.set_slot(i, tensor.raw());
   }
-  for (Kept* place : binding.kept) {
+  for (PackedWeights* place : binding.packed) {
     for (std::size_t k = 0; k < place->variables.size(); ++k) {
       const std::uint64_t version = versions[static_cast<std::size_t>(place->variables[k])];
       if (place->versions[k] != version) place->versions[k] = version, place->ready = false;
@@ -345,7 +345,7 @@ std::size_t Executable::variable_bytes() const {
   return bytes;
 }
 
-std::size_t Executable::kept_bytes() const { return impl_->kept.bytes(); }
+std::size_t Executable::packed_bytes() const { return impl_->packed.bytes(); }
 std::size_t Executable::runs_played() const { return impl_->device_side ? impl_->device_side->played() : 0; }
 std::size_t Executable::bindings_made() const { return impl_->bindings_made; }
 

@@ -108,7 +108,7 @@ class Executable {
   std::size_t arena_bytes() const;
   std::size_t variable_bytes() const;
   // Bytes beside those, of what was made of variables alone and is kept from run to run.
-  std::size_t kept_bytes() const;
+  std::size_t packed_bytes() const;
   // How many times sizes were bound so far: a batch of a shape that is still remembered binds nothing.
   std::size_t bindings_made() const;
   // How many runs a device did from recordings of earlier ones (runtime/execute/recorded_runs.h).

@@ -47,7 +47,7 @@ KernelContext kernel_context(const BoundInstruction& bound, std::size_t depth, c
 void run_instruction(BoundInstruction& bound, std::size_t depth, const RunContext& context) {
   switch (bound.source->kind) {
     case Instruction::Kind::kKernel:
-      if (bound.kept != nullptr) return run_by_columns(bound, kernel_context(bound, depth, context));
+      if (bound.packed != nullptr) return run_by_columns(bound, kernel_context(bound, depth, context));
       return bound.kernel.run(kernel_context(bound, depth, context));
     case Instruction::Kind::kScan: return run_scans(&bound, 1, context);
     case Instruction::Kind::kCopy:

@@ -81,7 +81,7 @@ void ByColumns::prepare(Member& member, const BoundInstruction*& current) const 
     BoundInstruction& bound = member.body.instructions[i];
     const Share& columns = member.shares[i];
     if (!bound.kernel.by_columns || !bound.kernel.by_columns->prepare || columns.begin == columns.end) continue;
-    if (bound.kept != nullptr) continue;
+    if (bound.packed != nullptr) continue;
     current = &bound;
     bound.kernel.by_columns->prepare(kernel_context(bound, scan_.body.depth, context_), columns.begin, columns.end);
   }
@@ -215,7 +215,7 @@ void run_on_streams(BoundInstruction* scans, std::size_t count, const RunContext
   try {
     for (std::size_t i = 0; i < count; ++i) {
       const std::int64_t start = context.profiler == nullptr ? 0 : Profiler::now();
-      if (!looks) device.side(i);
+      if (!looks) device.auxiliary(i);
       ConcurrentScans(&scans[i], 1, context).run();
       show(scans[i], 0, context.scan_steps, context);
       if (context.profiler != nullptr) {

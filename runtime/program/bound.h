@@ -15,7 +15,7 @@ namespace graphrun {
 
 struct BoundScan;
 class LoopKernel;
-struct Kept;
+struct PackedWeights;
 struct ThreadGroup;
 
 struct BoundInstruction {
@@ -24,7 +24,7 @@ struct BoundInstruction {
   std::vector<TensorView> operands;  // inputs, then outputs
   void* workspace = nullptr;
   std::int32_t number = 0;          // among those of its binding, from 1 on; what a device names it by
-  Kept* kept = nullptr;             // where what its kernel prepares lasts from run to run: instead of the workspace
+  PackedWeights* packed = nullptr;  // where what its kernel prepares lasts from run to run: instead of the workspace
   std::unique_ptr<BoundScan> scan;  // kScan
   std::size_t concurrent = 0;       // kScan: how many of the next ones run at the same time
 

@@ -73,13 +73,13 @@ struct ColumnKernel {
   // Computes columns [begin, end) of all results; the bits of a column do not depend on the range.
   std::function<void(const KernelContext&, std::int64_t begin, std::int64_t end)> run;
   // Memory that lasts from `prepare` on over all steps; the context's workspace points to it, one for all threads.
-  std::size_t kept = 0;
+  std::size_t packed_bytes = 0;
   // Called once for each range before the first step, when only constant inputs have data. Null: nothing to prepare.
   std::function<void(const KernelContext&, std::int64_t begin, std::int64_t end)> prepare;
   std::vector<bool> prepares_from;  // by input: whether `prepare` reads it
-  // Of two kernels that have the same here and in `kept`, each can run on what the other prepared from the same inputs, in
-  // order those that `prepares_from` has, whatever the ranges were: where those inputs are lasting, it is kept from run to run,
-  // once for all of these kernels. Empty: not so.
+  // Of two kernels that have the same here and in `packed_bytes`, each can run on what the other prepared from the same inputs,
+  // in order those that `prepares_from` has, whatever the ranges were: where those inputs are lasting, it is kept from run to
+  // run, once for all of these kernels. Empty: not so.
   std::vector<std::int64_t> layout;
   // Whether running this way, prepared, is faster than the kernel itself where no loop is shared.
   bool alone = false;

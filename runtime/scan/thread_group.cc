@@ -16,7 +16,7 @@ BoundRegion copy_of(const BoundRegion& body) {
   made.instructions.reserve(body.instructions.size());
   for (const BoundInstruction& bound : body.instructions) {
     BoundInstruction copy;
-    copy.source = bound.source, copy.kernel = bound.kernel, copy.operands = bound.operands, copy.kept = bound.kept;
+    copy.source = bound.source, copy.kernel = bound.kernel, copy.operands = bound.operands, copy.packed = bound.packed;
     made.instructions.push_back(std::move(copy));
   }
   index_slots(made);

@@ -9,7 +9,7 @@
 #include "runtime/execute/binding.h"
 #include "runtime/execute/executable.h"
 #include "runtime/execute/feeds.h"
-#include "runtime/execute/kept.h"
+#include "runtime/execute/packed_weights.h"
 #include "runtime/threads/threads.h"
 #include "tests/bench/peer.h"
 
@@ -51,7 +51,7 @@ Feeds feeds_of(const Program& program, std::int64_t seed) {
 
 void measure(const Network& network, bool train, int rounds) {
   const Program program = compiled(network, train);
-  KeptStore store(program);
+  PackedWeightsStore store(program);
   std::vector<double> fresh, again;
   double worst = 0;
   for (int round = 0; round < rounds; ++round) {

@@ -148,7 +148,7 @@ output: "loss = sum(read.h)"
       CompileOptions options;
       options.precision = Precision::kFloat64;
       options.fetches = {name};
-      if (!shifted) options.disabled_passes = {"shift"};
+      if (!shifted) options.disabled_passes = {"delay_to_shift"};
       TrainOptions train;
       train.minimize = "loss";
       auto variables = std::make_shared<Variables>();

@@ -211,6 +211,12 @@ TEST(Passes, AnUnknownNameIsAUsageError) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("there is no pass 'dead_cod'"));
     EXPECT_THAT(error.what(), ::testing::HasSubstr("did you mean 'dead_code'"));
   }
+  try {
+    run_passes(test::recurrent_graph(), {"factor"});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("help: it is now called 'logsumexp_to_matmul'"));
+  }
 }
 
 // A second or two; a walk that is quadratic in the nodes would take many minutes.

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/passes/spread.h"
+#include "compiler/passes/parallelize_history.h"
 #include "runtime/execute/executable.h"
 #include "runtime/tensor/safetensors.h"
 #include "tests/compiler/network_fixture.h"
@@ -64,7 +64,7 @@ class PyTorch : public ::testing::TestWithParam<std::pair<std::string, std::stri
     const NamedTensors all = read_safetensors(pytorch_fixtures(folder).tensors(name));
     // Histories as training has them.
     const tests::WithGradients network =
-        tests::with_gradients(spread(load_graph(pytorch_fixtures(folder).request(name))).graph);
+        tests::with_gradients(parallelize_history(load_graph(pytorch_fixtures(folder).request(name))).graph);
     NamedTensors expected = under(all, "output/", Precision::kFloat64);
     for (const auto& [parameter, gradient] : under(all, "gradient/", Precision::kFloat64))
       expected["d." + parameter] = gradient;

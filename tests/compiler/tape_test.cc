@@ -64,7 +64,7 @@ std::vector<std::string> names(const std::vector<TapeDecision::Value>& values) {
 TEST(Tape, OfAtrKeepsBothProductsAndTheState) {
   const std::vector<TapeDecision> tape = tape_of("atr");
   ASSERT_EQ(tape.size(), 1u);
-  EXPECT_THAT(names(tape[0].kept), UnorderedElementsAre("wx", "uh", "h.before"));
+  EXPECT_THAT(names(tape[0].saved), UnorderedElementsAre("wx", "uh", "h.before"));
   EXPECT_THAT(names(tape[0].recomputed), UnorderedElementsAre("f", "i"));
   EXPECT_THAT(describe(tape[0]), HasSubstr("layers.0.read keeps "));
   EXPECT_THAT(describe(tape[0]), HasSubstr(": 96*batch*time bytes; recomputes "));
@@ -87,7 +87,7 @@ TEST(Tape, OfACrfKeepsNothingOverPairs) {
     differentiate(by, loss, {by.variables[0].value}, {true, &tape});
     ASSERT_FALSE(tape.empty());
     for (const TapeDecision& loop : tape) {
-      for (const TapeDecision::Value& v : loop.kept) EXPECT_LE(v.type.shape.size(), 2u) << output << ": " << v.name;
+      for (const TapeDecision::Value& v : loop.saved) EXPECT_LE(v.type.shape.size(), 2u) << output << ": " << v.name;
     }
   }
 }
@@ -109,7 +109,7 @@ TEST(Tape, OfADecoderKeepsNothingThatIsTheSameForEveryWord) {
   EXPECT_FALSE(in_loop);
   ASSERT_FALSE(tape.empty());
   for (const TapeDecision& loop : tape) {
-    for (const TapeDecision::Value& v : loop.kept) {
+    for (const TapeDecision::Value& v : loop.saved) {
       const std::string shape = str(v.type.shape);
       EXPECT_NE(shape.find("batch"), std::string::npos) << v.name;
       const bool of_pairs = shape.find("source_time") != std::string::npos;
@@ -125,7 +125,7 @@ TEST(Tape, OfADecoderKeepsNothingThatIsTheSameForEveryWord) {
 TEST(Tape, OfLstmKeepsResultsWhereTheirSourcesAreNotFewer) {
   const std::vector<TapeDecision> tape = tape_of("lstm");
   ASSERT_EQ(tape.size(), 1u);
-  for (const std::string& name : names(tape[0].kept)) EXPECT_EQ(name.find("uh"), std::string::npos) << name;
+  for (const std::string& name : names(tape[0].saved)) EXPECT_EQ(name.find("uh"), std::string::npos) << name;
 }
 
 }  // namespace

@@ -236,7 +236,7 @@ TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
   expect_near(start({1, 1, 4, 2}).finish()[0], expected);
 }
 
-// More than a letter to the host holds.
+// More than one pinned page holds.
 TEST_F(CudaDevice, BringsMuchLater) {
   Backend& device = tests::tested_device();
   std::vector<std::int32_t> numbers(3000), found(3000);

@@ -12,7 +12,7 @@
 #include "ops/recurrent/loop_device.h"
 #include "runtime/cuda/emulation.h"
 #include "runtime/execute/binding.h"
-#include "runtime/execute/kept.h"
+#include "runtime/execute/packed_weights.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/cuda/device.h"
 #include "tests/folders.h"
@@ -51,7 +51,7 @@ class BoundLayer {
                         {"width", std::to_string(hidden), {}},
                         {"hidden", std::to_string(hidden), {}}};
     program_ = compile(tests::with_gradients(load_graph(request)).graph, {});
-    store_ = std::make_unique<KeptStore>(program_);
+    store_ = std::make_unique<PackedWeightsStore>(program_);
     binding_ = bind(program_, {{Symbol::named("time"), 30}, {Symbol::named("batch"), batch}},
                     Target(Device::kCuda, WeightForm::kFloat32, products), *store_);
   }
@@ -67,7 +67,7 @@ class BoundLayer {
 
  private:
   Program program_;
-  std::unique_ptr<KeptStore> store_;
+  std::unique_ptr<PackedWeightsStore> store_;
   std::unique_ptr<Binding> binding_;
 };
 

@@ -12,7 +12,7 @@
 #include "compiler/ir/parser.h"
 #include "runtime/execute/binding.h"
 #include "runtime/execute/executable.h"
-#include "runtime/execute/kept.h"
+#include "runtime/execute/packed_weights.h"
 #include "runtime/scan/launch.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/cuda/device.h"
@@ -78,7 +78,7 @@ std::vector<Tensor> run_layer(const std::string& cell, const Shape4& shape, Prec
 
 // The loops of a program's root, bound at these sizes.
 std::vector<LoopKernel::Traits> loops_of(const Program& program, const SymbolValues& symbols, Target target = Device::kCuda) {
-  KeptStore store(program);
+  PackedWeightsStore store(program);
   const auto binding = graphrun::bind(program, symbols, target, store);
   std::vector<LoopKernel::Traits> loops;
   for (const BoundInstruction& bound : binding->root.instructions) {
@@ -404,7 +404,7 @@ TEST(LoopsBeside, ComputeWhatTheCpuComputes) {
   const auto beside = [&](std::size_t shared) {
     tests::emulated_limits().multiprocessors = 8;
     tests::emulated_limits().shared = shared;
-    KeptStore store(program);
+    PackedWeightsStore store(program);
     const auto binding = graphrun::bind(program, symbols, Device::kCuda, store);
     tests::emulated_limits() = before;
     for (const BoundInstruction& bound : binding->root.instructions) {

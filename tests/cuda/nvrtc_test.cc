@@ -10,7 +10,7 @@
 #include "runtime/base/status.h"
 #include "runtime/execute/binding.h"
 #include "runtime/execute/executable.h"
-#include "runtime/execute/kept.h"
+#include "runtime/execute/packed_weights.h"
 #include "runtime/tensor/safetensors.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/cuda/device.h"
@@ -90,7 +90,7 @@ TEST(Nvrtc, CompilesLoopsInClusters) {
       request.graphs_root = tests::source_folder() + "/graphs";
       request.bindings = {{"cell", std::string("cells/") + cell + ".pbtxt", {}}, {"width", "20", {}}, {"hidden", "20", {}}};
       const Program program = compile(tests::with_gradients(load_graph(request)).graph, {});
-      KeptStore store(program);
+      PackedWeightsStore store(program);
       graphrun::bind(program, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 4}},
                      Target(Device::kCuda, WeightForm::kFloat32, products), store);
     }

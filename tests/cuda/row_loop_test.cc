@@ -9,7 +9,7 @@
 #include "compiler/ir/parser.h"
 #include "runtime/execute/binding.h"
 #include "runtime/execute/executable.h"
-#include "runtime/execute/kept.h"
+#include "runtime/execute/packed_weights.h"
 #include "runtime/scan/launch.h"
 #include "tests/cuda/device.h"
 
@@ -108,7 +108,7 @@ std::vector<Tensor> run(const Program& program, Device device, std::int64_t batc
 }
 
 std::shared_ptr<const LoopKernel> loop_of(const Program& program, std::int64_t batch) {
-  KeptStore store(program);
+  PackedWeightsStore store(program);
   const auto binding = graphrun::bind(program, sizes(batch), Device::kCuda, store);
   for (const BoundInstruction& bound : binding->root.instructions) {
     if (bound.scan) return bound.scan->loop;
@@ -134,7 +134,7 @@ class RowLoops : public ::testing::Test {
 TEST_F(RowLoops, ComputeWhatTheCpuComputes) {
   for (const char* reverse : {"false", "true"}) {
     for (const std::vector<std::string>& disabled :
-         {std::vector<std::string>{}, std::vector<std::string>{"fuse", "hoist", "factor", "fuse_reductions"}}) {
+         {std::vector<std::string>{}, std::vector<std::string>{"fuse", "hoist", "logsumexp_to_matmul", "fuse_reductions"}}) {
       CompileOptions options;
       options.disabled_passes = disabled;
       const Program program = compile(ir::parse(steps("%d", reverse), "network"), options);

@@ -120,7 +120,7 @@ struct Columns {
     for (const Tensor& t : out) request.outputs.push_back(t.view());
     request.absent_inputs.assign(in.size(), false);
     kernel = (*KernelRegistry::instance().find(op, Device::kCpu))(request).by_columns;
-    if (kernel) kept = Tensor(DType::kBool, {static_cast<std::int64_t>(kernel->kept) + 1});
+    if (kernel) kept = Tensor(DType::kBool, {static_cast<std::int64_t>(kernel->packed_bytes) + 1});
   }
   KernelContext context() {
     inputs.clear(), outputs.clear();

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "tests/random/generator.h"
-#include "tests/random/kept.h"
+#include "tests/random/graph_files.h"
 #include "tests/random/oracles.h"
 
 namespace {

@@ -9,7 +9,7 @@
 
 #include "tests/folders.h"
 #include "tests/random/generator.h"
-#include "tests/random/kept.h"
+#include "tests/random/graph_files.h"
 #include "tests/random/oracles.h"
 
 namespace graphrun {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/execute/binding.h"
-#include "runtime/execute/kept.h"
+#include "runtime/execute/packed_weights.h"
 #include "tests/runtime/loops.h"
 #include "tests/runtime/two_directions.h"
 
@@ -15,7 +15,7 @@ std::vector<std::size_t> loops_beside(const std::string& text) {
   const Program program = compile(ir::parse(text, "loops"));
   const int before = threads();
   set_threads(2);
-  KeptStore store(program);
+  PackedWeightsStore store(program);
   const std::unique_ptr<Binding> binding = graphrun::bind(program, kSizes, Device::kCpu, store);
   set_threads(before);
   std::vector<std::size_t> out;

@@ -5,7 +5,7 @@
 #include "compiler/compile.h"
 #include "compiler/ir/parser.h"
 #include "runtime/execute/execute.h"
-#include "runtime/execute/kept.h"
+#include "runtime/execute/packed_weights.h"
 #include "runtime/execute/profiler.h"
 #include "runtime/scan/launch.h"
 #include "tests/runtime/counting_backend.h"
@@ -60,7 +60,7 @@ class ConcurrentStreams : public ::testing::Test {
   }
 
   const Program program_;
-  KeptStore store_;
+  PackedWeightsStore store_;
   std::unique_ptr<Binding> binding_;
   BoundRegion loops_;
   Counting device_;
@@ -72,7 +72,7 @@ class ConcurrentStreams : public ::testing::Test {
 TEST_F(ConcurrentStreams, RunEachLoopOnItsOwnAndJoin) {
   run();
   EXPECT_THAT(ran_, ElementsAre(0, 1));
-  EXPECT_THAT(device_.sides, ElementsAre(0, 1));
+  EXPECT_THAT(device_.streams, ElementsAre(0, 1));
   EXPECT_EQ(device_.joins, 1);
 }
 
@@ -80,7 +80,7 @@ TEST_F(ConcurrentStreams, AreInTurnWhereSomebodyLooks) {
   Profiler profiler;
   run(&profiler);
   EXPECT_THAT(ran_, ElementsAre(0, 1));
-  EXPECT_TRUE(device_.sides.empty());
+  EXPECT_TRUE(device_.streams.empty());
   EXPECT_EQ(device_.joins, 0);
 }
 
@@ -94,7 +94,7 @@ TEST_F(ConcurrentStreams, AreJoinedWhereALoopFails) {
   device_.joining = false;
   EXPECT_EQ(failure_of_run(), "the loop fails") << "not what came of it";
   fails_ = -1;
-  EXPECT_EQ(failure_of_run(), "no side is joined");
+  EXPECT_EQ(failure_of_run(), "no stream is joined");
 }
 
 }  // namespace

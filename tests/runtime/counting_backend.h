@@ -24,10 +24,10 @@ class Counting : public Backend {
   void* stream() override { return nullptr; }
   DeviceLimits limits() const override { return {}; }
   void wait() override {}
-  void side(std::size_t k) override { sides.push_back(k); }
+  void auxiliary(std::size_t k) override { streams.push_back(k); }
   void join() override {
     ++joins;
-    if (!joining) throw std::runtime_error("no side is joined");
+    if (!joining) throw std::runtime_error("no stream is joined");
   }
 
   void record() override {
@@ -42,7 +42,7 @@ class Counting : public Backend {
 
   bool begins = true, records = true, recording = false;
   int plays = 0, joins = 0;
-  std::vector<std::size_t> sides;
+  std::vector<std::size_t> streams;
   bool joining = true;
 };
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/execute/binding.h"
-#include "runtime/execute/kept.h"
+#include "runtime/execute/packed_weights.h"
 #include "tests/runtime/loops.h"
 
 namespace graphrun {
@@ -82,7 +82,7 @@ TEST_F(RowMembers, CopyWhatIsReadUnderAnotherShape) { check(kViews); }
 int members_of(const char* text, std::int64_t batch, int threads, std::int64_t time = 7) {
   set_threads(threads);
   const Program program = compile(ir::parse(text, "loops"));
-  KeptStore store(program);
+  PackedWeightsStore store(program);
   const auto binding =
       graphrun::bind(program, {{Symbol::named("time"), time}, {Symbol::named("batch"), batch}}, Device::kCpu, store);
   for (const BoundInstruction& bound : binding->root.instructions) {

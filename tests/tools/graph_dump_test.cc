@@ -52,6 +52,8 @@ TEST_F(GraphDump, RefusesNamesThatNothingHasAtAnyStage) {
   refuses({"--minimize", "lose"}, "did you mean 'loss'");
   refuses({"--fetch", "pth"}, "E0403");
   refuses({"--disable-pass", "hoits"}, "did you mean 'hoist'");
+  refuses({"--disable-pass", "spread"}, "there is no pass 'spread'; it is now called 'parallelize_history'; there are");
+  refuses({"--stage", "shift"}, "there is no stage 'shift'; it is now called 'delay_to_shift'; there are");
   refuses({"--size", "tme=4"}, "did you mean 'time'");
   const Ran all = dump({"--optimizer", "adam", "--minimize", "loss", "--disable-pass", "hoist", "--size", "time=4"});
   EXPECT_EQ(all.code, 0) << all.err;

@@ -32,7 +32,7 @@ Trainer::Trainer(RunFolder& folder, const Network& network, const Recipe& recipe
       valid_set_(data.valid()),
       test_set_(data.test()),
       source_(data.batches()),
-      kept_(layout_, recipe),
+      best_models_(layout_, recipe),
       rate_(recipe.schedule, recipe.learning_rate),
       end_(recipe.end) {
   state_.seed = recipe.seed;
@@ -56,7 +56,7 @@ void Trainer::restore(const std::string& folder) {
   state_.finished = finished();  // a later end may have been set
   // Of a run that is finished no save comes that would remove what a kill left.
   prune_checkpoints(layout_.root, std::numeric_limits<int>::max());
-  kept_.drop_leftovers(state_.step);
+  best_models_.drop_leftovers(state_.step);
 }
 
 ExitCode Trainer::run() {
@@ -301,21 +301,21 @@ std::string Trainer::reports_text(const std::optional<ReportResults>& results) c
 
 bool Trainer::keep(const std::optional<ReportResults>& results) {
   const WorkMeter::Pause pause(meter_);
-  KeptModel model{state_.step, stepper_.model_parameters(state_.step), reports_text(results), std::nullopt};
+  BestModel model{state_.step, stepper_.model_parameters(state_.step), reports_text(results), std::nullopt};
   if (!recipe_.keep.empty() && valid_set_ != nullptr) {
     if (!results) return false;
     model.value = result_of(*results, recipe_.keep);
     const double value = *model.value;
-    folder_.inside([&] { kept_.add_candidate(model); });
+    folder_.inside([&] { best_models_.add_candidate(model); });
     const bool better = !state_.best || (recipe_.keep_highest ? value > *state_.best : value < *state_.best);
     // What is not a number is better than no model at all, and than nothing else.
     if (!better || (std::isnan(value) && state_.best_epoch != 0)) return false;
     if (!std::isnan(value)) state_.best = value;
   } else if (results) {
-    folder_.inside([&] { kept_.add_candidate(model); });
+    folder_.inside([&] { best_models_.add_candidate(model); });
   }
   state_.best_epoch = epoch();
-  folder_.inside([&] { kept_.keep(model); });
+  folder_.inside([&] { best_models_.keep(model); });
   if (recipe_.schedule.restart) {
     for (const auto& [group, tensors] : stepper_.groups()) {
       if (group == "states") continue;  // a stream stays where it is
@@ -363,8 +363,8 @@ void Trainer::save() {
 
 // Makes the mean of the candidates the model.
 bool Trainer::average() {
-  std::optional<KeptModel> mean;
-  folder_.inside([&] { mean = kept_.mean(); });
+  std::optional<BestModel> mean;
+  folder_.inside([&] { mean = best_models_.mean(); });
   if (!mean) return true;
   const std::optional<ReportResults> results = evaluate(*valid_set_, mean->parameters);
   if (!results) return false;
@@ -372,7 +372,7 @@ bool Trainer::average() {
   mean->reports = reports_text(results);
   metrics_->write({{"step", state_.step}, {"average", results_json(*results)}});
   display_.log("average of the parameters  valid: " + results_text(*results));
-  folder_.inside([&] { kept_.keep(*mean); });
+  folder_.inside([&] { best_models_.keep(*mean); });
   return true;
 }
 

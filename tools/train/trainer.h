@@ -18,7 +18,7 @@
 #include "tools/run/run_folder.h"
 #include "tools/run/speed.h"
 #include "tools/run/speed_log.h"
-#include "tools/train/kept_models.h"
+#include "tools/train/best_models.h"
 #include "tools/train/not_finite.h"
 #include "tools/train/run_end.h"
 #include "tools/train/schedule.h"
@@ -115,7 +115,7 @@ class Trainer {
   std::optional<MetricsLog> metrics_;
   std::optional<SpeedLog> speed_log_;
   bool events_ = false;
-  KeptModels kept_;
+  BestModels best_models_;
   TrainState state_;
   std::vector<std::pair<std::string, ReportResults>> results_;
   StepsSince steps_since_;  // the last checkpoint

@@ -27,7 +27,7 @@ state { name: "h" shape: "[batch, 3]" next: "sigmoid(z) * tanh(z)" }
 output: "h = next(h), p_"
 )end";
 
-class Shift : public ::testing::Test {
+class DelayToShift : public ::testing::Test {
  protected:
   // All values and gradients of a network around the cell.
   std::vector<Tensor> run(const std::string& scan, const std::vector<std::string>& disabled) {
@@ -65,14 +65,14 @@ parameter { name: "B" shape: "[3, 3]" }
   }
 };
 
-TEST_F(Shift, GivesValuesAndGradientsOfTheStates) {
+TEST_F(DelayToShift, GivesValuesAndGradientsOfTheStates) {
   const std::vector<std::string> all = names_to_disable();
   const std::string begin = "begin: \"before = x[0] @ B, p_ = x[1]\" ";
   for (const std::string more : {"", "reverse: true ", "lengths: \"lengths\" ", "lengths: \"lengths\" reverse: true "}) {
     const std::string scan = "scan { name: \"read\" graph: \"cell.pbtxt\" each: \"x\" " + begin + more + "}";
     const std::vector<Tensor> expected = run(scan, all);
     ASSERT_GE(expected.size(), 10u);
-    for (const std::vector<std::string>& disabled : {std::vector<std::string>{}, {"hoist"}, {"shift"}}) {
+    for (const std::vector<std::string>& disabled : {std::vector<std::string>{}, {"hoist"}, {"delay_to_shift"}}) {
       const std::vector<Tensor> found = run(scan, disabled);
       ASSERT_EQ(found.size(), expected.size());
       for (std::size_t k = 0; k < found.size(); ++k) {

@@ -1,5 +1,5 @@
-// Sums over all paths of a CRF as products of exponentials (compiler/passes/factor.h) against the sums as they are written:
-// scores of a trained network's size, transitions that are forbidden, labels that nothing begins with.
+// Sums over all paths of a CRF as products of exponentials (compiler/passes/logsumexp_to_matmul.h) against the sums as they are
+// written: scores of a trained network's size, transitions that are forbidden, labels that nothing begins with.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ graph "paths" {
 // The loss and its gradients by scores and transitions.
 std::vector<Tensor> run(bool factored, Precision precision, const Feeds& feeds) {
   std::vector<std::string> disabled;
-  if (!factored) disabled.push_back("factor");
+  if (!factored) disabled.push_back("logsumexp_to_matmul");
   ir::Graph graph = run_early_passes(ir::parse(kPaths, "paths"), disabled);
   const std::vector<ir::ValueId> by = {graph.inputs[1].value, graph.inputs[2].value};
   const std::vector<ir::ValueId> gradients = differentiate(graph, graph.output("loss")->value, by);
@@ -74,12 +74,12 @@ void expect_equal(const Feeds& feeds, double tolerance64, double tolerance32) {
   }
 }
 
-TEST(Factor, GivesTheSumsAndGradientsOfScoresOfAnyUsualSize) {
+TEST(LogsumexpToMatmul, GivesTheSumsAndGradientsOfScoresOfAnyUsualSize) {
   std::mt19937 random(1);
   for (double size : {0.1, 1.0, 5.0, 12.0}) expect_equal(feeds_of(size, random), 1e-12, 2e-5);
 }
 
-TEST(Factor, ForbidsWhatIsForbidden) {
+TEST(LogsumexpToMatmul, ForbidsWhatIsForbidden) {
   std::mt19937 random(2);
   Feeds feeds = feeds_of(2, random);
   for (int from : {0, 3}) feeds.at("T").data<double>()[from * 5 + 1] = -10000;
@@ -87,7 +87,7 @@ TEST(Factor, ForbidsWhatIsForbidden) {
 }
 
 // Every path begins with the label 2; nothing arrives at 4.
-TEST(Factor, TakesScoresOfMinusInfinity) {
+TEST(LogsumexpToMatmul, TakesScoresOfMinusInfinity) {
   std::mt19937 random(3);
   Feeds feeds = feeds_of(2, random);
   const double never = -std::numeric_limits<double>::infinity();

@@ -15,6 +15,6 @@
 
 namespace graphrun {
 
-PassResult spread(ir::Graph graph);
+PassResult parallelize_history(ir::Graph graph);
 
 }  // namespace graphrun

@@ -1,4 +1,4 @@
-#include "compiler/passes/spread_plan.h"
+#include "compiler/passes/history_plan.h"
 
 #include <algorithm>
 #include <optional>

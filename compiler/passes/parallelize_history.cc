@@ -1,11 +1,11 @@
-#include "compiler/passes/spread.h"
+#include "compiler/passes/parallelize_history.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/transplant.h"
-#include "compiler/passes/spread_plan.h"
+#include "compiler/passes/history_plan.h"
 #include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {
@@ -162,7 +162,7 @@ bool spread_in(Graph& graph) {
 
 }  // namespace
 
-PassResult spread(Graph graph) {
+PassResult parallelize_history(Graph graph) {
   const bool changed = spread_in(graph);
   return {std::move(graph), changed};
 }

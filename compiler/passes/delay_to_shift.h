@@ -6,13 +6,14 @@
 // the sequence y, and from the end on y of the last step, or, in reverse, what the state began with. Delays of delays are found
 // as well.
 //
-// Must run after: spread, which looks for its own kind of states; before hoist_invariants and hoist, which move what is freed.
+// Must run after: parallelize_history, which looks for its own kind of states; before hoist_invariants and hoist, which move
+// what is freed.
 #pragma once
 
 #include "compiler/passes/pass.h"
 
 namespace graphrun {
 
-PassResult shift(ir::Graph graph);
+PassResult delay_to_shift(ir::Graph graph);
 
 }  // namespace graphrun

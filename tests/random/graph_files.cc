@@ -1,4 +1,4 @@
-#include "tests/random/kept.h"
+#include "tests/random/graph_files.h"
 
 #include <sstream>
 

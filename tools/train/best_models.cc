@@ -1,4 +1,4 @@
-#include "tools/train/kept_models.h"
+#include "tools/train/best_models.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 const std::string kBest = "best", kCandidates = "candidates";
 
-void save(const std::string& root, const std::string& kind, const KeptModel& model) {
+void save(const std::string& root, const std::string& kind, const BestModel& model) {
   Checkpoint checkpoint;
   checkpoint.groups["parameters"] = model.parameters;
   checkpoint.texts["reports.json"] = model.reports;
@@ -35,12 +35,12 @@ double value_of(const std::string& folder) {
 
 }  // namespace
 
-void KeptModels::keep(const KeptModel& model) const {
+void BestModels::keep(const BestModel& model) const {
   save(layout_.root, kBest, model);
   prune_checkpoints(layout_.root, 1, kBest);
 }
 
-void KeptModels::add_candidate(const KeptModel& model) const {
+void BestModels::add_candidate(const BestModel& model) const {
   if (recipe_.average.number == 0) return;
   if (!recipe_.average.best) {
     save(layout_.root, kCandidates, model);
@@ -57,17 +57,17 @@ void KeptModels::add_candidate(const KeptModel& model) const {
   for (std::size_t i = static_cast<std::size_t>(recipe_.average.number); i < folders.size(); ++i) remove_checkpoint(folders[i]);
 }
 
-std::optional<KeptModel> KeptModels::mean() const {
+std::optional<BestModel> BestModels::mean() const {
   const std::vector<std::string> folders = complete_checkpoints(layout_.root, kCandidates);
   if (folders.empty()) return std::nullopt;
   Mean mean;
   for (const std::string& folder : folders) mean.add(CheckpointReader(folder).group("parameters"), folder);
-  KeptModel model;
+  BestModel model;
   model.parameters = mean.result();
   return model;
 }
 
-void KeptModels::drop_leftovers(std::int64_t step) const {
+void BestModels::drop_leftovers(std::int64_t step) const {
   for (const std::string& kind : {kBest, kCandidates}) {
     prune_checkpoints(layout_.root, std::numeric_limits<int>::max(), kind);
     const std::string last = checkpoint_folder(layout_.root, step, kind);

@@ -1,4 +1,4 @@
-#include "compiler/passes/shift.h"
+#include "compiler/passes/delay_to_shift.h"
 
 #include <algorithm>
 #include <optional>
@@ -261,7 +261,7 @@ class Shifting {
 
 }  // namespace
 
-PassResult shift(Graph graph) {
+PassResult delay_to_shift(Graph graph) {
   const bool changed = rewrite_scans(
       graph, [](const Node& scan) { return !Delays(scan).found.empty(); },
       [](Rebuild& rebuild, Node scan) { Shifting(rebuild, std::move(scan)).run(); });

@@ -1,5 +1,5 @@
 // Values computed from variables alone are kept from run to run: reused while the variables stay, recomputed after any write.
-#include "runtime/execute/kept.h"
+#include "runtime/execute/packed_weights.h"
 
 #include <gtest/gtest.h>
 
@@ -64,9 +64,9 @@ Program training() {
   return compile(ir::parse(kNetwork, "network"), {}, &train);
 }
 
-class KeptValues : public ::testing::Test {
+class PackedWeightsTest : public ::testing::Test {
  protected:
-  KeptValues() {
+  PackedWeightsTest() {
     initialize(executable_.program(), *variables_, 5);
     first_ = run(executable_);
   }
@@ -89,7 +89,7 @@ class KeptValues : public ::testing::Test {
       if (all.count(feed.name) == 0) all[feed.name] = Tensor::of<float>({}, {0.25f});
     }
     trainer.run(all);
-    EXPECT_EQ(trainer.kept_bytes(), 0u);  // of what it writes itself, nothing lasts
+    EXPECT_EQ(trainer.packed_bytes(), 0u);  // of what it writes itself, nothing lasts
   }
 
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
@@ -97,8 +97,8 @@ class KeptValues : public ::testing::Test {
   Tensor first_;
 };
 
-TEST_F(KeptValues, AreUsedAgain) {
-  if (executable_.kept_bytes() == 0) GTEST_SKIP() << "this machine packs nothing";
+TEST_F(PackedWeightsTest, AreUsedAgain) {
+  if (executable_.packed_bytes() == 0) GTEST_SKIP() << "this machine packs nothing";
   EXPECT_TRUE(same_bits(run(executable_), first_));
   // Behind the runtime's back: so nothing was read again.
   for (const char* name : {"U", "P"}) variables_->at(name).data<float>()[0] += 1;
@@ -106,23 +106,23 @@ TEST_F(KeptValues, AreUsedAgain) {
   EXPECT_FALSE(same_bits(afresh(), first_));
 }
 
-TEST_F(KeptValues, SeeAnElementThatWasWritten) {
+TEST_F(PackedWeightsTest, SeeAnElementThatWasWritten) {
   variables_->at("U").data<float>()[41] += 1;
   variables_->at("U").mark_written();
   expect_seen();
 }
 
-TEST_F(KeptValues, SeeATensorThatWasSet) {
+TEST_F(PackedWeightsTest, SeeATensorThatWasSet) {
   variables_->set("P", numbers({40, 70}, 7));
   expect_seen();
 }
 
-TEST_F(KeptValues, SeeAStepOfTraining) {
+TEST_F(PackedWeightsTest, SeeAStepOfTraining) {
   train();
   expect_seen();
 }
 
-TEST_F(KeptValues, SeeAStepOfTrainingThatSharesTensorsAlone) {
+TEST_F(PackedWeightsTest, SeeAStepOfTrainingThatSharesTensorsAlone) {
   auto others = std::make_shared<Variables>();
   for (const auto& [name, tensor] : variables_->all()) others->set(name, tensor);
   Executable other(inference(), others);
@@ -131,10 +131,10 @@ TEST_F(KeptValues, SeeAStepOfTrainingThatSharesTensorsAlone) {
   EXPECT_TRUE(same_bits(run(other), afresh()));
 }
 
-TEST_F(KeptValues, AreSharedByBatchShapes) {
-  const std::size_t bytes = executable_.kept_bytes();
+TEST_F(PackedWeightsTest, AreSharedByBatchShapes) {
+  const std::size_t bytes = executable_.packed_bytes();
   for (std::int64_t batch : {1, 2, 5, 8}) EXPECT_TRUE(same_bits(run(executable_, batch), afresh(batch))) << batch;
-  EXPECT_EQ(executable_.kept_bytes(), bytes);
+  EXPECT_EQ(executable_.packed_bytes(), bytes);
   // Many rows may want another layout, and too many none.
   for (std::int64_t batch : {30, 150}) EXPECT_TRUE(same_bits(run(executable_, batch), afresh(batch))) << batch;
   EXPECT_TRUE(same_bits(run(executable_), first_));
@@ -179,7 +179,7 @@ graph "tied" {
 }
 )";
 
-TEST(Kept, IsOnceForAllThatWantItAlike) {
+TEST(PackedWeights, IsOnceForAllThatWantItAlike) {
   const auto run = [](const std::vector<std::string>& fetches, std::size_t& bytes) {
     CompileOptions options;
     options.fetches = fetches;
@@ -192,7 +192,7 @@ TEST(Kept, IsOnceForAllThatWantItAlike) {
       results = executable.run(all);
       variables->at("U").data<float>()[7] += 0.5f, variables->at("U").mark_written();
     }
-    bytes = executable.kept_bytes();
+    bytes = executable.packed_bytes();
     return results;
   };
   std::size_t alone = 0, both = 0, all = 0, transposed = 0;
@@ -208,7 +208,7 @@ TEST(Kept, IsOnceForAllThatWantItAlike) {
   EXPECT_FALSE(same_bits(abyz[2], abyz[3]));
 }
 
-TEST_F(KeptValues, MayBeNarrow) {
+TEST_F(PackedWeightsTest, MayBeNarrow) {
   std::vector<std::size_t> bytes;
   for (const WeightForm form : {WeightForm::kBFloat16, WeightForm::kInt8}) {
     const auto narrow = [&] { return Executable(inference(), variables_, Target(Device::kCpu, form)); };
@@ -216,7 +216,7 @@ TEST_F(KeptValues, MayBeNarrow) {
     const Tensor y = run(executable);
     EXPECT_FALSE(same_bits(y, first_));
     for (std::int64_t i = 0; i < y.count(); ++i) EXPECT_NEAR(y.at(i), first_.at(i), 0.02) << i;
-    bytes.push_back(executable.kept_bytes());
+    bytes.push_back(executable.packed_bytes());
     EXPECT_TRUE(same_bits(run(executable), y));
     // Rounded anew where they were written.
     variables_->at("P").data<float>()[3] += 1, variables_->at("P").mark_written();
@@ -231,7 +231,7 @@ TEST_F(KeptValues, MayBeNarrow) {
   EXPECT_EQ(bytes[0], (48u * 40 + 80u * 40) * 2 + (48u + 80u) / 16 * 64);
 }
 
-TEST_F(KeptValues, HaveTheSameBitsForAnyNumberOfThreads) {
+TEST_F(PackedWeightsTest, HaveTheSameBitsForAnyNumberOfThreads) {
   const int before = threads();
   for (int t = 1; t <= core_count(); ++t) {
     set_threads(t);

@@ -15,6 +15,6 @@
 
 namespace graphrun {
 
-PassResult factor(ir::Graph graph);
+PassResult logsumexp_to_matmul(ir::Graph graph);
 
 }  // namespace graphrun

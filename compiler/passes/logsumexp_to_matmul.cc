@@ -1,4 +1,4 @@
-#include "compiler/passes/factor.h"
+#include "compiler/passes/logsumexp_to_matmul.h"
 
 #include <algorithm>
 #include <map>
@@ -164,7 +164,7 @@ bool factor_in(Graph& g) {
 
 }  // namespace
 
-PassResult factor(Graph graph) {
+PassResult logsumexp_to_matmul(Graph graph) {
   const bool changed = factor_in(graph);
   return {std::move(graph), changed};
 }

@@ -15,7 +15,7 @@
 namespace graphrun {
 
 // Of some variables in one layout: for every instruction that wants them so, in every binding.
-struct Kept {
+struct PackedWeights {
   Tensor memory;
   std::vector<std::int32_t> variables;  // what it is made of, by position in the program
   std::vector<std::uint64_t> versions;  // of those when it was made
@@ -32,9 +32,9 @@ struct Kept {
   void make(const std::vector<const void*>& memory_of);
 };
 
-class KeptStore {
+class PackedWeightsStore {
  public:
-  explicit KeptStore(const Program& program);
+  explicit PackedWeightsStore(const Program& program);
 
   // Whether a run of the program writes the variable: nothing made of it lasts.
   bool is_written(std::int32_t variable) const { return written_[static_cast<std::size_t>(variable)]; }
@@ -42,13 +42,13 @@ class KeptStore {
 
   // The place of what `kernel` prepares from `variables`, in the order of its inputs: the same whenever one of that layout
   // asks. Throws UserError (E0503) where there is no memory.
-  Kept& place(const ColumnKernel& kernel, const std::vector<std::int32_t>& variables);
+  PackedWeights& place(const ColumnKernel& kernel, const std::vector<std::int32_t>& variables);
   std::size_t bytes() const;
 
  private:
   using Key = std::tuple<std::vector<std::int64_t>, std::size_t, std::vector<std::int32_t>>;
   std::vector<bool> written_;  // by variable
-  std::map<Key, std::unique_ptr<Kept>> places_;
+  std::map<Key, std::unique_ptr<PackedWeights>> places_;
 };
 
 }  // namespace graphrun

@@ -1,6 +1,6 @@
 // A network whose decoder is one step with histories trains over all steps at once: to the same numbers as step by step,
 // dropout included.
-#include "compiler/passes/spread.h"
+#include "compiler/passes/parallelize_history.h"
 
 #include <gtest/gtest.h>
 
@@ -63,15 +63,15 @@ std::vector<double> trained(const std::vector<std::string>& disabled) {
   return numbers;
 }
 
-TEST(Spread, TrainsToTheSameNumbers) {
-  const std::vector<double> at_once = trained({}), stepwise = trained({"spread"});
+TEST(ParallelizeHistory, TrainsToTheSameNumbers) {
+  const std::vector<double> at_once = trained({}), stepwise = trained({"parallelize_history"});
   ASSERT_EQ(at_once.size(), stepwise.size());
   EXPECT_LT(at_once[2], at_once[0]);
   for (std::size_t k = 0; k < at_once.size(); ++k) EXPECT_NEAR(at_once[k], stepwise[k], 1e-10) << k;
 }
 
 // Neither a state nor a product by a parameter is left in a loop.
-TEST(Spread, LeavesAttentionAloneInLoops) {
+TEST(ParallelizeHistory, LeavesAttentionAloneInLoops) {
   const ir::Graph graph = run_passes(transformer());
   int loops = 0;
   for (const ir::Node& node : graph.nodes) {

@@ -1,4 +1,4 @@
-#include "runtime/execute/kept.h"
+#include "runtime/execute/packed_weights.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace graphrun {
 
-void Kept::make(const std::vector<const void*>& memory_of) {
+void PackedWeights::make(const std::vector<const void*>& memory_of) {
   std::vector<TensorView> operands = inputs;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (from[i] >= 0) operands[i].data = const_cast<void*>(memory_of[static_cast<std::size_t>(from[i])]);
@@ -23,7 +23,7 @@ void Kept::make(const std::vector<const void*>& memory_of) {
   ready = true;
 }
 
-KeptStore::KeptStore(const Program& program) : written_(program.variables.size()) {
+PackedWeightsStore::PackedWeightsStore(const Program& program) : written_(program.variables.size()) {
   const Region& root = program.regions.at(0);
   for (const Instruction& instruction : root.instructions) {
     for (std::int32_t v : instruction.outputs) {
@@ -35,11 +35,11 @@ KeptStore::KeptStore(const Program& program) : written_(program.variables.size()
   }
 }
 
-Kept& KeptStore::place(const ColumnKernel& kernel, const std::vector<std::int32_t>& variables) {
-  std::unique_ptr<Kept>& place = places_[{kernel.layout, kernel.kept, variables}];
+PackedWeights& PackedWeightsStore::place(const ColumnKernel& kernel, const std::vector<std::int32_t>& variables) {
+  std::unique_ptr<PackedWeights>& place = places_[{kernel.layout, kernel.packed_bytes, variables}];
   if (!place) {
-    auto made = std::make_unique<Kept>();
-    made->memory = Tensor(DType::kBool, {static_cast<std::int64_t>(kernel.kept)});
+    auto made = std::make_unique<PackedWeights>();
+    made->memory = Tensor(DType::kBool, {static_cast<std::int64_t>(kernel.packed_bytes)});
     made->variables = variables;
     made->versions.assign(variables.size(), 0);
     place = std::move(made);
@@ -47,7 +47,7 @@ Kept& KeptStore::place(const ColumnKernel& kernel, const std::vector<std::int32_
   return *place;
 }
 
-std::size_t KeptStore::bytes() const {
+std::size_t PackedWeightsStore::bytes() const {
   std::size_t sum = 0;
   for (const auto& [key, place] : places_) {
     if (place) sum += place->memory.bytes();

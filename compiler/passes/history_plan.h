@@ -1,4 +1,5 @@
-// Which loops that gather histories can do without states (compiler/passes/spread.h), and what of their bodies goes where.
+// Which loops that gather histories can do without states (compiler/passes/parallelize_history.h), and what of their bodies
+// goes where.
 #pragma once
 
 #include <map>

@@ -60,8 +60,8 @@ class FirstError : public asmjit::ErrorHandler {
 // The function around the steps: rows, and in each of them 16 elements at a time, the rest under a mask.
 class Body {
  public:
-  Body(x86::Compiler& cc, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs)
-      : cc_(cc), steps_(steps), inputs_(inputs.size()), lanes_(cc, steps, inputs) {}
+  Body(machine::Writer& writer, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs)
+      : cc_(writer.cc), steps_(steps), inputs_(inputs.size()), lanes_(writer, steps, inputs) {}
 
   void write(const Arguments& a) {
     load_addresses(a);
@@ -203,18 +203,16 @@ class Library {
     numbers->reserve(kMostNumbers);
     Writer writer{cc, numbers_at, *numbers};
     cc.mov(numbers_at, asmjit::imm(reinterpret_cast<std::uintptr_t>(numbers->data())));
-    machine::writer = &writer;
     bool written = true;
     try {
       if (folds.empty()) {
-        Body(cc, steps, inputs).write(arguments);
+        Body(writer, steps, inputs).write(arguments);
       } else {
-        machine::Folds(cc, steps, inputs, folds).write(arguments);
+        machine::Folds(writer, steps, inputs, folds).write(arguments);
       }
     } catch (const NoCode&) {
       written = false;
     }
-    machine::writer = nullptr;
     FoldCode::Code entry = nullptr;
     const bool whole = written && cc.endFunc() == asmjit::kErrorOk && cc.finalize() == asmjit::kErrorOk;
     if (error.first == asmjit::kErrorOutOfMemory) throw std::bad_alloc();

@@ -14,9 +14,9 @@ namespace graphrun::machine {
 
 class Folds {
  public:
-  Folds(x86::Compiler& cc, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
+  Folds(Writer& writer, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
         std::span<const FoldCode::Fold> folds)
-      : cc_(cc), steps_(steps), folds_(folds), inputs_(inputs.size()), lanes_(cc, steps, inputs) {}
+      : writer_(writer), cc_(writer.cc), steps_(steps), folds_(folds), inputs_(inputs.size()), lanes_(writer, steps, inputs) {}
 
   void write(const Arguments& a) {
     from_ = lanes_.load_addresses(a.inputs, inputs_);
@@ -66,41 +66,44 @@ class Folds {
 
  private:
   using Kind = FoldCode::Fold::Kind;
-  static constexpr int kStrip = 4;  // registers of columns whose rows are folded side by side
+  static constexpr int kStrip = 4;  // registers of columns whose rows are folded together
 
   static bool is_position(Kind kind) { return kind == Kind::kArgMax || kind == Kind::kArgMin; }
   static bool is_greatest(Kind kind) { return kind == Kind::kMax || kind == Kind::kArgMax; }
 
   // What is kept of a result's columns, by register; the greatest and the position of the greatest are found together.
-  struct Kept {
+  struct Running {
     std::size_t result = 0;
     Kind kind = Kind::kSum;  // kSum, kMax, kMin
     bool position = false;
     std::vector<x86::Zmm> best, at;
   };
 
-  std::vector<Kept> begin(int registers) const {
+  std::vector<Running> begin(int registers) const {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    std::map<std::pair<std::size_t, Kind>, Kept> made;
+    std::map<std::pair<std::size_t, Kind>, Running> made;
     for (const FoldCode::Fold& fold : folds_) {
       const Kind kind = fold.kind == Kind::kSum ? Kind::kSum : is_greatest(fold.kind) ? Kind::kMax : Kind::kMin;
-      Kept& kept = made[{fold.result, kind}];
-      kept.result = fold.result, kept.kind = kind, kept.position |= is_position(fold.kind);
+      Running& running = made[{fold.result, kind}];
+      running.result = fold.result, running.kind = kind, running.position |= is_position(fold.kind);
     }
-    std::vector<Kept> all;
-    for (auto& [key, kept] : made) {
+    std::vector<Running> all;
+    for (auto& [key, running] : made) {
       for (int g = 0; g < registers; ++g) {
-        kept.best.push_back(F32(kept.kind == Kind::kSum ? 0.f : kept.kind == Kind::kMax ? -kInfinity : kInfinity).reg());
-        if (kept.position) kept.at.push_back(I32(0).reg());
+        running.best.push_back(F32(running.kind == Kind::kSum   ? 0.f
+                                   : running.kind == Kind::kMax ? -kInfinity
+                                                                : kInfinity)
+                                   .reg(writer_));
+        if (running.position) running.at.push_back(I32(0).reg(writer_));
       }
-      all.push_back(std::move(kept));
+      all.push_back(std::move(running));
     }
     return all;
   }
 
   void write_strip(int registers, const x86::KReg* mask) {
-    std::vector<Kept> all = begin(registers);
-    const x86::Zmm here = I32(0).reg(), one = I32(1).reg();
+    std::vector<Running> all = begin(registers);
+    const x86::Zmm here = I32(0).reg(writer_), one = I32(1).reg(writer_);
     lanes_.from.clear();
     for (const x86::Gp& address : from_) {
       lanes_.from.push_back(cc_.newUIntPtr());
@@ -114,7 +117,8 @@ class Folds {
     for (int g = 0; g < registers; ++g) {
       const x86::KReg* part = g + 1 == registers ? mask : nullptr;
       const std::vector<Value> made = lanes_.evaluate(part, g * static_cast<int>(kLanes));
-      for (Kept& kept : all) fold(kept, static_cast<std::size_t>(g), std::get<F32>(made[step_of(kept.result)]), here, part);
+      for (Running& running : all)
+        fold(running, static_cast<std::size_t>(g), std::get<F32>(made[step_of(running.result)]), here, part);
     }
     cc_.vpaddd(here, here, one);
     for (std::size_t k = 0; k < inputs_; ++k) {
@@ -125,36 +129,36 @@ class Folds {
     for (int g = 0; g < registers; ++g) store(all, g, g + 1 == registers ? mask : nullptr);
   }
 
-  void fold(Kept& kept, std::size_t g, F32 value, x86::Zmm here, const x86::KReg* part) {
-    const x86::Zmm x = value.reg(), best = kept.best[g];
-    if (kept.kind == Kind::kSum) {
+  void fold(Running& running, std::size_t g, F32 value, x86::Zmm here, const x86::KReg* part) {
+    const x86::Zmm x = value.reg(writer_), best = running.best[g];
+    if (running.kind == Kind::kSum) {
       cc_.vaddps(best, best, x);
       return;
     }
-    const bool greatest = kept.kind == Kind::kMax;
+    const bool greatest = running.kind == Kind::kMax;
     constexpr int kUnordered = 3;
     const x86::KReg nan = cc_.newKw();
     if (part != nullptr) cc_.k(*part);
     cc_.vcmpps(nan, x, x, asmjit::imm(kUnordered));
     cc_.korw(none_, none_, nan);
-    if (kept.position) {
-      const Mask better = greatest ? F32(x) > F32(best) : F32(x) < F32(best);
-      cc_.k(better.k).vmovdqa32(kept.at[g], here);
+    if (running.position) {
+      const Mask better = greatest ? F32(writer_, x) > F32(writer_, best) : F32(writer_, x) < F32(writer_, best);
+      cc_.k(better.k).vmovdqa32(running.at[g], here);
     }
     // Of zeros with either sign the second operand is taken: the last where positions are found, else the first.
-    const x86::Zmm left = kept.position ? best : x, right = kept.position ? x : best;
+    const x86::Zmm left = running.position ? best : x, right = running.position ? x : best;
     greatest ? cc_.vmaxps(best, left, right) : cc_.vminps(best, left, right);
   }
 
-  void store(const std::vector<Kept>& all, int g, const x86::KReg* mask) const {
+  void store(const std::vector<Running>& all, int g, const x86::KReg* mask) const {
     for (std::size_t f = 0; f < folds_.size(); ++f) {
       const FoldCode::Fold& fold = folds_[f];
-      for (const Kept& kept : all) {
-        const bool same = (fold.kind == Kind::kSum) == (kept.kind == Kind::kSum) &&
-                          (fold.kind == Kind::kSum || is_greatest(fold.kind) == is_greatest(kept.kind));
-        if (kept.result != fold.result || !same) continue;
+      for (const Running& running : all) {
+        const bool same = (fold.kind == Kind::kSum) == (running.kind == Kind::kSum) &&
+                          (fold.kind == Kind::kSum || is_greatest(fold.kind) == is_greatest(running.kind));
+        if (running.result != fold.result || !same) continue;
         const auto k = static_cast<std::size_t>(g);
-        const Value value = is_position(fold.kind) ? Value(I32(kept.at[k])) : Value(F32(kept.best[k]));
+        const Value value = is_position(fold.kind) ? Value(I32(writer_, running.at[k])) : Value(F32(writer_, running.best[k]));
         lanes_.store(value, to_[f], mask, g * static_cast<int>(kLanes));
       }
     }
@@ -167,6 +171,7 @@ class Folds {
     throw NoCode();
   }
 
+  Writer& writer_;
   x86::Compiler& cc_;
   std::span<const TileStep> steps_;
   std::span<const FoldCode::Fold> folds_;
@@ -174,7 +179,7 @@ class Folds {
   Lanes lanes_;
   std::vector<x86::Gp> from_, to_;
   x86::Gp rows_, strides_;
-  x86::KReg none_;  // lanes that met what is not a number
+  x86::KReg none_;  // lanes in which something was not a number
 };
 
 }  // namespace graphrun::machine

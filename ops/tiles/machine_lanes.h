@@ -18,8 +18,8 @@ struct Arguments {
 
 class Lanes {
  public:
-  Lanes(x86::Compiler& cc, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs)
-      : cc_(cc), steps_(steps), inputs_(inputs) {}
+  Lanes(Writer& writer, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs)
+      : writer_(writer), cc_(writer.cc), steps_(steps), inputs_(inputs) {}
 
   // Where inputs lie in this row, and the element of it that is next.
   std::vector<x86::Gp> from;
@@ -55,8 +55,8 @@ class Lanes {
         case TileOperand::Kind::kNumber: break;
       }
       switch (o.dtype) {
-        case DType::kFloat32: return F32(static_cast<float>(o.number));
-        case DType::kInt32: return I32(static_cast<std::int32_t>(o.number));
+        case DType::kFloat32: return F32(static_cast<float>(o.number)).on(writer_);
+        case DType::kInt32: return I32(static_cast<std::int32_t>(o.number)).on(writer_);
         default: throw NoCode();
       }
     };
@@ -77,7 +77,8 @@ class Lanes {
       cc_.vmovdqu8(elements(to, shift, 1), bytes);
       return;
     }
-    const x86::Zmm v = std::holds_alternative<F32>(value) ? std::get<F32>(value).reg() : std::get<I32>(value).reg();
+    const x86::Zmm v =
+        std::holds_alternative<F32>(value) ? std::get<F32>(value).reg(writer_) : std::get<I32>(value).reg(writer_);
     if (mask != nullptr) cc_.k(*mask);
     cc_.vmovups(elements(to, shift, 4), v);
   }
@@ -86,8 +87,8 @@ class Lanes {
   Value load_scalar(std::size_t k) const {
     const x86::Zmm all = cc_.newZmm();
     switch (inputs_[k].dtype) {
-      case DType::kFloat32: cc_.vbroadcastss(all, x86::dword_ptr(from[k])); return F32(all);
-      case DType::kInt32: cc_.vpbroadcastd(all, x86::dword_ptr(from[k])); return I32(all);
+      case DType::kFloat32: cc_.vbroadcastss(all, x86::dword_ptr(from[k])); return F32(writer_, all);
+      case DType::kInt32: cc_.vpbroadcastd(all, x86::dword_ptr(from[k])); return I32(writer_, all);
       case DType::kBool: {
         const x86::Gp byte = cc_.newUInt32();
         cc_.movzx(byte, x86::byte_ptr(from[k]));
@@ -102,7 +103,7 @@ class Lanes {
   Bool truth_of(x86::Zmm x) const {
     const x86::KReg k = cc_.newKw();
     cc_.vptestmd(k, x, x);
-    return Mask{k};
+    return Mask{&writer_, k};
   }
 
   // A register's elements, of `bytes` each: 1 or 4.
@@ -120,9 +121,10 @@ class Lanes {
     }
     if (inputs_[k].dtype == DType::kFloat64) throw NoCode();
     cc_.vmovups(v, elements(from[k], shift, 4));
-    return inputs_[k].dtype == DType::kFloat32 ? Value(F32(v)) : Value(I32(v));
+    return inputs_[k].dtype == DType::kFloat32 ? Value(F32(writer_, v)) : Value(I32(writer_, v));
   }
 
+  Writer& writer_;
   x86::Compiler& cc_;
   std::span<const TileStep> steps_;
   const std::vector<MachineCode::Input>& inputs_;

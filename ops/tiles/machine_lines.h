@@ -118,9 +118,7 @@ inline Value write_cast(const Value& x, DType to) {
   if (to == DType::kFloat32) {
     if (std::holds_alternative<F32>(x)) return x;
     if (const Bool* b = std::get_if<Bool>(&x)) return select(static_cast<Mask>(*b), F32(1), F32(0));
-    const x86::Zmm in = std::get<I32>(x).reg(), out = writer->cc.newZmm();
-    writer->cc.vcvtdq2ps(out, in);
-    return F32(out);
+    return as_number(std::get<I32>(x));
   }
   if (to == DType::kInt32) {
     if (std::holds_alternative<I32>(x)) return x;

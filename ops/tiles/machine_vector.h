@@ -17,67 +17,76 @@ namespace graphrun::machine {
 
 namespace x86 = asmjit::x86;
 
-// The code under way. `numbers` is read by the code as long as it lives.
-struct Writer {
-  x86::Compiler& cc;
-  x86::Gp numbers_at;
-  std::vector<std::uint32_t>& numbers;
-};
-inline thread_local Writer* writer = nullptr;  // of the thread that is making code
-
 // Thrown where an expression has no code.
 struct NoCode {};
 
-inline x86::Mem number(std::uint32_t bits) {
-  std::vector<std::uint32_t>& all = writer->numbers;
-  std::size_t i = 0;
-  while (i < all.size() && all[i] != bits) ++i;
-  if (i == all.size()) {
-    if (all.size() == all.capacity()) throw NoCode();  // the code has its address
-    all.push_back(bits);
+// The code being written. Registers and masks carry their writer, so an expression writes to the code of its operands.
+struct Writer {
+  x86::Compiler& cc;
+  x86::Gp numbers_at;
+  std::vector<std::uint32_t>& numbers;  // the code reads them, so they live as long as it does
+
+  // Where a number lies that the code reads.
+  x86::Mem number(std::uint32_t bits) {
+    std::size_t i = 0;
+    while (i < numbers.size() && numbers[i] != bits) ++i;
+    if (i == numbers.size()) {
+      if (numbers.size() == numbers.capacity()) throw NoCode();  // the code has its address
+      numbers.push_back(bits);
+    }
+    return x86::dword_ptr(numbers_at, static_cast<std::int32_t>(4 * i));
   }
-  return x86::dword_ptr(writer->numbers_at, static_cast<std::int32_t>(4 * i));
-}
+};
 
 struct Mask {
+  Writer* writer = nullptr;
   x86::KReg k;
 };
 
-// One register of elements T, or a number that stands for all of them.
+// One register of elements T, or a number that stands for all of them. A number has a writer only where it is an operand of a
+// whole expression: `on` gives it one. Every operation has an operand with a writer.
 template <class T>
 class Vec {
  public:
   using Lane = T;
   static_assert(sizeof(T) == 4);
 
-  Vec(x86::Zmm reg) : reg_(reg) {}  // NOLINT
+  Vec(Writer& writer, x86::Zmm reg) : writer_(&writer), reg_(reg) {}
   template <class A, std::enable_if_t<std::is_arithmetic_v<A>, int> = 0>
   Vec(A number) : is_number_(true), bits_(std::bit_cast<std::uint32_t>(static_cast<T>(number))) {}  // NOLINT
 
-  x86::Zmm reg() const {
+  Vec on(Writer& writer) const {
+    Vec v = *this;
+    v.writer_ = &writer;
+    return v;
+  }
+  Writer* writer() const { return writer_; }  // null: a number without one
+  x86::Zmm reg(Writer& writer) const {
     if (!is_number_) return reg_;
-    const x86::Zmm r = writer->cc.newZmm();
-    writer->cc.vbroadcastss(r, number(bits_));
+    const x86::Zmm r = writer.cc.newZmm();
+    writer.cc.vbroadcastss(r, writer.number(bits_));
     return r;
   }
-  x86::Zmm copy() const {
-    if (is_number_) return reg();
-    const x86::Zmm r = writer->cc.newZmm();
-    writer->cc.vmovaps(r, reg_);
+  x86::Zmm reg() const { return reg(*writer_); }
+  x86::Zmm copy(Writer& writer) const {
+    if (is_number_) return reg(writer);
+    const x86::Zmm r = writer.cc.newZmm();
+    writer.cc.vmovaps(r, reg_);
     return r;
   }
   bool is_number() const { return is_number_; }
   // As the last operand of an instruction.
   template <class Fn>
-  void as_operand(Fn&& fn) const {
+  void as_operand(Writer& writer, Fn&& fn) const {
     if (is_number_) {
-      fn(number(bits_)._1to16());
+      fn(writer.number(bits_)._1to16());
     } else {
       fn(reg_);
     }
   }
 
  private:
+  Writer* writer_ = nullptr;
   x86::Zmm reg_;
   bool is_number_ = false;
   std::uint32_t bits_ = 0;
@@ -86,19 +95,37 @@ class Vec {
 using F32 = Vec<float>;
 using I32 = Vec<std::int32_t>;
 
-// A register for `emit(register, a, b)`.
+// The writer of operands of which one has one.
+template <class First, class... Rest>
+Writer& writer_of(const First& first, const Rest&... rest) {
+  Writer* const writer = first.writer();
+  if constexpr (sizeof...(rest) > 0) return writer != nullptr ? *writer : writer_of(rest...);
+  return *writer;
+}
+
+// A register for `emit(cc, register, a, b)`.
 template <class T, class Emit>
 Vec<T> made_of(const Vec<T>& a, const Vec<T>& b, Emit&& emit) {
-  const x86::Zmm left = a.reg(), out = writer->cc.newZmm();
-  b.as_operand([&](const auto& right) { emit(writer->cc, out, left, right); });
-  return out;
+  Writer& w = writer_of(a, b);
+  const x86::Zmm left = a.reg(w), out = w.cc.newZmm();
+  b.as_operand(w, [&](const auto& right) { emit(w.cc, out, left, right); });
+  return {w, out};
 }
 template <class T, class Emit>
 Mask mask_of(const Vec<T>& a, const Vec<T>& b, Emit&& emit) {
-  const x86::Zmm left = a.reg();
-  const x86::KReg out = writer->cc.newKw();
-  b.as_operand([&](const auto& right) { emit(writer->cc, out, left, right); });
-  return {out};
+  Writer& w = writer_of(a, b);
+  const x86::Zmm left = a.reg(w);
+  const x86::KReg out = w.cc.newKw();
+  b.as_operand(w, [&](const auto& right) { emit(w.cc, out, left, right); });
+  return {&w, out};
+}
+// A register for `emit(cc, register, x)`.
+template <class Result, class T, class Emit>
+Result made_of(const Vec<T>& x, Emit&& emit) {
+  Writer& w = writer_of(x);
+  const x86::Zmm in = x.reg(w), out = w.cc.newZmm();
+  emit(w.cc, out, in);
+  return {w, out};
 }
 
 #define GRAPHRUN_VECTOR_OPERATOR(op, for_float, for_int)                                                            \
@@ -129,17 +156,16 @@ template <class T>
 Vec<T> bits_xor(Vec<T> a, Vec<T> b) {
   return made_of(a, b, [](auto& cc, auto out, auto left, const auto& right) { cc.vpxord(out, left, right); });
 }
-inline F32 as_float(I32 x) { return x.reg(); }
-inline I32 as_int(F32 x) { return x.reg(); }
+inline F32 as_float(I32 x) { return {writer_of(x), x.reg()}; }
+inline I32 as_int(F32 x) { return {writer_of(x), x.reg()}; }
+inline I32 as_int(F32 x, Writer& w) { return {w, x.reg(w)}; }
 inline F32 sign_bit() { return F32(-0.f); }
 
 inline F32 operator-(F32 a) { return bits_xor(a, sign_bit()); }
 inline I32 operator-(I32 a) { return I32(0) - a; }
 inline F32 abs(F32 x) { return as_float(bits_and(as_int(x), I32(0x7FFFFFFF))); }
 inline I32 abs(I32 x) {
-  const x86::Zmm in = x.reg(), out = writer->cc.newZmm();
-  writer->cc.vpabsd(out, in);
-  return out;
+  return made_of<I32>(x, [](auto& cc, auto out, auto in) { cc.vpabsd(out, in); });
 }
 
 // Of float: ordered, quiet; unequal where one is not a number. Of whole numbers the first three bits say the same.
@@ -154,17 +180,18 @@ inline Mask compare(I32 a, I32 b, Compare how) {
     cc.vpcmpd(out, left, right, asmjit::imm(static_cast<int>(how) & 7));
   });
 }
-#define GRAPHRUN_VECTOR_COMPARISONS(V)                                                                  \
-  inline Mask operator==(V a, V b) { return compare(a, b, Compare::kEqual); }                           \
-  inline Mask operator!=(V a, V b) { return compare(a, b, Compare::kUnequal); }                         \
-  inline Mask operator<(V a, V b) { return compare(a, b, Compare::kLess); }                             \
-  inline Mask operator<=(V a, V b) { return compare(a, b, Compare::kAtMost); }                          \
-  inline Mask operator>(V a, V b) { return compare(b, a, Compare::kLess); }                             \
-  inline Mask operator>=(V a, V b) { return compare(b, a, Compare::kAtMost); }                          \
-  inline V select(Mask condition, V a, V b) {                                                           \
-    const x86::Zmm otherwise = b.reg(), out = writer->cc.newZmm();                                      \
-    a.as_operand([&](const auto& then) { writer->cc.k(condition.k).vblendmps(out, otherwise, then); }); \
-    return out;                                                                                         \
+#define GRAPHRUN_VECTOR_COMPARISONS(V)                                                               \
+  inline Mask operator==(V a, V b) { return compare(a, b, Compare::kEqual); }                        \
+  inline Mask operator!=(V a, V b) { return compare(a, b, Compare::kUnequal); }                      \
+  inline Mask operator<(V a, V b) { return compare(a, b, Compare::kLess); }                          \
+  inline Mask operator<=(V a, V b) { return compare(a, b, Compare::kAtMost); }                       \
+  inline Mask operator>(V a, V b) { return compare(b, a, Compare::kLess); }                          \
+  inline Mask operator>=(V a, V b) { return compare(b, a, Compare::kAtMost); }                       \
+  inline V select(Mask condition, V a, V b) {                                                        \
+    Writer& w = *condition.writer;                                                                   \
+    const x86::Zmm otherwise = b.reg(w), out = w.cc.newZmm();                                        \
+    a.as_operand(w, [&](const auto& then) { w.cc.k(condition.k).vblendmps(out, otherwise, then); }); \
+    return {w, out};                                                                                 \
   }
 GRAPHRUN_VECTOR_COMPARISONS(F32)
 GRAPHRUN_VECTOR_COMPARISONS(I32)
@@ -177,15 +204,17 @@ class Bool {
   Bool(Mask mask) : mask_(mask) {}  // NOLINT
   explicit operator Mask() const { return mask_; }
   x86::KReg k() const { return mask_.k; }
+  Writer& writer() const { return *mask_.writer; }
 
  private:
   Mask mask_;
 };
 template <class Emit>
 Mask of_masks(Bool a, Bool b, Emit&& emit) {
-  const x86::KReg out = writer->cc.newKw();
-  emit(writer->cc, out, a.k(), b.k());
-  return {out};
+  Writer& w = a.writer();
+  const x86::KReg out = w.cc.newKw();
+  emit(w.cc, out, a.k(), b.k());
+  return {&w, out};
 }
 inline Bool operator&(Bool a, Bool b) {
   return of_masks(a, b, [](auto& cc, auto out, auto l, auto r) { cc.kandw(out, l, r); });
@@ -200,9 +229,10 @@ inline Mask operator==(Bool a, Bool b) {
   return of_masks(a, b, [](auto& cc, auto out, auto l, auto r) { cc.kxnorw(out, l, r); });
 }
 inline Bool operator!(Bool a) {
-  const x86::KReg out = writer->cc.newKw();
-  writer->cc.knotw(out, a.k());
-  return Mask{out};
+  Writer& w = a.writer();
+  const x86::KReg out = w.cc.newKw();
+  w.cc.knotw(out, a.k());
+  return Mask{&w, out};
 }
 inline Bool select(Mask condition, Bool a, Bool b) { return (Bool(condition) & a) | ((!Bool(condition)) & b); }
 inline Mask operator<(Bool a, Bool b) { return static_cast<Mask>((!a) & b); }
@@ -216,15 +246,16 @@ namespace of = coefficients;
 
 // a b + c, rounded once.
 inline F32 multiply_add(F32 a, F32 b, F32 c) {
-  x86::Compiler& cc = writer->cc;
+  Writer& w = writer_of(a, b, c);
+  const x86::Zmm out = a.copy(w);
   if (b.is_number() && !c.is_number()) {
-    const x86::Zmm out = a.copy(), plus = c.reg();
-    b.as_operand([&](const auto& times) { cc.vfmadd132ps(out, plus, times); });
-    return out;
+    const x86::Zmm plus = c.reg(w);
+    b.as_operand(w, [&](const auto& times) { w.cc.vfmadd132ps(out, plus, times); });
+  } else {
+    const x86::Zmm times = b.reg(w);
+    c.as_operand(w, [&](const auto& plus) { w.cc.vfmadd213ps(out, times, plus); });
   }
-  const x86::Zmm out = a.copy(), times = b.reg();
-  c.as_operand([&](const auto& plus) { cc.vfmadd213ps(out, times, plus); });
-  return out;
+  return {w, out};
 }
 
 template <std::size_t N>
@@ -235,18 +266,15 @@ F32 polynomial(F32 x, const float (&c)[N]) {
 }
 
 inline F32 copy_sign(F32 magnitude, F32 sign) {
-  return as_float(bits_or(bits_and(as_int(magnitude), I32(0x7FFFFFFF)), bits_and(as_int(sign), as_int(sign_bit()))));
+  return as_float(
+      bits_or(bits_and(as_int(magnitude), I32(0x7FFFFFFF)), bits_and(as_int(sign), as_int(sign_bit(), writer_of(sign)))));
 }
 
 inline F32 sqrt(F32 x) {
-  const x86::Zmm in = x.reg(), out = writer->cc.newZmm();
-  writer->cc.vsqrtps(out, in);
-  return out;
+  return made_of<F32>(x, [](auto& cc, auto out, auto in) { cc.vsqrtps(out, in); });
 }
 inline F32 floor(F32 x) {
-  const x86::Zmm in = x.reg(), out = writer->cc.newZmm();
-  writer->cc.vrndscaleps(out, in, asmjit::imm(0x9));
-  return out;
+  return made_of<F32>(x, [](auto& cc, auto out, auto in) { cc.vrndscaleps(out, in, asmjit::imm(0x9)); });
 }
 // Of two operands, one of which is not a number, the second is taken.
 inline F32 lesser(F32 a, F32 b) {
@@ -254,6 +282,11 @@ inline F32 lesser(F32 a, F32 b) {
 }
 inline F32 greater(F32 a, F32 b) {
   return made_of(a, b, [](auto& cc, auto out, auto left, const auto& right) { cc.vmaxps(out, left, right); });
+}
+
+// Of the same value, not the same bits.
+inline F32 as_number(I32 x) {
+  return made_of<F32>(x, [](auto& cc, auto out, auto in) { cc.vcvtdq2ps(out, in); });
 }
 
 inline F32 exp(F32 x) {
@@ -267,11 +300,10 @@ inline F32 exp(F32 x) {
 inline F32 log(F32 x) {
   const Mask subnormal = x < F32(std::numeric_limits<float>::min());
   const F32 normal = select(subnormal, x * F32(of::kTwoTo23), x);
-  const I32 root_half = I32(of::kRootHalfBits).reg(), bits = as_int(normal) - root_half;
-  const x86::Zmm exponent = writer->cc.newZmm(), e_of = writer->cc.newZmm();
-  writer->cc.vpsrad(exponent, bits.reg(), asmjit::imm(23));
-  writer->cc.vcvtdq2ps(e_of, exponent);
-  const F32 e = F32(e_of) - select(subnormal, F32(23), F32(0));
+  Writer& w = writer_of(x);
+  const I32 root_half(w, I32(of::kRootHalfBits).reg(w)), bits = as_int(normal) - root_half;
+  const I32 exponent = made_of<I32>(bits, [](auto& cc, auto out, auto in) { cc.vpsrad(out, in, asmjit::imm(23)); });
+  const F32 e = as_number(exponent) - select(subnormal, F32(23), F32(0));
   const F32 f = as_float(bits_and(bits, I32(of::kMantissaBits)) + root_half) - F32(1);
   const F32 square = f * f;
   F32 y = polynomial(f, of::kLog) * f * square;

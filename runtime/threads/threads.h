@@ -15,14 +15,26 @@ namespace graphrun {
 int core_count();
 
 // Threads for the work that the calling thread starts from here on, from 1 to core_count(). A program calls it once, with
-// threads() unless told otherwise, before executables are made: a library primitive keeps the number under which it was
-// made, and without the call OpenMP's own default, which knows no control group, holds for libraries.
+// threads() unless the user gives a number, before executables are made: a library primitive keeps the number under which it
+// was made, and without the call libraries use OpenMP's own default, which ignores control groups.
 // Throws UserError (kUsage, E0506) where the number is out of range.
 void set_threads(int threads);
 // How many that are; unless set core_count(), or fewer where OMP_NUM_THREADS says so.
 int threads();
 
-// Calls fn(begin, end) for ranges that make up [0, n), side by side. Every range begins at a multiple of `grain`, so that where
+// So many threads until it is destroyed, then as many as before.
+class ScopedThreads {
+ public:
+  explicit ScopedThreads(int count) : before_(threads()) { set_threads(count); }
+  ~ScopedThreads() { set_threads(before_); }
+  ScopedThreads(const ScopedThreads&) = delete;
+  ScopedThreads& operator=(const ScopedThreads&) = delete;
+
+ private:
+  const int before_;
+};
+
+// Calls fn(begin, end) for ranges that make up [0, n), concurrently. Every range begins at a multiple of `grain`, so that where
 // grain is a multiple of the vector's width, which elements fall into a vector and which into the rest does not depend on the
 // number of threads; nor does any result, as long as no two calls write the same element. At most `grain` items, and calls from
 // inside a parallel region, run on the calling thread. Allocates nothing. Of several exceptions the one of the first range

@@ -102,7 +102,7 @@ RunOptions Stepper::run_options(std::int64_t step) const {
 void Stepper::reserve(const Batch& batch) { executable_->reserve(feeds_of(executable_->program(), &batch, 0, 0)); }
 
 void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const {
-  set_threads(1);
+  const ScopedThreads one_thread(1);  // a watched run has no more
   CompileOptions options = fetched();
   options.disabled_passes = names_to_disable();
   const auto variables = std::make_shared<Variables>();

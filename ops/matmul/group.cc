@@ -175,7 +175,7 @@ void PackedGroup::multiply(const KernelContext& c, std::int64_t begin, std::int6
                         back);
   };
   const std::size_t count = packed_.size();
-  if (!sum || form_.pairs) {  // rows are rounded once for all panels; sums come in the same order either way
+  if (!sum || form_.rounds_rows()) {  // once for all panels; sums are added in the same order either way
     for (std::size_t i = 0; i < count; ++i) run(back && !sum ? count - 1 - i : i, begin, end);
     return;
   }

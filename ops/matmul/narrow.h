@@ -1,5 +1,5 @@
-// Matrices kept narrower than float32: the time of a product with few rows is that of reading the matrix. bfloat16, or int8
-// with a scale for each column. Sums are made in float32, of rows in float32; only the matrix is rounded.
+// Matrices kept in bfloat16: the time of a product with few rows is that of reading the matrix. Rows and sums are float32; only
+// the matrix is rounded.
 #pragma once
 
 #include <algorithm>
@@ -12,31 +12,23 @@
 namespace graphrun {
 
 // op(B) [k, n] in panels of columns, as PackedProduct has them (ops/matmul/packed.h): [k, width] each, `width` a multiple of
-// kColumnStep, with zeros beyond the last column. Before them, in int8, the scales of all columns.
+// kColumnStep, with zeros beyond the last column.
 struct NarrowLayout {
-  WeightForm form = WeightForm::kInt8;
   std::int64_t n = 0, k = 0, panel = 0;
 
   std::int64_t padded() const { return (n + kColumnStep - 1) / kColumnStep * kColumnStep; }
-  std::int64_t element_bytes() const { return form == WeightForm::kInt8 ? 1 : 2; }
-  std::size_t scale_bytes() const { return form == WeightForm::kInt8 ? static_cast<std::size_t>(padded()) * sizeof(float) : 0; }
-  std::size_t bytes() const { return offset(padded()); }
-  // In bytes, of the panel that begins at `column`.
-  std::size_t offset(std::int64_t column) const {
-    return scale_bytes() + static_cast<std::size_t>(column * k * element_bytes());
-  }
+  std::size_t bytes() const { return static_cast<std::size_t>(padded() * k) * sizeof(std::uint16_t); }
   // Of that panel: its columns of op(B), and with the padding.
   std::int64_t columns_at(std::int64_t column) const { return std::min(panel, n - column); }
   std::int64_t width_at(std::int64_t column) const { return std::min(panel, padded() - column); }
 };
 
-// Rounds columns [begin, end) of op(B) into their place in `packed`: to the nearest, ties to even. An int8 column's largest
-// magnitude becomes 127; a column of zeros stays one, one with an infinity or a NaN becomes NaN.
-void pack_narrow(const NarrowLayout& layout, const Product& product, const float* b, void* packed, std::int64_t begin,
+// Rounds columns [begin, end) of op(B) into their place in `packed`: to the nearest, ties to even.
+void pack_narrow(const NarrowLayout& layout, const Product& product, const float* b, std::uint16_t* packed, std::int64_t begin,
                  std::int64_t end);
 
 // Columns [begin, end) of C, where `begin` is the first of a panel and `end` the end of one or n.
-void multiply_narrow(const NarrowLayout& layout, const Product& product, const float* a, const void* packed, float* c,
+void multiply_narrow(const NarrowLayout& layout, const Product& product, const float* a, const std::uint16_t* packed, float* c,
                      std::int64_t begin, std::int64_t end);
 
 }  // namespace graphrun

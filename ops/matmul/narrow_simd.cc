@@ -18,11 +18,6 @@ using Floats = hn::ScalableTag<float>;
 
 constexpr std::size_t kAhead = 3072;  // bytes of the panel, or of the next, asked for before they are read
 
-HWY_INLINE hn::Vec<Floats> widened(const std::int8_t* from) {
-  const hn::Rebind<std::int8_t, Floats> narrow;
-  const hn::Rebind<std::int32_t, Floats> whole;
-  return hn::ConvertTo(Floats(), hn::PromoteTo(whole, hn::LoadU(narrow, from)));
-}
 HWY_INLINE hn::Vec<Floats> widened(const std::uint16_t* from) {
   const hn::Rebind<std::uint16_t, Floats> narrow;
   const hn::Rebind<std::uint32_t, Floats> whole;
@@ -30,8 +25,8 @@ HWY_INLINE hn::Vec<Floats> widened(const std::uint16_t* from) {
 }
 
 // R rows of C from row i on, V vectors of columns from column j of the panel on.
-template <int R, int V, class T>
-HWY_INLINE void strip(const NarrowPanel<T>& p, std::int64_t i, std::int64_t j) {
+template <int R, int V>
+HWY_INLINE void strip(const NarrowPanel& p, std::int64_t i, std::int64_t j) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<Floats> sum[R][V];
@@ -41,9 +36,9 @@ HWY_INLINE void strip(const NarrowPanel<T>& p, std::int64_t i, std::int64_t j) {
     for (int v = 0; v < V; ++v) sum[r][v] = hn::Zero(d);
   }
   const float* a = p.a + i * p.k;
-  const T* row = p.panel + j;
+  const std::uint16_t* row = p.panel + j;
   for (std::int64_t k = 0; k < p.k; ++k, row += p.width) {
-    hwy::Prefetch(row + kAhead / sizeof(T));
+    hwy::Prefetch(row + kAhead / sizeof(std::uint16_t));
     hn::Vec<Floats> b[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) b[v] = widened(row + v * lanes);
@@ -59,7 +54,6 @@ HWY_INLINE void strip(const NarrowPanel<T>& p, std::int64_t i, std::int64_t j) {
     float* out = p.c + (i + r) * p.c_row + j;
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
-      if (p.scales != nullptr) sum[r][v] = hn::Mul(sum[r][v], hn::LoadU(d, p.scales + j + v * lanes));
       float* to = out + v * lanes;
       const std::int64_t count = p.columns - j - v * lanes;
       if (count >= lanes) {
@@ -73,8 +67,8 @@ HWY_INLINE void strip(const NarrowPanel<T>& p, std::int64_t i, std::int64_t j) {
   }
 }
 
-template <int V, class T>
-void rows_of_strip(const NarrowPanel<T>& p, std::int64_t j) {
+template <int V>
+void rows_of_strip(const NarrowPanel& p, std::int64_t j) {
   constexpr int kRows = hn::MaxLanes(Floats()) >= 16 ? 8 : 4;  // as many sums as there are registers for
   std::int64_t i = 0;
   for (; i + kRows <= p.rows; i += kRows) strip<kRows, V>(p, i, j);
@@ -83,8 +77,7 @@ void rows_of_strip(const NarrowPanel<T>& p, std::int64_t j) {
   for (; i < p.rows; ++i) strip<1, V>(p, i, j);
 }
 
-template <class T>
-void multiply(const NarrowPanel<T>& p) {
+void multiply(const NarrowPanel& p) {
   constexpr int kStep = kColumnStep / hn::MaxLanes(Floats());  // vectors of a column step
   if constexpr (kStep == 1) {
     if (p.width % (3 * kColumnStep) == 0) {
@@ -97,8 +90,7 @@ void multiply(const NarrowPanel<T>& p) {
 
 }  // namespace
 
-void multiply_int8(const NarrowPanel<std::int8_t>& p) { multiply(p); }
-void multiply_bfloat16(const NarrowPanel<std::uint16_t>& p) { multiply(p); }
+void multiply_bfloat16(const NarrowPanel& p) { multiply(p); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace graphrun
@@ -107,11 +99,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace graphrun {
 
-HWY_EXPORT(multiply_int8);
 HWY_EXPORT(multiply_bfloat16);
 
-void multiply_panel(const NarrowPanel<std::int8_t>& panel) { HWY_DYNAMIC_DISPATCH(multiply_int8)(panel); }
-void multiply_panel(const NarrowPanel<std::uint16_t>& panel) { HWY_DYNAMIC_DISPATCH(multiply_bfloat16)(panel); }
+void multiply_panel(const NarrowPanel& panel) { HWY_DYNAMIC_DISPATCH(multiply_bfloat16)(panel); }
 
 }  // namespace graphrun
 #endif

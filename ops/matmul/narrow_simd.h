@@ -5,10 +5,8 @@
 
 namespace graphrun {
 
-template <class T>  // std::int8_t, or std::uint16_t: the bits of bfloat16
 struct NarrowPanel {
-  const T* panel = nullptr;       // [k, width], width a multiple of kColumnStep
-  const float* scales = nullptr;  // of its columns; null: none
+  const std::uint16_t* panel = nullptr;  // [k, width] bfloat16, width a multiple of kColumnStep
   const float* a = nullptr;
   float* c = nullptr;
   std::int64_t rows = 0, k = 0, width = 0, c_row = 0;  // a's rows lie k apart, c's c_row
@@ -16,7 +14,6 @@ struct NarrowPanel {
   bool accumulate = false;
 };
 
-void multiply_panel(const NarrowPanel<std::int8_t>& panel);
-void multiply_panel(const NarrowPanel<std::uint16_t>& panel);
+void multiply_panel(const NarrowPanel& panel);
 
 }  // namespace graphrun

@@ -46,6 +46,11 @@ PackedProduct::PackedProduct(const Product& product, PackedForm form)
     available_ = rounded_->available();
     return;
   }
+  if (form.matrix == WeightForm::kInt8) {
+    quantized_.emplace(product, panel_);
+    available_ = quantized_->available();
+    return;
+  }
   if (form_.is_narrow()) {
     available_ = true;
     return;
@@ -58,13 +63,15 @@ PackedProduct::PackedProduct(const Product& product, PackedForm form)
 
 std::size_t PackedProduct::bytes() const {
   if (rounded_) return rounded_->right_bytes();
+  if (quantized_) return quantized_->bytes();
   if (form_.is_narrow()) return narrow().bytes();
   return static_cast<std::size_t>(product_.n * product_.k) * sizeof(float);
 }
 
 void PackedProduct::pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const {
   if (rounded_) return rounded_->round_right(b, static_cast<BFloat16Bits*>(packed), begin, end);
-  if (form_.is_narrow()) return pack_narrow(narrow(), product_, b, packed, begin, end);
+  if (quantized_) return quantized_->pack(b, packed, begin, end);
+  if (form_.is_narrow()) return pack_narrow(narrow(), product_, b, static_cast<std::uint16_t*>(packed), begin, end);
   const std::int64_t k = product_.k;
   for (std::int64_t column = begin; column < end; column += panel_) {
     const std::int64_t width = std::min(panel_, end - column);
@@ -82,10 +89,12 @@ void PackedProduct::pack(const float* b, void* packed, std::int64_t begin, std::
 void PackedProduct::multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end,
                              bool back) const {
   if (rounded_) return rounded_->multiply_rows(a, static_cast<const BFloat16Bits*>(packed), c, begin, end, back);
+  if (quantized_) return quantized_->multiply(a, packed, c, begin, end, back);
   for (std::int64_t i = 0, panels = (end - begin + panel_ - 1) / panel_; i < panels; ++i) {
     const std::int64_t column = begin + (back ? panels - 1 - i : i) * panel_;
     if (form_.is_narrow()) {
-      multiply_narrow(narrow(), product_, a, packed, c, column, std::min(column + panel_, end));
+      multiply_narrow(narrow(), product_, a, static_cast<const std::uint16_t*>(packed), c, column,
+                      std::min(column + panel_, end));
       continue;
     }
     const Code code = end - column >= panel_ ? whole_ : last_;

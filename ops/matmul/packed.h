@@ -8,6 +8,7 @@
 
 #include "ops/matmul/narrow.h"
 #include "ops/matmul/product.h"
+#include "ops/matmul/quantized.h"
 #include "ops/matmul/rounded.h"
 
 namespace graphrun {
@@ -15,7 +16,8 @@ namespace graphrun {
 // The most rows for which multiplying by an already packed matrix is faster than oneDNN.
 inline constexpr std::int64_t kFewRows = 128;
 
-// How a packed matrix is kept; with `pairs`, what it multiplies is rounded to bfloat16 as it is (ops/matmul/rounded.h).
+// How a packed matrix is kept. In int8 the rows that it multiplies are rounded as well (ops/matmul/quantized.h); with `pairs`
+// they are rounded to bfloat16 (ops/matmul/rounded.h).
 struct PackedForm {
   PackedForm(WeightForm form = WeightForm::kFloat32) : matrix(form) {}
   static PackedForm of_pairs() {
@@ -26,9 +28,11 @@ struct PackedForm {
   bool operator==(const PackedForm&) const = default;
 
   bool is_narrow() const { return matrix != WeightForm::kFloat32; }
-  // Whether it is to be used where no loop is shared, too: where it is faster, and where the matrix alone is rounded, whatever
-  // the rows: what comes of a row must not depend on how many there are. (Of pairs it does by a rounding of the sum: libxsmm's
-  // code for few rows adds up in another order.)
+  // Whether the rows are rounded too, once for all panels of a range.
+  bool rounds_rows() const { return pairs || matrix == WeightForm::kInt8; }
+  // Whether to use it where no loop is shared, too: where it is faster, and with a narrow matrix for any number of rows, since
+  // the result of a row must not depend on how many there are. (With pairs it does, by a rounding of the sum: libxsmm's code
+  // for few rows adds in another order.)
   bool serves_alone(const Product& product) const { return product.m <= kFewRows || (is_narrow() && !pairs); }
 
   WeightForm matrix;
@@ -37,7 +41,7 @@ struct PackedForm {
 
 // C [m, n] = A [m, k] · op(B) [k, n] in float32 (added to C where the product accumulates), op(B) in panels of columns that a
 // core reads from end to end. Made when a kernel is bound: of float32 and of pairs, libxsmm writes machine code for these sizes
-// then (on x86; elsewhere there is none); where the matrix alone is narrower, see ops/matmul/narrow.h.
+// then (on x86; elsewhere there is none); for bfloat16 and int8 see ops/matmul/narrow.h and ops/matmul/quantized.h.
 class PackedProduct {
  public:
   explicit PackedProduct(const Product& product, PackedForm form = {});
@@ -64,14 +68,15 @@ class PackedProduct {
   using Code = void (*)(const float* panel, const float* a, float* c, ...);
   Code code_for(std::int64_t width) const;
 
-  NarrowLayout narrow() const { return {form_.matrix, product_.n, product_.k, panel_}; }
+  NarrowLayout narrow() const { return {product_.n, product_.k, panel_}; }
 
   Product product_;
   PackedForm form_;
   std::int64_t panel_;
   bool available_ = false;
-  Code whole_ = nullptr, last_ = nullptr;  // for a panel; for the matrix's last columns, fewer
-  std::optional<RoundedProduct> rounded_;  // of pairs
+  Code whole_ = nullptr, last_ = nullptr;      // for a panel; for the matrix's last columns, fewer
+  std::optional<RoundedProduct> rounded_;      // with pairs
+  std::optional<QuantizedProduct> quantized_;  // in int8
 };
 
 // Whether both factors of a product with one matrix are rounded, as the request has it: that depends on the matrix's columns,

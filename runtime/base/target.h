@@ -7,8 +7,9 @@ namespace graphrun {
 
 enum class Device : std::uint8_t { kCpu, kCuda };
 
-// How kernels keep lasting matrices of float32 that they multiply with. Narrower forms round the matrix, in a copy: bfloat16,
-// or int8 with a scale for each column of the product's right factor. On the CPU; other devices have float32.
+// How kernels keep lasting matrices of float32 that they multiply by. Narrower forms round a copy of the matrix: to bfloat16, or
+// to int8 with a scale for each column of the product's right factor; in int8 they also round what they multiply, with a scale
+// for each row. On the CPU; other devices keep float32.
 enum class WeightForm : std::uint8_t { kFloat32, kBFloat16, kInt8 };
 
 // What the factors of float32 products are rounded to, where the device multiplies such numbers: TF32 has 11 bits of precision,

@@ -67,6 +67,17 @@ std::vector<float> rounded_as(const Product& p, std::vector<float> b, WeightForm
   return b;
 }
 
+// Each row of a [m, k] as int8 with a scale of its own.
+std::vector<float> quantized_rows(const Product& p, std::vector<float> a) {
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    float* const row = a.data() + i * p.k;
+    float most = 0;
+    for (std::int64_t k = 0; k < p.k; ++k) most = std::max(most, std::abs(row[k]));
+    for (std::int64_t k = 0; k < p.k && most > 0; ++k) row[k] = std::nearbyint(row[k] * (127 / most)) * (most / 127);
+  }
+  return a;
+}
+
 int checked = 0;
 
 void check_product(const Product& p, PackedForm form) {
@@ -76,6 +87,7 @@ void check_product(const Product& p, PackedForm form) {
   const std::vector<float> a = numbers(p.m * p.k, 1), b = numbers(p.n * p.k, 2), near = rounded_as(p, b, form.matrix);
   std::vector<float> rows = a;
   if (form.pairs) std::transform(a.begin(), a.end(), rows.begin(), rounded_to_bfloat16);
+  if (form.matrix == WeightForm::kInt8) rows = quantized_rows(p, a);
   std::vector<std::vector<std::int64_t>> cuts = {{p.n}};
   for (std::int64_t at = packed.panel(); at < p.n; at += packed.panel()) cuts.push_back({at, p.n});
   const std::vector<float> whole = run_packed(packed, p, a, b, cuts[0]);
@@ -139,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, Packed,
 TEST(PackedProduct, HoldsAMatrixInTheBytesOfItsForm) {
   const Product p{1, 1000, 500};
   EXPECT_EQ(PackedProduct(p, WeightForm::kBFloat16).bytes(), 1008 * 500 * 2u);
-  EXPECT_EQ(PackedProduct(p, WeightForm::kInt8).bytes(), 1008 * 500 + 1008 * 4u);
+  EXPECT_EQ(PackedProduct(p, WeightForm::kInt8).bytes(), 1008 * 500 + 1008 * 8u);
 }
 
 // What is no number comes out as none, in its column alone; zeros stay zeros.
@@ -153,6 +165,78 @@ TEST(PackedProduct, NarrowColumnsStayApart) {
     EXPECT_TRUE(std::isnan(c[1]));
     EXPECT_FALSE(std::isfinite(c[2]));
     EXPECT_EQ(c[3], 0);
+  }
+}
+
+// In int8 a row is rounded on its own: its result has the same bits in any batch, and a NaN spoils no other row.
+TEST(PackedProduct, QuantizedRowsStayApart) {
+  const Product many{70, 50, 33}, one{1, 50, 33};
+  std::vector<float> a = numbers(many.m * many.k, 1);
+  const std::vector<float> b = numbers(many.n * many.k, 2);
+  a[3 * 33 + 7] = std::numeric_limits<float>::quiet_NaN();
+  a[5 * 33 + 32] = std::numeric_limits<float>::infinity();
+  std::fill_n(a.begin() + 9 * 33, 33, 0.F);
+  const std::vector<float> all = run_packed(PackedProduct(many, WeightForm::kInt8), many, a, b, {50});
+  for (std::int64_t i = 0; i < many.m; ++i) {
+    const std::vector<float> row(a.begin() + i * 33, a.begin() + (i + 1) * 33);
+    const std::vector<float> alone = run_packed(PackedProduct(one, WeightForm::kInt8), one, row, b, {50});
+    for (std::int64_t j = 0; j < 50; ++j) {
+      const float x = all[static_cast<std::size_t>(i * 50 + j)];
+      if (i == 3 || i == 5) {
+        EXPECT_TRUE(std::isnan(x)) << i << ", " << j;
+      } else {
+        EXPECT_EQ(x, alone[static_cast<std::size_t>(j)]) << i << ", " << j;
+        EXPECT_EQ(x == 0, i == 9) << i << ", " << j;
+      }
+    }
+  }
+}
+
+// The largest magnitudes there are, over as many terms as sums have room for; with more there is no code.
+TEST(PackedProduct, QuantizedSumsDoNotOverflow) {
+  for (const std::int64_t k : {std::int64_t{4096}, kMostInt8Terms}) {
+    const Product p{2, 16, k};
+    std::vector<float> a(static_cast<std::size_t>(2 * k), 1), b(static_cast<std::size_t>(16 * k), -1);
+    std::fill_n(a.begin(), k, -1.F);
+    const std::vector<float> c = run_packed(PackedProduct(p, WeightForm::kInt8), p, a, b, {16});
+    for (std::size_t i = 0; i < c.size(); ++i) EXPECT_NEAR(c[i], i < 16 ? k : -k, 1e-6 * static_cast<double>(k));
+  }
+  EXPECT_FALSE(PackedProduct({1, 16, kMostInt8Terms + 1}, WeightForm::kInt8).available());
+}
+
+// Every count of rows at a time, panels of all widths; -127 against -127 is the largest that pairs of int16 hold.
+TEST(PackedProduct, EveryInstructionSetGivesTheSameSums) {
+  for (const std::int64_t count : {1, 2, 3, 4, 7, 8, 15}) {
+    for (const std::int64_t width : {16, 32, 48}) {
+      for (const std::int64_t quads : {1, 2, 3, 7, 64}) {
+        std::vector<std::uint8_t> rows(static_cast<std::size_t>(count * quads * kInt8Quad));
+        std::vector<std::int8_t> columns(static_cast<std::size_t>(quads * width * kInt8Quad));
+        std::uint32_t seed = 3;
+        const auto draw = [&] { return (seed = seed * 1664525u + 1013904223u) >> 16; };
+        for (auto& x : rows) x = static_cast<std::uint8_t>(draw() % 4 == 0 ? (draw() % 2 == 0 ? 1 : 255) : 1 + draw() % 255);
+        for (auto& x : columns)
+          x = static_cast<std::int8_t>(draw() % 4 == 0 ? (draw() % 2 == 0 ? -127 : 127) : draw() % 255 - 127);
+        std::vector<std::int32_t> offsets(static_cast<std::size_t>(width)), expected(static_cast<std::size_t>(count * width));
+        for (std::int64_t j = 0; j < width; ++j) {
+          for (std::int64_t k = 0; k < quads * kInt8Quad; ++k) {
+            const std::int32_t w = columns[static_cast<std::size_t>((k / kInt8Quad * width + j) * kInt8Quad + k % kInt8Quad)];
+            offsets[static_cast<std::size_t>(j)] -= kInt8Zero * w;
+            for (std::int64_t i = 0; i < count; ++i) {
+              expected[static_cast<std::size_t>(i * width + j)] +=
+                  (rows[static_cast<std::size_t>(i * quads * kInt8Quad + k)] - kInt8Zero) * w;
+            }
+          }
+        }
+        Int8Panel panel;
+        panel.rows = rows.data(), panel.columns = columns.data(), panel.offsets = offsets.data();
+        panel.count = count, panel.quads = quads, panel.width = width;
+        for (const Int8Set set : int8_sets()) {
+          std::vector<std::int32_t> sums(expected.size(), -7);
+          multiply_int8(panel, sums.data(), set);
+          EXPECT_EQ(sums, expected) << count << " rows, width " << width << ", " << quads << " quads, set " << int(set);
+        }
+      }
+    }
   }
 }
 

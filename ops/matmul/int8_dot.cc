@@ -1,0 +1,172 @@
+#include "ops/matmul/int8_dot.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "runtime/program/kernel.h"
+
+#if defined(__x86_64__)
+// GCC 12 warns of values that its own header leaves undefined on purpose (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <immintrin.h>
+#endif
+
+namespace graphrun {
+namespace {
+
+void multiply_plainly(const Int8Panel& p, std::int32_t* sums) {
+  for (std::int64_t r = 0; r < p.count; ++r) {
+    const std::uint8_t* const row = p.rows + r * kInt8Quad * p.quads;
+    std::int32_t* const out = sums + r * p.width;
+    std::copy_n(p.offsets, p.width, out);
+    for (std::int64_t k = 0; k < kInt8Quad * p.quads; ++k) {
+      const std::int8_t* const columns = p.columns + k / kInt8Quad * p.width * kInt8Quad + k % kInt8Quad;
+      for (std::int64_t j = 0; j < p.width; ++j) out[j] += row[k] * columns[j * kInt8Quad];
+    }
+  }
+}
+
+#if defined(__x86_64__)
+
+constexpr std::size_t kAhead = 3072;  // bytes of the panel that are requested before they are read
+
+std::int32_t quad_of(const Int8Panel& p, std::int64_t row, std::int64_t quad) {
+  std::int32_t bits;
+  std::memcpy(&bits, p.rows + (row * p.quads + quad) * kInt8Quad, sizeof bits);
+  return bits;
+}
+
+#define GRAPHRUN_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+
+// R rows from row i on, C times 16 columns from column j on. `chains`: how many sums each of them is made of, so that few sums
+// do not wait for each other.
+template <int R, int C, int chains>
+GRAPHRUN_VNNI void strip_vnni(const Int8Panel& p, std::int32_t* sums, std::int64_t i, std::int64_t j) {
+  __m512i sum[chains][R][C];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) {
+      sum[0][r][c] = _mm512_loadu_si512(p.offsets + j + c * kColumnStep);
+#pragma GCC unroll 4
+      for (int s = 1; s < chains; ++s) sum[s][r][c] = _mm512_setzero_si512();
+    }
+  }
+  const std::int8_t* at = p.columns + j * kInt8Quad;
+  const auto add = [&](std::int64_t quad, __m512i(&to)[R][C]) GRAPHRUN_VNNI {
+    const std::int8_t* const here = at + quad * p.width * kInt8Quad;
+    __m512i w[C];
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) {
+      w[c] = _mm512_loadu_si512(here + c * kColumnStep * kInt8Quad);
+      _mm_prefetch(reinterpret_cast<const char*>(here + c * kColumnStep * kInt8Quad) + kAhead, _MM_HINT_T0);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const __m512i x = _mm512_set1_epi32(quad_of(p, i + r, quad));
+#pragma GCC unroll 4
+      for (int c = 0; c < C; ++c) to[r][c] = _mm512_dpbusd_epi32(to[r][c], x, w[c]);
+    }
+  };
+  std::int64_t quad = 0;
+  for (; quad + chains <= p.quads; quad += chains) {
+#pragma GCC unroll 4
+    for (int s = 0; s < chains; ++s) add(quad + s, sum[s]);
+  }
+  for (; quad < p.quads; ++quad) add(quad, sum[0]);
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) {
+#pragma GCC unroll 4
+      for (int s = 1; s < chains; ++s) sum[0][r][c] = _mm512_add_epi32(sum[0][r][c], sum[s][r][c]);
+      _mm512_storeu_si512(sums + (i + r) * p.width + j + c * kColumnStep, sum[0][r][c]);
+    }
+  }
+}
+
+template <int C>
+GRAPHRUN_VNNI void rows_vnni(const Int8Panel& p, std::int32_t* sums, std::int64_t j) {
+  std::int64_t i = 0;
+  for (; i + 8 <= p.count; i += 8) strip_vnni<8, C, 1>(p, sums, i, j);
+  for (; i + 4 <= p.count; i += 4) strip_vnni<4, C, C == 1 ? 2 : 1>(p, sums, i, j);
+  for (; i + 2 <= p.count; i += 2) strip_vnni<2, C, C == 1 ? 4 : 2>(p, sums, i, j);
+  for (; i < p.count; ++i) strip_vnni<1, C, 4>(p, sums, i, j);
+}
+
+GRAPHRUN_VNNI void multiply_vnni(const Int8Panel& p, std::int32_t* sums) {
+  std::int64_t j = 0;
+  for (; j + 3 * kColumnStep <= p.width; j += 3 * kColumnStep) rows_vnni<3>(p, sums, j);
+  for (; j < p.width; j += kColumnStep) rows_vnni<1>(p, sums, j);
+}
+
+#define GRAPHRUN_AVX2 __attribute__((target("avx2")))
+
+// R rows from row i on, 16 columns from column j on, as two halves. |row| · (column with the row's sign) is at most 127 · 127,
+// so that pairs of them stay within int16.
+template <int R>
+GRAPHRUN_AVX2 void strip_avx2(const Int8Panel& p, std::int32_t* sums, std::int64_t i, std::int64_t j) {
+  const __m256i zero = _mm256_set1_epi8(static_cast<char>(kInt8Zero)), ones = _mm256_set1_epi16(1);
+  __m256i sum[R][2];
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) sum[r][0] = sum[r][1] = _mm256_setzero_si256();
+  const std::int8_t* at = p.columns + j * kInt8Quad;
+  for (std::int64_t quad = 0; quad < p.quads; ++quad, at += p.width * kInt8Quad) {
+    _mm_prefetch(reinterpret_cast<const char*>(at) + kAhead, _MM_HINT_T0);
+    const __m256i w[2] = {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)),
+                          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at) + 1)};
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      const __m256i x = _mm256_xor_si256(_mm256_set1_epi32(quad_of(p, i + r, quad)), zero), size = _mm256_abs_epi8(x);
+#pragma GCC unroll 2
+      for (int h = 0; h < 2; ++h) {
+        const __m256i pairs = _mm256_maddubs_epi16(size, _mm256_sign_epi8(w[h], x));
+        sum[r][h] = _mm256_add_epi32(sum[r][h], _mm256_madd_epi16(pairs, ones));
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+    __m256i* const out = reinterpret_cast<__m256i*>(sums + (i + r) * p.width + j);
+    _mm256_storeu_si256(out, sum[r][0]);
+    _mm256_storeu_si256(out + 1, sum[r][1]);
+  }
+}
+
+GRAPHRUN_AVX2 void multiply_avx2(const Int8Panel& p, std::int32_t* sums) {
+  for (std::int64_t j = 0; j < p.width; j += kColumnStep) {
+    std::int64_t i = 0;
+    for (; i + 4 <= p.count; i += 4) strip_avx2<4>(p, sums, i, j);
+    for (; i < p.count; ++i) strip_avx2<1>(p, sums, i, j);
+  }
+}
+
+#endif
+
+}  // namespace
+
+std::span<const Int8Set> int8_sets() {
+  static const std::vector<Int8Set> sets = [] {
+    std::vector<Int8Set> all = {Int8Set::kPlain};
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) all.push_back(Int8Set::kAvx2);
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512vnni")) {
+      all.push_back(Int8Set::kVnni);
+    }
+#endif
+    return all;
+  }();
+  return sets;
+}
+
+void multiply_int8(const Int8Panel& panel, std::int32_t* sums, Int8Set set) {
+#if defined(__x86_64__)
+  if (set == Int8Set::kVnni) return multiply_vnni(panel, sums);
+  if (set == Int8Set::kAvx2) return multiply_avx2(panel, sums);
+#endif
+  multiply_plainly(panel, sums);
+}
+
+}  // namespace graphrun

@@ -1,0 +1,78 @@
+#include "ops/matmul/quantized.h"
+
+#include <cmath>
+#include <limits>
+
+#include "ops/matmul/quantized_simd.h"
+
+namespace graphrun {
+namespace {
+
+// Rows that are rounded at once: as many as these bytes hold, of the few that sums are kept for.
+constexpr std::int64_t kRowBytes = 1 << 16, kMostRows = 64, kWidest = 3 * kColumnStep;
+static_assert(kRowBytes >= kMostInt8Terms, "a row has room");
+
+}  // namespace
+
+void QuantizedProduct::pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const {
+  for (std::int64_t column = begin; column < end; column += panel_) pack_panel(b, packed, column);
+}
+
+void QuantizedProduct::pack_panel(const float* b, void* packed, std::int64_t column) const {
+  constexpr float kSteps = 127, kNaN = std::numeric_limits<float>::quiet_NaN();
+  const std::int64_t width = width_at(column), columns = columns_at(column), k = product_.k;
+  float* const scales = static_cast<float*>(packed) + column;
+  std::int32_t* const offsets = static_cast<std::int32_t*>(packed) + padded() + column;
+  auto* const panel = reinterpret_cast<std::int8_t*>(static_cast<char*>(packed) + offset(column));
+  std::fill_n(panel, width * terms(), std::int8_t{0});
+  std::fill_n(scales, width, 0.F);
+  std::fill_n(offsets, width, 0);
+  for (std::int64_t j = 0; j < columns; ++j) {
+    const float* const from = product_.transpose_b ? b + (column + j) * k : b + column + j;
+    const std::int64_t stride = product_.transpose_b ? 1 : product_.n;
+    float most = 0;
+    for (std::int64_t i = 0; i < k; ++i) {
+      const float size = std::fabs(from[i * stride]);
+      if (size > most || size != size) most = size;  // a NaN stays: nothing is larger
+    }
+    scales[j] = (std::isfinite(most) ? most : kNaN) / kSteps;
+    if (!(scales[j] > 0)) continue;  // zeros; or NaN, and the values do not matter
+    std::int32_t sum = 0;
+    for (std::int64_t i = 0; i < k; ++i) {
+      const auto step = static_cast<std::int8_t>(std::clamp(std::nearbyint(from[i * stride] / scales[j]), -kSteps, kSteps));
+      panel[(i / kInt8Quad * width + j) * kInt8Quad + i % kInt8Quad] = step;
+      sum += step;
+    }
+    offsets[j] = -kInt8Zero * sum;
+  }
+}
+
+void QuantizedProduct::multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end,
+                                bool back) const {
+  alignas(64) std::uint8_t rows[kRowBytes];
+  alignas(64) std::int32_t sums[kMostRows * kWidest];
+  float row_scales[kMostRows];
+  const std::int64_t at_once = std::min(kRowBytes / terms(), kMostRows), panels = (end - begin + panel_ - 1) / panel_;
+  for (std::int64_t row = 0; row < product_.m; row += at_once) {
+    const std::int64_t count = std::min(at_once, product_.m - row);
+    for (std::int64_t r = 0; r < count; ++r) {
+      row_scales[r] = quantize_row(a + (row + r) * product_.k, product_.k, terms(), rows + r * terms());
+    }
+    for (std::int64_t i = 0; i < panels; ++i) {
+      const std::int64_t column = begin + (back ? panels - 1 - i : i) * panel_;
+      Int8Panel panel;
+      panel.rows = rows, panel.count = count, panel.quads = quads(), panel.width = width_at(column);
+      panel.columns = reinterpret_cast<const std::int8_t*>(static_cast<const char*>(packed) + offset(column));
+      panel.offsets = static_cast<const std::int32_t*>(packed) + padded() + column;
+      multiply_int8(panel, sums);
+      ScaledSums scaled;
+      scaled.sums = sums, scaled.row_scales = row_scales, scaled.column_scales = static_cast<const float*>(packed) + column;
+      scaled.c = c + row * product_.n + column, scaled.c_row = product_.n;
+      scaled.rows = count, scaled.columns = columns_at(column), scaled.width = panel.width;
+      scaled.accumulate = product_.accumulate;
+      scale_sums(scaled);
+    }
+  }
+}
+
+}  // namespace graphrun

@@ -1,0 +1,50 @@
+// Products in int8: a matrix with a scale for each column, rows with a scale for each, sums in int32. A row is rounded as it is
+// multiplied and on its own, so what comes of it does not depend on its batch. An element is rounded to the nearest, ties to
+// even, of 127 steps to the largest magnitude of its column or row; magnitudes of a row below 1e-30 count as 0. A column or row
+// with an infinity or a NaN gives NaN.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/matmul/int8_dot.h"
+#include "ops/matmul/product.h"
+#include "runtime/program/kernel.h"
+
+namespace graphrun {
+
+// C [m, n] = A [m, k] · op(B) [k, n], op(B) in panels of columns: scales FLOAT [n], offsets INT32 [n] (Int8Panel), then panel
+// after panel; n and k padded with zeros to multiples of kColumnStep and of 4.
+class QuantizedProduct {
+ public:
+  QuantizedProduct(const Product& product, std::int64_t panel) : product_(product), panel_(panel) {}
+  // Whether sums of so many terms stay within int32.
+  bool available() const { return product_.k <= kMostInt8Terms; }
+
+  std::size_t bytes() const { return offset(padded()); }
+  // Rounds columns [begin, end) of op(B) into their place in `packed`; `begin` is the first of a panel, `end` the end of one or
+  // n.
+  void pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const;
+  // Those columns of C. `back`: panels from last to first.
+  void multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end, bool back) const;
+
+ private:
+  std::int64_t padded() const { return (product_.n + kColumnStep - 1) / kColumnStep * kColumnStep; }
+  std::int64_t quads() const { return (product_.k + kInt8Quad - 1) / kInt8Quad; }
+  std::int64_t terms() const { return quads() * kInt8Quad; }
+  // In bytes, of the panel that begins at `column`.
+  std::size_t offset(std::int64_t column) const {
+    return static_cast<std::size_t>(padded()) * (sizeof(float) + sizeof(std::int32_t)) +
+           static_cast<std::size_t>(column * terms());
+  }
+  // Columns of the panel that begins at `column`, and with the padding.
+  std::int64_t columns_at(std::int64_t column) const { return std::min(panel_, product_.n - column); }
+  std::int64_t width_at(std::int64_t column) const { return std::min(panel_, padded() - column); }
+  void pack_panel(const float* b, void* packed, std::int64_t column) const;
+
+  Product product_;
+  std::int64_t panel_;
+};
+
+}  // namespace graphrun

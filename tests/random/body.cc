@@ -55,6 +55,21 @@ bool positions_fit(const ir::OpSchema& op, const ir::Graph& graph, const std::ve
   return true;
 }
 
+// A call may give two sizes of a graph the same value. `words` positions from 4 on may fit into `time`, but not into `words`.
+bool pad_fits(const ir::OpSchema& op, const ir::Graph& graph, const std::vector<Operand>& operands,
+              const ir::NamedAttributes& attributes) {
+  if (op.name != "pad") return true;
+  Dim begin, size;
+  for (const auto& [name, value] : attributes) {
+    if (name == "begin") begin = std::get<Dim>(value);
+    if (name == "size") size = std::get<Dim>(value);
+  }
+  if (begin == Dim(0) || size.is_constant()) return true;
+  const Shape& shape = graph.type(operands[0].value).shape;
+  return std::all_of(shape.begin(), shape.end(),
+                     [&](const Dim& d) { return d.is_constant() || d.symbols() == size.symbols(); });
+}
+
 bool is_small(const ir::TensorType& type) {
   if (type.shape.size() > kHighestRank) return false;
   Dim all = 1;
@@ -307,7 +322,7 @@ bool Body::apply(const ir::OpSchema& op) {
     }
     std::vector<ir::ValueId> ids;
     for (const Operand& o : *operands) ids.push_back(o.value);
-    if (!positions_fit(op, *graph_, *operands, attributes)) continue;
+    if (!positions_fit(op, *graph_, *operands, attributes) || !pad_fits(op, *graph_, *operands, attributes)) continue;
     std::vector<ir::ValueId> values;
     try {
       values = builder_.node(op, ids, attributes);

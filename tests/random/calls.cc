@@ -183,14 +183,17 @@ void Maker::repeat(Body& body, Local& caller, const Around& around) {
   const std::string name = body.fresh("layers");
   const int times = draw_.between(1, 3);
   const std::string rest = bindings(body, {made.inputs.begin() + 1, made.inputs.end()}, operands);
-  body.line(fmt::format("repeat {{ name: \"{}\" graph: \"{}\" times: \"{}\" carry: \"x = {}\" input: \"{}\"{} }}", name,
-                        made.name, times, body.use(*x), rest, given_args(made, true)));
+  const bool renamed = made.carried_as != "x";
+  if (renamed) coverage_.seen("repeat with next");
+  body.line(fmt::format("repeat {{ name: \"{}\" graph: \"{}\" times: \"{}\" carry: \"x = {}\"{} input: \"{}\"{} }}", name,
+                        made.name, times, body.use(*x), renamed ? " next: \"x = " + made.carried_as + "\"" : "", rest,
+                        given_args(made, true)));
   coverage_.seen(around.scanned ? "repeat within a scan" : "repeat");
   inherit(caller, graph, true);
   const Traits traits = traits_of(operands) | x->traits | made.traits;
   body.add(name + ".x", made.inputs[0].type, 0, false, traits);
   for (const Port& o : made.outputs) {
-    if (o.name == "x") continue;
+    if (o.name == "x") continue;  // of what is handed on by another name, every repetition's value is there
     ir::TensorType all = o.type;
     all.shape.insert(all.shape.begin(), times);
     std::string stack = name + "." + o.name;

@@ -294,11 +294,9 @@ void Maker::outputs(Body& body, Local& local, const Around& around) {
   if (!local.carry.empty()) {
     for (const Port& input : local.inputs) {
       if (input.name != local.carry) continue;
-      if (const auto made = body.of_type(input.type)) {
-        put(input.name, *made);
-      } else {
-        put(input.name, *named(input.name));
-      }
+      local.carried_as = draw_.chance(0.4) ? "handed_on" : input.name;
+      const auto made = body.of_type(input.type);
+      put(local.carried_as, made ? *made : *named(input.name));
     }
   }
   if (around.wanted) {

@@ -41,7 +41,8 @@ struct Local {
   bool forward_only = false;        // numbers its steps
   bool rows = true;                 // all outputs and states, also of what it calls, have a row for each of the batch
   bool reads_file = false;          // args of the file around it
-  std::string carry;                // an input that is also an output of its type
+  std::string carry;                // an input that each repetition gets from the one before
+  std::string carried_as;           // the output of its type
   Traits traits;                    // of its outputs
 };
 

@@ -10,17 +10,17 @@
 namespace graphrun {
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 128;  // of A: half a megabyte stays near while all panels pass by
+constexpr std::int64_t kRowsAtOnce = 128;  // of A: half a megabyte stays in the cache for all panels
 constexpr float kMostInt8 = 127, kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// The upper half of the float's bits. A NaN stays one.
+// The upper half of the float's bits, rounded. A NaN stays NaN.
 std::uint16_t bfloat16_of(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   if (x != x) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
   return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-// fn(i, j, x) for the elements of the panel of op(B) that begins at `column`, as they lie in memory.
+// Calls fn(i, j, x) for the elements of the panel of op(B) that begins at `column`, in memory order.
 template <class Fn>
 void for_panel(const NarrowLayout& layout, const Product& p, const float* b, std::int64_t column, const Fn& fn) {
   const std::int64_t columns = layout.columns_at(column);
@@ -35,7 +35,7 @@ void for_panel(const NarrowLayout& layout, const Product& p, const float* b, std
   }
 }
 
-// With a scale of NaN nothing needs to be told of the value.
+// If the scale is NaN, the value does not matter.
 std::int8_t int8_of(float x, float scale) {
   const float quotient = scale > 0 ? std::nearbyint(x / scale) : 0;
   return static_cast<std::int8_t>(std::clamp(quotient, -kMostInt8, kMostInt8));
@@ -52,7 +52,7 @@ void pack_int8(const NarrowLayout& layout, const Product& p, const float* b, voi
   std::fill_n(scales, width, 0.f);
   for_panel(layout, p, b, column, [&](std::int64_t, std::int64_t j, float x) {
     const float most = std::abs(x);
-    scales[j] = most > scales[j] || most != most ? most : scales[j];  // a NaN stays: nothing is larger
+    scales[j] = most > scales[j] || most != most ? most : scales[j];  // a NaN stays: no number compares greater
   });
   for (std::int64_t j = 0; j < width; ++j) scales[j] = (scales[j] - scales[j] == 0 ? scales[j] : kNaN) / kMostInt8;
   auto* const values = panel_at<std::int8_t>(layout, packed, column);

@@ -16,7 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::ScalableTag<float>;
 
-constexpr std::size_t kAhead = 3072;  // bytes of the panel, or of the next, asked for before they are read
+constexpr std::size_t kAhead = 3072;  // prefetch distance in bytes, within this panel or into the next
 
 HWY_INLINE hn::Vec<Floats> widened(const std::int8_t* from) {
   const hn::Rebind<std::int8_t, Floats> narrow;
@@ -29,7 +29,7 @@ HWY_INLINE hn::Vec<Floats> widened(const std::uint16_t* from) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(whole, hn::LoadU(narrow, from))));
 }
 
-// R rows of C from row i on, V vectors of columns from column j of the panel on.
+// R rows of C from row i, V vectors of columns from column j of the panel.
 template <int R, int V, class T>
 HWY_INLINE void strip(const NarrowPanel<T>& p, std::int64_t i, std::int64_t j) {
   const Floats d;
@@ -75,7 +75,7 @@ HWY_INLINE void strip(const NarrowPanel<T>& p, std::int64_t i, std::int64_t j) {
 
 template <int V, class T>
 void rows_of_strip(const NarrowPanel<T>& p, std::int64_t j) {
-  constexpr int kRows = hn::MaxLanes(Floats()) >= 16 ? 8 : 4;  // as many sums as there are registers for
+  constexpr int kRows = hn::MaxLanes(Floats()) >= 16 ? 8 : 4;  // as many sums as fit the registers
   std::int64_t i = 0;
   for (; i + kRows <= p.rows; i += kRows) strip<kRows, V>(p, i, j);
   for (; i + 4 <= p.rows; i += 4) strip<4, V>(p, i, j);
@@ -85,7 +85,7 @@ void rows_of_strip(const NarrowPanel<T>& p, std::int64_t j) {
 
 template <class T>
 void multiply(const NarrowPanel<T>& p) {
-  constexpr int kStep = kColumnStep / hn::MaxLanes(Floats());  // vectors of a column step
+  constexpr int kStep = kColumnStep / hn::MaxLanes(Floats());  // vectors per column step
   if constexpr (kStep == 1) {
     if (p.width % (3 * kColumnStep) == 0) {
       for (std::int64_t j = 0; j < p.width; j += 3 * kColumnStep) rows_of_strip<3>(p, j);

@@ -1,4 +1,4 @@
-// Tensors seen from one axis, for whoever binds and runs kernels.
+// Views of tensors along one axis, for code that binds and runs kernels.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace graphrun {
 
-// Around the axes first .. last-1, merged.
+// The view around axes first .. last-1, which are merged into one.
 inline AxisView view_axes(const Sizes& sizes, int first, int last) {
   AxisView view;
   for (int i = 0; i < static_cast<int>(sizes.size()); ++i) {
@@ -27,12 +27,12 @@ inline bool has_input(const KernelRequest& request, std::size_t i) {
   return i < request.inputs.size() && !(i < request.absent_inputs.size() && request.absent_inputs[i]);
 }
 
-// An attribute's size for the batch that a kernel is bound for.
+// The value of a size attribute for the batch that a kernel is bound to.
 inline std::int64_t evaluate(const Dim& dim, const KernelRequest& request) {
   return request.symbols != nullptr ? dim.evaluate(*request.symbols) : dim.evaluate({});
 }
 
-// Operand i of a running kernel as lengths along the axis of `view`.
+// Operand i of a running kernel, as lengths along the axis of `view`.
 inline Lengths lengths_of(const KernelContext& context, std::size_t i, const AxisView& view) {
   if (!has_input(context, i)) return {nullptr, 1, view.n};
   const TensorView& lengths = context.inputs[i];

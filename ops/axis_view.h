@@ -1,21 +1,21 @@
-// A tensor seen from one axis, and the lengths that say how much of that axis is real. Constexpr, and without the library:
-// kernels of a device read it too.
+// A tensor viewed along one axis, and the lengths that say how much of that axis is real. Constexpr and free of library calls,
+// so that device kernels can use it too.
 #pragma once
 
 #include <cstdint>
 
 namespace graphrun {
 
-// [outer, n, inner], row-major: what stands before an axis (or before neighbouring axes), along it, after it.
+// [outer, n, inner], row-major: the axes before an axis (or a range of adjacent axes), the axis itself, the axes after it.
 struct AxisView {
   std::int64_t outer = 1, n = 1, inner = 1;
 
   constexpr std::int64_t count() const { return outer * n * inner; }
-  constexpr std::int64_t results() const { return outer * inner; }  // elements once the axis is gone
+  constexpr std::int64_t results() const { return outer * inner; }  // elements of the result, which lacks the axis
 };
 
-// The number of real positions along an axis, for each element of the result without the axis. The dims of `lengths` lead those
-// of the result, so each length stands for `repeat` neighbouring elements.
+// The number of real positions along an axis, for each element of the result, which lacks the axis. The dims of `lengths` are
+// the leading dims of the result, so each length applies to `repeat` consecutive elements.
 struct Lengths {
   const std::int32_t* data = nullptr;  // null: all positions are real
   std::int64_t repeat = 1;

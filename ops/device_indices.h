@@ -1,4 +1,4 @@
-// Checks of indices on a device, where a kernel cannot throw: for .cu files.
+// Checks indices on a device, where a kernel cannot throw: for .cu files.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace graphrun::cuda {
 
-// One block looks at all of them; each thread keeps the first that it meets, and the first of these is written down.
+// One block checks all indices; each thread remembers the first bad one that it finds, and the smallest position is recorded.
 GRAPHRUN_GLOBAL void find_bad_index(const std::int32_t* indices, std::int64_t count, std::int64_t bound, std::int32_t node,
                                     IndexFault* fault) {
   auto* first = static_cast<std::int64_t*>(shared_memory());
@@ -21,7 +21,7 @@ GRAPHRUN_GLOBAL void find_bad_index(const std::int32_t* indices, std::int64_t co
     barrier();
     if (t < half && first[t + half] < first[t]) first[t] = first[t + half];
   }
-  // Kernels of a stream run one after the other: what an earlier one found stays.
+  // Kernels of a stream run one after the other: an earlier fault is not overwritten.
   if (t == 0 && first[0] < count && fault->node == 0) {
     fault->index = indices[first[0]];
     fault->position = first[0];
@@ -29,7 +29,7 @@ GRAPHRUN_GLOBAL void find_bad_index(const std::int32_t* indices, std::int64_t co
   }
 }
 
-// Leaves word of the first index outside [0, bound), as check_indices throws it. Kernels clamp what they read by.
+// Records the first index outside [0, bound), to be reported as check_indices would. Kernels clamp the indices they read.
 inline void check_device_indices(const KernelContext& c, const TensorView& indices, std::int64_t bound) {
   const std::int64_t count = indices.count();
   if (c.fault == nullptr || count == 0) return;
@@ -37,7 +37,7 @@ inline void check_device_indices(const KernelContext& c, const TensorView& indic
          static_cast<const std::int32_t*>(indices.as<std::int32_t>()), count, bound, c.node, c.fault);
 }
 
-// Kernel::refuse of a kernel whose operand `indices` is checked so: what check_indices would have said.
+// The Kernel::refuse function of a kernel that checks its operand `indices` this way: throws the error of check_indices.
 inline auto refusal(const TensorView& indices, std::int64_t bound, const char* what) {
   return [sizes = indices.sizes, bound, what](const IndexFault& fault) {
     refuse_index(sizes, fault.position, fault.index, bound, what);

@@ -1,4 +1,4 @@
-// From a dtype to a C++ type, where kernels are bound.
+// Dispatches from a dtype to a C++ type when kernels are bound.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace graphrun {
 
-// Calls make(T{}) with the C++ type of a dtype and returns what it returns. A dtype that the schema does not admit is a bug.
+// Calls make(T{}) with the C++ type of a dtype and returns its result. A dtype that the schema does not allow is a bug.
 template <class Make>
 auto with_float(DType dtype, const Make& make) {
   if (dtype == DType::kFloat32) return make(float{});
@@ -23,14 +23,14 @@ auto with_number(DType dtype, const Make& make) {
   return with_float(dtype, make);
 }
 
-// Bools come as std::uint8_t.
+// Bools are passed as std::uint8_t.
 template <class Make>
 auto with_any(DType dtype, const Make& make) {
   if (dtype == DType::kBool) return make(std::uint8_t{});
   return with_number(dtype, make);
 }
 
-// For kernels that only move elements: an unsigned integer of the element's size.
+// For kernels that only move elements: an unsigned integer of the same size.
 template <class Make>
 auto with_bits(DType dtype, const Make& make) {
   switch (size_of(dtype)) {

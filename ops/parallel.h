@@ -1,5 +1,5 @@
-// Threads for kernels. Work is split over elements of results alone, never over what is summed, so that results have the same
-// bits for every number of threads.
+// Threads for kernels. Work is split over elements of the results only, never over a summed axis, so that results are
+// bit-identical for every number of threads.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,12 @@
 
 namespace graphrun {
 
-// Below this many elements of work, some 10 microseconds, a region of threads costs more than it gains: one that sleeps takes
-// longer to wake.
+// Below this many elements of work, about 10 microseconds, a parallel region costs more than it gains: waking a sleeping thread
+// takes longer.
 inline constexpr std::int64_t kParallelWork = 32 * 1024;
 
-// Calls body(begin, end) for ranges that make up [0, count), side by side where `work` (elements touched in all) is large.
+// Calls body(begin, end) for ranges that partition [0, count), concurrently if `work` (the total number of elements accessed)
+// is large.
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t work, const Body& body) {
   if (count <= 0) return;

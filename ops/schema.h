@@ -1,4 +1,4 @@
-// How an op introduces itself. One file per op (or family of like ops) in ops/<family>/:
+// How an op is declared: one file per op (or family of similar ops) in ops/<family>/:
 //
 //   REGISTER_OP("softmax", "reduce")
 //       .Doc("y = exp(x) / sum(exp(x)) along axis. Positions from `lengths` on get 0; over nothing it gives 0.\n"
@@ -11,7 +11,7 @@
 //       .Gradient([](ir::GradientContext& c) { … });
 //   REGISTER_KERNEL("softmax", kCpu, [](const KernelRequest& request) -> Kernel { … });
 //
-// In equations, inputs come by position or, by name, as keywords; attributes as keywords.
+// In equations, inputs are given by position or by name, attributes by name.
 #pragma once
 
 #include <string>
@@ -45,7 +45,7 @@ class OpDefinition {
     schema_.outputs.push_back(std::move(name));
     return *this;
   }
-  // Attributes: with a default, or required.
+  // Attributes: with a default value, or required.
   OpDefinition& Bool(std::string n, bool d, std::string doc) {
     return Add(std::move(n), AttributeKind::kBool, d, std::move(doc));
   }
@@ -77,7 +77,7 @@ class OpDefinition {
     schema_.no_gradient = std::move(why);
     return *this;
   }
-  // How it works on all steps of a scan at once: over_sequence.h has the usual rules.
+  // How the op works on all steps of a scan at once: over_sequence.h has the common rules.
   OpDefinition& OverSequence(ir::SequenceRule rule) {
     schema_.sequence = std::move(rule);
     return *this;
@@ -118,7 +118,7 @@ class OpDefinition {
     schema_.promotion = promotion;
     return *this;
   }
-  // Of the attribute named last: inference takes its default, or 0.
+  // Applies to the attribute declared last: inference uses its default, or 0.
   OpDefinition& TrainingOnly() {
     schema_.attributes.back().training_only = true;
     return *this;

@@ -1,5 +1,5 @@
-// Loops over contiguous elements and the few functions that Highway lacks, for one instruction set. Included once for each by
-// the files that follow the pattern of ops/simd_export.h.
+// Loops over contiguous elements, and the few functions that Highway lacks, for one instruction set. Included once for each set
+// by the files that follow the pattern of ops/simd_export.h.
 #if defined(GRAPHRUN_OPS_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRAPHRUN_OPS_SIMD_INL_H_
 #undef GRAPHRUN_OPS_SIMD_INL_H_
@@ -20,7 +20,8 @@ namespace graphrun {
 namespace HWY_NAMESPACE {
 namespace hn = ::hwy::HWY_NAMESPACE;
 
-// body(d, i) for i over [0, n): whole vectors, then quarters of 128 bits at most, then single elements; no access beyond n.
+// Calls body(d, i) for i in [0, n): whole vectors first, then vectors of at most 128 bits, then single elements; never accesses
+// elements beyond n.
 template <class T, class Body>
 HWY_INLINE void for_lanes(std::int64_t n, const Body& body) {
   const hn::ScalableTag<T> d;
@@ -42,7 +43,7 @@ HWY_INLINE V exp_of(D d, V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(d, x));
 }
 
-// The larger of two, where a NaN wins and stays.
+// The larger of two; if either is NaN, the result is NaN.
 template <class V>
 HWY_INLINE V larger(V so_far, V x) {
   return hn::IfThenElse(hn::Or(hn::Gt(x, so_far), hn::IsNaN(x)), x, so_far);
@@ -52,8 +53,8 @@ HWY_INLINE V smaller(V so_far, V x) {
   return hn::IfThenElse(hn::Or(hn::Lt(x, so_far), hn::IsNaN(x)), x, so_far);
 }
 
-// A row folded to one number: step(d, accumulator, i) over whole vectors on four accumulators, then on one lane; join(a, b)
-// adds two accumulators of one width.
+// Folds a row to one number: step(d, accumulator, i) over whole vectors with four accumulators, then with a single lane;
+// join(a, b) combines two accumulators of equal width.
 template <class T, class Step, class Join>
 HWY_INLINE T fold_row(std::int64_t n, T start, const Step& step, const Join& join) {
   const hn::ScalableTag<T> d;
@@ -78,7 +79,7 @@ HWY_INLINE T fold_row(std::int64_t n, T start, const Step& step, const Join& joi
   return hn::GetLane(total);
 }
 
-// Sum of term(d, i). Long rows are summed in pieces of 4096 whose sums are added in double precision.
+// The sum of term(d, i). Long rows are summed in pieces of 4096, whose sums are added in double precision.
 template <class T, class Term>
 HWY_INLINE T sum_row(std::int64_t n, const Term& term) {
   const auto piece = [&](std::int64_t begin, std::int64_t count) HWY_ATTR {
@@ -95,7 +96,7 @@ HWY_INLINE T sum_row(std::int64_t n, const Term& term) {
   return static_cast<T>(total);
 }
 
-// The greatest or the least of a row, to the last register without a look at single elements; NaN where one is none.
+// The maximum or minimum of a row, with whole registers up to the last, which overlaps; NaN if an element is NaN.
 template <bool kMax, class T>
 HWY_INLINE T extreme_row(const T* x, std::int64_t n) {
   const hn::ScalableTag<T> d;
@@ -134,13 +135,13 @@ HWY_INLINE T min_row(const T* x, std::int64_t n) {
   return extreme_row<false>(x, n);
 }
 
-// What is subtracted before exponents are taken: the maximum, or 0 where that is not finite.
+// The value to subtract before taking exponentials: the maximum, or 0 if that is not finite.
 template <class T>
 HWY_INLINE T finite_or_zero(T most) {
   return most - most == T{0} ? most : T{0};
 }
 
-// Sum of e^(x - shift).
+// The sum of e^(x - shift).
 template <class T>
 HWY_INLINE T sum_exp_row(const T* x, std::int64_t n, T shift) {
   return sum_row<T>(

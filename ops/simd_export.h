@@ -1,5 +1,5 @@
-// From a kernel written once as a template to functions that choose, at run time, the best instruction set that the machine
-// has (the ones compiled for are listed in CMakeLists.txt). Files with such kernels follow this pattern:
+// Turns a kernel written once as a template into functions that choose, at run time, the best instruction set of the machine
+// (CMakeLists.txt lists the ones compiled). Files with such kernels follow this pattern:
 //
 //   #undef HWY_TARGET_INCLUDE
 //   #define HWY_TARGET_INCLUDE "ops/<family>/<file>.cc"
@@ -13,15 +13,15 @@
 //   namespace graphrun { GRAPHRUN_SIMD_EXPORT(work, Task) }  // defines work(const Task<float>&), work(const Task<double>&)
 //   #endif
 //
-// float64 is what gradients are checked in, and no training or inference runs in it: it has the code that any machine of the
-// kind can run, which takes a third off the time to compile these files.
+// float64 is used to check gradients, never for training or inference: it is compiled for the baseline instruction set only,
+// which saves a third of the time to compile these files.
 #pragma once
 
-// Qualified: an unqualified call would find the exported function too, which would be itself.
+// Qualified: an unqualified call could also resolve to the exported function, which would call itself.
 #define GRAPHRUN_SIMD_OP(name, Task) \
   void name##_float(const Task<float>& task) { ::graphrun::HWY_NAMESPACE::name(task); }
 
-// Of all instruction sets, the one that every machine has is compiled last, with HWY_ONCE.
+// The baseline instruction set is compiled last, with HWY_ONCE.
 #define GRAPHRUN_SIMD_EXPORT(name, Task) GRAPHRUN_SIMD_EXPORT_AS(name, name, Task)
 #define GRAPHRUN_SIMD_EXPORT_AS(exported, name, Task)                                  \
   HWY_EXPORT(name##_float);                                                            \

@@ -1,4 +1,4 @@
-// The attribute `type` of ops whose result's type is asked for by name.
+// The attribute `type` of ops whose result type is given by name.
 #pragma once
 
 #include "ops/schema.h"
@@ -7,7 +7,7 @@ namespace graphrun {
 
 inline constexpr const char* kTypeDoc = "'FLOAT', 'INT32' or 'BOOL'";
 
-// Throws OpError where it names no type.
+// Throws OpError if it is not the name of a type.
 inline Type type_attribute(const ir::InferContext& c) {
   const std::string& name = c.attributes->string("type");
   for (Type type : {Type::kFloat, Type::kInt32, Type::kBool}) {

@@ -1,5 +1,5 @@
-// Vectors that read like scalars: Vec<T> and Mask<T> have the operators and `select`, so that an expression of the table is
-// vector code as it stands. Included once for each instruction set, inside foreach_target.h's loop.
+// Vectors with scalar syntax: Vec<T> and Mask<T> have operators and `select`, so that an expression of the table is vector code
+// as written. Included once for each instruction set, inside foreach_target.h's loop.
 #if defined(GRAPHRUN_POINTWISE_VECTOR_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRAPHRUN_POINTWISE_VECTOR_INL_H
 #undef GRAPHRUN_POINTWISE_VECTOR_INL_H
@@ -35,7 +35,7 @@ struct Vec {
   using Lane = T;
   hn::Vec<Tag<T>> v;
 
-  Vec() = default;                             // any lanes: of an array that is about to be filled
+  Vec() = default;                             // uninitialized: for an array that is about to be filled
   HWY_INLINE Vec(hn::Vec<Tag<T>> v) : v(v) {}  // NOLINT
   template <class A, std::enable_if_t<std::is_arithmetic_v<A>, int> = 0>
   HWY_INLINE Vec(A number) : v(hn::Set(Tag<T>(), static_cast<T>(number))) {}  // NOLINT: a number stands for a vector of it
@@ -46,7 +46,7 @@ struct Vec {
   friend HWY_INLINE Vec operator/(Vec a, Vec b) { return hn::Div(a.v, b.v); }
   friend HWY_INLINE Vec operator-(Vec a) { return hn::Neg(a.v); }
   friend HWY_INLINE Mask<T> operator==(Vec a, Vec b) { return {hn::Eq(a.v, b.v)}; }
-  friend HWY_INLINE Mask<T> operator!=(Vec a, Vec b) { return {hn::Not(hn::Eq(a.v, b.v))}; }  // NaN too is unequal
+  friend HWY_INLINE Mask<T> operator!=(Vec a, Vec b) { return {hn::Not(hn::Eq(a.v, b.v))}; }  // NaN is unequal too
   friend HWY_INLINE Mask<T> operator<(Vec a, Vec b) { return {hn::Lt(a.v, b.v)}; }
   friend HWY_INLINE Mask<T> operator>(Vec a, Vec b) { return {hn::Gt(a.v, b.v)}; }
   friend HWY_INLINE Mask<T> operator<=(Vec a, Vec b) { return {at_most(a, b)}; }
@@ -61,18 +61,18 @@ struct Vec {
     if constexpr (std::is_floating_point_v<T>) {
       return hn::Le(a.v, b.v);
     } else {
-      return hn::Not(hn::Gt(a.v, b.v));  // Highway compares whole numbers by less and greater alone
+      return hn::Not(hn::Gt(a.v, b.v));  // for integers, Highway only has less and greater
     }
   }
 };
 
-// The lanes of a register in memory, for what is done one by one.
+// The lanes of a register in memory, to process one by one.
 template <class T>
 struct Lanes {
   HWY_ALIGN T lane[HWY_MAX_BYTES / sizeof(T)];
 };
 
-// Loads and stores of the first `count` lanes; the others are 0. Nothing beyond them is touched.
+// Loads and stores the first `count` lanes; loads set the others to 0. Never accesses memory beyond them.
 template <class T>
 HWY_INLINE Vec<T> load_first(const T* from, std::size_t count) {
   const Tag<T> d;
@@ -99,7 +99,7 @@ HWY_INLINE void store_first(Vec<T> v, T* to, std::size_t count) {
   std::memcpy(to, buffer.lane, count * sizeof(T));
 }
 
-// Bytes 0 and 1 to a mask of T's lanes and back.
+// Converts bytes 0 and 1 to a mask of T's lanes, and back.
 template <class T>
 HWY_INLINE Mask<T> mask_of_bytes(const std::uint8_t* from) {
   const Tag<T> d;

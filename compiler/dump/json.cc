@@ -22,7 +22,7 @@ Json shape(const Shape& shape) {
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(ir::print(value)); }
 
-// Innermost place first, then what led there.
+// The innermost location first, then the calls that led there.
 Json place(const Location& at) {
   Json list = Json::array();
   for (const Location* l = &at; l && l->known(); l = l->via) {
@@ -97,7 +97,7 @@ Json graph_json(const ir::Graph& g) {
 }  // namespace
 
 std::string json(const ir::Graph& graph) {
-  // Names may hold any bytes; JSON holds UTF-8.
+  // Names may contain any bytes, but JSON must be UTF-8.
   return graph_json(graph).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,5 +1,5 @@
-// A graph in the model language. Names lose their dots, sizes that are no plain symbol get one, a scan's body becomes a local
-// graph.
+// A graph in the model language. Names lose their dots, sizes that are not a plain symbol get a name, and a scan's body becomes
+// a local graph.
 #include <cmath>
 #include <map>
 #include <set>
@@ -18,7 +18,7 @@ using ir::Node;
 using ir::ScanLayout;
 using ir::ValueId;
 
-// Names of one namespace: letters, digits and '_', each once, none with a meaning of its own.
+// The names of one namespace: letters, digits and '_', unique, and not reserved.
 class Names {
  public:
   std::string fresh(const std::string& wanted) {
@@ -77,12 +77,12 @@ std::string joined(const std::vector<std::string>& parts) {
   return out;
 }
 
-// One graph or body on its way to text.
+// Writes one graph or body as text.
 class Writer {
  public:
   Writer(const ir::Graph& g, int depth) : g_(g), indent_(static_cast<std::size_t>(2 * depth), ' '), depth_(depth) {}
 
-  // A root graph.
+  // Writes a root graph.
   std::string root() {
     name_sizes_of_inputs();
     for (const ir::Variable& v : g_.variables) name_sizes(g_.type(v.value).shape);
@@ -100,8 +100,8 @@ class Writer {
     return head + body_ + tail;
   }
 
-  // A scan's body as a local graph: inputs, then `state` messages; the caller fills in the scan. Afterwards the names that it
-  // gave.
+  // Writes a scan's body as a local graph: inputs, then `state` messages; the caller writes the scan, with
+  // input_names and output_names, which this sets.
   std::string local(const std::string& name, const ScanLayout& l) {
     name_sizes_of_inputs();
     std::string head;
@@ -132,13 +132,13 @@ class Writer {
   }
 
   std::vector<std::string> input_names, output_names;
-  std::set<std::string> missing_sizes;      // that the body uses, but no shape of its inputs names: they come as args
-  std::map<std::string, Symbol> symbol_of;  // of each of them
+  std::set<std::string> missing_sizes;      // sizes that the body uses but no input shape names: passed as args
+  std::map<std::string, Symbol> symbol_of;  // the symbol of each of them
 
  private:
   std::string line(const std::string& text) const { return indent_ + text + "\n"; }
 
-  // What has no form in the language, said at the top.
+  // Lists, at the top, what cannot be expressed in the language.
   std::string notes() const {
     bool slots = false, internal = false;
     for (const ir::Variable& v : g_.variables) slots = slots || v.kind == ir::Variable::Kind::kSlot || trains(v);
@@ -150,7 +150,7 @@ class Writer {
   }
   static bool trains(const ir::Variable& v) { return v.kind == ir::Variable::Kind::kParameter && v.next != kNone; }
 
-  // ---- sizes: a symbol that an input's shape names is itself, another size in a shape gets a name
+  // ---- sizes: a symbol in an input's shape keeps its name, any other size in a shape gets a name
 
   void name_sizes_of_inputs() {
     for (const ir::Input& i : g_.inputs) name_sizes(g_.type(i.value).shape);
@@ -241,7 +241,7 @@ class Writer {
   void node(const Node& n) {
     std::string text = "node {";
     std::vector<std::string> named;
-    bool gap = false;  // operands behind an absent one go by name
+    bool gap = false;  // operands after an absent one are passed by name
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       if (n.inputs[i] == kNone) {
         gap = true;
@@ -292,7 +292,7 @@ class Writer {
       auto& list = i < l.states ? begins : i < l.invariant_begin() ? each : inputs;
       list.push_back(inner.input_names[i] + " = " + names_.at(n.inputs[i]));
     }
-    // The step's number as a sequence; it stands for the sequences where there are none, too.
+    // The step's number as a sequence; without other sequences, it is the scan's only one.
     const bool wants_step = inner.input_names.size() > n.inputs.size();
     if (wants_step) each.push_back(inner.input_names.back() + " = range(" + size(n.attributes.dim("steps")) + ")");
 
@@ -312,7 +312,7 @@ class Writer {
   const ir::Graph& g_;
   std::string indent_;
   int depth_;
-  Names values_;  // sizes too: they share a namespace
+  Names values_;  // includes sizes: they share a namespace
   std::unordered_map<ValueId, std::string> names_;
   std::map<Dim, std::string> size_names_;
   std::string body_;

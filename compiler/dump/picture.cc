@@ -46,7 +46,7 @@ class Drawer {
  private:
   static constexpr int kUndrawn = -1;
 
-  // One graph: which box each of its values comes out of.
+  // One graph: the box that produces each of its values.
   struct Scope {
     Scope(const ir::Graph& graph, int in) : g(graph), cluster(in), source(graph.values.size(), kUndrawn) {}
     const ir::Graph& g;
@@ -71,7 +71,7 @@ class Drawer {
     return g.nodes[static_cast<std::size_t>(node)].attributes.number("value");
   }
 
-  // A constant gets its box where something other than a node's label wants it.
+  // A constant gets a box only if something other than a node's label needs it.
   int source(Scope& s, ValueId v) {
     int& drawn = s.source[at(v)];
     if (drawn == kUndrawn) drawn = box(s.g, v, short_number(constant(s.g, v).value_or(0)), "plaintext", kInputColor, s.cluster);
@@ -123,7 +123,7 @@ class Drawer {
     return n.op->variadic() && i + 1 >= specs.size() ? name + "[" + std::to_string(i + 1 - specs.size()) + "]" : name;
   }
 
-  // The body in a frame; its results come straight out of the boxes inside.
+  // Draws the body in a frame; its results connect directly to the boxes inside.
   void scan(Scope& s, const Node& n) {
     const ir::Graph& body = n.regions[0];
     const ScanLayout l = ir::scan_layout(n);
@@ -155,7 +155,7 @@ class Drawer {
   Picture picture_;
 };
 
-// Bytes that belong to no character of UTF-8, which Graphviz would take for Latin-1 all over, become '?'.
+// Replaces bytes that are not valid UTF-8 by '?'; Graphviz would otherwise treat the whole text as Latin-1.
 std::string as_utf8(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {

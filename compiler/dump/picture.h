@@ -1,4 +1,4 @@
-// A graph as boxes, arrows and clusters, and that as Graphviz's language.
+// A graph as boxes, arrows and clusters, and their text in Graphviz's language.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace graphrun {
 struct Picture {
   struct Box {
     std::string label, shape = "box", fill = "#ffffff";
-    int cluster = -1;  // the innermost it lies in; -1: none
+    int cluster = -1;  // the innermost cluster that contains it; -1: none
   };
   struct Arrow {
     int from = 0, to = 0;  // boxes
@@ -28,10 +28,10 @@ struct Picture {
   std::vector<Cluster> clusters;  // outer before inner
 };
 
-// Everything: a box a node (scalar constants stand in the labels of their readers), a cluster a scan.
+// Draws everything: a box for each node (readers' labels show scalar constants), a cluster for each scan.
 Picture draw(const ir::Graph& graph);
 
-// At most about `most` boxes: nodes whose names begin with the same path, numbers in it aside, are one box.
+// Draws about `most` boxes at most: nodes whose names begin with the same path, ignoring numbers, share a box.
 Picture sum_up(const ir::Graph& graph, std::size_t most);
 
 std::string to_dot(const Picture& picture);
@@ -39,7 +39,7 @@ std::string to_dot(const Picture& picture);
 // The colour of an op's family.
 std::string family_color(const std::string& family);
 
-// Nodes of a graph and of all its regions.
+// The number of nodes in a graph and all its regions.
 std::size_t count_nodes(const ir::Graph& graph);
 
 }  // namespace graphrun

@@ -1,4 +1,4 @@
-// Summed-up pictures of graphs too large to look at node by node.
+// Summaries of graphs that are too large to draw node by node.
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -17,7 +17,8 @@ using ir::Node;
 using ir::ScanLayout;
 using ir::ValueId;
 
-// The parts of "layers.3.forward.p.12", numbers as "*": so all repetitions, and all results of one equation, share a path.
+// The parts of "layers.3.forward.p.12", with numbers replaced by "*": so all repetitions, and all results of one equation,
+// share a path.
 std::vector<std::string> path_of(const std::string& name) {
   std::vector<std::string> parts(1);
   for (char c : name) {
@@ -34,12 +35,12 @@ std::vector<std::string> path_of(const std::string& name) {
   return parts;
 }
 
-// A place in the tree of paths. Leaves and places that are not opened are the boxes.
+// A node in the tree of paths. Leaves, and nodes that are not opened, are drawn as boxes.
 struct Place {
   std::string path;
   std::map<std::string, int> children;
-  std::map<std::string, int> ops;  // how many nodes of each op lie here and below
-  int count = 0;                   // all of them
+  std::map<std::string, int> ops;  // the number of nodes of each op at or below it
+  int count = 0;                   // the sum of these
   bool open = false;
 };
 
@@ -72,7 +73,7 @@ class Summary {
 
   static std::size_t at(ValueId v) { return static_cast<std::size_t>(v); }
 
-  // The leaf of a name, counted as one more node of `op` there.
+  // Returns the leaf for a name, after counting one more node of `op` there.
   int enter(const std::string& name, const std::string& op) {
     int place = 0;
     const auto count = [&] {
@@ -97,7 +98,7 @@ class Summary {
     return place;
   }
 
-  // source[v]: the leaf that v comes from, through the borders of scans.
+  // source[v]: the leaf that v comes from, across scan boundaries.
   void walk(const ir::Graph& g, std::vector<int>& source) {
     for (const Node& n : g.nodes) {
       if (ir::is_scan(n)) {
@@ -119,7 +120,7 @@ class Summary {
     for (std::size_t i = 0; i < n.inputs.size(); ++i) inner[at(body.inputs[i].value)] = outer[at(n.inputs[i])];
     walk(body, inner);
     for (std::size_t k = 0; k < n.outputs.size(); ++k) outer[at(n.outputs[k])] = inner[at(body.outputs[k].value)];
-    // What reads a state reads what the last step left.
+    // Readers of a state read what the last step wrote.
     std::map<ValueId, std::size_t> states;
     for (std::size_t k = 0; k < l.states; ++k) states.emplace(body.inputs[k].value, k);
     for (const Node& node : body.nodes) {
@@ -131,7 +132,7 @@ class Summary {
     }
   }
 
-  // Opens the places of most nodes while the boxes stay few enough.
+  // Opens the nodes with the most graph nodes first, while there are few enough boxes.
   void open_places(std::size_t most) {
     std::priority_queue<std::pair<int, int>> largest;
     largest.emplace(places_[0].count, 0);
@@ -147,7 +148,7 @@ class Summary {
     }
   }
 
-  // The place whose box a leaf is drawn in: the first on the way down that is not open, or the leaf.
+  // The node in whose box a leaf is drawn: the first unopened one on the path down, or the leaf.
   int shown(int leaf) const {
     int show = leaf;
     for (int place = leaf; place != 0; place = parent_[static_cast<std::size_t>(place)]) {

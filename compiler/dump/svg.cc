@@ -6,7 +6,7 @@
 namespace graphrun {
 namespace {
 
-// Of a graph too large for one box a node; the layout takes time that grows faster than the boxes.
+// For a graph too large for one box per node; layout time grows faster than linearly with the number of boxes.
 constexpr std::size_t kSummaryBoxes = 250;
 
 std::string render(const std::string& text) {

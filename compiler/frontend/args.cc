@@ -1,4 +1,4 @@
-// Args of an instance: what each is given, and where that was written.
+// Args of an instance: the value of each, and where it was written.
 #include "compiler/frontend/instance.h"
 
 namespace graphrun::frontend {
@@ -26,7 +26,7 @@ std::map<std::string, Thunk> Instance::arg_thunks(const GraphValue& callee, cons
   std::map<std::string, Thunk> out;
   for (const ir::Binding& b : args) {
     if (!callee.definition->has_arg(b.name)) unknown_arg(*callee.definition, b.name, at(b.at));
-    // The binding lives in the definition (or in the graph value), which outlives the expansion's thunks.
+    // The binding is owned by the definition (or the graph value), which outlives the expansion's thunks.
     const Member* m = callee.definition->static_member(b.name);
     if (m->kind == Member::Kind::kImport) {
       out[b.name] = [this, e = b.value, index]() -> Meaning { return graph_value(e, index); };

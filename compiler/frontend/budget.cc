@@ -5,11 +5,11 @@
 namespace graphrun::frontend {
 namespace {
 
-constexpr std::size_t kMostShown = 12;  // calls of a chain
+constexpr std::size_t kMostShown = 12;  // calls shown of a chain
 
 std::size_t depth_of(const std::string& path) { return static_cast<std::size_t>(std::count(path.begin(), path.end(), '.')); }
 
-// "encode -> layers -> 0 -> read" of "encode.layers.0.read.", the middle left out of a long one.
+// "encode -> layers -> 0 -> read" for "encode.layers.0.read."; a long chain is shortened in the middle.
 std::string chain(const std::string& path) {
   std::string out;
   const std::size_t calls = depth_of(path);

@@ -1,5 +1,5 @@
-// How large a graph may become while it is expanded. Where each of a few graphs calls the next one twice, some lines of text
-// would fill any memory.
+// Limits the size of a graph during expansion. If each of a few graphs calls the next one twice, a few lines of text could
+// exhaust any memory.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@ namespace graphrun::frontend {
 class Budget {
  public:
   static constexpr std::size_t kMostInstances = 20000, kMostValues = 200000;
-  static constexpr std::size_t kMostNested = 250;  // calls, well within the stack of every build, so that all say the same
+  static constexpr std::size_t kMostNested = 250;  // calls; this fits the stack of every build, so all agree
 
-  // `path` and `at`: of the call that makes it, of the graph that values are for. Beyond the limit each throws the same
-  // Failure.
+  // `path` and `at`: those of the call that makes the instance, or of the graph that the values are for. Beyond the limit, each
+  // throws the same Failure.
   void add_instance(const std::string& path, const Location& at);
-  void add_values(Region& region, const std::string& path, const Location& at);  // those that were not counted yet
+  void add_values(Region& region, const std::string& path, const Location& at);  // counts those that have not been counted yet
 
   [[noreturn]] void stop_too_deep(const Location& at);
 
-  // What was thrown, for whoever must know that something is missing.
+  // The Failure that was thrown, for code that must know that something is missing.
   const std::optional<Failure>& exceeded() const { return exceeded_; }
 
  private:

@@ -1,5 +1,4 @@
-// Calls and repeats: instances in the caller's own region. They leave nothing of themselves in the graph but the paths in
-// names.
+// Calls and repeats: instances in the caller's own region. In the graph, only the paths in names show them.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -85,14 +84,14 @@ class Repeat : public Sub {
  private:
   Instance& part(const Leaf& leaf) { return *parts().at(std::stoul(leaf[0])); }
 
-  // The name of the output that the next repetition takes for an input, with its place in `next`; nothing where it goes by the
-  // input's own name.
+  // The name of the output that the next repetition uses as an input, with its location in `next`; nothing if the output has
+  // the input's name.
   const ir::Expression* next_of(const std::string& name) const {
     for (const ir::Binding& b : def_.next)
       if (b.name == name) return &b.value;
     return nullptr;
   }
-  // What a repetition leaves to the next one for this input.
+  // The value that a repetition passes to the next one for this input.
   Meaning carried(Instance& part, const ir::Binding& b) const {
     if (const ir::Expression* const next = next_of(b.name)) return part.output(next->dotted(), parent_.at(next->at));
     const std::vector<OutputDef>& outputs = part.definition().outputs;
@@ -152,7 +151,7 @@ class Repeat : public Sub {
     }
   }
 
-  // One repetition after the other, so that a deep stack of layers needs no deep stack of calls.
+  // Evaluates one repetition after the other, so that a deep stack of layers does not need deep recursion.
   void run() {
     if (ran_) return;
     ran_ = true;
@@ -160,7 +159,7 @@ class Repeat : public Sub {
       for (const ir::Binding& b : def_.carry) {
         try {
           carried(*p, b);
-        } catch (const Failure&) {  // told by whoever reads it
+        } catch (const Failure&) {  // reported by its readers
         }
       }
     }
@@ -174,12 +173,12 @@ class Repeat : public Sub {
 
   bool made_ = false, ran_ = false;
   std::vector<std::unique_ptr<Instance>> parts_;
-  std::optional<Failure> failure_;  // of making them
+  std::optional<Failure> failure_;  // from making the parts
   std::shared_ptr<const StateTree> tree_;
   std::optional<Meaning> end_;
 };
 
-// A value for the states of all repetitions has an axis of them.
+// A value for the states of all repetitions has an axis of repetitions.
 void note_repetitions(const StateTree& tree, const Leaf& leaf, const std::string& name, const ir::TensorType& found,
                       std::vector<std::string>& notes) {
   const StateTree* t = &tree;
@@ -275,7 +274,7 @@ std::optional<Meaning> Sub::given(const StateTree& tree, const Leaf& leaf, std::
                                   std::vector<std::string>* notes) {
   for (const ir::Binding& b : def_.begins) {
     const Leaf prefix = b.named ? split_path(b.name) : Leaf{};
-    // A path may leave out the numbers of repetitions: it then speaks of all of them.
+    // A path may omit the numbers of repetitions: it then means all of them.
     const auto matches = [&](const Leaf& l, Leaf* rest) {
       const StateTree* t = &tree;
       std::size_t j = 0;

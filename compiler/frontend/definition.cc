@@ -92,14 +92,14 @@ class Reader {
   void error(std::string code, const Location& at, std::string text, std::vector<std::string> notes = {}) {
     diagnostics_.push_back({Severity::kError, std::move(code), at, std::move(text), std::move(notes)});
   }
-  // A mistake that leaves nothing to be called `name`.
+  // Reports a mistake that leaves `name` undefined.
   bool refuse(Definition& d, const std::string& name, std::string code, const Location& at, std::string text,
               std::vector<std::string> notes = {}) {
     error(std::move(code), at, std::move(text), std::move(notes));
     d.refused.emplace(name, std::make_shared<const Diagnostic>(diagnostics_.back()));
     return false;
   }
-  // Beyond the mistakes that are shown nothing is parsed: one more shows that there are more.
+  // Parsing stops after the most mistakes that are shown, plus one, which shows that there are more.
   bool has_enough() const { return syntax_errors_ > kMostSyntaxErrors; }
   void collect(const UserError& e) {
     syntax_errors_ += e.diagnostics().size();
@@ -141,7 +141,7 @@ class Reader {
     }
   }
 
-  // Whether the name is free and may be one. Only then does the definition have what is declared.
+  // Whether the name is free and valid. The definition gets what is declared only if so.
   bool declare(Definition& d, const std::string& name, Member member, const Location& at) {
     if (!may_be_declared(d, name, member.kind, at)) return false;
     d.members.insert_or_assign(name, member);
@@ -208,7 +208,7 @@ class Reader {
     }
   }
 
-  // `at`: of its number.
+  // `at`: the location of its number.
   void check_number(const ir::Initializer& init, const Location& at) {
     const bool spread = init.kind == ir::Initializer::Kind::kUniform || init.kind == ir::Initializer::Kind::kNormal;
     if (std::isfinite(init.amount) && !(spread && init.amount < 0)) return;
@@ -253,7 +253,7 @@ class Reader {
   void equation(Definition& d, ir::Equation e) {
     for (std::size_t k = 0; k < e.targets.size(); ++k) {
       if (declare(d, e.targets[k].name, {Member::Kind::kEquation, d.equations.size(), k}, e.targets[k].at)) continue;
-      // Results are had all or none.
+      // If one result is refused, all are.
       const auto why = std::make_shared<const Diagnostic>(diagnostics_.back());
       for (std::size_t other = 0; other < e.targets.size(); ++other) {
         if (other < k) d.members.erase(e.targets[other].name);
@@ -353,7 +353,7 @@ class Reader {
     add(d, std::move(r), !m.graph().empty(), sound);
   }
 
-  // Its left sides are what is carried, its right sides outputs of the graph that is repeated, which is not known yet.
+  // The left sides name carried values; the right sides name outputs of the repeated graph, which is not known yet.
   bool read_next(Definition& d, InstanceDef& r, std::vector<ir::Binding> next) {
     const auto named = [](const std::vector<ir::Binding>& all, const std::string& name) {
       return std::any_of(all.begin(), all.end(), [&](const ir::Binding& b) { return b.name == name; });
@@ -380,7 +380,7 @@ class Reader {
     return true;
   }
 
-  // One that does not say what it needs to say is as if it were not there.
+  // A call that lacks a required field is not added.
   void add(Definition& d, InstanceDef c, bool says_graph, bool sound = true) {
     sound = names_graph(d, c, says_graph) && sound && (c.kind != InstanceDef::Kind::kRepeat || c.times);
     if (sound && declare(d, c.name, {Member::Kind::kInstance, d.instances.size()}, c.at)) {
@@ -399,7 +399,7 @@ class Reader {
       return refuse(d, c.name, "E0204 missing", c.at, "'" + c.name + "' does not say which graph",
                     {"help: graph: \"cell\", an import or a local graph"});
     }
-    if (!c.graph.at.known()) return false;  // it can't be read
+    if (!c.graph.at.known()) return false;  // the graph's name could not be read
     const auto k = c.graph.kind;
     if (k == ir::Expression::Kind::kGraph || k == ir::Expression::Kind::kCall ||
         (k == ir::Expression::Kind::kName && c.graph.path.size() == 1)) {

@@ -1,5 +1,5 @@
-// A graph file, read: its messages with every expression parsed and every name checked that can be checked without knowing
-// args.
+// A graph file after parsing: its messages, with every expression parsed, and with every name checked that can be checked
+// without knowing the args.
 #pragma once
 
 #include <map>
@@ -45,7 +45,7 @@ struct InputDef {
 struct ParameterDef {
   std::string name, doc;
   std::vector<ir::Expression> shape;
-  std::string of;  // dotted; empty: a plain parameter
+  std::string of;  // dotted; empty for a plain parameter
   std::optional<ir::Initializer> init;
   bool trainable = true;
   Location at;
@@ -71,14 +71,14 @@ struct InstanceDef {
   std::string name;
   ir::Expression graph;  // a name, or a path
   std::vector<ir::Binding> args, inputs, begins, each, carry;
-  std::vector<ir::Binding> next;  // of what is carried: the output, a name, that the next repetition takes
+  std::vector<ir::Binding> next;  // for carried values: the output (a name) that the next repetition takes
   std::optional<ir::Expression> lengths, times;
   bool reverse = false;
-  std::string parameters;  // of a sibling, by name
+  std::string parameters;  // the name of a sibling call
   Location at;
 };
 
-// Where a name of a definition leads.
+// What a name in a definition refers to.
 struct Member {
   enum class Kind : std::uint8_t { kImport, kArg, kInput, kParameter, kState, kEquation, kInstance } kind;
   std::size_t index = 0;   // in the vector of that kind
@@ -87,8 +87,8 @@ struct Member {
 
 struct Definition {
   std::string name, doc;
-  std::string path;                   // from the folder graphs; of a local graph, of its file
-  const Definition* outer = nullptr;  // of a local graph
+  std::string path;                   // from the folder graphs; for a local graph, that of its file
+  const Definition* outer = nullptr;  // for a local graph
   Location at;
   std::vector<ImportDef> imports;
   std::vector<ArgDef> args;
@@ -99,30 +99,31 @@ struct Definition {
   std::vector<OutputDef> outputs;
   std::vector<InstanceDef> instances;
   std::vector<std::unique_ptr<Definition>> graphs;
-  // A call may go by the name of the graph that it calls: `members` then has the call, `statics` the import.
+  // A call may have the name of the graph that it calls: `members` then has the call, and `statics` the import.
   std::map<std::string, Member, std::less<>> members;
   std::map<std::string, Member, std::less<>> statics;  // args and imports
-  std::set<std::string, std::less<>> symbols;          // names of sizes that are no members
-  // Names of what could not be declared, with the first mistake of each: what reads them makes none of its own. What their
-  // declarations read is read all the same.
+  std::set<std::string, std::less<>> symbols;          // names of sizes that are not members
+  // Names that could not be declared, with the first mistake of each: readers of these names report no further mistakes. Names
+  // read in their declarations still count as read.
   std::map<std::string, std::shared_ptr<const Diagnostic>, std::less<>> refused;
   std::vector<ir::Expression> refused_reads;
-  // What each equation, and each call, reads here whatever the args are: evaluated first, so that a long chain needs no deep
-  // stack. What a call is given may turn out not to be needed: calls are looked through only where they make a long chain.
+  // What each equation and call here reads whatever the args are. It is evaluated first, so that a long chain does not need
+  // deep recursion. The arguments of a call may turn out to be unnecessary, so calls are only examined if they form a long
+  // chain.
   struct Read {
     bool instance = false;
     std::size_t index = 0;  // of the equation or the call
-    std::string member;     // of a call: the output, or "end"
+    std::string member;     // for a call: the output, or "end"
     friend auto operator<=>(const Read&, const Read&) = default;
   };
   std::vector<std::vector<Read>> equation_reads, instance_reads;
   bool long_chain = false;
-  bool readable = true;  // every line of the file: else what is declared, and which names mean what, is not known
+  bool readable = true;  // every line of the file could be read; otherwise declarations and the meanings of names are not known
 
   const Member* member(std::string_view name) const;
   const Member* static_member(std::string_view name) const;  // an arg or an import
-  bool is_refused(std::string_view name) const;              // and no member
-  bool is_outer_value(std::string_view name) const;          // of a graph around this one, whose values it does not see
+  bool is_refused(std::string_view name) const;              // and it is not a member
+  bool is_outer_value(std::string_view name) const;          // a value of an enclosing graph, which this one does not see
   const Definition* local_graph(std::string_view name) const;
   const OutputDef* output(std::string_view name) const;
   bool has_arg(std::string_view name) const;  // an arg or an import
@@ -131,11 +132,11 @@ struct Definition {
   std::string signature() const;
 };
 
-// Reads what a file's message says. Every mistake is appended to `diagnostics`; what is only suspicious too, as a warning.
+// Reads a file's message. Appends every mistake to `diagnostics`, and suspicious things as warnings.
 std::unique_ptr<Definition> read_definition(const Graph& message, const Places& places, const std::string& path,
                                             std::vector<Diagnostic>& diagnostics);
 
-// Finds the symbols, then checks every name that needs no args: unknown names and ops, and what nothing reads.
+// Finds the symbols, then checks all names that do not depend on args: reports unknown names and ops, and unread declarations.
 void resolve_names(Definition& definition, std::vector<Diagnostic>& diagnostics);
 
 }  // namespace frontend

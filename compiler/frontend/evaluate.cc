@@ -1,4 +1,4 @@
-// Expressions to meanings: compile-time arithmetic, choices, subscripts, and ops as nodes.
+// Evaluates expressions to meanings: compile-time arithmetic, choices, subscripts, and ops as nodes.
 #include <algorithm>
 #include <cmath>
 
@@ -11,8 +11,8 @@ namespace {
 using ir::Expression;
 using ir::Number;
 
-constexpr std::int64_t kHighestPowerOfSize = 8;  // of a symbol; beyond it no tensor has as many elements
-constexpr std::ptrdiff_t kStackBytes = 5 << 20;  // of the 8 MiB that a thread has
+constexpr std::int64_t kHighestPowerOfSize = 8;  // of a symbol; no tensor has more elements than a higher power
+constexpr std::ptrdiff_t kStackBytes = 5 << 20;  // out of a thread's 8 MiB
 
 std::optional<double> fold_numbers(const std::string& op, const std::vector<double>& x) {
   if (x.size() == 1) {
@@ -58,7 +58,7 @@ std::optional<Dim> as_dim(const Meaning& m) {
   return std::nullopt;
 }
 
-// Arithmetic on what is known now; nothing where a node has to do it.
+// Arithmetic at compile time; nothing if it needs a node.
 std::optional<Meaning> fold(const std::string& op, const std::vector<Meaning>& operands, const Location& at) {
   std::vector<double> x;
   bool whole = true, all_numbers = true;
@@ -127,7 +127,7 @@ ir::Operand as_operand(const Meaning& m, Region& region, const Location& at) {
   fail("E0305 wrong-operands", at, "an op takes tensors, numbers, words and lists, found " + m.describe());
 }
 
-// The sizes along `axis` of a history go up to the present step: whatever runs along that axis must stop there.
+// The sizes along `axis` of a history end at the current step: an op along that axis must stop there.
 void stop_at_present(const ir::OpSchema& op, const std::vector<ir::Operand>& operands, ir::NamedOperands& named,
                      Region& region) {
   const int lengths = op.input_index("lengths");
@@ -157,7 +157,7 @@ void stop_at_present(const ir::OpSchema& op, const std::vector<ir::Operand>& ope
   }
 }
 
-// The result of `make`, which builds nodes. What a shape rule refuses is reported at `at`, its text behind `about`.
+// The result of `make`, which builds nodes. An error of a shape rule is reported at `at`, with `about` in front of its text.
 template <class Make>
 auto placed(const Location& at, const std::string& about, const Make& make) {
   try {
@@ -170,7 +170,7 @@ auto placed(const Location& at, const std::string& about, const Make& make) {
 }  // namespace
 
 void bound_recursion(Expansion& expansion, const Location& at) {
-  // Not the address of a variable: AddressSanitizer may keep those elsewhere.
+  // Not the address of a variable: AddressSanitizer may store variables elsewhere.
   const auto* const here = static_cast<const char*>(__builtin_frame_address(0));
   if (std::abs(expansion.stack_begin - here) > kStackBytes) expansion.budget.stop_too_deep(at);
 }
@@ -223,7 +223,7 @@ Meaning apply_op(const std::string& name, std::vector<Meaning> operands, std::ve
   for (Meaning& m : operands) m = stacked(m, region, at);
   for (auto& [key, m] : named) m = stacked(m, region, at);
 
-  // Bundles: member by member; a plain tensor goes to every one.
+  // Bundles: member by member; a plain tensor is combined with every member.
   const Members* shape = nullptr;
   for (const Meaning& m : operands) {
     const Members* b = m.bundle();
@@ -261,7 +261,7 @@ Meaning apply_op(const std::string& name, std::vector<Meaning> operands, std::ve
   return placed(at, "", [&]() -> Meaning {
     if (op.random) {
       if (!scope.instance->expansion().training) {
-        // Positional training-only attributes go too: what is left is the op that changes nothing.
+        // Positional training-only attributes are dropped too: the remaining op changes nothing.
         values.resize(std::min(values.size(), op.inputs.size()));
         for (const ir::AttributeSpec& a : op.attributes) {
           if (a.training_only) keywords.emplace_back(a.name, Number{Number::Kind::kInt, 0});
@@ -274,7 +274,7 @@ Meaning apply_op(const std::string& name, std::vector<Meaning> operands, std::ve
     const std::size_t before = region.graph.nodes.size();
     const std::vector<ir::ValueId> results = ir::apply(region.builder, op, values, keywords);
     scope.instance->expansion().budget.add_values(region, scope.instance->path(), at);
-    // An op that its attributes make the identity (dropout at rate 0) leaves no node.
+    // An op that its attributes make the identity (dropout at rate 0) adds no node.
     if (op.identity && region.graph.nodes.size() > before && op.identity(region.graph.nodes.back().attributes)) {
       return region.ref(region.graph.nodes.back().inputs[0]);
     }
@@ -288,8 +288,8 @@ Meaning apply_op(const std::string& name, std::vector<Meaning> operands, std::ve
 
 namespace {
 
-// step() and history(x) in what the states of a scan begin with, which stands around the scan and sees its first step: 0, and
-// a history of the one step there is so far.
+// step() and history(x) in the initial value of a scan's states, which is outside the scan and corresponds to its first step:
+// 0, and a history of that one step.
 Meaning at_first_step(Instance& i, const Expression& e, Scope& scope) {
   const Location at = i.at(e.at);
   Region& r = i.region();

@@ -33,7 +33,7 @@ class Expander {
     for (const auto& [name, size] : sizes_) instance_->set_symbol(name, size);
     instance_->set_states([this](const Leaf& leaf) -> std::optional<Meaning> { return Meaning(region_.ref(variable(leaf))); });
 
-    // Called, a graph may be there for its states alone; run, it computes nothing without an output.
+    // A called graph may exist for its states alone; a graph that is run computes nothing without an output.
     if (root_.outputs.empty() && !root_.states.empty()) {
       attempt([&] {
         fail("E0204 missing", root_.at, "graph '" + root_.name + "' has no output",
@@ -66,7 +66,7 @@ class Expander {
     }
   }
 
-  // The request's bindings: args and imports of the root, then sizes.
+  // Binds the request's values: args and imports of the root, then sizes.
   void bind(GraphValue& value, Instance::Setup& setup) {
     for (const GraphRequest::Binding& b : request_.bindings) {
       attempt([&] {
@@ -79,7 +79,7 @@ class Expander {
         } catch (const UserError& error) {
           Failure failure;
           for (const Diagnostic& d : error.diagnostics()) failure.why.push_back(std::make_shared<const Diagnostic>(d));
-          if (root_.has_arg(b.name)) setup.args[b.name] = [failure]() -> Meaning { throw failure; };  // given, if wrong
+          if (root_.has_arg(b.name)) setup.args[b.name] = [failure]() -> Meaning { throw failure; };  // given, although wrong
           throw failure;
         }
         if (root_.has_arg(b.name)) {
@@ -129,7 +129,7 @@ class Expander {
     std::size_t variable;  // among the graph's
   };
 
-  // The states of the root live from run to run: variables.
+  // The states of the root persist from run to run: they are variables.
   ir::ValueId variable(const Leaf& leaf) {
     const std::string name = dotted(leaf);
     if (const auto it = variables_.find(name); it != variables_.end()) return it->second;
@@ -143,7 +143,7 @@ class Expander {
     return id;
   }
 
-  // Where the file says what the state is after the step.
+  // The location in the file of the state's value after the step.
   Location place(const Leaf& leaf) const {
     const Member* m = root_.member(leaf[0]);
     if (!m || m->kind != Member::Kind::kState) return root_.at;
@@ -151,7 +151,7 @@ class Expander {
     return s.next ? s.next->at : s.at;
   }
 
-  // The value after the step, as what the state is.
+  // The value after the step, with the state's type and shape.
   ir::ValueId next_of(const Leaf& leaf, const ir::TensorType& type) {
     const Meaning next = instance_->next(leaf, place(leaf));
     const ir::ValueId value = as_value(next, region_, place(leaf), "state '" + dotted(leaf) + "'", type.type);
@@ -165,7 +165,7 @@ class Expander {
   }
 
   void states() {
-    // One that nothing reads is no variable, but must be sound all the same.
+    // A state that nothing reads is not a variable, but must still be valid.
     for (const StateDef& s : root_.states) {
       if (s.of.empty() && !variables_.count(s.name)) attempt([&] { next_of({s.name}, instance_->leaf_type({s.name})); });
     }
@@ -179,7 +179,7 @@ class Expander {
     }
   }
 
-  // A size that is computed with may be told by an input that nothing reads: of several by the first.
+  // A size used in a computation may be determined by an input that nothing reads: if there are several, by the first.
   void sizes() {
     for (const Symbol size : ir::unknown_sizes(region_.graph)) {
       for (const InputDef& input : root_.inputs) {
@@ -211,7 +211,7 @@ class Expander {
   std::unique_ptr<Instance> instance_;
   std::map<std::string, ir::ValueId> variables_;
   std::vector<StateVariable> leaves_;
-  std::set<std::shared_ptr<const Diagnostic>> told_;  // held, so that no other gets the address of one
+  std::set<std::shared_ptr<const Diagnostic>> told_;  // shared ownership, so that no address is reused for another diagnostic
 };
 
 }  // namespace

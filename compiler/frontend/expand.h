@@ -1,5 +1,5 @@
-// From files to one typed graph: calls and repeats are written out in place, scans become nodes with a body, every name gets
-// its meaning and every value its type.
+// Expands files to one typed graph: calls and repeats are inlined, scans become nodes with a body, every name gets its meaning
+// and every value its type.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace graphrun::frontend {
 
-// `diagnostics` gets every mistake and warning; the graph is whole only where no error is among them.
+// `diagnostics` receives every mistake and warning; the graph is complete only if none of them is an error.
 ir::Graph expand(Library& library, const Definition& root, const GraphRequest& request, std::vector<Diagnostic>& diagnostics);
 
 }  // namespace graphrun::frontend

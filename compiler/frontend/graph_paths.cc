@@ -13,9 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostKnown = 2000;  // paths to hold a misspelt one against
+constexpr std::size_t kMostKnown = 2000;  // paths to compare with a misspelt one
 
-// As a user would write it: "graphs", not "graphs/jobs/..".
+// In the form that a user would write: "graphs", not "graphs/jobs/..".
 std::string plain(const fs::path& path) {
   std::string text = path.lexically_normal().string();
   if (text.size() > 1 && text.back() == '/') text.pop_back();
@@ -33,20 +33,20 @@ bool is_inside(const fs::path& file, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
 }
 
-// Whether it leads out of wherever it begins.
+// Whether the path leads out of the folder that it starts from.
 bool leaves(const fs::path& path) {
   const fs::path normal = path.lexically_normal();
   return path.is_absolute() || (!normal.empty() && *normal.begin() == "..");
 }
 
-// A job may go by the name of its graph and lie beside it, or beside another job that names that graph. Throws UserError where
-// that can't be told.
+// A job may have the name of its graph and be next to it, or next to another job that names that graph. Throws UserError if
+// this cannot be determined.
 bool says_it_is_no_graph(const std::string& file) {
   const std::string kind = declared_message(read_source(file));
   return !kind.empty() && kind != "graphrun.Graph";
 }
 
-// Throws where a folder cannot be read: taking it for an empty one would find the graph of another.
+// Throws if a folder cannot be read: treating it as empty would find a different graph.
 void check_read(const fs::path& folder, std::error_code error) {
   if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
     unreadable_file(folder.string(), error.value());
@@ -63,7 +63,7 @@ bool has_graphs(const fs::path& folder, bool below = true) {
   return false;
 }
 
-// Each graph's path from the folder; `deep`: those of folders below too, which hold graphs before all.
+// Adds the path of each graph, relative to the folder; `deep`: including subfolders, which contain most of the graphs.
 void add_known(const std::string& folder, bool deep, std::vector<std::string>& known) {
   std::error_code error;
   for (fs::recursive_directory_iterator i(folder, error), end; !error && i != end; i.increment(error)) {
@@ -79,15 +79,15 @@ void add_known(const std::string& folder, bool deep, std::vector<std::string>& k
   }
 }
 
-// Of the files that there are: those of that name in other folders first, with the ending that may be left out; then those of
-// like paths.
+// Suggestions from the existing files: first those with that name in other folders, where the path may omit the extension; then
+// those with similar paths.
 std::string file_meant(const std::string& path, const std::vector<std::string>& known) {
   std::vector<std::string> meant;
   const std::string name = fs::path(path).filename().string();
   for (const std::string& file : known)
     if (fs::path(file).filename() == name || fs::path(file).filename() == name + ".pbtxt") meant.push_back(file);
   std::sort(meant.begin(), meant.end());
-  meant.erase(std::unique(meant.begin(), meant.end()), meant.end());  // beside the job, and in a folder graphs
+  meant.erase(std::unique(meant.begin(), meant.end()), meant.end());  // it may be both next to the job and in a folder graphs
   for (const std::string& file : near_names(path, known))
     if (std::find(meant.begin(), meant.end(), file) == meant.end()) meant.push_back(file);
   return suggestion(meant);
@@ -136,19 +136,19 @@ GraphPaths::Found GraphPaths::find(const std::string& path, const Namer& by) con
     if (!says_it_is_no_graph(found.file)) return found;
     no_graph = found;
   }
-  if (!no_graph.file.empty()) return no_graph;  // to be told what it is
+  if (!no_graph.file.empty()) return no_graph;  // for a message that says what it is
   found.file.clear();
   return found;
 }
 
-// A model's folder has all that its network is made of, whatever lies elsewhere by now.
+// A model's folder contains everything that its network consists of, whatever exists elsewhere.
 GraphPaths::Found GraphPaths::find_kept(const std::string& path, const Namer& by) const {
   Found found;
   std::string inside = path;
   if (const auto of = meanings_->find(by.kept); of != meanings_->end()) {
     if (const auto means = of->second.find(path); means != of->second.end()) inside = means->second;
   }
-  // Older folders keep what the command line named by the last part of its path, and don't say so.
+  // Older folders store what the command line named under the last part of its path, without recording it.
   if (leaves(inside) && by.kept.empty()) inside = fs::path(path).filename().string();
   const fs::path file = fs::path(roots_.front()) / inside;
   found.shown = plain(file);
@@ -206,7 +206,7 @@ std::string find_graphs_root(const std::string& file) {
   std::error_code error;
   fs::path at = fs::absolute(file, error).lexically_normal().parent_path();
   fs::path shown = fs::path(file).parent_path();
-  // Up from the file: a folder called graphs, or one that holds one.
+  // Walk up from the file: look for a folder called graphs, or one that contains such a folder.
   while (true) {
     if (at.filename() == "graphs") return plain(shown);
     if (has_graphs(at / "graphs")) return plain(shown / "graphs");

@@ -1,4 +1,5 @@
-// Which file the path of a graph means: beside the file that names it, in the project's folder graphs, in the shipped one.
+// Resolves the path of a graph to a file: next to the file that names it, in the project's folder graphs, or in the shipped
+// one.
 #pragma once
 
 #include <filesystem>
@@ -16,12 +17,12 @@ namespace graphrun::frontend {
 // What names a graph.
 struct Namer {
   enum class Kind {
-    kFile,         // a graph or a job: its paths may leave neither its folder nor a folder graphs
-    kCommandLine,  // paths from where the program runs, that may lie anywhere
-    kNobody        // a library's client: paths from the folder graphs alone
+    kFile,         // a graph or a job: its paths must stay in its folder or a folder graphs
+    kCommandLine,  // paths relative to the current directory, which may lead anywhere
+    kNobody        // a library's client: paths from the folder graphs only
   };
   Kind kind = Kind::kNobody;
-  std::string file;  // as shown
+  std::string file;  // as shown to the user
   std::string kept;  // its path in a model's folder; empty: a job or the command line
 };
 
@@ -30,21 +31,21 @@ class GraphPaths {
   explicit GraphPaths(const GraphRequest& request);
 
   struct Found {
-    std::string file;     // links resolved; empty: there is none
-    std::string shown;    // as a user would write it
-    std::string outside;  // the folder that the path leaves: it is refused
+    std::string file;     // with links resolved; empty if not found
+    std::string shown;    // in the form that a user would write
+    std::string outside;  // the folder that the path leads out of: an error
     std::vector<std::string> looked_for;
   };
-  // Throws UserError where a place can't be looked at (runtime/base/file.h).
+  // Throws UserError if a place cannot be examined (runtime/base/file.h).
   Found find(const std::string& path, const Namer& by) const;
 
-  // A file's path where a model's folder keeps it: from the folder graphs that it is in, else as `by` names it.
+  // The path of a file in a model's folder: relative to the folder graphs that contains it, else as `by` names it.
   std::string kept(const std::string& file, const std::string& path, const Namer& by) const;
 
-  // "did you mean …?", of the graphs that `by` could name; empty: none is near.
+  // "did you mean …?", with graphs that `by` could name; empty if none is similar.
   std::string hint(const std::string& path, const Namer& by) const;
 
-  // The paths of graphs whose file is called `name`.pbtxt.
+  // The paths of the graphs in files called `name`.pbtxt.
   std::vector<std::string> called(const std::string& name) const;
 
  private:
@@ -56,18 +57,18 @@ class GraphPaths {
   Found find_kept(const std::string& path, const Namer& by) const;
   bool is_kept(const std::filesystem::path& file) const;
 
-  // Each graph's path from the folder, `deep`: of those in folders below too. Read once: what is wrong with a graph is found in
-  // each of its calls, of which there may be thousands.
+  // The path of each graph, relative to the folder; `deep`: including subfolders. Read once, because each of possibly thousands
+  // of calls of a graph reports the graph's mistake.
   const std::vector<std::string>& known_in(const std::string& folder, bool deep) const;
 
-  std::vector<std::string> roots_;  // folders graphs, the nearest first
+  std::vector<std::string> roots_;  // the folders graphs, the nearest first
   std::optional<PathMeanings> meanings_;
-  std::set<std::string> kept_files_;  // with meanings_: all that there are
+  std::set<std::string> kept_files_;  // if meanings_ is set: all that exist
   mutable std::map<std::pair<std::string, bool>, std::vector<std::string>> known_;
 };
 
-// The folder graphs for a file: the nearest of that name above the file (or that has it) with graphs in it, else the installed
-// one.
+// The folder graphs for a file: the nearest one, above the file or next to a folder above it, that has graphs in it; else the
+// installed one.
 std::string find_graphs_root(const std::string& file);
 
 }  // namespace graphrun::frontend

@@ -1,12 +1,12 @@
-// Where an installation keeps its graphs.
+// Finds the graphs of an installation.
 #pragma once
 
 #include <string>
 
 namespace graphrun::frontend {
 
-// The folder graphs that belongs to this library: the installed one, found from where the library itself lies, so that an
-// installation may be moved; in a build folder, the source tree's. The path is given even where nothing is there.
+// The folder graphs that belongs to this library: the installed one, found relative to the library, so that an installation may
+// be moved; in a build folder, the one in the source tree. Returns the path even if nothing exists there.
 std::string installed_graphs();
 
 }  // namespace graphrun::frontend

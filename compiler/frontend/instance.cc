@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;  // of a graph's parameters
 
-// "cells/lstm" of a path without its ending, which reads as a division; else "".
+// "cells/lstm" for a path without its extension, which parses as a division; else "".
 std::string path_of(const Expression& e) {
   if (e.kind == Expression::Kind::kName) return e.dotted();
   if (e.kind != Expression::Kind::kCall || !e.infix || e.text != "div") return "";
@@ -105,7 +105,7 @@ std::optional<Meaning> Instance::constant(const std::string& name) {
   return std::nullopt;
 }
 
-// What the import stands for, with what is said of the args of that graph from further out.
+// The graph that an import refers to, with the args that outer levels set for it.
 Meaning Instance::import_value(const ImportDef& import) {
   const Thunk* given = given_arg(import.name);
   const Meaning value = given ? (*given)() : Meaning(graph_value(import.value));
@@ -171,7 +171,7 @@ Dim Instance::size(const Expression& e) {
     const bool is_bool = n->kind == ir::Number::Kind::kBool;
     if (!is_bool && n->value == std::floor(n->value) && n->value >= 0 && n->value <= 9e15)
       return Dim(static_cast<std::int64_t>(n->value));
-    // An arg may be a size in many places, and is given in one.
+    // An arg is given in one place, but may be used as a size in many.
     const Location given = written_at(e), used = at(e.at);
     std::vector<std::string> notes;
     if (given.str() != used.str()) notes.push_back("note: '" + e.dotted() + "' is a size at " + used.str());
@@ -298,15 +298,15 @@ std::string Instance::equation_key(std::size_t index) const {
   return "equation " + definition().equations[index].targets[0].name;
 }
 
-// Whether a value's name is what the equation or output of that name gave it: "read.f", "read.f.2".
+// Whether a value got its name from the equation or output of that name: "read.f", "read.f.2".
 static bool is_of(const std::string& value, const std::string& name) {
   if (value.compare(0, name.size(), name) != 0) return false;
   return value.size() == name.size() ||
          (value[name.size()] == '.' && value.find_first_not_of("0123456789", name.size() + 1) == std::string::npos);
 }
 
-// Gives an equation's result the equation's name, which the first of the values in between took: who fetches "read.f" means
-// all of f. Those made since `from` are looked at first.
+// Gives an equation's result the equation's name, which the first intermediate value had taken: fetching "read.f" means the
+// whole of f. Looks first at the values made since `from`.
 static void name_result(ir::Graph& graph, ir::ValueId result, const std::string& name, std::size_t from) {
   std::string& found = graph.value(result).name;
   if (graph.value(result).node < 0 || found == name || !is_of(found, name)) return;
@@ -317,8 +317,7 @@ static void name_result(ir::Graph& graph, ir::ValueId result, const std::string&
   if (holder != graph.values.end() && holder->node >= 0) std::swap(holder->name, found);
 }
 
-// An equation or output that only says what something else is makes no value of its name, and can be fetched by it all the
-// same.
+// An equation or output that is only an alias makes no value of its name, but can be fetched by that name all the same.
 void Instance::note_name(const std::string& name, const Meaning& m) {
   if (const TensorRef* t = m.tensor()) {
     const std::string& own = t->region->graph.value(t->id).name;
@@ -330,8 +329,8 @@ void Instance::note_name(const std::string& name, const Meaning& m) {
   }
 }
 
-// Evaluates what an equation or a call's result reads for sure, before itself: a walk with a stack of its own, because files
-// may be long.
+// Evaluates what an equation or a call's result certainly reads, before itself: with an explicit stack, because files may be
+// long.
 void Instance::prepare(const Definition::Read& what) {
   const Definition& d = definition();
   const auto known = [&](const Definition::Read& r) {
@@ -366,7 +365,7 @@ void Instance::prepare(const Definition::Read& what) {
       const InstanceDef& def = d.instances[done.index];
       Sub& called = sub(def.name);
       done.member == "end" ? called.end() : called.output(done.member, this->at(def.at));
-    } catch (const Failure&) {  // told by whoever reads it
+    } catch (const Failure&) {  // reported by its readers
     }
   }
 }
@@ -396,7 +395,7 @@ Meaning Instance::equation_now(std::size_t index) {
           const TensorRef* const first = (*m.list())[0].tensor();
           const bool is_first = first != nullptr && first->region == &region() && first->id == v;
           if (k > 0) {
-            // What this equation made; another's keeps its name.
+            // What this equation made; a value of another equation keeps its name.
             if (is_of(found, path() + e.targets[0].name) && !is_first)
               region().graph.value(v).name = region().builder.unique(name);
           } else {
@@ -413,7 +412,7 @@ Meaning Instance::equation_now(std::size_t index) {
       note_name(path() + e.targets[k].name, one);
       if (!e.targets[k].sized) continue;
       if (one.stack()) {
-        // What is given sizes is one tensor, with the repetitions as its first axis.
+        // A value with declared sizes is one tensor, with the repetitions as its first axis.
         region().builder.set_location(at(e.targets[k].at));
         region().builder.set_name(path() + e.targets[k].name);
         one = stacked(one, region(), at(e.targets[k].at));
@@ -439,7 +438,7 @@ Meaning Instance::input(const std::string& name) {
            {"help: input: \"" + name + " = …\"", "note: " + definition().signature()});
     }
     Meaning v = it->second();
-    if (v.number() || v.dim()) return v;  // a number fits any shape
+    if (v.number() || v.dim()) return v;  // a number matches any shape
     if (v.stack()) v = stacked(v, region(), at(d.at));
     if (!v.tensor()) fail("E0303 wrong-type", at(d.at), "input '" + name + "' takes a tensor, found " + v.describe());
     const ir::TensorType type = v.tensor()->region->type(v.tensor()->id);

@@ -1,5 +1,5 @@
-// One graph at one place: a definition whose names get their meanings, each when it is first asked for. Calls and repeats are
-// instances in the same region; a scan's body is an instance in a region of its own.
+// One graph in one place: a definition whose names get their meanings lazily. Calls and repeats are instances in the same
+// region; a scan's body is an instance in its own region.
 #pragma once
 
 #include <map>
@@ -21,42 +21,42 @@ using Leaf = std::vector<std::string>;
 std::string dotted(const Leaf& leaf);
 Leaf split_path(const std::string& path);
 
-// The states of an instance: names down to leaves; numbered where a repeat stands, each member by its number.
+// The states of an instance: names down to leaves; for a repeat, the members are numbered.
 struct StateTree {
   bool leaf = false, numbered = false;
-  bool whole = true;  // false: the states of a call are missing, which could not be had
+  bool whole = true;  // false: the states of a call are missing, because they could not be determined
   std::vector<std::pair<std::string, StateTree>> members;
-  const StateTree* member(const std::string& name) const;             // null where there is none
+  const StateTree* member(const std::string& name) const;             // null if there is none
   const StateTree& at(const Leaf& path, std::size_t from = 0) const;  // throws Failure
 };
 std::vector<Leaf> leaves(const StateTree& tree);
-// The tree filled: a leaf's meaning by its path.
+// The tree with a meaning for each leaf, computed from its path.
 Meaning fill(const StateTree& tree, const std::function<Meaning(const Leaf&)>& value, Leaf prefix = {});
 
 class Instance;
 
-// What all instances of one expansion share.
+// The data shared by all instances of one expansion.
 struct Expansion {
   Library& library;
   Region& root;
   bool training = true;
   std::map<std::string, ir::ValueId> parameters;              // by full name, in the root
-  const char* stack_begin = nullptr;                          // to bound recursion
+  const char* stack_begin = nullptr;                          // to limit recursion
   std::vector<std::pair<const Instance*, std::string>> busy;  // what is being evaluated, outermost first
-  std::int64_t parameter_elements = 0;                        // of all of them
+  std::int64_t parameter_elements = 0;                        // in total
   std::map<std::string, std::string> other_names;             // ir::Graph's
   Budget budget;
 };
 
-// Throws Failure where the stack is nearly full; the expansion then takes no more calls.
+// Throws Failure if the stack is nearly full; the expansion then accepts no more calls.
 void bound_recursion(Expansion& expansion, const Location& at);
 
-// Where an expression stands: the instance, the number of the repetition, and the stem of the names of what it builds.
+// The context of an expression: the instance, the number of the repetition, and the stem for the names of what it builds.
 struct Scope {
   Instance* instance = nullptr;
   std::optional<int> index;
   std::string stem;
-  int draws = 0;  // random ops so far: each has a key of its own
+  int draws = 0;  // random ops so far: each has its own key
 };
 
 class Sub;
@@ -66,20 +66,20 @@ class Instance {
   struct Setup {
     std::shared_ptr<const GraphValue> graph;
     std::map<std::string, Thunk> args, inputs;
-    std::map<std::string, Location> args_at;     // where an arg's value was written, however many calls hand it down
-    std::map<std::string, std::string> origins;  // of inputs whose values the call does not write, a note for messages
+    std::map<std::string, Location> args_at;     // where an arg's value was written, through any number of calls
+    std::map<std::string, std::string> origins;  // for inputs whose values the call does not write, a note for messages
     std::string path;                            // "encode.forward."
-    std::string parameters_path;                 // the same, or a sibling's whose parameters are shared
+    std::string parameters_path;                 // the same, or that of a sibling whose parameters are shared
     Region* region = nullptr;
     const Location* via = nullptr;
     bool root = false;
-    bool first_step = false;  // of a scan, seen from around it: there is no step before, and no later one
+    bool first_step = false;  // for a scan's first step as seen from outside: there is no previous or later step
   };
   Instance(Expansion& expansion, Setup setup);
   ~Instance();
   Instance(const Instance&) = delete;
 
-  // Gives the value that a state has before the step; nothing where this instance is not told.
+  // Returns the value that a state has before the step; nothing if this instance does not know.
   using StateProvider = std::function<std::optional<Meaning>(const Leaf&)>;
   void set_states(StateProvider provider) { provider_ = std::move(provider); }
 
@@ -101,13 +101,13 @@ class Instance {
   const std::map<std::string, Dim>& symbols() const { return symbols_; }
 
   Meaning name(const ir::Expression& e, const Scope& scope);
-  // What a value says of the state at this path below it. Where ops made one tensor of the states of all repetitions, or
-  // `repeated`, the path's numbers are positions along its first axes.
+  // The part of a value that belongs to the state at this path below it. If ops made one tensor of the states of all
+  // repetitions, or if `repeated`, the numbers in the path are positions along its first axes.
   Meaning part(Meaning value, const Leaf& path, bool repeated, const Location& at, Scope& scope);
-  // The name of a bundle of states as the name of what lies below it; `taken`: how much of the path it has.
+  // Extends the name of a bundle of states to the name of what is below it; `taken`: how much of the path that covers.
   ir::Expression narrowed(ir::Expression name, const Leaf& path, std::size_t& taken);
   Meaning input(const std::string& name);
-  // Throws Failure where there is none, which `help` tells how to mend.
+  // Throws Failure if there is none; `help` says what to do.
   Meaning output(const std::string& name, const Location& at, const std::string& help = "");
   const OutputDef& declared_output(const std::string& name, const Location& at, const std::string& help = "") const;
   Meaning next(const Leaf& leaf, const Location& at);
@@ -116,28 +116,28 @@ class Instance {
   std::shared_ptr<const StateTree> tree();
   ir::TensorType leaf_type(const Leaf& leaf);
   Meaning begin(const Leaf& leaf);  // before this step
-  Meaning zero(const Leaf& leaf);   // before the first step, where nobody says otherwise
+  Meaning zero(const Leaf& leaf);   // before the first step, by default
   StateTree tree_of(const std::string& of, const Location& at);
   Shape shape(const std::vector<ir::Expression>& sizes);
   Dim size(const ir::Expression& e);
   Sub& sub(const std::string& name);
-  // Throws the mistake again for which a name was refused: whoever reads it makes none of his own.
+  // Rethrows the mistake for which a name was refused: its readers report none of their own.
   void require_declared(const std::string& name) const;
 
   Meaning evaluate(const ir::Expression& e, Scope& scope);
   Meaning evaluate(const ir::Expression& e, const std::string& stem, std::optional<int> index = {});
   std::shared_ptr<const GraphValue> graph_value(const ir::Expression& e, std::optional<int> index = {});
-  // Args by name; each is a graph where the callee imports that name.
+  // The args by name; each is a graph if the callee imports that name.
   std::map<std::string, Thunk> arg_thunks(const GraphValue& callee, const std::vector<ir::Binding>& args,
                                           std::optional<int> index);
-  // Where an arg of this graph or of the file around it was given its value; nowhere where its default stands.
+  // Where an arg of this graph, or of the enclosing file, was given its value; unknown if it has its default.
   Location given_at(const std::string& arg) const;
-  // The same of a value: of an arg that is handed on where that was given, else where the value stands.
+  // The same for a value: for an arg that is passed on, where that arg was given; else the location of the value.
   Location written_at(const ir::Expression& value) const;
   [[noreturn]] void unknown_arg(const Definition& callee, const std::string& name, const Location& where) const;
 
  private:
-  // f's meaning, or its failure, found once. `key`: "equation p".
+  // Evaluates f once, and caches its meaning or failure. `key`: "equation p".
   Meaning once(const std::string& key, const Location& at, const std::function<Meaning()>& f);
   const Thunk* given_arg(const std::string& name) const;
   Meaning import_value(const ImportDef& import);
@@ -167,7 +167,7 @@ class Instance {
   std::map<std::string, Dim> symbols_;
   std::map<std::string, std::unique_ptr<Sub>> subs_;
   std::set<Definition::Read> prepared_;    // of calls
-  std::shared_ptr<const StateTree> tree_;  // once it is whole
+  std::shared_ptr<const StateTree> tree_;  // once it is complete
 };
 
 // A call, scan or repeat of an instance.
@@ -187,16 +187,16 @@ class Sub {
 
  protected:
   Location at() const { return parent_.at(def_.at); }
-  // The callee's inputs, each evaluated in the parent when asked for.
+  // The callee's inputs, each evaluated lazily in the parent.
   void bind(std::map<std::string, Thunk>& out, const std::vector<ir::Binding>& bindings, std::optional<int> index,
             const std::function<Meaning(const Meaning&, const std::string& name)>& through = {});
   void check_inputs(const std::map<std::string, Thunk>& inputs);
   Instance::Setup setup(std::optional<int> index, const std::string& path, Region& region);
-  // What `begin:` gives for a leaf; nothing where it does not speak of it.
-  // `notes`: why the value is not what the binding says as it stands.
+  // What `begin:` sets for a leaf; nothing if it does not mention the leaf. `notes`: why the value differs from what the
+  // binding literally says.
   std::optional<Meaning> given(const StateTree& tree, const Leaf& leaf, std::optional<int> index,
                                std::vector<std::string>* notes = nullptr);
-  void check_begins();  // that there are states to begin
+  void check_begins();  // checks that there are states to begin
 
   Instance& parent_;
   const InstanceDef& def_;

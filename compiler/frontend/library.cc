@@ -23,8 +23,9 @@ void imports_of(const Definition& d, std::vector<const ir::Expression*>& out) {
   for (const auto& g : d.graphs) imports_of(*g, out);
 }
 
-// What nothing reads may be so because of another mistake of the file: a misspelt name, a line that is missing. Then it goes
-// unsaid until that is mended; of equations, args and calls, for which it is only suspicious, where a text could not be read.
+// An unread declaration may be the consequence of another mistake in the file: a misspelt name, a missing line. Then it is not
+// reported until that is fixed. The warnings about unread equations, args and calls are dropped only if a text could not be
+// parsed.
 void drop_unread(std::vector<Diagnostic>& diagnostics, std::size_t from) {
   const auto begin = diagnostics.begin() + static_cast<std::ptrdiff_t>(from);
   const auto drop = [&](const char* code) {
@@ -94,7 +95,7 @@ const Definition* Library::load(const std::string& path, const Namer& by, const 
   return it->second.definition.get();
 }
 
-// Two files of one path in different folders are kept side by side: cells/atr.pbtxt, cells/atr-2.pbtxt.
+// Files from different folders with the same path get different names: cells/atr.pbtxt, cells/atr-2.pbtxt.
 std::string Library::unlike_others(const std::string& kept) const {
   const auto taken = [&](const std::string& path) {
     return std::any_of(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry.second.kept == path; });
@@ -108,7 +109,7 @@ std::string Library::unlike_others(const std::string& kept) const {
   return free;
 }
 
-// Notes it. False: the job says the same of another graph.
+// Records the meaning of a path. Returns false if the job uses the path for another graph.
 bool Library::means(const Namer& by, const std::string& path, const std::string& kept) {
   return meanings_[by.kept].emplace(path, kept).first->second == kept;
 }
@@ -140,7 +141,7 @@ const Definition* Library::read(const std::string& file, const std::string& show
     const std::size_t read = diagnostics_.size();
     entry.text = std::move(text);
     auto definition = read_definition(message, places, kept, diagnostics_);
-    // A line that can't be read leaves names undeclared: what would be said of those is no mistake of the user's.
+    // A line that cannot be parsed leaves names undeclared; mistakes reported about those would not be the user's.
     definition->readable =
         std::none_of(diagnostics_.begin() + static_cast<std::ptrdiff_t>(read), diagnostics_.end(), is_syntax_error);
     if (definition->readable) resolve_names(*definition, diagnostics_);
@@ -150,7 +151,7 @@ const Definition* Library::read(const std::string& file, const std::string& show
     for (const ir::Expression* e : imports) load(e->text, e->at);
     entry.definition = std::move(definition);
   } catch (const UserError& e) {
-    if (e.exit_code() == ExitCode::kNoRoom) throw;  // no mistake of the file's
+    if (e.exit_code() == ExitCode::kNoRoom) throw;  // not a mistake in the file
     diagnostics_.insert(diagnostics_.end(), e.diagnostics().begin(), e.diagnostics().end());
   }
   chain_.pop_back();

@@ -1,4 +1,4 @@
-// The graph files that one compilation reads: each once, wherever it lies (graph_paths.h).
+// The graph files that one compilation reads, each of them once, wherever it is (graph_paths.h).
 #pragma once
 
 #include <map>
@@ -14,16 +14,16 @@ namespace graphrun::frontend {
 
 class Library {
  public:
-  // Diagnostics of every file read are appended to `diagnostics`.
+  // Diagnostics for every file are appended to `diagnostics`.
   Library(const GraphRequest& request, std::vector<Diagnostic>& diagnostics);
 
-  // A graph by the path that stands at `from`, with all its imports. Null after a diagnostic there: no such file, a path that
-  // leaves its folder (links resolved), a cycle, or mistakes in the file that leave nothing to work with.
+  // Loads a graph, with all its imports, by the path written at `from`. Null after a diagnostic there: the file does not exist,
+  // the path leads out of its folder (links resolved), there is a cycle, or the file's mistakes leave nothing to work with.
   const Definition* load(const std::string& path, const Location& from);
-  // A file as the command line names it: it may lie anywhere.
+  // Loads a file named on the command line: it may be anywhere.
   const Definition* load_file(const std::string& path);
 
-  // The paths of graphs whose file is called `name`.pbtxt.
+  // The paths of the graphs in files called `name`.pbtxt.
   std::vector<std::string> called(const std::string& name) const { return paths_.called(name); }
 
   GraphSources sources() const;
@@ -43,9 +43,9 @@ class Library {
 
   GraphPaths paths_;
   std::vector<Diagnostic>& diagnostics_;
-  std::map<std::string, Entry> entries_;        // by file, links resolved
-  std::map<const std::string*, Namer> namers_;  // by the name that locations in them have
-  PathMeanings meanings_;                       // all, also of paths that mean themselves
+  std::map<std::string, Entry> entries_;        // by file, with links resolved
+  std::map<const std::string*, Namer> namers_;  // by the file name in their locations
+  PathMeanings meanings_;                       // all, including paths that refer to themselves
   std::vector<std::string> chain_;              // the imports that led here
 };
 

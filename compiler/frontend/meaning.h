@@ -1,4 +1,4 @@
-// What an expression stands for while a graph is expanded: a number or size known now, a tensor of the graph under
+// The value of an expression during expansion: a number or size known at compile time, a tensor of the graph under
 // construction, or a structure of those.
 #pragma once
 
@@ -21,10 +21,10 @@ class Meaning;
 
 using Thunk = std::function<Meaning()>;
 
-// Mistakes on the way up to whoever can continue without the value. Diagnostics are shared, so that one mistake which many
-// demand is reported once.
+// A mistake that propagates up to code that can continue without the value. Diagnostics are shared, so that a mistake behind a
+// value with many readers is reported once.
 struct Failure {
-  static constexpr std::size_t kMost = 100;  // mistakes; what reads many wrong things need not say more
+  static constexpr std::size_t kMost = 100;  // mistakes; more are not collected
   std::vector<std::shared_ptr<const Diagnostic>> why;
   void add(const Failure& other);
 };
@@ -35,20 +35,20 @@ struct TensorRef {
   ir::ValueId id = ir::kNone;
 };
 
-// A graph with some args bound, each evaluated where it was written.
+// A graph with some args bound; each is evaluated in the scope where it was written.
 struct GraphValue {
   const Definition* definition = nullptr;
   std::map<std::string, Thunk> bound;
   std::map<std::string, Location> bound_at;  // where the value of each was written
-  // Args of graphs that this one imports, or of those that they import, and its own where the path has one name: stronger than
-  // what a call gives.
+  // Args of graphs that this one imports, directly or indirectly, and its own if the path has a single name: they take
+  // precedence over the args of a call.
   struct Override {
     std::vector<std::string> path;
     Thunk value;
     Location at;
   };
   std::vector<Override> overrides;
-  Instance* scope = nullptr;  // of a local graph: the instance of the file around it
+  Instance* scope = nullptr;  // for a local graph: the instance of the enclosing file
   Location at;                // where the value was written
 };
 
@@ -57,8 +57,8 @@ using Members = std::vector<std::pair<std::string, Meaning>>;
 class Meaning {
  public:
   struct Bundle;  // named members: states, parameters of a bundle
-  struct Stack;   // one member for each repetition
-  struct List;    // [a, b] and the results of an op with several
+  struct Stack;   // one member per repetition
+  struct List;    // [a, b], and the results of an op with several
 
   using Variant = std::variant<ir::Number, Dim, std::string, TensorRef, std::shared_ptr<const Bundle>,
                                std::shared_ptr<const Stack>, std::shared_ptr<const List>, std::shared_ptr<const GraphValue>>;
@@ -71,7 +71,7 @@ class Meaning {
         value};
   }
   static Meaning truth(bool value) { return ir::Number{ir::Number::Kind::kBool, value ? 1.0 : 0.0}; }
-  static Meaning size(const Dim& dim);  // a number where it is constant
+  static Meaning size(const Dim& dim);  // a number if it is constant
   static Meaning bundle(Members members);
   static Meaning stack(std::vector<Meaning> members);
   static Meaning list(std::vector<Meaning> members);
@@ -103,8 +103,8 @@ struct Meaning::List {
   std::vector<Meaning> members;
 };
 
-// A member by name, or by number where `key` is one: of a bundle, of a stack, or member by member of what lies between.
-// `at` is for the message where there is none.
+// A member by name, or by number if `key` is one: of a bundle, of a stack, or of each member in between. `at` is for the
+// message if there is none.
 Meaning select(const Meaning& value, const std::string& key, const Location& at);
 
 }  // namespace graphrun::frontend

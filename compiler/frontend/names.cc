@@ -1,4 +1,4 @@
-// What can be said about a file's names before any arg is known.
+// Checks of a file's names that do not depend on args.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,7 +14,7 @@ using ir::Expression;
 
 constexpr std::size_t kMostHints = 100;
 
-// An arg, import or local graph of the definition or of the files around it.
+// Whether the name is an arg, import or local graph of the definition or of the enclosing files.
 bool is_static(const Definition& d, std::string_view name) {
   for (const Definition* at = &d; at; at = at->outer) {
     if (at->has_arg(name) || at->local_graph(name)) return true;
@@ -38,7 +38,7 @@ void find_symbols(Definition& d) {
   for (const auto& g : d.graphs) find_symbols(*g);
 }
 
-// What the expression reads whatever the args are.
+// Collects what the expression reads whatever the args are.
 void find_reads(const Definition& d, const Expression& e, std::set<Definition::Read>& reads) {
   if (e.kind == Expression::Kind::kName) {
     const Member* m = d.member(e.path[0]);
@@ -50,10 +50,10 @@ void find_reads(const Definition& d, const Expression& e, std::set<Definition::R
   for (const auto& [name, value] : e.keywords) find_reads(d, value, reads);
 }
 
-// How many calls stand one behind the other before they are evaluated from the first on.
+// The length of a chain of calls from which on they are evaluated in order, first to last.
 constexpr std::size_t kLongChain = 40;
 
-// Whether a chain of reads leads through so many calls; a cycle is as long as one likes.
+// Whether a chain of reads leads through that many calls; a cycle counts as any length.
 bool has_long_chain(const Definition& d) {
   struct Step {
     Definition::Read at;
@@ -62,7 +62,7 @@ bool has_long_chain(const Definition& d) {
   const auto reads_of = [&](const Definition::Read& r) -> const std::vector<Definition::Read>& {
     return r.instance ? d.instance_reads[r.index] : d.equation_reads[r.index];
   };
-  std::map<std::pair<bool, std::size_t>, std::size_t> longest;  // behind each equation and call that was walked
+  std::map<std::pair<bool, std::size_t>, std::size_t> longest;  // the longest chain from each equation and call visited so far
   for (std::size_t k = 0; k < d.instances.size(); ++k) {
     std::vector<Step> walk;
     const auto enter = [&](const Definition::Read& r) {
@@ -76,7 +76,7 @@ bool has_long_chain(const Definition& d) {
         const Definition::Read& r = reads[step.next++];
         const auto known = longest.find({r.instance, r.index});
         if (known == longest.end()) {
-          --step.next;  // once more, when it is known
+          --step.next;  // again, now that it is known
           enter(r);
         } else {
           step.calls = std::max(step.calls, known->second);
@@ -143,7 +143,7 @@ class Checker {
     }
     for (const InstanceDef& i : d_.instances) instance(i);
     for (const OutputDef& o : d_.outputs) expression(o.value);
-    in_repeat_ = true;  // what was refused may have been one
+    in_repeat_ = true;  // the refused declaration may have been a repeat
     for (const Expression& e : d_.refused_reads) expression(e);
     in_repeat_ = false;
     for (const auto& g : d_.graphs) Checker(*g, diagnostics_, this, hints_).check();
@@ -159,8 +159,8 @@ class Checker {
     diagnostics_.push_back({Severity::kWarning, std::move(code), at, std::move(text), {}});
   }
 
-  // What a name may have meant, among those that `known()` gives. Holding many names against many others takes long, and who
-  // made more mistakes than these has enough to read.
+  // Suggestions for a name, from those that `known()` returns. Comparing many names with many others takes long, and a user
+  // with more mistakes than this has enough to read.
   template <class Known>
   std::string hint(const std::string& name, const Known& known) {
     return hints_++ < kMostHints ? did_you_mean(name, known()) : "";
@@ -375,7 +375,7 @@ class Checker {
   Checker* outer_;
   std::set<std::string, std::less<>> used_;
   bool in_repeat_ = false;
-  std::size_t& hints_;  // asked for, in the whole file
+  std::size_t& hints_;  // requested in the whole file
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A graph under construction: the root, or the body of a scan. A body is closed, so a value of a graph around it comes in as an
+// A graph under construction: the root, or the body of a scan. A body is closed: a value of an enclosing graph enters it as an
 // operand that is the same at every step.
 #pragma once
 
@@ -20,9 +20,9 @@ struct Region {
   Region* parent;  // null: the root
   ir::Graph graph;
   ir::Builder builder;
-  std::size_t counted = 0;  // of its values, by the expansion's budget
+  std::size_t counted = 0;  // how many of its values the expansion's budget has counted
 
-  // Of a body.
+  // A state of a body.
   struct State {
     std::string name;  // the leaf's path
     ir::ValueId before = ir::kNone, after = ir::kNone;
@@ -34,15 +34,15 @@ struct Region {
   ir::ValueId step = ir::kNone;
   Dim steps;
   bool reverse = false;
-  std::optional<Symbol> history;                 // the size of histories; set where there is one
-  std::map<ir::ValueId, ir::ValueId> captures;   // parent's value -> here
+  std::optional<Symbol> history;                 // the size of histories, if there are any
+  std::map<ir::ValueId, ir::ValueId> captures;   // value in the parent -> value here
   std::map<ir::ValueId, ir::ValueId> histories;  // value -> its history
 
-  // The value as one of this region's own. Throws InternalError where it belongs to no region around this one.
+  // The value as a value of this region. Throws InternalError if it does not belong to this region or an enclosing one.
   ir::ValueId use(const TensorRef& value);
   TensorRef ref(ir::ValueId id) { return {this, id}; }
   const ir::TensorType& type(ir::ValueId id) const { return graph.type(id); }
-  // The history of a value of a body: all its steps so far, in a buffer for all steps.
+  // The history of a body's value: its values at all steps so far, in a buffer with space for all steps.
   ir::ValueId history_of(ir::ValueId value, const std::string& path, ir::Graph& root);
 };
 

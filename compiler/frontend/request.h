@@ -1,4 +1,4 @@
-// What is asked of the front end, and what it read for it.
+// The input of the front end, and what it read.
 #pragma once
 
 #include <map>
@@ -11,37 +11,37 @@
 
 namespace graphrun {
 
-// What paths of graphs mean: for each file that names any, "" for a job and the command line, what it says and the path of the
-// file that this is. Both by their paths in a model's folder; a path that is not here means itself.
+// The meanings of graph paths: for each file that contains paths ("" for a job and the command line), the path as written and
+// the path of the file that it means. Both are paths in a model's folder; a path that is not listed means itself.
 using PathMeanings = std::map<std::string, std::map<std::string, std::string>>;
 
-// What `graph` in a job or on a command line stands for: a file and the values of its args.
+// A graph named in a job or on a command line: a file and the values of its args.
 struct GraphRequest {
-  std::string path;          // a file: as named on the command line, or by a job
-  Location at;               // where it is named; unknown: on the command line
-  bool from_graphs = false;  // path is looked for as imports are (compiler/frontend/graph_paths.h); else a file as it stands
-  std::string job;           // the job that names it: what that names is looked for beside it first; empty: no job does
-  std::string graphs_root;   // the folder graphs; empty: the nearest above the job or `path`; then comes the installed one
-  // What a model's folder keeps: graphs_root has every graph, and nothing else is looked at.
+  std::string path;          // a file, as named on the command line or by a job
+  Location at;               // where it is named; unknown for the command line
+  bool from_graphs = false;  // resolve path like an import (compiler/frontend/graph_paths.h); otherwise it is a file name
+  std::string job;           // the job that names it, whose folder is searched first; empty if none
+  std::string graphs_root;   // the folder graphs; empty: the nearest one above the job or `path`; the installed one comes last
+  // For a model's folder: graphs_root contains every graph, and no other place is searched.
   std::optional<PathMeanings> kept;
-  std::set<std::string> kept_files;  // with `kept`: the graphs that there are, by their paths from graphs_root
-  // "name = expression" bindings for args, imports and sizes, each with where it was written (a job's file, or unknown).
+  std::set<std::string> kept_files;  // with `kept`: the existing graphs, by their paths from graphs_root
+  // "name = expression" bindings for args, imports and sizes, each with its location (in a job's file, or unknown).
   struct Binding {
     std::string name, text;
     Location at;  // of the expression's text
   };
   std::vector<Binding> bindings;
-  bool training = true;  // dropout and label smoothing; gone in inference
+  bool training = true;  // false in inference: removes dropout and label smoothing
 };
 
-// A file that a graph was made of: the file itself, and every one that it imports.
+// A file that a graph was made from: the graph's own file, or one that it imports directly or indirectly.
 struct SourceFile {
-  std::string path;  // from the folder graphs, or as another file names it; no two are alike
+  std::string path;  // from the folder graphs, or as another file names it; unique
   std::string text;
 };
-// All that loading a graph again needs.
+// Everything needed to load a graph again.
 struct GraphSources {
-  std::vector<SourceFile> files;  // each once
+  std::vector<SourceFile> files;  // each file once
   PathMeanings meanings;
 };
 

@@ -1,4 +1,4 @@
-// Scans: an instance in a region of its own, closed into a node. Padding is written into the body here, as selections.
+// Scans: an instance in its own region, which is closed and becomes a node. Padding is handled here, by selections in the body.
 #include <algorithm>
 
 #include "compiler/frontend/instance.h"
@@ -12,7 +12,7 @@ class Scan : public Sub {
 
   std::shared_ptr<const StateTree> tree() override { return body().tree(); }
   ir::TensorType leaf_type(const Leaf& leaf) override { return body().leaf_type(leaf); }
-  // A scan is no part of its caller's states; its own begin where its graph says so.
+  // A scan's states are not states of its caller; its graph may set their initial values.
   Meaning zero(const Leaf& leaf) override { return first().zero(leaf); }
 
   Meaning end() override {
@@ -26,7 +26,7 @@ class Scan : public Sub {
   }
 
   Meaning output(const std::string& name, const Location& at) override {
-    if (!graph_->definition->output(name)) body().output(name, at);  // fails, and says so
+    if (!graph_->definition->output(name)) body().output(name, at);  // fails with a message
     run();
     if (const auto it = output_failures_.find(name); it != output_failures_.end()) throw it->second;
     return outputs_.at(name);
@@ -38,7 +38,7 @@ class Scan : public Sub {
     return *region_;
   }
 
-  // The body's instance; its inputs are slices and what is the same at every step.
+  // The body's instance; its inputs are slices and invariants.
   Instance& body() {
     if (body_) return *body_;
     region_ = std::make_unique<Region>(&parent_.region());
@@ -55,7 +55,7 @@ class Scan : public Sub {
     return *body_;
   }
 
-  // The graph as it stands before the first step, around the loop: what states begin with may need it.
+  // The graph as it is before the first step, outside the loop: the initial values of states may need it.
   Instance& first() {
     if (first_) return *first_;
     Instance::Setup s = setup({}, path_, parent_.region());
@@ -91,7 +91,7 @@ class Scan : public Sub {
     return *steps_;
   }
 
-  // Of what the binding `name` gives, the slice of one step, by the name that the body knows it by.
+  // The slice for one step of the value that the binding `name` gives, under the name that the body uses.
   Meaning slice(const Meaning& all, const std::string& name) {
     steps();
     Region& outside = parent_.region();
@@ -104,14 +104,14 @@ class Scan : public Sub {
     const ir::ValueId id = region_->builder.input(path_ + name, type);
     region_->each.push_back(id);
     region_->each_operands.push_back(sequence);
-    // What stands at a padded step may be anything, and 0 * infinity would leak into gradients.
+    // Padded steps may contain anything, and 0 * infinity would leak into gradients.
     ir::ValueId clean = id;
     if (type.type == Type::kFloat && def_.lengths && row_axis(type.shape)) clean = selected(id, ir::kNone, "each");
     slices_.push_back(clean);
     return region_->ref(clean);
   }
 
-  // The rows that are not padded at this step: BOOL, shaped like lengths; absent where the scan has no lengths.
+  // The rows that are not padded at this step: BOOL, with the shape of lengths; absent if the scan has no lengths.
   ir::ValueId live() {
     if (live_ == ir::kNone) {
       Region& outside = parent_.region();
@@ -128,7 +128,7 @@ class Scan : public Sub {
     return live_;
   }
 
-  // Where the rows are among the axes of a value of one step: where the shape of lengths stands.
+  // Where the axes of lengths are among the axes of a value of one step.
   std::optional<std::size_t> row_axis(const Shape& shape) {
     live();
     const std::size_t n = lengths_shape_.size();
@@ -138,7 +138,7 @@ class Scan : public Sub {
     return std::nullopt;
   }
 
-  // `value` where the row is live, else `other` (kNone: zeros).
+  // `value` in live rows, `other` in the rest (kNone: zeros).
   ir::ValueId selected(ir::ValueId value, ir::ValueId other, const std::string& what) {
     if (!def_.lengths) return value;
     const ir::TensorType type = region_->type(value);
@@ -161,7 +161,7 @@ class Scan : public Sub {
     return b.op("where", {mask, value, other});
   }
 
-  // The value of a state before the step: made when first asked for.
+  // The value of a state before the step, made on first use.
   ir::ValueId before(const Leaf& leaf) {
     const std::string name = dotted(leaf);
     if (const Region::State* s = made(name)) return s->before;
@@ -179,7 +179,7 @@ class Scan : public Sub {
     return it == state_at_.end() ? nullptr : &region_->states[it->second];
   }
 
-  // The value after the step, as what the state is: of its type and shape, kept where the row is padded.
+  // The value after the step, with the state's type and shape; padded rows keep the old value.
   ir::ValueId after(const Leaf& leaf, const Location& where) {
     const Meaning next = body().next(leaf, where);
     const ir::ValueId state = before(leaf);
@@ -230,7 +230,7 @@ class Scan : public Sub {
     check_begins();
     Instance& b = body();
     steps();
-    // Outputs first: what no output and no read state needs may be missing.
+    // Outputs first: parts that neither an output nor a read state needs may be missing.
     std::vector<Wanted> wanted;
     Failure failure;
     for (const OutputDef& o : graph_->definition->outputs) {
@@ -249,7 +249,7 @@ class Scan : public Sub {
         state_failures_.emplace(dotted(leaf), f);
       }
     }
-    // A state that something reads must have a next and a begin; others may fail in silence.
+    // A state that is read must have a next and a begin; errors in others are ignored.
     for (const Leaf& leaf : all) {
       Region::State* s = made(dotted(leaf));
       if (!s) continue;
@@ -280,14 +280,14 @@ class Scan : public Sub {
     return fitted(*v, region_->type(state), parent_.region(), where, "state '" + dotted(leaf) + "': begin", std::move(notes));
   }
 
-  // An output of one step as tensors with zeros in padded rows.
+  // The tensors of one step's output, with zeros in padded rows.
   Meaning masked(const Meaning& m, const std::string& what) {
     if (const Members* members = m.bundle()) {
       Members out;
       for (const auto& [name, member] : *members) out.emplace_back(name, masked(member, what));
       return Meaning::bundle(std::move(out));
     }
-    // Stacked here, so that outside the steps come before the repetitions, as before every axis of a step's value.
+    // Stack here, so that the result has the steps before the repetitions, as before every axis of a step's value.
     if (m.stack()) return masked(stacked(m, *region_, at()), what);
     const ir::ValueId v = as_value(m, *region_, at(), "output '" + what + "'");
     if (region_->history) {
@@ -358,10 +358,10 @@ class Scan : public Sub {
   std::vector<ir::ValueId> slices_;
   Shape lengths_shape_;
   ir::ValueId live_ = ir::kNone;
-  std::map<std::size_t, ir::ValueId> lives_;  // by the axes after it
+  std::map<std::size_t, ir::ValueId> lives_;  // by the number of axes after it
   bool running_ = false, ran_ = false;
   std::optional<Failure> failure_;
-  std::map<std::string, std::size_t> state_at_;  // by name, among the region's
+  std::map<std::string, std::size_t> state_at_;  // by name, index among the region's states
   std::map<std::string, Meaning> ends_, outputs_;
   std::optional<Meaning> end_;
   std::map<std::string, Failure> state_failures_, output_failures_;

@@ -28,10 +28,10 @@ namespace pb = google::protobuf;
 using pb::io::Tokenizer;
 
 constexpr int kDeepestMessage = 60;
-constexpr std::size_t kMostReread = 64u << 20;  // bytes, of a text that is parsed anew behind each value without quotes
+constexpr std::size_t kMostReread = 64u << 20;  // bytes of text that may be parsed again, once for each unquoted value
 
-// protobuf counts columns from 0 and takes a tab to the next multiple of 8; ours are bytes from 1. Most places are asked for
-// from left to right: each line is walked once then, however long it is.
+// protobuf counts columns from 0 and advances a tab to the next multiple of 8; graphrun counts bytes from 1. Most locations are
+// requested from left to right, so each line is walked only once, however long it is.
 class Columns {
  public:
   explicit Columns(std::string_view text) : text_(text) {
@@ -57,7 +57,7 @@ class Columns {
     return at_;
   }
   std::string_view text() const { return text_; }
-  // The last place of a word at or before an offset, which stays where there is none.
+  // Moves `at` to the last occurrence of a word at or before an offset, and returns its offset; if none, changes nothing.
   std::size_t place_before(std::size_t offset, std::string_view word, Location& at) const {
     const std::size_t found = text_.rfind(word, offset);
     if (found == std::string_view::npos) return offset;
@@ -71,7 +71,7 @@ class Columns {
  private:
   std::string_view text_;
   std::vector<std::size_t> starts_;
-  // Where the last walk ended.
+  // The end of the last walk.
   mutable int line_ = -1, seen_ = 0;
   mutable std::size_t at_ = 0;
 };
@@ -94,7 +94,7 @@ class Collector : public pb::io::ErrorCollector {
   Collector(const std::string* file, const Columns& columns, const pb::Descriptor* root)
       : file_(file), columns_(columns), root_(root) {}
   void AddError(int line, int column, const std::string& message) override {
-    if (diagnostics.size() > kMostSyntaxErrors) return;  // one more than are reported
+    if (diagnostics.size() > kMostSyntaxErrors) return;  // one more than is reported
     if (out_of_step_) return;
     Diagnostic d;
     d.code = message.find("has no field named") != std::string::npos ? "E0111 unknown-field" : "E0110 bad-text";
@@ -107,12 +107,12 @@ class Collector : public pb::io::ErrorCollector {
     d.at.file = file_;
     d.at.line = std::max(line, 0) + 1;
     d.at.column = columns_.byte_column(std::max(line, 0), std::max(column, 0));
-    // protobuf tells of a name or an enum's value when it has read on to the next token.
+    // protobuf reports an unknown field or enum value only after reading the next token.
     if (const std::string field = text_hints::between(message, "has no field named \"", "\""); !field.empty()) {
       columns_.place_before(columns_.offset(std::max(line, 0), std::max(column, 0)), field, d.at);
       const std::string type = text_hints::between(message, "Message type \"", "\"");
       d.text = "'" + field + "' is no field of " + type.substr(type.rfind('.') + 1);
-      // A graph where a job is meant, or the other way round.
+      // A graph was given for a job, or vice versa.
       const std::string other = root_->name() == "Job" ? "Graph" : "Job";
       const pb::Descriptor* const kind = root_->file()->pool()->FindMessageTypeByName("graphrun." + other);
       if (type == root_->full_name() && kind != nullptr && kind->FindFieldByName(field) != nullptr)
@@ -140,19 +140,19 @@ class Collector : public pb::io::ErrorCollector {
     if (const std::string help = text_hints::form_of_value(message); !help.empty()) d.notes.push_back("help: " + help);
     diagnostics.push_back(std::move(d));
   }
-  // Unknown fields are passed over with a warning, so that what else is wrong comes to light.
+  // Unknown fields are skipped with a warning, so that other mistakes are found too.
   void AddWarning(int line, int column, const std::string& message) override {
     if (message.find("has no field named") != std::string::npos) AddError(line, column, message);
   }
   std::vector<Diagnostic> diagnostics;
-  std::optional<std::size_t> bare;  // where a text without quotes ended the reading
+  std::optional<std::size_t> bare;  // where an unquoted text stopped the parser
 
  private:
   std::string_view text_before(int line, int column) const {
     return columns_.text().substr(0, columns_.offset(std::max(line, 0), std::max(column, 0)));
   }
 
-  // A message has braces, and another value is there.
+  // A message with braces is expected, but there is another value.
   void expected_message(Diagnostic& d, int line, int column) const {
     const std::string_view before = text_before(line, column);
     const pb::FieldDescriptor* const field = text_hints::field_before(before, text_hints::open_message(before, root_));
@@ -164,7 +164,7 @@ class Collector : public pb::io::ErrorCollector {
       d.notes.back() += "; " + text_hints::fields_of(*field->message_type());
   }
 
-  // A text stands where a choice or, within a message, the name of a field is expected.
+  // There is a text where an enum value or, within a message, a field name is expected.
   void expected_name(Diagnostic& d, int line, int column) const {
     const std::string_view before = text_before(line, column);
     const pb::Descriptor* const message = text_hints::open_message(before, root_);
@@ -175,7 +175,7 @@ class Collector : public pb::io::ErrorCollector {
     }
   }
 
-  // 8h: protobuf reads on behind the number, and what it says from there on means nothing.
+  // 8h: protobuf continues after the number, and its further messages are meaningless.
   void number_with_unit(Diagnostic& d, int line, int column) {
     const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
     const std::string_view text = columns_.text();
@@ -204,7 +204,7 @@ class Silent : public pb::io::ErrorCollector {
   void AddError(int, int, const std::string&) override {}
 };
 
-// The texts that lack their quotes: their offsets and lengths.
+// The texts that lack quotes, as offset and length.
 using BareTexts = std::map<std::size_t, std::size_t>;
 
 // Walks the tokens of a text that protobuf's parser has accepted.
@@ -275,7 +275,7 @@ class Walker {
       v.message = std::make_unique<Places>(message(field_at));
       tokens_.Next();
     } else if (is_text()) {
-      // Texts side by side are one.
+      // Adjacent string literals are concatenated.
       v.text.file = file_;
       while (is_text()) {
         if (tokens_.current().type == Tokenizer::TYPE_STRING) {
@@ -302,7 +302,7 @@ class Walker {
     while (!done() && offset() < begin + length) tokens_.Next();
   }
 
-  // Decodes one literal; every escape begins a new run of characters.
+  // Decodes one literal; every escape starts a new piece.
   void literal(ir::SourceText& out) {
     const Location at = here();
     const std::string& raw = tokens_.current().text;
@@ -387,7 +387,7 @@ void limit_syntax_errors(std::vector<Diagnostic>& diagnostics) {
 
 namespace {
 
-// The text with the missing quotes added, so that protobuf can read on.
+// The text with the missing quotes added, so that protobuf can parse on.
 class Quoted {
  public:
   explicit Quoted(std::string_view text) : text_(text) {}
@@ -396,7 +396,7 @@ class Quoted {
   const BareTexts& bare() const { return bare_; }
   bool all_known() const { return all_known_; }
 
-  // Adds quotes around the text that begins there. False where none does.
+  // Puts quotes around the text at this offset. Returns false if there is none.
   bool quote(std::size_t offset, const Location& at) {
     const std::size_t length = text_hints::bare_length(text_, offset);
     if (length == 0) return false;
@@ -408,7 +408,7 @@ class Quoted {
     places_.push_back(at);
     return true;
   }
-  // Turns a place in this text into the place in the file.
+  // Converts a location in this text to the location in the file.
   void move_back(Location& at) const {
     int shift = 0;
     for (const Location& place : places_) {
@@ -486,7 +486,7 @@ std::string read_source(const std::string& path) {
     if (error == ENOMEM) unreadable_file(path, error);
     fail(std::strerror(error));
   };
-  // Not an InputFile: a graph may come out of a pipe.
+  // Not an InputFile: a graph may come from a pipe.
   const int opened = uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); });
   if (opened < 0) unreadable(errno);
   const std::unique_ptr<const int, void (*)(const int*)> file(&opened, [](const int* descriptor) { close(*descriptor); });

@@ -1,5 +1,5 @@
-// Protobuf text files whose every field and character knows its place. Parsing is protobuf's; the places come from walking the
-// same tokens once more.
+// Protobuf text files with the location of every field and character. protobuf does the parsing; the locations come from
+// walking the same tokens again.
 #pragma once
 
 #include <map>
@@ -17,45 +17,46 @@ class Message;
 
 namespace graphrun {
 
-// The places of one message's fields: a tree beside the message.
+// The locations of one message's fields: a tree parallel to the message.
 struct Places {
   struct Value {
     Location at;                      // of the value
-    ir::SourceText text;              // of a string, character by character
-    std::unique_ptr<Places> message;  // of a message
+    ir::SourceText text;              // for a string: its characters with their locations
+    std::unique_ptr<Places> message;  // for a message
   };
-  Location at;                                                      // of the message: its field's name, or the file's beginning
-  std::map<std::string, std::vector<Value>, std::less<>> fields;    // by field name, in the order of the values
-  std::map<std::string, std::vector<Location>, std::less<>> names;  // where the fields' names stand
+  Location at;                                                    // of the message: its field's name, or the start of the file
+  std::map<std::string, std::vector<Value>, std::less<>> fields;  // by field name, in the order of the values
+  std::map<std::string, std::vector<Location>, std::less<>> names;  // the locations of the field names
 
   bool has(std::string_view field) const { return fields.find(field) != fields.end(); }
-  // Of a string field's value: its text with places; an empty text at the message's place where it is absent.
+  // The text of a string field with locations; an empty text at the message's location if the field is absent.
   ir::SourceText text(std::string_view field, std::size_t index = 0) const;
-  // Of a message field's value.
+  // The locations in a message field.
   const Places& message(std::string_view field, std::size_t index = 0) const;
-  Location location(std::string_view field, std::size_t index = 0) const;  // of a value; of the message where absent
+  Location location(std::string_view field, std::size_t index = 0) const;  // of a value; of the message if the field is absent
 };
 
 inline constexpr std::size_t kLargestSource = 16u << 20;  // bytes of one .pbtxt
-inline constexpr std::size_t kMostSyntaxErrors = 100;     // that are reported
+inline constexpr std::size_t kMostSyntaxErrors = 100;     // limit for reporting
 
-// Keeps the first of them, E01…, and says that there are more; whatever else was found stays.
+// Keeps only the first syntax errors (E01…) and notes that there are more; keeps all other diagnostics.
 void limit_syntax_errors(std::vector<Diagnostic>& diagnostics);
 bool is_syntax_error(const Diagnostic& diagnostic);
 
-// Fills `message` from text. Throws UserError (kInvalidGraph, E0110 …) with every syntax error found; with `mistakes`,
-// values that only lack their quotes are read as texts and reported there, so that later checks find the other mistakes too.
+// Fills `message` from text. Throws UserError (kInvalidGraph, E0110 …) with every syntax error found; with `mistakes`, values
+// that only lack quotes are read as strings and reported there, so that later checks find other mistakes too.
 Places parse_source(std::string_view text, const std::string* file, google::protobuf::Message* message,
                     std::vector<Diagnostic>* mistakes = nullptr);
 
-// Where the comment or quoted text that begins at `begin` ends: at its quote or line end. `begin` where neither begins there.
+// The end of the comment or quoted text that begins at `begin`: its closing quote or line end. Returns `begin` if there is
+// none.
 std::size_t end_of_aside(std::string_view text, std::size_t begin);
 
-// Reads a file of at most kLargestSource bytes. Throws UserError naming the path and the system's reason: (kInvalidGraph)
-// E0501; (kNoRoom) E0503.
+// Reads a file of at most kLargestSource bytes. Throws UserError with the path and the system's reason: (kInvalidGraph) E0501;
+// (kNoRoom) E0503.
 std::string read_source(const std::string& path);
 
-// What a file says of itself in a "# proto-message: graphrun.Job" line: "graphrun.Job"; else "".
+// The message type that a file declares in a "# proto-message: graphrun.Job" line: "graphrun.Job"; else "".
 std::string declared_message(std::string_view text);
 
 }  // namespace graphrun

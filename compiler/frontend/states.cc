@@ -1,4 +1,4 @@
-// The states of an instance: which there are, of what type, what they begin as and what they become.
+// The states of an instance: which there are, their types, initial values and next values.
 #include <algorithm>
 
 #include "compiler/frontend/instance.h"
@@ -90,7 +90,7 @@ std::shared_ptr<const StateTree> Instance::tree() {
       const std::shared_ptr<const StateTree> member = sub(i.name).tree();
       t.whole &= member->whole;
       if (!member->members.empty()) t.members.emplace_back(i.name, *member);
-    } catch (const Failure&) {  // told by whoever reads a result of it
+    } catch (const Failure&) {  // reported by the readers of its results
       t.whole = false;
     }
   }
@@ -99,7 +99,7 @@ std::shared_ptr<const StateTree> Instance::tree() {
   return shared;
 }
 
-// Fails where the states that `of` leads to are shaped like each other, and so have no shape.
+// Fails if the states that `of` leads to are defined by each other's shape, and so have none.
 void Instance::require_shape(const std::string& of, const Location& where) const {
   std::vector<const StateDef*> chain;
   for (const std::string* next = &of; !next->empty(); next = &chain.back()->of) {
@@ -183,7 +183,8 @@ Meaning Instance::begin(const Leaf& leaf) {
   });
 }
 
-// As much of the state as the path asks for: what another part is shaped like may depend on this one. `taken`: of the path.
+// The part of the state that the path selects: the shape of another part may depend on this one. `taken`: how much of the path
+// is used.
 Meaning Instance::state(const StateDef& d, const std::vector<std::string>& path, std::size_t& taken) {
   StateTree t;
   if (d.of.empty()) {

@@ -13,8 +13,8 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// The end of an expression without quotes that continues at `at`: a brace, a quote, a comment, the end of the line, or the name
-// of the next field.
+// The end of an unquoted expression that continues at `at`: a brace, a quote, a comment, the end of the line, or the name of
+// the next field.
 std::size_t end_of_bare_expression(std::string_view text, std::size_t at) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
   const auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
@@ -68,7 +68,7 @@ std::string between(const std::string& message, std::string_view before, std::st
 }
 
 const pb::Descriptor* open_message(std::string_view text, const pb::Descriptor* root) {
-  std::vector<std::pair<const pb::Descriptor*, std::string>> open = {{root, ""}};  // each with the last name in it
+  std::vector<std::pair<const pb::Descriptor*, std::string>> open = {{root, ""}};  // each with the last name read in it
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (const std::size_t end = end_of_aside(text, i); end > i) {

@@ -8,7 +8,7 @@ namespace {
 Attribute coerced(const OpSchema& op, const AttributeSpec& spec, const Attribute& value) {
   const auto kind = static_cast<AttributeKind>(value.index());
   if (kind == spec.kind) return value;
-  // The conversions that lose nothing.
+  // Lossless conversions.
   if (const auto* n = std::get_if<std::int64_t>(&value)) {
     if (spec.kind == AttributeKind::kFloat) return static_cast<double>(*n);
     if (spec.kind == AttributeKind::kDim) return Dim(*n);
@@ -72,7 +72,7 @@ ValueId Builder::value(std::string name, TensorType type) {
 
 ValueId Builder::variable(std::string name, TensorType type, Variable variable) {
   if (!names_.emplace(name, 0).second) {
-    // A variable goes by its own name: what only happened to be called so takes another.
+    // A variable keeps its own name: another value with the same name gets a new one.
     const auto of_graph = [&](ValueId v) {
       return std::any_of(graph_->inputs.begin(), graph_->inputs.end(), [&](const Input& i) { return i.value == v; }) ||
              std::any_of(graph_->variables.begin(), graph_->variables.end(), [&](const Variable& w) { return w.value == v; });

@@ -1,4 +1,4 @@
-// Makes nodes: fills in defaults, runs the op's shape rule, names the results. The one way in which anything adds to a graph.
+// Makes nodes: fills in defaults, runs the op's shape rule, names the results. All code that adds to a graph uses it.
 #pragma once
 
 #include <initializer_list>
@@ -20,7 +20,7 @@ class Builder {
   explicit Builder(Graph& graph);
 
   Graph& graph() { return *graph_; }
-  // Where the nodes made from here on come from, and the stem of their results' names.
+  // Sets the source location of the nodes made from now on, and the stem of their results' names.
   void set_location(const Location& at) { at_ = at; }
   const Location& location() const { return at_; }
   void set_name(std::string name) { name_ = std::move(name); }
@@ -30,30 +30,30 @@ class Builder {
   ValueId input(std::string name, TensorType type);  // appended to graph.inputs
   ValueId variable(std::string name, TensorType type, Variable variable);
 
-  ValueId value(std::string name, TensorType type);  // a result of a node that is being put together
+  ValueId value(std::string name, TensorType type);  // a result of a node under construction
 
-  // Throws OpError where operands or attributes do not fit the schema. INT32 and BOOL operands are cast where the rule says so
-  // (pointwise: INT32 or BOOL with FLOAT gives FLOAT) before the shape rule runs. Trailing absent inputs may be left out.
-  // Makes no node where op is pointwise and the identity on its operand by value (x * 1, x + 0) – passes do that.
+  // Throws OpError if operands or attributes do not fit the schema. If the rule says so, INT32 and BOOL operands are cast
+  // before the shape rule runs (pointwise: INT32 or BOOL with FLOAT gives FLOAT). Trailing absent inputs may be omitted. Does
+  // not simplify pointwise identities (x * 1, x + 0): passes do that.
   std::vector<ValueId> node(const OpSchema& op, std::vector<ValueId> inputs, const NamedAttributes& attributes = {});
   ValueId op(std::string_view name, std::vector<ValueId> inputs, const NamedAttributes& attributes = {});  // its only result
   std::vector<ValueId> ops(std::string_view name, std::vector<ValueId> inputs, const NamedAttributes& attributes = {});
 
-  ValueId constant(double value, Type type = Type::kFloat);  // a scalar; one node for each distinct value and type
+  ValueId constant(double value, Type type = Type::kFloat);  // a scalar; one node per distinct value and type
   ValueId zeros(const TensorType& type);
-  ValueId cast(ValueId value, Type type);  // nothing where it is that type
+  ValueId cast(ValueId value, Type type);  // no node if it already has that type
   ValueId dim(const Dim& dim);             // a size as an INT32 scalar
-  // Sum of `value` over the axes that broadcasting `shape` to it added or stretched; nothing where the shapes are equal.
+  // The sum of `value` over the axes that broadcasting `shape` to it added or stretched; no node if the shapes are equal.
   ValueId sum_to(ValueId value, const Shape& shape);
   // An equation of the language over named values: equation("g * y * (1 - y)", {{"g", g}, {"y", y}}).
   ValueId equation(std::string_view text, const std::vector<std::pair<std::string, ValueId>>& names);
-  // A scan; `body` as Graph's comment says. Results: ends, then stacked outputs.
+  // Adds a scan; see Graph's comment for `body`. Results: ends, then stacked outputs.
   std::vector<ValueId> scan(std::vector<ValueId> inputs, Graph body, std::size_t states, std::size_t each, const Dim& steps,
                             bool reverse);
 
-  // A name not used in this graph yet: `stem`, or `stem.1`, …
+  // A name that is not used in this graph yet: `stem`, or `stem.1`, …
   std::string unique(std::string stem);
-  // Appends a node that is known to be sound (copied from elsewhere) with results of these types.
+  // Appends a node that is known to be valid (copied from elsewhere), with results of these types.
   std::vector<ValueId> append(Node node, const std::vector<TensorType>& types, const std::vector<std::string>& names);
 
  private:
@@ -64,9 +64,9 @@ class Builder {
   std::map<std::pair<double, int>, ValueId> constants_;
 };
 
-// What a gradient rule sees: the forward node's operands and results as values of the graph under construction, the gradients
-// of its results, and a builder. Rules set the gradient of every FLOAT input for which needs(i); shapes must equal the input's
-// (use sum_to). Rules build nodes; a generic walk accumulates and prunes.
+// The input of a gradient rule: the forward node's operands and results as values of the graph under construction, the
+// gradients of its results, and a builder. A rule sets the gradient of every FLOAT input for which needs(i) holds, with the
+// input's shape (use sum_to). Rules only build nodes; a generic walk accumulates and prunes.
 class GradientContext {
  public:
   GradientContext(Builder& builder, const OpSchema& op, const Attributes& attributes, std::vector<ValueId> inputs,
@@ -83,15 +83,15 @@ class GradientContext {
   Builder& b;
   const OpSchema& op;
   const Attributes& attributes;
-  std::vector<ValueId> inputs;  // kNone where absent
+  std::vector<ValueId> inputs;  // kNone if absent
   std::vector<ValueId> outputs;
-  std::vector<ValueId> d_outputs;  // kNone: nothing flows back into that result
+  std::vector<ValueId> d_outputs;  // kNone: no gradient flows into that result
 
  private:
   std::vector<bool> needs_;
 
  public:
-  std::vector<ValueId> d_inputs;  // to fill
+  std::vector<ValueId> d_inputs;  // set by the rule
 
   ValueId x(std::size_t i = 0) const { return inputs[i]; }
   ValueId y(std::size_t i = 0) const { return outputs[i]; }

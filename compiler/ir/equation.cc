@@ -1,4 +1,4 @@
-// Builder::equation: the equations in which ops write their gradients.
+// Builder::equation: the equations in which ops define their gradients.
 #include <mutex>
 
 #include "compiler/ir/builder.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Names = std::vector<std::pair<std::string, ValueId>>;
 
-// Equations stand in the program's text, so there are few of them and each is read once.
+// Equations are literals in the program, so there are few of them, and each is parsed once.
 const Expression& parsed(std::string_view text) {
   static std::mutex mutex;
   static std::map<std::string, Expression, std::less<>> known;
@@ -43,7 +43,7 @@ Operand evaluate(Builder& b, const Expression& e, const Names& names) {
     case Expression::Kind::kWord: return e.text;
     case Expression::Kind::kName:
       for (const auto& [name, value] : names) {
-        if (e.dotted() == name) return value;  // "read.h" is one name
+        if (e.dotted() == name) return value;  // "read.h" is a single name
       }
       throw InternalError("equation: no value is called '" + e.dotted() + "'");
     case Expression::Kind::kCall: {

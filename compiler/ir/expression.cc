@@ -10,13 +10,13 @@
 namespace graphrun::ir {
 namespace {
 
-constexpr int kDeepest = 200;           // nested parentheses and the like: far beyond any formula, well within the stack
-constexpr std::size_t kLongest = 4000;  // tokens of one expression: a chain of operators is as deep as it is long
+constexpr int kDeepest = 200;  // nesting of parentheses and the like: far deeper than any formula, and well within the stack
+constexpr std::size_t kLongest = 4000;  // tokens in one expression: a chain of operators is as deep as it is long
 
 bool word_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-constexpr double kLargestWhole = 9e15;  // every whole number up to it is one in a double
+constexpr double kLargestWhole = 9e15;  // every integer up to it is exact in a double
 
 struct Token {
   enum class Kind { kNumber, kWord, kName, kGraph, kSymbol, kEnd } kind = Kind::kEnd;
@@ -36,7 +36,7 @@ class Lexer {
  public:
   explicit Lexer(const SourceText& source) : source_(source), s_(source.text) {}
 
-  // One more than there may be shows that there are too many.
+  // One token more than allowed shows that there are too many.
   std::vector<Token> all() {
     std::vector<Token> tokens;
     while (tokens.size() <= kLongest) {
@@ -49,7 +49,7 @@ class Lexer {
   }
 
  private:
-  // What may be the path of a graph: all up to the next character that no path has. The end of a run is looked for once.
+  // The longest text here that could be the path of a graph. The end of a run is searched once.
   std::string_view run() {
     if (run_end_ <= i_) run_end_ = i_;
     while (run_end_ < s_.size() && path_part(s_[run_end_])) ++run_end_;
@@ -145,7 +145,7 @@ class Lexer {
         return;
       }
     }
-    // Operators of several characters in other languages.
+    // Operators of several characters from other languages.
     static constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
         {"//", "a division that is rounded down is floor(x / n)"},
         {"...", "a slice says ':' for each axis before: x[:, :, 0]"},
@@ -263,7 +263,7 @@ class ExpressionParser {
     fail(source_, t.offset, std::max<std::size_t>(1, t.length), "E0105 syntax", "found " + found + ", expected " + wanted,
          hint());
   }
-  // What the present token may have been meant as.
+  // Suggestions for what the current token may have meant.
   std::vector<std::string> hint() const {
     const Token& t = peek();
     const auto before = [&](std::size_t back) { return i_ >= back ? tokens_[i_ - back] : Token{}; };
@@ -557,7 +557,7 @@ class ExpressionParser {
 Location SourceText::at(std::size_t offset, std::size_t length) const {
   Location l;
   if (file == nullptr || pieces.empty()) return l;
-  // The last piece that begins there or before; the first, where none does.
+  // The last piece that starts at or before the offset; the first piece if there is none.
   const auto behind = std::upper_bound(pieces.begin() + 1, pieces.end(), offset,
                                        [](std::size_t o, const Piece& piece) { return o < piece.offset; });
   const Piece& piece = *(behind - 1);

@@ -1,4 +1,4 @@
-// Expressions of the language: the right sides of equations, args, sizes and bindings, as trees that know where they stand.
+// Expressions of the language: the right sides of equations, args, sizes and bindings, as trees with source locations.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace graphrun::ir {
 
-// A text and the place of each of its characters in a file. A string of a .pbtxt may be made of several literals and hold
+// A text and the location of each of its characters in a file. A string in a .pbtxt may consist of several literals and contain
 // escapes; each piece maps a run of characters to one line.
 struct SourceText {
   struct Piece {
-    std::size_t offset;  // in `text`, of its first character
+    std::size_t offset;  // offset in `text` of its first character
     int line, column;    // of that character
   };
   std::string text;
   const std::string* file = nullptr;
-  std::vector<Piece> pieces;  // by offset; empty: no place
+  std::vector<Piece> pieces;  // by offset; empty: unknown location
   const Location* via = nullptr;
 
   SourceText() = default;
@@ -38,11 +38,11 @@ struct Expression {
     kBool,    // number: 0 or 1
     kWord,    // text: 'a string'
     kName,    // path: a.b.c
-    kGraph,   // text: a path ending in .pbtxt; keywords: args it binds
+    kGraph,   // text: a path ending in .pbtxt; keywords: the args that it binds
     kList,    // operands
     kChoice,  // operands: condition, then, else
     kIndex,   // operands: the value; subscripts
-    kCall,    // text: op; operands, keywords. Infix and unary operators too, under their op's name
+    kCall,    // text: op; operands, keywords. Also infix and unary operators, under the names of their ops
   };
   Kind kind = Kind::kNumber;
   Location at;
@@ -59,14 +59,14 @@ struct Expression {
   std::string dotted() const;  // of a name
 };
 
-// x[i] or x[i:j], either end open.
+// x[i] or x[i:j]; either end may be open.
 struct Subscript {
   bool slice = false;
-  std::optional<Expression> begin;  // the index where not a slice
+  std::optional<Expression> begin;  // the index, if it is not a slice
   std::optional<Expression> end;
 };
 
-// `name = expression`; without a `name =` the expression's own last part names it, if it is a name.
+// `name = expression`; without `name =`, the last part of the expression's own name names it, if it is a name.
 struct Binding {
   std::string name;    // "cell", "layers.read"; empty: none
   bool named = false;  // written with `=`
@@ -86,13 +86,13 @@ struct Equation {
   Expression value;
 };
 
-// Each throws UserError (kInvalidGraph, E01xx) at the place of what it can't read. Nesting is bounded.
+// Each throws UserError (kInvalidGraph, E01xx) at the location of a syntax error. Nesting is limited.
 Expression parse_expression(const SourceText& text);
 std::vector<Binding> parse_bindings(const SourceText& text);
 Equation parse_equation(const SourceText& text);
 std::vector<Expression> parse_shape(const SourceText& text);  // "[time, batch, 2 * hidden]"
 
-// Calls `visit` on every name in the expression, by full expression of kind kName.
+// Calls `visit` on every name in the expression, an expression of kind kName.
 template <class F>
 void for_each_name(const Expression& e, const F& visit) {
   if (e.kind == Expression::Kind::kName) visit(e);

@@ -9,7 +9,7 @@ namespace graphrun::ir {
 namespace {
 
 struct Row {
-  std::initializer_list<std::string_view> names;  // in small letters, without underscores
+  std::initializer_list<std::string_view> names;  // in lower case, without underscores
   std::string_view here;
 };
 

@@ -1,4 +1,4 @@
-// The names that other frameworks use, and how each is written here.
+// Names used by other frameworks, and their equivalents here.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace graphrun::ir {
 
-// How an op of that name, or of one near it, is written here: "concat(a, b, axis=-1)"; "" where nobody has such an op.
+// The equivalent of an op with that name or a similar one: "concat(a, b, axis=-1)"; "" if no framework has such an op.
 std::string here_op_is(std::string_view foreign);
-// The help for a call of an op that does not exist: how it is written here or, where `guess`, which op or which of `others` has
-// a name like it; and where all ops are listed.
+// The help for a call of an unknown op: its equivalent here or, if `guess`, the ops or `others` with similar names; and how to
+// list all ops.
 std::string unknown_op_help(std::string_view name, bool guess = true, std::vector<std::string> others = {});
-// How a value that other languages spell so is written: `True` is `true`; "" for others.
+// The equivalent of a value spelt as in other languages: `True` is `true`; "" for others.
 std::string here_value_is(std::string_view foreign);
-// What the op calls an attribute or operand that others call so: `dim` is `axis`; "" where it has none such.
+// The op's name for an attribute or operand with a name from other frameworks: `dim` is `axis`; "" if there is none.
 std::string_view here_attribute_is(const OpSchema& op, std::string_view foreign);
 
 }  // namespace graphrun::ir

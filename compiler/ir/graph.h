@@ -1,11 +1,11 @@
-// The compiler's one representation: a graph of values and nodes in single assignment, with regions (a scan's body is a graph
-// inside a node) and named variables (parameters, optimizer slots, states of a stream). Plain data: every stage takes a Graph
-// and returns a Graph.
+// The compiler's single representation: a graph of values and nodes in single-assignment form, with regions (a scan's body is a
+// graph inside a node) and named variables (parameters, optimizer slots, states of a stream). Plain data: every stage takes a
+// Graph and returns a Graph.
 //
 // Invariants (compiler/ir/verifier.h checks them):
-//  - every value has one producer: a node, an input or a variable; nodes stand in an order in which definitions precede uses;
-//  - a region is closed: its nodes use its own values only; what it needs from outside comes in through its inputs;
-//  - a node's operands and results are what its op's schema asks for, and re-running the shape rule gives the results' types.
+//  - every value has one producer: a node, an input or a variable; nodes are ordered so that definitions precede uses;
+//  - a region is closed: its nodes use only its own values; values from outside enter through its inputs;
+//  - a node's operands and results match its op's schema, and re-running the shape rule gives the results' types.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace graphrun::ir {
 struct OpSchema;
 
 using ValueId = std::int32_t;
-inline constexpr ValueId kNone = -1;  // an optional input that is absent
+inline constexpr ValueId kNone = -1;  // an absent optional input
 
 struct TensorType {
   Type type = Type::kFloat;
@@ -45,7 +45,7 @@ struct Graph;
 
 struct Node {
   const OpSchema* op = nullptr;
-  std::vector<ValueId> inputs;  // by the schema's order; kNone where optional and absent
+  std::vector<ValueId> inputs;  // in the schema's order; kNone if optional and absent
   std::vector<ValueId> outputs;
   Attributes attributes;
   std::vector<Graph> regions;  // scan: one, its body
@@ -59,23 +59,23 @@ struct Input {
   std::optional<Symbol> lengths_of;
 };
 
-// How a variable starts.
+// The initial value of a variable.
 struct Initializer {
   enum class Kind : std::uint8_t { kConstant, kUniform, kNormal, kOrthogonal, kXavier } kind = Kind::kConstant;
   double amount = 0;
-  bool declared = false;  // written in the graph; else the default
+  bool declared = false;  // specified in the graph; false: the default
   friend bool operator==(const Initializer&, const Initializer&) = default;
 };
-// The default: Glorot and Bengio's for matrices, 0 for the rest.
+// The default: Glorot and Bengio's initialization for matrices, 0 for all other shapes.
 Initializer default_initializer(const Shape& shape);
 
-// A buffer that outlives a run. Its value's name is its full name, which stands in checkpoints.
+// A buffer that outlives a run. Its value's name is its full name, which checkpoints use.
 struct Variable {
   enum class Kind : std::uint8_t { kParameter, kSlot, kState } kind = Kind::kParameter;
-  ValueId value = kNone;  // what it holds when the run begins
-  ValueId next = kNone;   // what it holds after the run; kNone: unchanged
+  ValueId value = kNone;  // its value when the run begins
+  ValueId next = kNone;   // its value after the run; kNone: unchanged
   Initializer init;
-  bool trainable = true;  // parameters
+  bool trainable = true;  // for parameters
   Location at;
 };
 
@@ -84,26 +84,26 @@ struct Output {
   ValueId value = kNone;
 };
 
-// A root graph has variables, and outputs by name. A region has inputs and outputs by position.
+// A root graph has variables, and named outputs. A region has inputs and outputs by position.
 //
 // The body of a scan (op "scan", attributes `states` S, `each` E, `steps` Dim, `reverse` bool):
 //   node inputs:   S begins, E sequences [steps, …], then invariants
 //   node outputs:  S ends, then each further body output stacked to [steps, …]
 //   body inputs:   S states (before the step), E slices, the invariants, last the step: INT32 []
 //   body outputs:  S states (after the step), then the step's outputs
-// `reverse` runs the steps from last to first; slices and stacked outputs keep their positions. Padding is no part of scan: the
-// front end writes it into the body as selections.
+// `reverse` runs the steps from last to first; slices and stacked outputs keep their positions. A scan knows nothing about
+// padding: the front end adds selections to the body.
 struct Graph {
   std::string name;
-  StableVector<Value> values;  // a reference to one, or to its type, outlives the making of nodes
+  StableVector<Value> values;  // a reference to an element, or to its type, stays valid when nodes are added
   std::vector<Node> nodes;
   std::vector<Input> inputs;
   std::vector<Variable> variables;
   std::vector<Output> outputs;
-  // Symbols that are equal to an expression of others (the steps of a scan's history, by its time).
+  // Symbols defined by an expression over others (the steps of a scan's history, by its time).
   std::map<Symbol, Dim> defined_symbols;
-  // Of a root that was just expanded: what else its files call values here and in regions, by path ("crf.path"), to the values'
-  // own names. For fetches alone: no part of the text, and nobody needs to keep it.
+  // For a root that was just expanded: the names by which its files also call values, here and in regions, by path
+  // ("crf.path"), and the values' own names. For fetches only: not part of the text, and passes need not preserve it.
   std::map<std::string, std::string> other_names;
 
   Value& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }
@@ -111,10 +111,10 @@ struct Graph {
   const TensorType& type(ValueId id) const { return value(id).type; }
   const Output* output(std::string_view name) const;
   const Variable* variable(std::string_view name) const;
-  std::int64_t parameter_count() const;  // elements of all parameters
+  std::int64_t parameter_count() const;  // the number of elements of all parameters
 };
 
-// The four counts that name the operands of a scan; every pass that looks into one starts here.
+// The four counts that identify the operands of a scan; every pass that inspects one starts here.
 struct ScanLayout {
   std::size_t states = 0, each = 0, invariants = 0, outputs = 0;
   // Positions among the body's inputs.

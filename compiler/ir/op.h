@@ -1,5 +1,5 @@
-// What an operator is to the compiler: its named inputs and attributes, its documentation, its shape rule and its gradient.
-// Operators register a schema (ops/schema.h); rules about an op live with the op, nowhere else.
+// The compiler's view of an operator: its named inputs and attributes, its documentation, its shape rule and its gradient.
+// Operators register a schema (ops/schema.h); rules about an op are defined with the op, nowhere else.
 #pragma once
 
 #include <functional>
@@ -38,19 +38,19 @@ struct AttributeSpec {
   bool training_only = false;  // inference takes the default, or 0 (a dropout's rate, label smoothing)
 };
 
-// What a shape rule sees and what it must fill.
+// The input and output of a shape rule.
 struct InferContext {
   const OpSchema* op = nullptr;
-  std::vector<const TensorType*> inputs;   // null where an optional one is absent
+  std::vector<const TensorType*> inputs;   // null if optional and absent
   const Attributes* attributes = nullptr;  // complete: defaults filled in
-  std::vector<TensorType> outputs;         // to fill
+  std::vector<TensorType> outputs;         // set by the rule
 
   const TensorType& input(std::size_t i) const { return *inputs[i]; }
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
 };
 
-// Which operands the Builder casts before the shape rule runs. INT32 or BOOL beside FLOAT becomes FLOAT; every other change of
-// type is the user's own cast, so what does not fit here is left as it is for the shape rule to refuse.
+// Which operands the Builder casts before the shape rule runs. INT32 or BOOL combined with FLOAT becomes FLOAT; users write all
+// other casts themselves, so anything else is left for the shape rule to reject.
 enum class Promotion : std::uint8_t {
   kNone,        // none
   kArithmetic,  // where one operand is FLOAT, all become FLOAT; the result's type is theirs (add, maximum)
@@ -64,7 +64,7 @@ class SequenceContext;
 
 using ShapeRule = std::function<void(InferContext&)>;
 using GradientRule = std::function<void(GradientContext&)>;
-// The op at all steps of a scan at once; its results, or none where it can't (compiler/ir/sequence.h).
+// Applies the op to all steps of a scan at once; returns its results, or none if it cannot (compiler/ir/sequence.h).
 using SequenceRule = std::function<std::vector<ValueId>(SequenceContext&)>;
 
 struct OpSchema {
@@ -112,11 +112,11 @@ class OpRegistry {
   std::map<std::string, OpSchema, std::less<>> ops_;
 };
 
-// Helpers for shape rules; each throws OpError in the user's words.
-// Axis in [-rank, rank) to [0, rank).
+// Helpers for shape rules; each throws OpError with a message in the user's terms.
+// Converts an axis in [-rank, rank) to [0, rank).
 int resolve_axis(std::int64_t axis, std::size_t rank, std::string_view what);
-// Checks that `lengths` (INT32, or absent) fits x [..] along `axis`: its dims lead those of x without `axis`, or it is a
-// scalar.
+// Checks that `lengths` (INT32, or absent) fits x [..] along `axis`: its dims are the leading dims of x without `axis`, or it
+// is a scalar.
 void check_lengths(const InferContext& c, std::size_t x, std::size_t lengths, int axis);
 void require_type(const InferContext& c, std::size_t input, Type type);
 void require_rank_at_least(const InferContext& c, std::size_t input, std::size_t rank);

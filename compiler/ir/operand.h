@@ -1,5 +1,6 @@
-// An op applied to operands as equations write them: values, numbers, sizes, words, lists; by position and by name. The one
-// place where the language's `op(a, b, attribute=1)` becomes a node; the front end and the gradients' equations both come here.
+// Applies an op to operands as written in equations: values, numbers, sizes, words, lists; by position and by name. This is the
+// only place where the language's `op(a, b, attribute=1)` becomes a node; both the front end and the gradients' equations use
+// it.
 #pragma once
 
 #include <string>
@@ -16,17 +17,17 @@ struct Number {
   double value = 0;
 };
 
-// A list's elements are sizes or whole numbers.
+// A list contains sizes or integers.
 using Operand = std::variant<ValueId, Number, Dim, std::string, std::vector<Dim>>;
 
 using NamedOperands = std::vector<std::pair<std::string, Operand>>;
 
-// Operands by position fill the inputs in the schema's order, then the attributes in theirs; operands by name fill either.
-// A number where a value is wanted becomes a constant of the type that the other operands have. Throws OpError.
+// Positional operands fill the inputs in the schema's order, then the attributes in theirs; named operands fill either. A
+// number given for a value becomes a constant with the type of the other operands. Throws OpError.
 std::vector<ValueId> apply(Builder& builder, const OpSchema& op, const std::vector<Operand>& operands,
                            const NamedOperands& named = {});
 
-// "values, indices = topk(x, k)": what the call looks like, for messages.
+// "values, indices = topk(x, k)": the form of the call, for messages.
 std::string signature(const OpSchema& op);
 
 }  // namespace graphrun::ir

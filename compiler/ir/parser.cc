@@ -15,7 +15,7 @@ constexpr const char* kName = "E0191 graph-text-name";
 constexpr const char* kDepth = "E0192 graph-text-depth";
 constexpr const char* kInvalid = "E0193 graph-text-invalid";
 
-// The characters one by one, with what they are called in messages.
+// Reads the characters one by one, with their names for messages.
 class Scanner {
  public:
   Scanner(std::string_view text, std::string_view file) : text_(text), file_(intern_file(file)) {}
@@ -37,7 +37,7 @@ class Scanner {
     fail(kSyntax, "expected " + what + ", found " + found, at_);
   }
 
-  // Blanks, line ends and comments carry no meaning.
+  // Skips blanks, line ends and comments.
   void skip() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -125,7 +125,7 @@ class Scanner {
   std::size_t at_ = 0;
 };
 
-// One graph and what only its reading needs.
+// A graph, and the data needed only while parsing it.
 struct Scope {
   Graph graph;
   std::unordered_map<std::string, ValueId> names;
@@ -134,7 +134,7 @@ struct Scope {
     std::string name;
     std::size_t position;
   };
-  std::vector<Next> nexts;  // a variable's next value stands below it
+  std::vector<Next> nexts;  // the next value of a variable is defined later
 };
 
 class GraphParser {
@@ -304,7 +304,7 @@ class GraphParser {
     }
   }
 
-  // Results without a type get the shape rule's.
+  // Results without a type get it from the shape rule.
   void infer(const Graph& g, const Node& n, std::vector<Result>& results, std::size_t begin) {
     bool missing = false;
     for (const Result& r : results) missing = missing || !r.type;
@@ -385,7 +385,7 @@ class GraphParser {
     return d;
   }
 
-  // Products of sizes may grow past every bound.
+  // Products of sizes may overflow.
   Dim checked_dim() {
     const std::size_t begin = s_.position();
     try {
@@ -464,7 +464,7 @@ class GraphParser {
     return out;
   }
 
-  // An integer, or a float: by its look, or as asked.
+  // An integer, or a float: by its form, or if requested.
   Attribute number(bool as_float) {
     const std::size_t begin = (s_.skip(), s_.position());
     const std::string_view text = s_.run([](char c) { return Scanner::is_word(c) || c == '.' || c == '+' || c == '-'; });

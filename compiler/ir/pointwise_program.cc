@@ -67,7 +67,7 @@ class Reader {
   void expect(char c) {
     if (!accept(c)) fail(std::string("expected '") + c + "'", rest());
   }
-  // A name or a number: all up to the next separator.
+  // A name or a number: everything up to the next separator.
   std::string_view word() {
     skip_spaces();
     const std::size_t end = std::min(text_.find_first_of(" ,;=()", at_), text_.size());

@@ -36,7 +36,7 @@ class Printer {
     text += n.outputs.empty() ? "= " : " = ";
     text += n.op ? n.op->name : "?";
     text += "(";
-    std::size_t operands = n.inputs.size();  // without the absent ones at the end, which the reader puts back
+    std::size_t operands = n.inputs.size();  // without absent ones at the end, which the parser restores
     if (n.op && !n.op->variadic()) {
       while (operands > 0 && n.inputs[operands - 1] == kNone) --operands;
     }
@@ -66,7 +66,7 @@ class Printer {
     return spec && spec->default_value && same_attribute(*spec->default_value, value);
   }
 
-  // By name, so that the text does not depend on which symbol was met first.
+  // Sorted by name, so that the text does not depend on which symbol was interned first.
   void symbols(const Graph& g, int depth) {
     std::vector<std::pair<std::string, const Dim*>> sorted;
     for (const auto& [symbol, dim] : g.defined_symbols) sorted.emplace_back(symbol.name(), &dim);

@@ -1,4 +1,4 @@
-// A graph as text: one node a line, in the order of the graph. compiler/ir/parser.h reads it back to the same graph.
+// Prints a graph as text: one node per line, in the graph's order. compiler/ir/parser.h parses it to the same graph.
 //
 //   graph "demo" {
 //     symbol <steps> = <2*time>
@@ -11,10 +11,9 @@
 //     output "y" = %y
 //   }
 //
-// Values: %name, or %"any text"; an absent operand is _ (at the end: left out). Sizes stand in <>. Attributes tell their kind
-// by their look: true, 3, 0.5, "text", <time+1> (a size), [time, 4] (a shape), (1, 0) (integers); those that have the value of
-// the schema's default are left out. A location is file, line, column and, where it is not 1, the number of bytes. `#` begins a
-// comment.
+// Values: %name, or %"any text"; an absent operand is _ (omitted at the end). Sizes are in <>. The form of an attribute shows
+// its kind: true, 3, 0.5, "text", <time+1> (a size), [time, 4] (a shape), (1, 0) (integers); attributes with the schema's
+// default value are omitted. A location is file, line, column and, unless it is 1, the number of bytes. `#` starts a comment.
 #pragma once
 
 #include <string>
@@ -28,24 +27,24 @@ struct PrintOptions {
   bool locations = true;
 };
 
-// Regions that nest deeper than this are refused by the parser and by the verifier.
+// The parser and the verifier reject regions nested deeper than this.
 inline constexpr int kMostRegionDepth = 100;
 
-// Total: prints a graph that breaks invariants too, as far as it can be shown; what cannot be named stands as %<number>.
+// Total: also prints graphs that violate invariants, as far as possible; a value that cannot be named is printed as %<number>.
 std::string print(const Graph& graph, const PrintOptions& options = {});
-// One node's line, without its regions and the line's end: for messages and labels.
+// The line of one node, without its regions and line end: for messages and labels.
 std::string print(const Graph& graph, const Node& node, const PrintOptions& options = {.locations = false});
 
-// The parts: an attribute's value, a float that reads back bit for bit, a string in quotes.
+// The parts: an attribute's value, a float that parses back to the same bits, a quoted string.
 std::string print(const Attribute& value);
 std::string print(double value);
 std::string quoted(std::string_view text);
 
-// The words of the text form.
+// The keywords of the text form.
 std::string_view name_of(Initializer::Kind kind);  // "uniform"
 std::string_view name_of(Variable::Kind kind);     // "parameter"
 
-// Equal to the last bit: unlike ==, tells 0.0 from -0.0 and takes a NaN for equal to itself.
+// Bitwise equality: unlike ==, distinguishes 0.0 from -0.0 and treats a NaN as equal to itself.
 bool same_attribute(const Attribute& a, const Attribute& b);
 
 }  // namespace graphrun::ir

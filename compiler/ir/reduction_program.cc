@@ -36,7 +36,7 @@ ReductionProgram parse_reduction_program(std::string_view text) {
   const std::size_t end = text.rfind(kReturn);
   check(end != std::string_view::npos, "no return");
   ReductionProgram made;
-  std::vector<std::string> results;  // what is reduced, each once: what the pointwise program returns
+  std::vector<std::string> results;  // the reduced values, each once: the results of the pointwise program
   std::string pointwise(text.substr(0, end + kReturn.size()));
   for (std::size_t at = end + kReturn.size(); at < text.size();) {
     const std::size_t open = text.find('(', at), close = text.find(')', at);

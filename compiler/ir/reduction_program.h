@@ -1,8 +1,8 @@
-// Pointwise work that is reduced as it is made: what the op `fused_reduction` carries as text.
+// Pointwise results that are reduced as they are computed: the text that the op `fused_reduction` carries.
 //
 //   t0 = add(x0, x1); t1 = exp(t0); return max(t0), sum(t1)
 //
-// A pointwise program (compiler/ir/pointwise_program.h) whose results nobody keeps: each is reduced, all along the same axes.
+// A pointwise program (compiler/ir/pointwise_program.h) whose results are not stored: each is reduced, all along the same axes.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@
 namespace graphrun::ir {
 
 struct ReductionProgram {
-  // So many temporaries, inputs and results together that a piece of each, in double precision too, fits the stack.
+  // The limit on temporaries, inputs and results together, so that a piece of each, in double precision too, fits on the stack.
   static constexpr std::size_t kMostPieces = 64;
 
   struct Fold {
-    std::string op;          // a name of is_fold
-    std::size_t result = 0;  // of program.results: what is reduced
+    std::string op;          // an op for which is_fold holds
+    std::size_t result = 0;  // the result of `program` that is reduced
     friend bool operator==(const Fold&, const Fold&) = default;
   };
 
@@ -29,13 +29,13 @@ struct ReductionProgram {
   friend bool operator==(const ReductionProgram&, const ReductionProgram&) = default;
 };
 
-// Reductions that a program may end with: sum, mean, max, min, logsumexp, argmax, argmin.
+// The reductions that a program may end with: sum, mean, max, min, logsumexp, argmax, argmin.
 bool is_fold(std::string_view op);
-// Whether its result is a position, INT32, rather than a number.
+// Whether its result is a position (INT32) rather than a number.
 bool gives_position(std::string_view op);
 
 std::string print(const ReductionProgram& program);
-// Throws InternalError: programs are made by the compiler.
+// Throws InternalError for invalid text: only the compiler writes programs.
 ReductionProgram parse_reduction_program(std::string_view text);
 
 }  // namespace graphrun::ir

@@ -1,5 +1,5 @@
-// The one control structure, as a schema: so that nodes print, parse and verify like any other. Its shape rule is the
-// verifier's and its gradient the differentiator's, because both look into the body.
+// The only control structure, as a schema, so that its nodes print, parse and verify like any other. The verifier has its shape
+// rule and the differentiator its gradient, because both need to inspect the body.
 #include "compiler/ir/op.h"
 
 namespace graphrun::ir {

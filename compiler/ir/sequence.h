@@ -1,5 +1,5 @@
-// An op lifted out of a scan: what it computes at every step, computed for all steps at once on operands that have the steps
-// as one more leading axis.
+// Lifts an op out of a scan: computes the results of every step at once, on operands that have the steps as an additional
+// leading axis.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace graphrun::ir {
 
-// What a sequence rule sees: operands as values of the graph around the scan, each either a whole sequence [steps, ...] or the
-// same at every step; at least one is a sequence, or the op draws random numbers. A rule builds nodes for results
-// [steps, ...], or returns none where it has no way.
+// The input of a sequence rule: operands as values of the graph that contains the scan, each either a whole sequence [steps,
+// ...] or the same at every step. At least one is a sequence, unless the op draws random numbers. A rule builds nodes for
+// results [steps, ...], or returns none if it cannot.
 class SequenceContext {
  public:
   struct Operand {
@@ -33,12 +33,13 @@ class SequenceContext {
   bool is_sequence(std::size_t i) const { return operands[i].sequence; }
   Shape with_steps(Shape shape) const;
 
-  // Operand i as a sequence: one that is the same at every step is repeated. kNone where absent.
+  // Operand i as a sequence: one that is the same at every step is repeated. kNone if absent.
   ValueId sequence(std::size_t i);
-  // The same with axes of size 1 behind the steps, so that it has `rank` axes beside them and broadcasts as at each step.
+  // The same, with axes of size 1 inserted after the steps, so that it has `rank` axes besides them and broadcasts as at each
+  // step.
   ValueId aligned(std::size_t i, std::size_t rank);
   std::vector<ValueId> all_sequences();
-  // The op with its own attributes, but for those given.
+  // The op with its own attributes, except those given.
   std::vector<ValueId> again(std::vector<ValueId> inputs, const NamedAttributes& other = {});
 };
 

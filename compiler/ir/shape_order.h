@@ -1,4 +1,4 @@
-// Which of two shapes has fewer elements, as far as that holds for any batch.
+// Compares the numbers of elements of two shapes, as far as the result holds for any batch.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace graphrun::ir {
 
-// Whether `small` has fewer elements than `large` whatever the batch's sizes (above 1): its sizes are some of the other's.
+// Whether `small` has fewer elements than `large` for all sizes (above 1) of the batch: its sizes are a subset of the other's.
 inline bool is_smaller(const Shape& small, const Shape& large) {
   Shape left = large;
   for (const Dim& d : small) {

@@ -29,7 +29,7 @@ void add_mentioned(const Graph& graph, Symbols& out) {
   }
 }
 
-// The one symbol of the size that is not known yet.
+// The only symbol of the size that is not yet known, if there is exactly one.
 std::optional<Symbol> only_unknown(const Dim& dim, const Symbols& known) {
   std::optional<Symbol> found;
   for (const Symbol s : dim.symbols()) {

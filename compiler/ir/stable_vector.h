@@ -1,5 +1,5 @@
-// A vector whose elements keep their addresses when others are added: a reference to one ends with that element, or with the
-// vector. Copies are deep; a move takes the elements along, where they lie, and does not throw (std::deque's may).
+// A vector whose elements keep their addresses when others are added: a reference is valid until that element or the vector is
+// destroyed. Copies are deep; a move keeps the elements where they are, and does not throw (std::deque's may).
 #pragma once
 
 #include <cstddef>
@@ -65,7 +65,7 @@ class StableVector {
   const_iterator end() const { return const_iterator(slots_.end()); }
 
   void push_back(T element) { slots_.push_back(std::make_unique<T>(std::move(element))); }
-  // Erases all but the first `count`, of which there are at least as many.
+  // Erases all but the first `count` elements; there must be at least that many.
   void truncate(std::size_t count) { slots_.resize(count); }
 
  private:

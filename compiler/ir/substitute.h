@@ -1,4 +1,4 @@
-// Sizes in the place of symbols, wherever a graph mentions them.
+// Replaces symbols by sizes everywhere in a graph.
 #pragma once
 
 #include <map>
@@ -11,8 +11,8 @@ using SizesBySymbol = std::map<Symbol, Dim>;
 
 Shape substituted(Shape shape, const SizesBySymbol& by);
 Attribute substituted(const Attribute& attribute, const SizesBySymbol& by);
-// In the types of values and in the attributes of nodes, regions' included; in `below` of inputs and in defined symbols.
-// Symbols that an input holds the lengths of must stay.
+// Replaces them in the types of values and the attributes of nodes, including those in regions; in `below` of inputs and in
+// defined symbols. Symbols whose lengths an input holds must not be replaced.
 Graph substituted(Graph graph, const SizesBySymbol& by);
 
 }  // namespace graphrun::ir

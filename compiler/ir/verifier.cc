@@ -106,7 +106,7 @@ std::string output_fault(const Graph& g, bool is_root) {
   return "";
 }
 
-// Kahn's order over the definitions.
+// Kahn's topological sort of the definitions.
 std::string symbol_fault(const Graph& g) {
   std::map<Symbol, std::vector<Symbol>> users;
   std::map<Symbol, std::size_t> waiting;
@@ -262,7 +262,7 @@ std::string type_fault(const Graph& g, const Node& n) {
   return "";
 }
 
-// ---- all of it
+// ---- everything
 
 [[noreturn]] void fail(const std::string& path, const std::string& fault, std::string_view stage) {
   throw InternalError(path + ": " + fault + " (after " + std::string(stage) + ")");

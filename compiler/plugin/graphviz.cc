@@ -21,9 +21,9 @@ struct FreeDrawing {
 extern "C" __attribute__((visibility("default"))) const char* graphrun_graphviz(const char* dot, TakeBytes take, void* to);
 
 const char* graphrun_graphviz(const char* dot, TakeBytes take, void* to) {
-  static std::mutex one_at_a_time;  // Graphviz keeps its state in globals
+  static std::mutex one_at_a_time;  // Graphviz stores its state in globals
   const std::lock_guard lock(one_at_a_time);
-  // One for the whole process, never freed: the text plug-in keeps pointers into the fonts of the first.
+  // One for the whole process, never freed: the text plug-in stores pointers into the fonts of the first context.
   static GVC_t* const context = gvContext();
   if (context == nullptr) return "it does not start";
   const std::unique_ptr<Agraph_t, CloseGraph> graph(agmemread(dot));

@@ -1,4 +1,4 @@
-// Values that depend on nothing but their attributes: constant, zeros, full, dim, range.
+// Values that depend only on their attributes: constant, zeros, full, dim, range.
 #include <algorithm>
 #include <cstring>
 #include <iomanip>
@@ -11,7 +11,7 @@
 namespace graphrun {
 namespace {
 
-// The number `value` must be one of `type`.
+// Checks that the number `value` is valid for `type`.
 void check_value(const ir::InferContext& c, Type type) {
   const double value = c.attributes->number("value");
   const bool fits_int32 = value >= std::numeric_limits<std::int32_t>::min() &&
@@ -27,7 +27,7 @@ void check_value(const ir::InferContext& c, Type type) {
   }
 }
 
-// `value` as an element of the result, `count` times.
+// Fills the result with `value`, converted to its element type.
 void fill(const TensorView& out, double value) {
   const std::int64_t count = out.count();
   parallel_ranges(count, 65536, [&](std::int64_t begin, std::int64_t end) {

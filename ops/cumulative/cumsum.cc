@@ -13,7 +13,7 @@
 namespace graphrun {
 namespace {
 
-constexpr std::int64_t kTogether = 64;  // columns that are summed side by side, so that rows are read as they lie in memory
+constexpr std::int64_t kTogether = 64;  // columns summed together, so that rows are read contiguously
 
 // Columns [first, first + count) of one outer index.
 template <class In, class Out>

@@ -9,19 +9,19 @@ namespace {
 
 using cuda::Column;
 
-// The lanes of a column take as many neighbouring positions at a time, sum them up in shared memory in a tree that the number
-// of lanes alone decides, and continue from the total before.
+// The lanes of a column take one adjacent position each, sum them in shared memory with a tree whose shape depends only on the
+// number of lanes, and continue from the previous total.
 template <class In, class Out>
 struct CumsumBody {
   using Total = RunningTotal<In>;
   const In* x;
-  Out* out;  // may be x: an element is read and written by one thread
+  Out* out;  // may be x: each element is read and written by the same thread
   bool reverse;
 
   GRAPHRUN_DEVICE void operator()(const Column& c) const {
     Total before = 0;
     for (std::int64_t base = 0; base < c.view.n; base += c.grid.lanes) {
-      // In the order of summing; what padding holds comes last.
+      // In the order of summation; padded positions come last.
       const std::int64_t k = base + c.lane;
       const bool real = k < c.n;
       const std::int64_t place = c.exists && k < c.view.n ? c.at(real && reverse ? c.n - 1 - k : k) : 0;
@@ -33,11 +33,11 @@ struct CumsumBody {
   }
 
  private:
-  // Of this lane's value and those of the lanes before it; `all` becomes the sum of every lane's.
+  // The sum of this lane's value and those of all lanes before it; `all` becomes the sum over all lanes.
   GRAPHRUN_DEVICE static Total running_sum(const Column& c, Total sum, Total& all) {
     Total* shared = static_cast<Total*>(cuda::shared_memory());
     const int t = cuda::thread_index(), step = c.grid.along_axis ? 1 : c.grid.results;
-    cuda::barrier();  // what stood there has been read by all
+    cuda::barrier();  // all threads have read the previous contents
     shared[t] = sum;
     for (int reach = 1; reach < c.grid.lanes; reach *= 2) {
       cuda::barrier();

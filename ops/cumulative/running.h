@@ -1,4 +1,4 @@
-// What the kernels of cumsum share, on every device.
+// Definitions shared by the kernels of cumsum on every device.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace graphrun {
 
-// In what sums of elements T are kept, and what they are given out as.
+// The type in which elements of type T are summed, and the type of the result.
 template <class T>
 using RunningTotal = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
 template <class T>

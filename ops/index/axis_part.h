@@ -1,4 +1,4 @@
-// Which part of an axis slice and index take, and where pad puts one.
+// The part of an axis that slice and index read, and that pad writes.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace graphrun {
 
-// Positions [begin, begin + n) of the axis that `whole` is a view of.
+// Positions [begin, begin + n) of the axis of the view `whole`.
 struct AxisPart {
   AxisView whole;
   std::int64_t begin = 0, n = 0;
 };
 
-// A position that the user may have counted from the end: -1 is the last (of an index) or leaves the last out (of a slice).
+// Resolves a position that may count from the end: as an index, -1 is the last element; as the end of a slice, -1 excludes it.
 inline Dim from_start(const Dim& position, const Dim& size) {
   return position.is_constant() && position.constant() < 0 ? size + position : position;
 }
@@ -27,7 +27,7 @@ inline AxisView attribute_axis(const KernelRequest& request, const Sizes& sizes,
   return view_axis(sizes, ir::resolve_axis(request.attributes->integer("axis"), sizes.size(), op));
 }
 
-// Of the ops of these names; they throw UserError where the batch's sizes do not admit it.
+// The parts for slice and index; they throw UserError if the batch's sizes do not allow it.
 inline AxisPart slice_part(const KernelRequest& request) {
   const AxisView view = attribute_axis(request, request.inputs[0].sizes, "slice");
   const std::int64_t begin = evaluate(from_start(request.attributes->dim("begin"), view.n), request);
@@ -48,7 +48,7 @@ inline AxisPart index_part(const KernelRequest& request) {
   return {view, at, 1};
 }
 
-// `whole` is the result.
+// `whole` is a view of the result.
 inline AxisPart pad_part(const KernelRequest& request) {
   const std::int64_t n = attribute_axis(request, request.inputs[0].sizes, "pad").n;
   const AxisView to = attribute_axis(request, request.outputs[0].sizes, "pad");

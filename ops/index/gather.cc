@@ -1,4 +1,4 @@
-// gather, the look-up of rows, and scatter_add, its gradient.
+// gather, a lookup of rows, and scatter_add, its gradient.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -65,8 +65,8 @@ REGISTER_KERNEL("gather", kCpu, [](const KernelRequest& request) {
   return kernel;
 });
 
-// Each element of the result sums its values in the order of the indices, whatever the number of threads: those share out
-// columns.
+// Each element of the result sums its values in the order of the indices, for any number of threads, because threads divide the
+// columns among them.
 template <class T>
 void scatter_add(const std::int32_t* indices, const T* values, T* out, std::int64_t rows, std::int64_t count,
                  std::int64_t width) {

@@ -19,7 +19,7 @@ Kernel gather_kernel(const KernelRequest& request) {
     const T* table = c.inputs[0].as<T>();
     const auto* indices = c.inputs[1].as<std::int32_t>();
     T* out = c.outputs[0].as<T>();
-    if (rows == 0) return;  // refused
+    if (rows == 0) return;  // the empty table is reported as an error elsewhere
     for_elements(
         c, all, GRAPHRUN_LAMBDA(std::int64_t i) { out[i] = table[clamped(indices[i / width], rows) * width + i % width]; });
   }};
@@ -35,7 +35,7 @@ REGISTER_KERNEL("gather", kCuda, [](const KernelRequest& request) {
   return with_bits(request.inputs[0].dtype, [&](auto zero) { return gather_kernel<decltype(zero)>(request); });
 });
 
-// A thread for each element of the result goes through the indices in their order, so that sums are made in it: no atomics.
+// One thread for each element of the result goes through the indices in order, so the order of the sum is fixed: no atomics.
 template <class T>
 Kernel scatter_add_kernel(const KernelRequest& request) {
   const std::int64_t rows = request.outputs[0].sizes.front(), all = request.outputs[0].count();

@@ -1,4 +1,4 @@
-// mask and last, which know where padding begins, and sequence_mask.
+// mask and last, which depend on where padding begins, and sequence_mask.
 #include <algorithm>
 #include <cstdint>
 
@@ -18,7 +18,7 @@ AxisView bound_view(const KernelRequest& request, const Sizes& sizes) {
   return view_axis(sizes, ir::resolve_axis(request.attributes->integer("axis"), sizes.size(), "axis"));
 }
 
-// Calls run(i, count, length) for the runs of neighbouring columns of one outer index that share a length.
+// Calls run(i, count, length) for each run of adjacent columns of one outer index that share a length.
 template <class Run>
 void over_runs(const AxisView& view, const Lengths& lengths, std::int64_t outer, const Run& run) {
   for (std::int64_t i = 0; i < view.inner;) {

@@ -13,7 +13,7 @@ AxisView bound_view(const KernelRequest& request, const Sizes& sizes) {
   return view_axis(sizes, ir::resolve_axis(request.attributes->integer("axis"), sizes.size(), "axis"));
 }
 
-// Where element i of a tensor stands: along the axis, and in the result without it.
+// The position of element i of a tensor: along the axis, and in the result, which lacks the axis.
 struct Place {
   std::int64_t position, result;
 };

@@ -1,4 +1,4 @@
-// pick, one element of each row, and scatter_last, which puts elements back into rows.
+// pick, which selects one element of each row, and scatter_last, which writes elements back into rows.
 #include <algorithm>
 #include <cstdint>
 
@@ -12,13 +12,13 @@
 namespace graphrun {
 namespace {
 
-// A kernel for `rows` rows over all leading axes: `run_rows` computes some of them, `run` all.
+// A kernel over `rows` rows (all leading axes merged): `run_rows` computes some of them, `run` all.
 template <class RunRows, class Run>
 Kernel by_leading_rows(const KernelRequest& request, std::int64_t rows, const RunRows& run_rows, const Run& run) {
   Kernel kernel;
   kernel.run = run;
   const Sizes& sizes = request.outputs[0].sizes;
-  // The first axis leads the rows, unless there is one row alone.
+  // The rows are divided along the first axis, unless there is only one row.
   if (sizes.empty() || rows == 0 || rows % sizes[0] != 0) return kernel;
   const std::int64_t each = rows / sizes[0];
   kernel.by_rows = row_kernel(request, {false, false}, [=](const KernelContext& c, std::int64_t begin, std::int64_t end) {

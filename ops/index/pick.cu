@@ -18,7 +18,7 @@ Kernel pick_kernel(const KernelRequest& request) {
     const T* x = c.inputs[0].as<T>();
     const auto* index = c.inputs[1].as<std::int32_t>();
     T* out = c.outputs[0].as<T>();
-    if (n == 0) return;  // refused
+    if (n == 0) return;  // the empty row is reported as an error elsewhere
     for_elements(
         c, rows, GRAPHRUN_LAMBDA(std::int64_t r) { out[r] = x[r * n + clamped(index[r], n)]; });
   }};

@@ -1,4 +1,4 @@
-// put: one row of a buffer replaced.
+// put: replaces one row of a buffer.
 #include <cstdint>
 #include <cstring>
 

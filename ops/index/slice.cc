@@ -1,4 +1,4 @@
-// slice and index, which take a part of an axis, and pad, which puts it back among zeros.
+// slice and index, which read a part of an axis, and pad, which writes a part into zeros.
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -12,13 +12,13 @@
 namespace graphrun {
 namespace {
 
-// What is known to be less than another whatever the symbols: sizes are never negative.
+// Whether a < b for all values of the symbols; sizes are never negative.
 bool surely_less(const Dim& a, const Dim& b) {
   const Dim difference = a - b;
   return difference.is_constant() && difference.constant() < 0;
 }
 
-// Copies n positions of x around an axis, from `begin` on, to out.
+// Copies n positions of x along an axis, starting at `begin`, to out.
 void copy_part(const char* x, char* out, const AxisView& x_view, std::int64_t begin, std::int64_t n, std::size_t element) {
   const auto inner = static_cast<std::size_t>(x_view.inner) * element;
   const std::size_t bytes = static_cast<std::size_t>(n) * inner;

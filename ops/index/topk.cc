@@ -1,4 +1,4 @@
-// topk: the greatest elements of each row.
+// topk: the largest elements of each row.
 #include <cstdint>
 #include <string>
 

@@ -13,8 +13,8 @@ namespace {
 using cuda::Best;
 using cuda::Column;
 
-// The greatest element after the last one found, so many times: each pass reads the row as a whole block does, neighbours
-// together. Few are wanted of long rows, a beam's words.
+// Finds the largest element after the last one found, k times: each pass reads the row with all threads of the block,
+// coalesced. For a few elements of long rows, such as a beam's words.
 template <class T>
 struct TopBody {
   const T* x;
@@ -49,7 +49,7 @@ struct TopBody {
   }
 };
 
-// A thread for each row, in one pass: for many of a row, when passes would be too many.
+// One thread per row, in a single pass: for large k, which would take too many passes.
 template <class T>
 void topk_by_rows(const KernelContext& c, std::int64_t rows, std::int64_t n, std::int64_t k) {
   const T* x = c.inputs[0].as<T>();

@@ -1,19 +1,19 @@
-// The order of topk, and how one thread finds a row's greatest elements. Constexpr, and without the library: kernels of a
-// device read it too.
+// The order of topk, and how one thread finds a row's largest elements. Constexpr and free of library calls, so that device
+// kernels can use it too.
 #pragma once
 
 #include <cstdint>
 
 namespace graphrun {
 
-// What is not a number is below every number.
+// NaN is less than every number.
 template <class T>
 constexpr bool is_greater(T a, T b) {
   return a > b || (b != b && a == a);
 }
 
-// Keeps the k best seen so far in order, in the result itself; most elements of a long row are turned away by one comparison
-// with the least of them. Of equals the first stays before the others.
+// Keeps the k best elements so far in order, in the result itself; most elements of a long row are rejected by one comparison
+// with the smallest of them. Among equal elements the first one comes first.
 template <class T>
 constexpr void topk_row(const T* x, std::int64_t n, T* values, std::int32_t* indices, std::int64_t k) {
   std::int64_t kept = 0;

@@ -12,7 +12,7 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kTurnBytes = 64;  // a cache line for each column step: threads do not share one
+constexpr std::size_t kTurnBytes = 64;  // a cache line for each column step, so that no two threads share one
 
 template <class T>
 void run_group(const ProductGroup& group, const ProductGrid& grid, const KernelContext& c) {
@@ -69,7 +69,7 @@ std::shared_ptr<const ColumnKernel> columns_of(const std::shared_ptr<const Produ
   return kernel;
 }
 
-// How the right factors are packed where they are: all alike, so that they can be one kernel.
+// The common packed form of the right factors: it must be the same for all, so that they can form one kernel.
 PackedForm packed_form(const KernelRequest& request, const ProductGroup& group) {
   const WeightForm first = request.form_of(group.b(0));
   bool alike = true;
@@ -78,7 +78,7 @@ PackedForm packed_form(const KernelRequest& request, const ProductGroup& group) 
   return form != WeightForm::kInt8 && rounds_factors(request, group.products[0]) ? PackedForm::of_pairs() : PackedForm(form);
 }
 
-// Whether all right factors are worth packing before they are multiplied by.
+// Whether all right factors are worth packing before the products run.
 bool are_constant(const KernelRequest& request, const ProductGroup& group, PackedForm form) {
   for (std::size_t i = 0; i < group.products.size(); ++i) {
     const bool lasts = request.is_lasting(group.b(i)) && form.serves_alone(group.products[i]);
@@ -175,7 +175,7 @@ void PackedGroup::multiply(const KernelContext& c, std::int64_t begin, std::int6
                         back);
   };
   const std::size_t count = packed_.size();
-  if (!sum || form_.rounds_rows()) {  // once for all panels; sums are added in the same order either way
+  if (!sum || form_.rounds_rows()) {  // each row is rounded once for all panels; the order of summation is the same either way
     for (std::size_t i = 0; i < count; ++i) run(back && !sum ? count - 1 - i : i, begin, end);
     return;
   }

@@ -1,4 +1,4 @@
-// Matrix products that run as one kernel: side by side on one left factor, or added up.
+// Matrix products that run as one kernel: either with a common left factor, or summed.
 #pragma once
 
 #include <atomic>
@@ -12,11 +12,11 @@
 
 namespace graphrun {
 
-// Products with results of one shape.
+// Products whose results have the same shape.
 struct ProductGroup {
   enum class Kind : std::uint8_t { kMany, kSum } kind = Kind::kMany;
-  // kMany: y_i = a · b_i, inputs a, b_0, b_1, …, all of one size. kSum: y = Σ a_i · b_i, inputs a_0, b_0, a_1, b_1, …; all but
-  // the first accumulate.
+  // kMany: y_i = a · b_i, inputs a, b_0, b_1, …, all of one size. kSum: y = Σ a_i · b_i, inputs a_0, b_0, a_1, b_1, …; all
+  // products but the first accumulate.
   std::vector<Product> products;
 
   std::size_t a(std::size_t i) const { return kind == Kind::kMany ? 0 : 2 * i; }
@@ -25,16 +25,16 @@ struct ProductGroup {
   double operations() const;
 };
 
-// The kernel; with a form by columns, for threads that share a loop, where the right factors are constant: the same at every
-// step, or from run to run where packing them is worth it. float32 and float64. An element's sums do not depend on the number
-// of threads.
+// The kernel. If the right factors are constant, it has a form by columns, for threads that share a loop: constant within a
+// loop, or from run to run if packing them pays off. float32 and float64. The order of an element's sum does not depend on the
+// number of threads.
 Kernel group_kernel(const KernelRequest& request, ProductGroup group);
 
-// The right factors of a group packed for products with few rows. What stands in memory: panels, then for every column step of
-// 16 a number that tells its thread from which end to go through them.
+// The right factors of a group, packed for products with few rows. The memory holds the panels, and then, for each column step
+// of 16, a number that tells its thread which end to start from.
 //
-// Panels are gone through from first to last and from last to first by turns: what a core read last at one step is still in its
-// cache at the next, of matrices that are larger than the cache.
+// Successive runs traverse the panels in opposite directions: if the matrices are larger than the cache, the panels that a core
+// read last are still cached when the next run starts.
 class PackedGroup {
  public:
   PackedGroup(const ProductGroup& group, PackedForm form);
@@ -48,13 +48,13 @@ class PackedGroup {
 
  private:
   char* panels(const KernelContext& c, std::size_t i) const { return static_cast<char*>(c.workspace) + offset_[i]; }
-  // Loops that run at the same time may run on what was packed once: whose turn it was is no matter, that it is one is.
+  // Concurrent loops may share one packed group: which direction a run takes does not matter, but the access must be atomic.
   std::atomic_ref<std::int32_t> turn(const KernelContext& c, std::int64_t begin) const;
 
   ProductGroup group_;
   PackedForm form_;
   std::vector<PackedProduct> packed_;
-  std::vector<std::size_t> offset_;  // of each factor's panels, in bytes; then that of the turns
+  std::vector<std::size_t> offset_;  // of each factor's panels, in bytes; then of the direction flags
 };
 
 }  // namespace graphrun

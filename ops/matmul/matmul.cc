@@ -1,4 +1,4 @@
-// Matrix products as ops: matmul, and matmul_reduce, the product that a shared factor's gradient is.
+// Matrix products as ops: matmul, and matmul_reduce, the product that computes a shared factor's gradient.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -17,7 +17,7 @@ using ir::GradientContext;
 using ir::InferContext;
 using ir::ValueId;
 
-// Products of one size over a batch. Where a factor is shared by the whole batch, its step is 0.
+// Products of one size over a batch. A factor shared by the whole batch has step 0.
 struct BatchedProduct {
   Product product;
   ProductGrid grid;
@@ -57,7 +57,7 @@ Kernel bind_matmul(const KernelRequest& request) {
   const std::size_t rank_a = request.inputs[0].sizes.size(), rank_b = request.inputs[1].sizes.size();
   if ((rank_a == 2 && rank_b == 2) || (plan.one_factor && rank_b > 1)) {
     KernelRequest as_group = request;
-    if (rank_b > 2) as_group.products = ProductPrecision::kFloat32;  // one of a batch is computed as one of several
+    if (rank_b > 2) as_group.products = ProductPrecision::kFloat32;  // like the products of a larger batch
     return group_kernel(as_group, {ProductGroup::Kind::kMany, {plan.product}});
   }
   return kernel_of(request.outputs[0].dtype, plan.product, std::move(plan.batch));
@@ -102,10 +102,10 @@ void infer_matmul(InferContext& c) {
   c.outputs = {{Type::kFloat, std::move(y)}};
 }
 
-// The gradients are products too, with the transposition in the flags:
+// The gradients are products too, with transposes expressed by the flags:
 //   y = a b:   da = g bᵀ, db = aᵀ g      y = a bᵀ:   da = g b,   db = gᵀ a
 //   y = aᵀ b:  da = b gᵀ, db = a g       y = aᵀ bᵀ:  da = bᵀ gᵀ, db = gᵀ aᵀ
-// A vector counts as a matrix of one row (a) or one column (b).
+// A vector counts as a matrix with one row (a) or one column (b).
 void matmul_gradient(GradientContext& c) {
   ir::Builder& builder = c.b;
   const bool a_is_vector = c.shape(c.x(0)).size() == 1, b_is_vector = c.shape(c.x(1)).size() == 1;
@@ -125,21 +125,21 @@ void matmul_gradient(GradientContext& c) {
   };
   if (c.needs(0)) set(0, ta ? product(b, g, tb, true) : product(g, b, false, !tb), a);
   if (!c.needs(1)) return;
-  if (!ta && c.shape(b).size() == 2) {  // one factor for all rows of a: one product over all of them
+  if (!ta && c.shape(b).size() == 2) {  // one factor for all rows of a: a single product covers them
     set(1, tb ? builder.op("matmul_reduce", {g, a}) : builder.op("matmul_reduce", {a, g}), b);
   } else {
     set(1, tb ? product(g, a, true, ta) : product(a, g, !ta, false), b);
   }
 }
 
-// A factor that is the same at every step serves them all: where it is one matrix for rows of a, everything is one product.
+// A factor that is the same at every step is shared by all steps: if it is one matrix, all steps become a single product.
 std::vector<ValueId> matmul_over_sequence(ir::SequenceContext& c) {
   const bool a_is_vector = c.rank(0) == 1, b_is_vector = c.rank(1) == 1;
   if (c.is_sequence(0) && !c.is_sequence(1) && (!a_is_vector || c.rank(1) <= 2)) {
-    // Vectors become the rows of a matrix by themselves; leading axes of b must meet those of a.
+    // A sequence of vectors is already a matrix; leading axes of b must line up with those of a.
     return c.again({c.rank(1) > 2 ? c.aligned(0, c.rank(1)) : c.sequence(0), c.operands[1].value});
   }
-  if (a_is_vector || b_is_vector) return {};  // a sequence of vectors would read as a matrix
+  if (a_is_vector || b_is_vector) return {};  // a sequence of vectors would be taken for a matrix
   const std::size_t rank = std::max(c.rank(0), c.rank(1));
   return c.again({c.is_sequence(0) ? c.aligned(0, rank) : c.operands[0].value, c.aligned(1, rank)});
 }

@@ -1,4 +1,4 @@
-// Matrix products on CUDA: matmul, matmul_reduce and those that `merge` makes one, by cuBLAS.
+// Matrix products on CUDA with cuBLAS: matmul, matmul_reduce and the products that the pass `merge` combines.
 #include "ops/dispatch.h"
 #include "ops/matmul/plan.h"
 #include "ops/matmul/product_part.h"
@@ -13,7 +13,7 @@ using cuda::RowMajorProduct;
 
 RowMajorProduct row_major(const Product& p) { return {p.m, p.n, p.k, p.transpose_a, p.transpose_b, p.accumulate, 1, 0, 0, 0}; }
 
-// A product whose sums are over nothing is 0: not every library says so.
+// A product with an empty summed axis is 0, which not every library implements.
 template <class T>
 void multiply_rows(const KernelContext& c, const RowMajorProduct& p, ProductPrecision precision, const T* a, const T* b, T* y) {
   if (p.k > 0) return cuda::multiply_rows(c.stream, p, precision, a, b, y);
@@ -22,9 +22,9 @@ void multiply_rows(const KernelContext& c, const RowMajorProduct& p, ProductPrec
       c, p.m * p.n * p.count, GRAPHRUN_LAMBDA(std::int64_t i) { y[i] = 0; });
 }
 
-// A run of products whose factors lie at equal distances.
+// A run of products whose factors are at constant strides.
 struct Run {
-  std::int64_t first = 0;  // of the batch
+  std::int64_t first = 0;  // index in the batch
   RowMajorProduct product;
 };
 std::vector<Run> runs_of(const ProductPlan& plan) {

@@ -1,4 +1,4 @@
-// Products made one by the pass `merge`: matmul_many and matmul_reduce_many on a shared factor, matmul_sum added up.
+// Products combined by the pass `merge`: matmul_many and matmul_reduce_many share a factor, matmul_sum adds its products.
 #include "ops/matmul/group.h"
 #include "ops/matmul/plan.h"
 #include "ops/schema.h"
@@ -18,7 +18,7 @@ void require_floats(const InferContext& c) {
   for (std::size_t i = 0; i < c.inputs.size(); ++i) require_type(c, i, Type::kFloat);
 }
 
-// Of a product of the rows of `a` with the matrix `b`.
+// The shape of the product of the rows of `a` with the matrix `b`.
 Shape product_shape(const InferContext& c, std::size_t a, std::size_t b, bool transpose_b) {
   const Shape &rows = c.input(a).shape, &matrix = c.input(b).shape;
   if (rows.size() < 2 || matrix.size() != 2) refuse(c, "needs rows and matrices");

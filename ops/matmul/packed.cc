@@ -12,9 +12,9 @@
 namespace graphrun {
 namespace {
 
-// Three AVX-512 vectors or six of AVX2 fill the registers, with eight rows. A narrow matrix has narrow panels, as it is shared
-// out in them; less so with few rows, of which too few sums would be under way at once, and where so little is to be done that
-// one thread may do it.
+// With eight rows, three AVX-512 vectors or six AVX2 vectors fill the registers. A narrow result gets narrow panels, because
+// panels are the unit of work for threads; with few rows less so, because too few sums would be in flight at once, and not if
+// there is so little work that one thread suffices.
 std::int64_t panel_for(const Product& p) {
   constexpr double kOfOneThread = 150e3;
   const bool is_small = p.m <= 8 && p.operations() <= kOfOneThread;

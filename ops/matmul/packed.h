@@ -16,8 +16,8 @@ namespace graphrun {
 // The most rows for which multiplying by an already packed matrix is faster than oneDNN.
 inline constexpr std::int64_t kFewRows = 128;
 
-// How a packed matrix is kept. In int8 the rows that it multiplies are rounded as well (ops/matmul/quantized.h); with `pairs`
-// they are rounded to bfloat16 (ops/matmul/rounded.h).
+// How a packed matrix is stored. The other factor is rounded too with int8 (ops/matmul/quantized.h), and with `pairs` to
+// bfloat16 (ops/matmul/rounded.h).
 struct PackedForm {
   PackedForm(WeightForm form = WeightForm::kFloat32) : matrix(form) {}
   static PackedForm of_pairs() {
@@ -28,20 +28,20 @@ struct PackedForm {
   bool operator==(const PackedForm&) const = default;
 
   bool is_narrow() const { return matrix != WeightForm::kFloat32; }
-  // Whether the rows are rounded too, once for all panels of a range.
+  // Whether the other factor's rows are rounded, once for all panels.
   bool rounds_rows() const { return pairs || matrix == WeightForm::kInt8; }
-  // Whether to use it where no loop is shared, too: where it is faster, and with a narrow matrix for any number of rows, since
-  // the result of a row must not depend on how many there are. (With pairs it does, by a rounding of the sum: libxsmm's code
-  // for few rows adds in another order.)
+  // Whether to use it outside shared loops too: where it is faster, and always for a narrow matrix, because the result for a
+  // row must not depend on the number of rows. (With pairs, it does depend on it, by a rounding of the sum: libxsmm's code for
+  // few rows adds in another order.)
   bool serves_alone(const Product& product) const { return product.m <= kFewRows || (is_narrow() && !pairs); }
 
   WeightForm matrix;
   bool pairs = false;
 };
 
-// C [m, n] = A [m, k] · op(B) [k, n] in float32 (added to C where the product accumulates), op(B) in panels of columns that a
-// core reads from end to end. Made when a kernel is bound: of float32 and of pairs, libxsmm writes machine code for these sizes
-// then (on x86; elsewhere there is none); for bfloat16 and int8 see ops/matmul/narrow.h and ops/matmul/quantized.h.
+// C [m, n] = A [m, k] · op(B) [k, n] in float32 (added to C if the product accumulates), with op(B) in panels of columns that a
+// core reads sequentially. Made when a kernel is bound: for float32 and for pairs, libxsmm then generates machine code for
+// these sizes (on x86 only); for bfloat16 and int8, see ops/matmul/narrow.h and ops/matmul/quantized.h.
 class PackedProduct {
  public:
   explicit PackedProduct(const Product& product, PackedForm form = {});

@@ -3,7 +3,7 @@
 #include "runtime/base/status.h"
 
 #if defined(__x86_64__)
-// GCC 12 takes what its own header leaves undefined on purpose for a mistake (GCC bug 105593).
+// GCC 12 warns about a variable that its own header leaves undefined on purpose (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 
@@ -19,11 +19,11 @@ namespace graphrun {
 
 namespace {
 
-constexpr std::int64_t kLanes = 16;  // pairs in a vector, floats too
+constexpr std::int64_t kLanes = 16;  // pairs per vector, and floats per vector
 
 __mmask16 first_lanes(std::int64_t n) { return static_cast<__mmask16>(n >= kLanes ? 0xFFFF : n <= 0 ? 0 : (1u << n) - 1); }
 
-// Pairs i to i + 16 of one line, which lies in memory term by term; beyond `valid` terms zeros.
+// Pairs i to i + 16 of one line whose terms are contiguous in memory; zeros beyond `valid` terms.
 GRAPHRUN_BFLOAT16_INLINE __m512i pairs_of_line(const float* line, std::int64_t i, std::int64_t valid) {
   const std::int64_t left = valid - 2 * i;
   const __m512 low = _mm512_maskz_loadu_ps(first_lanes(left), line + 2 * i),
@@ -31,7 +31,7 @@ GRAPHRUN_BFLOAT16_INLINE __m512i pairs_of_line(const float* line, std::int64_t i
   return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
 }
 
-// One pair of lines j to j + 16, of which each term lies in memory line by line; `second` may be null, for zeros.
+// One pair for each of lines j to j + 16, where the lines are contiguous in memory for each term; a null `second` means zeros.
 GRAPHRUN_BFLOAT16_INLINE __m512i pairs_of_lines(const float* first, const float* second, std::int64_t j, std::int64_t lines,
                                                 __m512i zip) {
   const __mmask16 there = first_lanes(lines - j);
@@ -40,21 +40,21 @@ GRAPHRUN_BFLOAT16_INLINE __m512i pairs_of_lines(const float* first, const float*
   return _mm512_permutexvar_epi16(zip, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
 }
 
-// Numbers 0, 16, 1, 17, …
+// The numbers 0, 16, 1, 17, …
 GRAPHRUN_BFLOAT16_INLINE __m512i zip_halves() {
   alignas(64) std::uint16_t order[2 * kLanes];
   for (std::uint16_t i = 0; i < kLanes; ++i) order[2 * i] = i, order[2 * i + 1] = static_cast<std::uint16_t>(i + kLanes);
   return _mm512_load_si512(order);
 }
 
-// Rows of 16 pairs become columns.
+// Transposes 16 rows of 16 pairs.
 GRAPHRUN_BFLOAT16_INLINE void transpose(__m512i (&r)[kLanes]) {
   __m512i t[kLanes];
 #pragma GCC unroll 8
   for (int i = 0; i < kLanes; i += 2) {
     t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]), t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
   }
-  // Then r[4 g + c] has, in quarter q, column 4 q + c of rows 4 g to 4 g + 3.
+  // Now quarter q of r[4 g + c] holds column 4 q + c of rows 4 g to 4 g + 3.
 #pragma GCC unroll 4
   for (int i = 0; i < kLanes; i += 4) {
     r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]), r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
@@ -71,7 +71,7 @@ GRAPHRUN_BFLOAT16_INLINE void transpose(__m512i (&r)[kLanes]) {
   for (int i = 0; i < kLanes; ++i) r[i] = t[i];
 }
 
-// What pairs stand for, in memory.
+// The numbers in memory to be packed in pairs.
 struct Source {
   explicit Source(const Pairs& p)
       : row(p.row),
@@ -85,9 +85,9 @@ struct Source {
   const float* at;
 };
 
-// Sixteen lines and sixteen pairs at a time, turned over: what is read along one goes out along the other.
+// Transposes blocks of sixteen lines by sixteen pairs.
 GRAPHRUN_BFLOAT16 void by_term_of_lines(const Source& s, std::uint32_t* to) {
-  for (std::int64_t j = 0; j < s.lines; j += kLanes) {  // few lines at once: they lie far apart
+  for (std::int64_t j = 0; j < s.lines; j += kLanes) {  // a few lines at a time, since they are far apart in memory
     for (std::int64_t i = 0; i < s.pairs; i += kLanes) {
       __m512i square[kLanes];
       for (std::int64_t l = 0; l < kLanes; ++l) {

@@ -1,5 +1,5 @@
-// The plain matrix product: B packed block by block, rows of the result in registers. It serves float64, which oneDNN has not,
-// and products too small for oneDNN. An element's sum runs over k in order, wherever its block begins.
+// The plain matrix product: packs B block by block and keeps rows of the result in registers. For float64, which oneDNN does
+// not support, and for products too small for oneDNN. An element's sum runs over k in order, wherever its block begins.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/plain.cc"
 #include "hwy/foreach_target.h"
@@ -16,15 +16,15 @@ namespace HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::int64_t kDepth = 128;  // of k packed at once
-constexpr std::int64_t kRows = 64;    // of the result for which a panel is packed
-// Loops over rows and vectors are unrolled by pragma: without it -O2 keeps their sums in memory.
-constexpr std::size_t kVectors = 4;  // of a packed row: with kDepth 32 KiB at most
+constexpr std::int64_t kDepth = 128;  // rows of B (along k) packed at once
+constexpr std::int64_t kRows = 64;    // rows of the result that share a packed panel
+// Loops over rows and vectors are unrolled by pragma: otherwise -O2 keeps their sums in memory.
+constexpr std::size_t kVectors = 4;  // per packed row: with kDepth rows at most 32 KiB
 
 template <class T>
 using Tag = hn::ScalableTag<T>;
 
-// C [rows, columns] = A B with every element's place given by steps, so that any factor may lie transposed.
+// C [rows, columns] = A B, with strides for every element, so that any factor may be transposed.
 template <class T>
 struct Strided {
   const T* a;
@@ -35,7 +35,7 @@ struct Strided {
   bool accumulate;
 };
 
-// Adds to (or begins) R rows of the result from row i on, `width` columns from column j on, with one packed block of B.
+// Adds to (or starts) R rows of the result from row i, `width` columns from column j, with one packed block of B.
 template <class T, int R>
 HWY_INLINE void rows_of_block(const Strided<T>& s, std::int64_t i, std::int64_t j, std::int64_t width, std::int64_t k,
                               const T* packed, std::int64_t depth) {
@@ -79,7 +79,7 @@ HWY_INLINE void rows_of_block(const Strided<T>& s, std::int64_t i, std::int64_t 
   }
 }
 
-// Packs rows [k, k + depth) of columns [j, j + width) of B side by side, with zeros up to the panel's width.
+// Packs rows [k, k + depth) of columns [j, j + width) of B contiguously, padded with zeros to the panel's width.
 template <class T>
 void pack(const Strided<T>& s, std::int64_t k, std::int64_t depth, std::int64_t j, std::int64_t width, std::int64_t panel,
           T* packed) {
@@ -95,7 +95,7 @@ void pack(const Strided<T>& s, std::int64_t k, std::int64_t depth, std::int64_t 
   }
 }
 
-// Rows and k in groups, so that what the panels touch between them stays in the second-level cache and few pages.
+// Processes rows and k in groups, so that the data that panels share stays in the second-level cache and in few pages.
 template <class T>
 void multiply_strided(const Strided<T>& s) {
   const auto panel = static_cast<std::int64_t>(kVectors * hn::Lanes(Tag<T>()));

@@ -3,7 +3,7 @@
 namespace graphrun {
 namespace {
 
-// Where each product of the batch finds a factor whose leading sizes are `own`, which broadcast to `all`.
+// For each product of the batch, the offset of a factor whose leading sizes are `own`, which broadcast to `all`.
 std::vector<std::int64_t> batch_offsets(const Sizes& all, const Sizes& own, std::int64_t matrix) {
   const std::int64_t count = element_count(all);
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(count));
@@ -29,7 +29,7 @@ Product product_of_rows(const TensorView& a, const TensorView& y, bool transpose
   return p;
 }
 
-// aᵀ b of two stacks of rows.
+// The product aᵀ b of two stacks of rows.
 Product product_of_stacks(const TensorView& a, const TensorView& b) {
   Product p;
   p.transpose_a = true;
@@ -52,7 +52,7 @@ ProductPlan plan_matmul(const KernelRequest& request) {
 
   const Sizes batch(y.begin(), y.end() - 2), a_lead(a.begin(), a.end() - 2), b_lead(b.begin(), b.end() - 2);
   const std::int64_t products = element_count(batch);
-  // One factor for the whole batch: its rows follow each other, so all is one product.
+  // One right factor for the whole batch: the rows of all matrices are contiguous, so a single product covers them.
   if (!p.transpose_a && element_count(b_lead) == 1 && element_count(a_lead) == products) {
     p.m *= products;
     return {p, {{0, 0}}, true};

@@ -1,4 +1,4 @@
-// Which products the matrix ops stand for, whatever device computes them.
+// The matrix products that an op consists of, on any device.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ struct ProductOffsets {
   std::int64_t a, b;
 };
 
-// Products of one size over a batch. Where a factor is shared by the whole batch, its step is 0.
+// Products of one size over a batch. A factor shared by the whole batch has step 0.
 struct ProductPlan {
   Product product;
-  std::vector<ProductOffsets> batch;  // of each product's factors, in elements; the results lie side by side
-  bool one_factor = false;            // the right factor is one matrix, and all is one product
+  std::vector<ProductOffsets> batch;  // offsets of each product's factors, in elements; the results are contiguous
+  bool one_factor = false;            // the right factor is one matrix, and a single product covers the batch
 };
 
 ProductPlan plan_matmul(const KernelRequest& request);

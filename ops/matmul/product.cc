@@ -13,8 +13,8 @@
 namespace graphrun {
 namespace {
 
-// oneDNN shares a product over OpenMP's threads by itself, also along k for some shapes, which would make sums depend on their
-// number. Every block is computed by one thread instead.
+// oneDNN divides a product among OpenMP's threads itself, for some shapes along k too, which would make sums depend on the
+// number of threads. So each block is computed by one thread.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
@@ -26,8 +26,8 @@ class OneThread {
   int before_;
 };
 
-// Where oneDNN is slower than the plain kernel, for products too small to be worth its preparations and outer products of few
-// terms, or may not write its code.
+// Where oneDNN is slower than the plain kernel (products too small for its setup cost, and outer products with few terms), or
+// may not generate code.
 bool use_plain_kernel(const Product& p) { return p.operations() <= 16384 || p.k <= 32 || !may_write_code(); }
 
 std::int64_t blocks_for(double operations) {
@@ -38,9 +38,9 @@ std::int64_t blocks_for(double operations) {
   return operations < 8e9 ? 16 : 32;
 }
 
-constexpr double kTransposed = 2.5;  // what reading a transposed factor costs, against one as it lies
+constexpr double kTransposed = 2.5;  // the cost of reading a transposed factor, relative to an untransposed one
 
-// Rows of blocks that there should be: of a transposed A, pieces of more rows fall out of the cache before they are used again.
+// The least number of block rows: with a transposed A, larger blocks fall out of the cache before they are reused.
 std::int64_t rows_at_least(const Product& product) {
   constexpr std::int64_t kMostRows = 128;
   if (!product.transpose_a) return 1;
@@ -53,7 +53,8 @@ ProductGrid::ProductGrid(const Product& product, std::int64_t together) {
   const double all = product.operations() * static_cast<double>(together);
   const auto wanted = static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>((blocks_for(all) + together - 1) / std::max<std::int64_t>(together, 1))));
-  // Of the grids with that many blocks, the one that reads least: each column of blocks reads A once, each row of them B.
+  // Of all grids with that many blocks, choose the one that reads least: each column of blocks reads A once, each row reads B
+  // once.
   double best = 0;
   for (std::int64_t r = 1; r <= std::max(wanted, rows_at_least(product)); r *= 2) {
     const std::int64_t c = std::max<std::int64_t>(1, wanted / r);
@@ -66,7 +67,7 @@ ProductGrid::ProductGrid(const Product& product, std::int64_t together) {
 }
 
 ProductBlock ProductGrid::block(const Product& product, std::int64_t index) const {
-  // Cuts at multiples of 8 rows and 48 columns, the micro-kernels' steps; of 16 where the result is narrow.
+  // Cut at multiples of 8 rows and 48 columns, the steps of the micro-kernels; 16 columns if the result is narrow.
   const auto cut = [](std::int64_t size, std::int64_t parts, std::int64_t step, std::int64_t i) {
     const std::int64_t steps = (size + step - 1) / step;
     return std::min(size, steps * i / parts * step);

@@ -1,4 +1,4 @@
-// Matrix products in a loop that a device runs as one launch.
+// Matrix products inside a loop that a device runs as one launch.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@ namespace graphrun {
 // Products whose right factors are the same at every step.
 struct ProductPart : LoopPart {
   ProductPart(ProductGroup g, DType d, ProductPrecision p) : group(std::move(g)), dtype(d), precision(p) {}
-  // How many left factors are added up, and how many results stand side by side.
+  // The number of products summed, and the number of separate results.
   std::size_t terms() const { return group.kind == ProductGroup::Kind::kSum ? group.products.size() : 1; }
   std::size_t groups() const { return group.kind == ProductGroup::Kind::kMany ? group.products.size() : 1; }
   std::size_t passed_bytes() const override;
 
   ProductGroup group;
   DType dtype;
-  ProductPrecision precision;  // of float32, on a device with matrix units
+  ProductPrecision precision;  // for float32, on a device with matrix units
 };
 
-// Makes products a part of loops, where every right factor is constant and no left one is read transposed.
+// Lets products be part of such loops if every right factor is constant and no left factor is read transposed.
 inline void take_part(Kernel& kernel, const KernelRequest& request, const ProductGroup& group) {
   constexpr std::size_t kMostFactors = 8;
   if (group.products.size() > kMostFactors) return;

@@ -30,7 +30,7 @@ std::size_t RoundedProduct::code_for(Run columns, Run rows, Run terms) const {
 
 RoundedProduct::RoundedProduct(const Product& product, std::int64_t panel) : product_(product), panel_(panel) {
   if (!multiplies_bfloat16() || product.m <= 0 || product.n <= 0 || product.k <= 0) return;
-  // Which of whole and shorter runs there are, and whether one is the first of its sum.
+  // All combinations of whole and partial runs, each as the first of its sum or not.
   for (const std::int64_t p : {std::int64_t{0}, panels() - 1}) {
     for (const std::int64_t r : {std::int64_t{0}, row_runs() - 1}) {
       for (std::int64_t t = 0; t < term_runs(); ++t) {

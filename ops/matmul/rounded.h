@@ -1,6 +1,5 @@
-// Products whose factors are both rounded to bfloat16, for processors that multiply pairs of them (multiplies_bfloat16). Sums
-// are made in float32, in an order that the sizes alone decide. What is too small for a normal float32, in a factor or in a
-// sum, counts as 0.
+// Products with both factors rounded to bfloat16, for processors that multiply pairs of them (multiplies_bfloat16). Sums are
+// float32, in an order that depends on the sizes alone. Subnormal float32 numbers, in a factor or a sum, count as 0.
 #pragma once
 
 #include <algorithm>
@@ -15,49 +14,50 @@ namespace graphrun {
 
 using BFloat16Bits = std::uint16_t;
 
-// C [m, n] = op(A) [m, k] · op(B) [k, n] by panels of columns, runs of rows and runs of terms. Where it is made, libxsmm writes
-// machine code for these sizes.
+// C [m, n] = op(A) [m, k] · op(B) [k, n] by panels of columns, runs of rows and runs of terms. On construction, libxsmm
+// generates machine code for these sizes.
 //
-// A factor is rounded into pairs: terms 2i and 2i + 1 of a row or column side by side, with a term of zeros behind an odd
-// number.
-//   left:  run of rows after run of rows, in each run of terms after run of terms, in each [rows, terms]
+// A factor is rounded into pairs: terms 2i and 2i + 1 of a row or column are adjacent, and a zero follows an odd last term.
+//   left:  by run of rows, within it by run of terms: [rows, terms] each
+//   right: by panel: [terms / 2, width] pairs each
 //   right: panel after panel, in each [terms / 2, width] pairs
 class RoundedProduct {
  public:
-  // Whether a product with a matrix of so many columns is worth rounding: not where a panel would be mostly empty.
+  // Whether rounding pays for a matrix with this many columns: not if a panel would be mostly empty.
   static bool serves(std::int64_t columns) { return columns >= kColumnStep; }
 
-  // Panels of so many columns. Without code for it, on this processor or for these sizes, it is not available.
+  // With panels of `panel` columns. It is unavailable if there is no code for this processor or these sizes.
   RoundedProduct(const Product& product, std::int64_t panel);
   bool available() const { return available_; }
 
   std::int64_t panels() const { return (product_.n + panel_ - 1) / panel_; }
-  static constexpr std::int64_t kPanelsAtOnce = 3;  // that multiply_block reads rows for
+  static constexpr std::int64_t kPanelsAtOnce = 3;  // panels for which multiply_block reads rows at once
   std::int64_t row_runs() const { return (product_.m + kRows - 1) / kRows; }
   std::size_t left_bytes() const { return static_cast<std::size_t>(product_.m * terms()) * sizeof(BFloat16Bits); }
   std::size_t right_bytes() const { return static_cast<std::size_t>(product_.n * terms()) * sizeof(BFloat16Bits); }
 
   // Rounds runs of rows [begin, end) into their place in `left`.
   void round_left(const float* a, BFloat16Bits* left, std::int64_t begin, std::int64_t end) const;
-  // Rounds columns [begin, end), where `begin` is the first of a panel and `end` the end of one or n, into their place in
-  // `right`.
+  // Rounds columns [begin, end) into their place in `right`; `begin` is the start of a panel, and `end` is the end of a panel
+  // or n.
   void round_right(const float* b, BFloat16Bits* right, std::int64_t begin, std::int64_t end) const;
 
-  // Those columns of C from rounded right factors, and from rows that are rounded again and again: for few rows. `back`: panels
-  // from last to first.
+  // Computes those columns of C from a rounded right factor, rounding the rows each time: for few rows. `back`: traverse the
+  // panels from last to first.
   void multiply_rows(const float* a, const BFloat16Bits* right, float* c, std::int64_t begin, std::int64_t end,
                      bool back) const;
-  // Panels [panel, panel_end) of C, in runs of rows [run, run_end), from rounded rows and a right factor of which no more is
-  // rounded at once than stays in a core's cache: into `scratch`, of so many numbers.
+  // Computes panels [panel, panel_end) of C, in runs of rows [run, run_end), from rounded rows. The right factor is rounded on
+  // the fly into `scratch` (that many numbers), never more of it than a core's cache holds.
   static constexpr std::int64_t scratch() { return kPanelsAtOnce * kMostPanel * kTerms; }
   void multiply_block(const BFloat16Bits* left, const float* b, float* c, std::int64_t run, std::int64_t run_end,
                       std::int64_t panel, std::int64_t panel_end, BFloat16Bits* scratch) const;
 
  private:
-  // A core's cache holds a run of rows, and panels, of so many terms.
+  // A run of rows and some panels, each of kTerms terms, fit a core's cache.
   static constexpr std::int64_t kRows = 32, kTerms = 1024, kMostPanel = 3 * kColumnStep;
 
-  // A panel, [terms / 2, width] pairs; rows [rows, terms]; C's row: libxsmm counts columns first, so the panel is its A.
+  // Arguments: a panel of [terms / 2, width] pairs; rows [rows, terms]; C's row. libxsmm is column-major, so the panel is its
+  // A.
   using Code = void (*)(const BFloat16Bits* panel, const BFloat16Bits* rows, float* c, ...);
   struct Run {
     std::int64_t begin = 0, size = 0;

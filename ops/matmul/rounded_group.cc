@@ -18,7 +18,7 @@ RoundedGroup::RoundedGroup(const ProductGroup& group) : group_(group), left_at_{
   for (std::size_t i = 0; i < (sums() ? products_.size() : 1); ++i) {
     left_at_.push_back(left_at_.back() + (products_[i].left_bytes() + kAlignment - 1) / kAlignment * kAlignment);
   }
-  // One for each thread at least; of columns before rows, since right factors are rounded anew for each of the latter.
+  // At least one block per thread; split columns before rows, since right factors are rounded again for each block of rows.
   const std::int64_t together = sums() ? 1 : static_cast<std::int64_t>(products_.size());
   const std::int64_t wanted = (threads() + together - 1) / together;
   const std::int64_t most = (products_[0].panels() + RoundedProduct::kPanelsAtOnce - 1) / RoundedProduct::kPanelsAtOnce;
@@ -35,7 +35,7 @@ bool RoundedGroup::available() const {
 }
 
 void RoundedGroup::run(const KernelContext& c) const {
-  constexpr double kOperationsPerNumber = 4;  // of rounding, in those of a product
+  constexpr double kOperationsPerNumber = 4;  // the cost of rounding a number, in operations of a product
   for (std::size_t i = 0; i + 1 < left_at_.size(); ++i) {
     const Product& p = group_.products[i];
     const float* const a = c.inputs[group_.a(i)].as<const float>();
@@ -52,7 +52,7 @@ void RoundedGroup::run_block(const KernelContext& c, std::int64_t block, std::in
   auto* const scratch = reinterpret_cast<BFloat16Bits*>(static_cast<char*>(c.workspace) + left_at_.back() +
                                                         static_cast<std::size_t>(lane) * kScratchBytes);
   const std::int64_t row = block / columns_ % rows_, column = block % columns_;
-  const auto product = static_cast<std::size_t>(block / (rows_ * columns_));  // 0 where they are summed
+  const auto product = static_cast<std::size_t>(block / (rows_ * columns_));  // 0 if they are summed
   const std::int64_t runs = products_[0].row_runs(), panels = products_[0].panels();
   const auto run = [&](std::size_t i) {
     products_[i].multiply_block(left(c, i), c.inputs[group_.b(i)].as<const float>(), c.outputs[group_.y(i)].as<float>(),

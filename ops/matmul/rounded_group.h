@@ -1,4 +1,4 @@
-// A group of products whose factors are both rounded to bfloat16 as it runs.
+// A group of products whose factors are both rounded to bfloat16 at run time.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace graphrun {
 
-// First all threads round the left factors, into the workspace; then each goes through blocks of the results, and rounds there
-// the panels of right factors that they need.
+// First, all threads round the left factors into the workspace; then each thread computes blocks of the results, rounding the
+// panels of right factors that the blocks need.
 class RoundedGroup {
  public:
   explicit RoundedGroup(const ProductGroup& group);
@@ -29,9 +29,9 @@ class RoundedGroup {
 
   ProductGroup group_;
   std::vector<RoundedProduct> products_;
-  std::vector<std::size_t> left_at_;     // of each left factor, in bytes; then their end
+  std::vector<std::size_t> left_at_;     // of each left factor, in bytes; then their total
   std::int64_t rows_ = 1, columns_ = 1;  // blocks of a result
-  std::int64_t blocks_ = 1, lanes_ = 1;  // of all results; runs of them, each by one thread with panels of its own
+  std::int64_t blocks_ = 1, lanes_ = 1;  // in all results; runs of blocks, each run by one thread with its own panels
 };
 
 }  // namespace graphrun

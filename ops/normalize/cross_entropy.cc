@@ -1,4 +1,4 @@
-// cross_entropy of logits against the class that is right, and its gradient.
+// cross_entropy of logits against the target class, and its gradient.
 #include <cstdint>
 #include <string>
 
@@ -31,7 +31,7 @@ void infer_cross_entropy(ir::InferContext& c) {
   c.outputs = {{Type::kFloat, std::move(rows)}};
 }
 
-// What forward and backward share of a task.
+// The part of a task that forward and backward share.
 template <class T>
 CrossEntropyTask<T> task_of(const KernelContext& c, std::int64_t classes, double smoothing) {
   check_indices(c.inputs[1], classes, "cross_entropy: target");

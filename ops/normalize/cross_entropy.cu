@@ -18,7 +18,7 @@ struct Rows {
   std::int64_t classes;
 
   GRAPHRUN_DEVICE std::int64_t gold(const Column& c) const { return c.exists ? cuda::clamped(target[c.result], classes) : 0; }
-  // What smoothing and target take from the logarithm of the sum. All threads of the block must call it.
+  // The term that smoothing and target subtract from the log of the sum. All threads of the block must call it.
   GRAPHRUN_DEVICE T expected_logit(const Column& c) const {
     const T* x = logits;
     const T gold_logit = c.exists ? x[c.at(gold(c))] : T(0);
@@ -42,7 +42,7 @@ struct CrossEntropyBody {
     const T total = c.fold(
         T(0), [x, shift](T sum, std::int64_t at, std::int64_t) { return sum + element::exp(x[at] - shift); }, cuda::Add());
     const T expected = rows.expected_logit(c);
-    // The difference first: it is small where the model is sure, whatever the logits' size.
+    // Compute the difference first: it is small if the model is confident, however large the logits are.
     if (c.leads()) nll[c.result] = element::log(total) + (shift - expected);
   }
 };
@@ -87,7 +87,7 @@ template <class T>
 Kernel forward_kernel(const Task& task) {
   return {[task](const KernelContext& c) {
     cuda::check_device_indices(c, c.inputs[1], task.classes);
-    if (task.classes == 0) return;  // refused
+    if (task.classes == 0) return;  // the empty row is reported as an error elsewhere
     cuda::for_columns(c, task.view, {nullptr, 1, task.classes}, sizeof(T),
                       CrossEntropyBody<T>{task.of<T>(c), c.outputs[0].as<T>()});
   }};
@@ -96,7 +96,7 @@ template <class T>
 Kernel gradient_kernel(const Task& task) {
   return {[task](const KernelContext& c) {
     cuda::check_device_indices(c, c.inputs[1], task.classes);
-    if (task.classes == 0) return;  // refused
+    if (task.classes == 0) return;  // the empty row is reported as an error elsewhere
     cuda::for_columns(
         c, task.view, {nullptr, 1, task.classes}, sizeof(T),
         CrossEntropyGradientBody<T>{task.of<T>(c), c.inputs[2].as<T>(), c.inputs[3].as<T>(), c.outputs[0].as<T>()});

@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace graphrun {
 namespace HWY_NAMESPACE {
 
-// What smoothing and target take from the logarithm of the sum.
+// The term that smoothing and target subtract from the log of the sum.
 template <class T>
 HWY_INLINE T expected_logit(const CrossEntropyTask<T>& task, const T* x, std::int64_t row) {
   const T gold = x[task.target[row]];
@@ -27,7 +27,7 @@ void cross_entropy_rows(const CrossEntropyTask<T>& task) {
     const T* x = task.logits + row * task.classes;
     const T shift = finite_or_zero(max_row(x, task.classes));
     const T log_total = std::log(sum_exp_row(x, task.classes, shift));
-    // The difference first: it is small where the model is sure, whatever the logits' size.
+    // Compute the difference first: it is small if the model is confident, however large the logits are.
     task.nll[row] = log_total + (shift - expected_logit(task, x, row));
   }
 }

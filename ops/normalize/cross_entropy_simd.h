@@ -1,20 +1,20 @@
-// Cross entropy of rows of logits, vectorised: forward one pass over each row as it lies in the cache, backward one more.
+// Vectorised cross entropy of rows of logits: forward takes one pass over a row while it is in the cache, backward one more.
 #pragma once
 
 #include <cstdint>
 
 namespace graphrun {
 
-// Rows [begin, end) of logits [rows, classes]; targets have been checked.
+// Rows [begin, end) of logits [rows, classes]; the targets have been checked.
 template <class T>
 struct CrossEntropyTask {
   const T* logits = nullptr;
   const std::int32_t* target = nullptr;
   std::int64_t classes = 0;
   T smoothing = 0;
-  T* nll = nullptr;       // forward: the result; backward: what forward gave
+  T* nll = nullptr;       // forward: the result; backward: the result of forward
   const T* g = nullptr;   // backward: the gradient of nll
-  T* d_logits = nullptr;  // backward: the result; may be the logits' own memory
+  T* d_logits = nullptr;  // backward: the result; may alias the logits
   std::int64_t begin = 0, end = 0;
 };
 

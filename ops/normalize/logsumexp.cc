@@ -26,7 +26,7 @@ REGISTER_OP("logsumexp", "reduce")
     })
     .Gradient([](ir::GradientContext& c) {
       if (!c.needs()) return;
-      // Pointwise, so that it fuses. Where y is not finite, it counts as 0: of -inf no exponential is left.
+      // Pointwise, so that it fuses. A y that is not finite counts as 0: the exponentials of -inf vanish.
       const ir::ValueId shift = beside_operand(c, c.b.equation("where(y - y == 0, y, 0)", {{"y", c.y()}}));
       const std::vector<std::pair<std::string, ir::ValueId>> names = {
           {"x", c.x()}, {"shift", shift}, {"g", beside_operand(c, c.g())}};

@@ -11,7 +11,7 @@ using cuda::Column;
 
 template <class T>
 struct NormalizeOperands {
-  const T *x, *gain, *bias, *g;  // gain, bias, g: null where the op has none
+  const T *x, *gain, *bias, *g;  // gain, bias, g: null if the op does not have them
   T* out;                        // may be x or g
   T epsilon;
 };
@@ -46,7 +46,7 @@ struct NormalizeBody {
   }
 };
 
-// With h = g * gain: out = r (h - mean(h) - n mean(h n)), n the normal x, r its scale.
+// With h = g * gain: out = r (h - mean(h) - n mean(h n)), where n is the normalised x and r its scale.
 template <class T>
 struct NormalizeGradientBody {
   NormalizeOperands<T> o;
@@ -67,7 +67,7 @@ struct NormalizeGradientBody {
   }
 };
 
-// Which inputs are gain, bias and g; -1: none is.
+// Which inputs are gain, bias and g; -1 if absent.
 template <template <class> class Body, int gain, int bias, int g>
 Kernel bind_normalize(const KernelRequest& request) {
   const std::int64_t width = request.inputs[0].sizes.back();

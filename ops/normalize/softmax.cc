@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kLengthsDoc =
     "INT32: the number of positions along axis that count; its shape is that of x without axis, or leads it";
 
-// Binds a kernel whose first operands are (x, lengths) or (y, lengths, g) and whose result has the first one's shape.
+// Binds a kernel with operands (x, lengths) or (y, lengths, g) whose result has the shape of the first.
 template <class Run>
 Kernel bind_along(const KernelRequest& request, const Run& run) {
   const Sizes& sizes = request.inputs[0].sizes;

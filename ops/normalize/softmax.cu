@@ -11,7 +11,7 @@ namespace {
 
 using cuda::Column;
 
-// What the exponents of a column are taken from, and the sum of the exponentials.
+// The value subtracted from a column's exponents, and the sum of the exponentials.
 template <class T>
 struct Exponentials {
   T shift, total;
@@ -37,7 +37,7 @@ struct LogSumExpBody {
   }
 };
 
-// x, and out, which may be x: an element is read and written by one thread. The names of the op's operands.
+// x, and out, which may be x: each element is read and written by the same thread. Named like the op's operands.
 template <class T>
 struct SoftmaxOperands {
   const T *x, *g;
@@ -83,7 +83,7 @@ struct LogSoftmaxGradientBody : SoftmaxOperands<T> {
   }
 };
 
-// Operands (x, lengths) or (y, lengths, g), and a result of the first one's shape.
+// Operands (x, lengths) or (y, lengths, g), and a result with the shape of the first.
 template <template <class> class Body>
 Kernel bind_along(const KernelRequest& request) {
   const Sizes& sizes = request.inputs[0].sizes;

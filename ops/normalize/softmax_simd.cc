@@ -18,8 +18,8 @@ HWY_INLINE void map_row(T* out, std::int64_t n, const Value& value) {
   for_lanes<T>(n, [&](auto d, std::int64_t i) HWY_ATTR { hn::StoreU(value(d, i), d, out + i); });
 }
 
-// Calls real(d, index of the vector's first element in the tensor, i, mask) down the columns of a strip; mask: below the
-// length.
+// Calls real(d, index of the vector's first element in the tensor, i, mask) down the columns of a strip; the mask marks
+// positions below the length.
 template <class T, class Visit>
 HWY_INLINE void visit_columns(const ReduceTask<T>& task, const Strip& strip, const StripLimits<T>& limits, std::int64_t n,
                               const Visit& visit) {
@@ -31,7 +31,7 @@ HWY_INLINE void visit_columns(const ReduceTask<T>& task, const Strip& strip, con
   }
 }
 
-// out[i] = value where the position counts, else 0, down all columns of a strip.
+// out[i] = value at real positions, else 0, down all columns of a strip.
 template <class T, class Value>
 HWY_INLINE void map_columns(const ReduceTask<T>& task, const Strip& strip, const StripLimits<T>& limits, const Value& value) {
   visit_columns(task, strip, limits, task.view.n, [&](auto d, std::int64_t at, std::int64_t i, auto real) HWY_ATTR {
@@ -39,7 +39,7 @@ HWY_INLINE void map_columns(const ReduceTask<T>& task, const Strip& strip, const
   });
 }
 
-// total[i] += value where the position counts.
+// total[i] += value at real positions.
 template <class T, class Value>
 HWY_INLINE void sum_columns(const ReduceTask<T>& task, const Strip& strip, const StripLimits<T>& limits, T* total,
                             const Value& value) {
@@ -49,7 +49,7 @@ HWY_INLINE void sum_columns(const ReduceTask<T>& task, const Strip& strip, const
   });
 }
 
-// shift[i] = the maximum of the column, or 0 where that is not finite.
+// shift[i] = the maximum of the column, or 0 if that is not finite.
 template <class T>
 HWY_INLINE void shift_columns(const ReduceTask<T>& task, const Strip& strip, const StripLimits<T>& limits, T* shift) {
   std::fill_n(shift, strip.width, -std::numeric_limits<T>::infinity());
@@ -60,7 +60,7 @@ HWY_INLINE void shift_columns(const ReduceTask<T>& task, const Strip& strip, con
   for (std::int64_t i = 0; i < strip.width; ++i) shift[i] = finite_or_zero(shift[i]);
 }
 
-// Runs row(unit's offset, length) with zeros put behind it, or columns(strip, limits), over a task's units.
+// Calls row(unit's offset, length), followed by zeros, or columns(strip, limits), for the units of a task.
 template <class T, class Row, class Columns>
 HWY_INLINE void over_units(const ReduceTask<T>& task, const Row& row, const Columns& columns) {
   for (std::int64_t unit = task.begin; unit < task.end; ++unit) {
@@ -75,7 +75,7 @@ HWY_INLINE void over_units(const ReduceTask<T>& task, const Row& row, const Colu
   }
 }
 
-// 1 / total; where every exponential is 0 (over nothing, or all -inf) the softmax is 0.
+// 1 / total; if every exponential is 0 (no positions, or all -inf), the softmax is 0.
 template <class T>
 HWY_INLINE T reciprocal_or_zero(T total) {
   return total == T{0} ? T{0} : T{1} / total;
@@ -100,7 +100,7 @@ void softmax_along(const ReduceTask<T>& task) {
           return e;
         });
         for (std::int64_t i = 0; i < strip.width; ++i) total[i] = reciprocal_or_zero(total[i]);
-        // Positions beyond every length have not been written: the values read there are dropped.
+        // Positions beyond every length are uninitialized: the values read there are discarded.
         for (std::int64_t a = limits.most; a < task.view.n; ++a)
           std::fill_n(task.out + strip.at(task.view, a), strip.width, T{0});
         map_columns(task, strip, limits, [&](auto d, std::int64_t at, std::int64_t i) HWY_ATTR {

@@ -1,5 +1,5 @@
-// Softmax along one axis of float tensors and the gradients of it and its kin, vectorised. Positions from their length on are
-// neither read nor counted; results there are 0.
+// Vectorised softmax and log_softmax along one axis of float tensors, and their gradients. Positions at or beyond the length
+// are neither read nor counted; results there are 0.
 #pragma once
 
 #include "ops/reduce/columns.h"

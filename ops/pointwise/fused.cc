@@ -1,4 +1,4 @@
-// fused: a group of pointwise ops as one kernel, without a tensor between them. The pass `fuse` makes it.
+// fused: a group of pointwise ops as one kernel, without intermediate tensors. Made by the pass `fuse`.
 #include <algorithm>
 #include <memory>
 #include <optional>

@@ -1,4 +1,4 @@
-// fused on CUDA: one kernel, whose text is made for it.
+// fused on CUDA: one kernel, generated for the group.
 #include "compiler/ir/pointwise_program.h"
 #include "ops/generated/device_launch.h"
 #include "ops/generated/loop_part.h"
@@ -8,7 +8,7 @@
 namespace graphrun {
 namespace {
 
-// Neighbouring elements that a thread may take at once: four, where sizes and all addresses admit it.
+// How many adjacent elements a thread processes at once: four, if the sizes and all addresses allow it.
 int width_for(const DeviceCode& code, const KernelContext& c) {
   const auto fits = [](const TensorView& v) { return reinterpret_cast<std::uintptr_t>(v.data) % (4 * size_of(v.dtype)) == 0; };
   if (code.width() == 1 || !std::all_of(c.outputs.begin(), c.outputs.end(), fits)) return 1;

@@ -1,4 +1,4 @@
-// The table (ops/tiles/table.def) as ops: from each line a schema, a shape rule, a gradient and a CPU kernel.
+// The table (ops/tiles/table.def) as ops: each line yields a schema, a shape rule, a gradient and a CPU kernel.
 #include <array>
 #include <memory>
 
@@ -43,7 +43,7 @@ std::string operands_of(const ir::InferContext& c) {
                     "help: INT32 and BOOL become FLOAT beside FLOAT; every other change of type is cast(x, type='INT32')");
 }
 
-// The operands' types after promotion; gives the result's.
+// Promotes the operands' types and returns the type of the result.
 Type result_type(const ir::InferContext& c) {
   const Type last = c.inputs.back()->type;
   const std::size_t first = c.op->promotion == ir::Promotion::kSelect ? 1 : 0;
@@ -84,14 +84,14 @@ void infer(ir::InferContext& c) {
   c.outputs = {{type, std::move(shape)}};
 }
 
-// Each operand's derivative, summed over the axes along which the operand was repeated.
+// Each operand's derivative, summed over the axes along which the operand was broadcast.
 ir::GradientRule gradient(const PointwiseLine& line) {
   return [&line](ir::GradientContext& c) {
     std::vector<std::pair<std::string, ir::ValueId>> names = {{"y", c.y()}, {"g", c.g()}};
     for (int i = 0; i < line.arity; ++i) names.emplace_back(line.operand(i), c.x(static_cast<std::size_t>(i)));
     for (std::size_t i = 0; i < static_cast<std::size_t>(line.arity); ++i) {
       if (line.derivatives[i].empty() || !c.needs(i)) continue;
-      const Shape shape = c.shape(c.x(i));  // a copy: making nodes moves the values that hold the shapes
+      const Shape shape = c.shape(c.x(i));  // a copy: adding nodes moves the values that hold the shapes
       c.set(i, c.b.sum_to(c.b.equation(line.derivatives[i], names), shape));
     }
   };
@@ -135,7 +135,7 @@ std::string example(const PointwiseLine& line) {
   return infix == "-" ? "-x" : infix + " x";
 }
 
-// Whether both orders of the operands give the same bits: not of minimum and maximum, which take the first of 0 and -0.
+// Whether swapping the operands gives the same bits: not for minimum and maximum, which return the first of 0 and -0.
 bool commutes(std::string_view expression) {
   for (std::string_view symmetric : {"a + b", "a * b", "a == b", "a != b", "a & b", "a | b"}) {
     if (expression == symmetric) return true;

@@ -1,4 +1,4 @@
-// The table's ops (ops/tiles/table.def) and cast on CUDA, one kernel for each and each type of element.
+// The table's ops (ops/tiles/table.def) and cast on CUDA: one kernel for each op and element type.
 #include "ops/dispatch.h"
 #include "ops/generated/device_launch.h"
 #include "ops/generated/device_lines.h"
@@ -12,7 +12,7 @@ namespace {
 
 using element::OperandPlace;
 
-// An operand and where its elements stand.
+// An operand and the position of its elements.
 template <class T>
 struct Operand {
   const T* data;
@@ -60,7 +60,7 @@ Kernel line_kernel(const KernelRequest& request) {
   }};
 }
 
-// The kernel for the operands' type (of where: of a and b), where the line admits it.
+// The kernel for the operands' type (for where: the type of a and b), if the line admits it.
 template <class Line, ir::Promotion promotion, int arity>
 Kernel bind_line(const KernelRequest& request) {
   return with_any(request.inputs.back().dtype, [&](auto zero) -> Kernel {
@@ -103,7 +103,7 @@ const KernelRegistration registrations[] = {
 #undef TERNARY
 };
 
-// BOOL differs from a number of one byte by the result's type alone.
+// BOOL differs from a one-byte number only by the result's type.
 template <class From, class To, bool to_bool>
 struct CastBody {
   const From* x;

@@ -11,7 +11,7 @@
 namespace graphrun {
 namespace {
 
-// A program of this one instruction: drawn alone as in a group.
+// A program of this single instruction, so that it draws the same numbers alone as in a group.
 template <bool mask>
 Kernel bind_dropout(const KernelRequest& request) {
   ir::PointwiseProgram::Instruction draw;
@@ -33,8 +33,8 @@ void infer_dropout(ir::InferContext& c) {
   c.outputs = {c.input(0)};
 }
 
-// The last axis counts the features of a row and the others name it, as the steps of a scan do. A scalar has no axis: over a
-// sequence it is a row of one feature, so that its steps name rows and not features.
+// The last axis enumerates the features of a row, and the other axes identify the row, as the steps of a scan do. A scalar has
+// no axis: over a sequence it is a row with one feature, so that its steps identify rows, not features.
 std::vector<ir::ValueId> draw_sequence(ir::SequenceContext& c) {
   if (c.rank(0) > 0) return c.again(c.all_sequences());
   const ir::ValueId rows = c.b.op("expand", {c.sequence(0)}, {{"axis", std::int64_t{-1}}});

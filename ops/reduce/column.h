@@ -1,5 +1,5 @@
-// Reductions along an axis on a device, as a thread sees them: for .cu files and for the text of generated kernels. No atomics:
-// an element's sum is made in an order that follows from the sizes alone.
+// Reductions along an axis on a device, from the point of view of a thread: for .cu files and for the text of generated
+// kernels. No atomics: the order of an element's sum depends on the sizes alone.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@
 
 namespace graphrun {
 
-// A block's threads are `results` columns (elements of the result) times `lanes`, which share a column's positions; both are
-// powers of two. Neighbouring threads read neighbouring elements: along the axis where it is the last, else across columns.
+// A block's threads are `results` columns (elements of the result) times `lanes`, which divide the positions of a column; both
+// are powers of two. Adjacent threads read adjacent elements: along the axis if it is the last, else across columns.
 struct ColumnGrid {
   static constexpr int kThreads = 256;
   int lanes = 1, results = kThreads;
-  bool along_axis = false;  // neighbours are lanes of one column
+  bool along_axis = false;  // adjacent threads are lanes of one column
   std::int64_t blocks = 0;
 
-  // Bytes that the lanes of all columns need to put their values together.
+  // Bytes of shared memory that the lanes of all columns need to combine their values.
   std::size_t shared(std::size_t value_bytes) const { return lanes == 1 ? 0 : value_bytes * kThreads; }
 };
 
 namespace cuda {
 
-// A thread's part of a column: lane `lane` of `lanes` takes positions lane, lane + lanes, … below `n`, the column's length.
+// A thread's part of a column: lane `lane` of `lanes` takes positions lane, lane + lanes, … below the column's length `n`.
 struct Column {
   ColumnGrid grid;
   AxisView view;
@@ -41,13 +41,13 @@ struct Column {
   }
 
   GRAPHRUN_DEVICE bool leads() const { return exists && lane == 0; }
-  // Of a position, in the tensor.
+  // The index of a position in the tensor.
   GRAPHRUN_DEVICE std::int64_t at(std::int64_t position) const {
     return (result / view.inner * view.n + position) * view.inner + result % view.inner;
   }
 
-  // take(value, place in the tensor, position) over the column's positions from `start` on; join(a, b) puts two lanes' values
-  // together. Every lane gets the column's value. All threads of the block must call it.
+  // Calls take(value, index in the tensor, position) for the column's positions from `start`; join(a, b) combines the values of
+  // two lanes. Every lane gets the column's value. All threads of the block must call it.
   template <class V, class Take, class Join>
   GRAPHRUN_DEVICE V fold(V start, const Take& take, const Join& join) const {
     V value = start;
@@ -55,7 +55,7 @@ struct Column {
     return joined(value, join);
   }
 
-  // visit(place, position, whether it is below the length) for all positions.
+  // Calls visit(index, position, whether it is below the length) for all positions.
   template <class Visit>
   GRAPHRUN_DEVICE void each(const Visit& visit) const {
     if (!exists) return;
@@ -68,7 +68,7 @@ struct Column {
     if (grid.lanes == 1) return value;
     V* shared = static_cast<V*>(shared_memory());
     const int t = thread_index(), step = grid.along_axis ? 1 : grid.results;
-    barrier();  // what stood there has been read by all
+    barrier();  // all threads have read the previous contents
     shared[t] = value;
     for (int half = grid.lanes / 2; half > 0; half /= 2) {
       barrier();
@@ -79,7 +79,7 @@ struct Column {
   }
 };
 
-// What stands for two values where a NaN wins over every number.
+// Combines two values so that a NaN wins over every number.
 template <class T>
 GRAPHRUN_DEVICE T larger(T a, T b) {
   return b > a || b != b ? b : a;
@@ -88,20 +88,20 @@ template <class T>
 GRAPHRUN_DEVICE T smaller(T a, T b) {
   return b < a || b != b ? b : a;
 }
-// What is subtracted before exponents are taken.
+// The value to subtract before taking exponentials.
 template <class T>
 GRAPHRUN_DEVICE T finite_or_zero(T most) {
   return most - most == T(0) ? most : T(0);
 }
 
-// The best element so far and where it stands; -1: nowhere yet.
+// The best element so far and its position; -1: none yet.
 template <class T>
 struct Best {
   T value;
   std::int64_t position;
 };
 
-// Of two, the one that stands first among equals; what is not a number wins over every number.
+// The better of the two: the first among equals; NaN wins over every number.
 template <bool kMax, class T>
 GRAPHRUN_DEVICE Best<T> better(Best<T> a, Best<T> b) {
   if (a.position < 0) return b;

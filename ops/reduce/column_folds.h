@@ -1,4 +1,4 @@
-// What the folds of generated reductions are made of. For the text of generated kernels.
+// The building blocks of folds, for the text of generated reductions.
 #pragma once
 
 #include "ops/generated/device_functions.h"
@@ -6,7 +6,8 @@
 
 namespace graphrun::cuda {
 
-// Of elements so far: the greatest, and the sum of the exponentials of their distances from it (from 0 where it is not finite).
+// The maximum of the elements so far, and the sum of the exponentials of their differences from it (from 0 if it is not
+// finite).
 template <class T>
 struct LogSum {
   T most, sum;
@@ -24,7 +25,7 @@ GRAPHRUN_DEVICE LogSum<T> joined(LogSum<T> a, LogSum<T> b) {
   };
   return {most, moved(a) + moved(b)};
 }
-// The logarithm of their sum; of n = 0 elements 0.
+// The logarithm of the sum of exponentials; 0 for n = 0 elements.
 template <class T>
 GRAPHRUN_DEVICE T logarithm(LogSum<T> v, std::int64_t n) {
   return n == 0 ? T(0) : element::log(v.sum) + finite_or_zero(v.most);

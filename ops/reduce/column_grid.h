@@ -1,4 +1,4 @@
-// How a device's blocks share a reduction along an axis: a plain function of the sizes, the same for every device.
+// How a device's blocks divide a reduction along an axis: a function of the sizes alone, the same for every device.
 #pragma once
 
 #include <algorithm>

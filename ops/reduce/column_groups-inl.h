@@ -1,6 +1,6 @@
-// Reductions down the columns of a strip (ops/reduce/columns.h) by registers of neighbouring columns: of a row's last ones as
-// many as there are, under a mask, so that narrow and odd widths cost what whole registers do. Included once for each
-// instruction set by the files that follow the pattern of ops/simd_export.h.
+// Reductions down the columns of a strip (ops/reduce/columns.h), in registers of adjacent columns. The last columns of a row
+// use a masked register, so that narrow and odd widths cost what whole registers do. Included once for each instruction set by
+// the files that follow the pattern of ops/simd_export.h.
 #if defined(GRAPHRUN_REDUCE_COLUMN_GROUPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRAPHRUN_REDUCE_COLUMN_GROUPS_INL_H
 #undef GRAPHRUN_REDUCE_COLUMN_GROUPS_INL_H
@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace graphrun {
 namespace HWY_NAMESPACE {
 
-// A register of neighbouring columns, or the first `count` of them at a row's end.
+// A register of adjacent columns; at the end of a row, only the first `count` of them.
 template <class T>
 struct AllLanes {
   HWY_INLINE Vec<T> load(const T* from) const { return hn::LoadU(Tag<T>(), from); }
@@ -31,21 +31,21 @@ struct FirstLanes {
   HWY_INLINE void store(Vec<T> v, T* to) const { store_first(v, to, count); }
 };
 
-// N registers of neighbouring columns of a strip, with their rows: what is folded down them stays in registers, and none waits
-// for another. kPart: of the last register only the first `last` columns are there.
+// N registers of adjacent columns of a strip, with their rows: the accumulators stay in registers and are independent of each
+// other. kPart: the last register has only its first `last` columns.
 template <int N, bool kPart, class T>
 struct ColumnGroup {
   const T* x;           // row 0
-  std::int64_t stride;  // from row to row
-  std::int64_t rows;    // of the longest column
-  const T* limit;       // the columns' lengths; null: all are real
+  std::int64_t stride;  // between rows
+  std::int64_t rows;    // in the longest column
+  const T* limit;       // the lengths of the columns; null: all positions are real
   std::int64_t result;  // index of the first column's element in the results
   std::size_t last = hn::Lanes(Tag<T>());
 
   static constexpr int kRegisters = N;
   static std::int64_t at(int k) { return k * static_cast<std::int64_t>(hn::Lanes(Tag<T>())); }
 
-  // Register k of a row of columns, and from it; lanes that are no columns are 0.
+  // Loads register k of a row, with 0 in lanes that are not columns.
   HWY_INLINE Vec<T> load(const T* row, int k) const {
     return kPart && k == N - 1 ? FirstLanes<T>{last}.load(row + at(k)) : AllLanes<T>().load(row + at(k));
   }
@@ -56,7 +56,7 @@ struct ColumnGroup {
       AllLanes<T>().store(v, row + at(k));
   }
 
-  // to[k] = join(to[k], element, k, a) for rows a, but from the columns' lengths on.
+  // to[k] = join(to[k], element, k, a) for the rows a below the columns' lengths.
   template <class Join>
   HWY_INLINE void fold(Vec<T> (&to)[N], const Join& join) const {
     for (std::int64_t a = 0; a < rows; ++a) {
@@ -71,7 +71,7 @@ struct ColumnGroup {
   HWY_INLINE Mask<T> is_real(int k, std::int64_t a) const {
     return {hn::Lt(hn::Set(Tag<T>(), static_cast<T>(a)), load(limit, k).v)};
   }
-  // Stores from[k] as the columns' results, 0 where a column has no rows.
+  // Stores from[k] as the columns' results, or 0 if a column has no rows.
   HWY_INLINE void store(const Vec<T> (&from)[N], T* out) const {
 #pragma GCC unroll 4
     for (int k = 0; k < N; ++k) {
@@ -81,7 +81,7 @@ struct ColumnGroup {
   }
 };
 
-// Calls visit(group) for groups that make up the strip: of four registers, and what is left in one group.
+// Calls visit(group) for groups that make up the strip: groups of four registers, then one group for the rest.
 template <class T, class Visit>
 HWY_INLINE void for_column_groups(const ReduceTask<T>& task, const Strip& strip, const Visit& visit) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Tag<T>()));
@@ -110,7 +110,7 @@ HWY_INLINE void for_column_groups(const ReduceTask<T>& task, const Strip& strip,
   run(limits.limit, limits.most);
 }
 
-// Runs row(result, elements, count) where the axis is the last, else columns(group), over a task's units.
+// Calls row(result, elements, count) if the axis is the last, else columns(group), for the units of a task.
 template <class T, class Row, class Columns>
 HWY_INLINE void fold_units(const ReduceTask<T>& task, const Row& row, const Columns& columns) {
   for (std::int64_t unit = task.begin; unit < task.end; ++unit) {

@@ -1,5 +1,6 @@
-// How the kernels of this folder split a reduction along one axis: tensors are [outer, n, inner]. Where inner is 1 the unit of
-// work is a row, else a strip of neighbouring columns of one outer index; a unit is always done by one thread, in one order.
+// How the kernels of this folder split a reduction along one axis: tensors are [outer, n, inner]. If inner is 1, the unit of
+// work is a row; otherwise it is a strip of adjacent columns of one outer index. A unit is always computed by one thread, in
+// one order.
 #pragma once
 
 #include <algorithm>
@@ -25,16 +26,17 @@ struct Strip {
 
   Strip(const AxisView& view, std::int64_t unit) {
     const std::int64_t each = strips(view);
-    outer = each == 1 ? unit : unit / each;  // a division costs what a short strip does
+    outer = each == 1 ? unit : unit / each;  // a division costs as much as a short strip
     begin = (unit - outer * each) * kStrip;
     width = std::min(kStrip, view.inner - begin);
     result = outer * view.inner + begin;
   }
-  // Index in x of the first column at position `a` of the axis.
+  // The index in x of the first column at position `a` of the axis.
   std::int64_t at(const AxisView& view, std::int64_t a) const { return (outer * view.n + a) * view.inner + begin; }
 };
 
-// The lengths of a strip's columns as floats, so that vectors of them compare with a position; exact below 2^24 positions.
+// The lengths of a strip's columns as floats, so that vectors of them can be compared with a position; exact below 2^24
+// positions.
 template <class T>
 struct StripLimits {
   alignas(64) T limit[kStrip];
@@ -49,7 +51,7 @@ struct StripLimits {
   }
 };
 
-// One pass of a kernel over units [begin, end); what the arrays are, each kernel says.
+// One pass of a kernel over units [begin, end); each kernel defines the meaning of the arrays.
 template <class T>
 struct ReduceTask {
   const T* x = nullptr;
@@ -71,7 +73,7 @@ ReduceTask<T> whole_task(const T* x, T* out, const AxisView& view) {
   return task;
 }
 
-// Runs a kernel over all units of `task`, on threads where there is much to do.
+// Runs a kernel over all units of `task`, on several threads if there is much work.
 template <class T, class Run>
 void run_units(ReduceTask<T> task, const Run& run) {
   if (task.view.results() == 0) return;
@@ -92,8 +94,8 @@ ReduceTask<T> task_of(const KernelContext& c, const AxisView& view, const Make& 
   return task;
 }
 
-// The kernel of a reduction of x, input 0, with lengths or none, input 1; `make` fills in where the results go. Shared by rows
-// where the first axis stays.
+// The kernel of a reduction of x, input 0, with optional lengths, input 1; `make` sets where the results go. It can be shared
+// by rows if the first axis is not reduced.
 template <class T, class Make, class Run>
 Kernel reduction_kernel(const KernelRequest& request, const AxisView& view, const Make& make, const Run& run) {
   Kernel kernel;

@@ -1,4 +1,4 @@
-// Launches of reductions along an axis on a device: for .cu files.
+// Launches reductions along an axis on a device: for .cu files.
 #pragma once
 
 #include <limits>
@@ -14,7 +14,7 @@ GRAPHRUN_GLOBAL void columns_kernel(Body body, ColumnGrid grid, AxisView view, L
   body(Column(grid, view, lengths));
 }
 
-// body(column) for every column of the view; its folds are of values of at most `value_bytes`.
+// Calls body(column) for every column of the view; its folds are of values of at most `value_bytes`.
 template <class Body>
 void for_columns(const KernelContext& c, const AxisView& view, const Lengths& lengths, std::size_t value_bytes,
                  const Body& body) {
@@ -24,7 +24,7 @@ void for_columns(const KernelContext& c, const AxisView& view, const Lengths& le
          grid, view, lengths);
 }
 
-// The start of maxima and minima.
+// The initial value of maxima and minima.
 template <class T>
 constexpr T lowest() {
   if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();

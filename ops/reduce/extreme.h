@@ -1,4 +1,4 @@
-// Where the first maximum or minimum along an axis stands.
+// Finds the position of the first maximum or minimum along an axis.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace graphrun {
 
-// The first of the greatest (or least) of n >= 1 elements; a NaN, as the first of its kind, wins over every number. Eight
-// candidates side by side find the value, a second look its place: neither has a branch that depends on the data.
+// The first of the largest (or smallest) of n >= 1 elements; a NaN (the first one) wins over every number. Eight independent
+// candidates find the value, and a second pass finds its position: neither has a data-dependent branch.
 template <bool kMax, class T>
 std::int64_t first_extreme(const T* row, std::int64_t n) {
   constexpr std::int64_t kSide = 8;
@@ -32,7 +32,7 @@ std::int64_t first_extreme(const T* row, std::int64_t n) {
   return std::find(row, row + n, value) - row;
 }
 
-// Calls found(result, position) for each of the results [begin, end) that has positions at all.
+// Calls found(result, position) for each of the results [begin, end) that has at least one position.
 template <bool kMax, class T, class Found>
 void first_extremes(const T* x, const AxisView& view, const Lengths& lengths, std::int64_t begin, std::int64_t end,
                     const Found& found) {
@@ -47,7 +47,7 @@ void first_extremes(const T* x, const AxisView& view, const Lengths& lengths, st
     }
     return;
   }
-  // Column by column within strips that lie in one row of x, so that rows are read in order.
+  // Column by column, within strips that are in one row of x, so that rows are read in order.
   std::int64_t best[kStrip], limit[kStrip];
   T value[kStrip];
   for (std::int64_t r = begin; r < end;) {

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace graphrun {
 namespace HWY_NAMESPACE {
 
-// A register or a few: whole registers, then the rest under a mask.
+// One or more registers: whole registers, then the rest under a mask.
 template <class T>
 HWY_INLINE T sum_short_row(const T* x, std::int64_t n) {
   const Tag<T> d;
@@ -43,7 +43,7 @@ void sum_along(const ReduceTask<T>& task) {
       });
 }
 
-// Max or min: `from` is what an empty fold begins with; over nothing it is 0.
+// Max or min: `from` is the identity of the fold; the result is 0 if there are no positions.
 template <class T, class Row, class Join>
 HWY_INLINE void extreme_along(const ReduceTask<T>& task, T from, const Row& row, const Join& join) {
   fold_units(
@@ -84,7 +84,7 @@ void logsumexp_along(const ReduceTask<T>& task) {
         fill(total, T{0});
         group.fold(shift, [](Vec<T> most, Vec<T> x, int, std::int64_t) HWY_ATTR { return Vec<T>(larger(most.v, x.v)); });
 #pragma GCC unroll 4
-        for (Vec<T>& s : shift) s = select(s - s == 0, s, 0);  // not finite: as if it were 0
+        for (Vec<T>& s : shift) s = select(s - s == 0, s, 0);  // if not finite, use 0
         group.fold(total, [&](Vec<T> sum, Vec<T> x, int k, std::int64_t) HWY_ATTR { return sum + exp(x - shift[k]); });
 #pragma GCC unroll 4
         for (int k = 0; k < group.kRegisters; ++k) total[k] = shift[k] + log(total[k]);

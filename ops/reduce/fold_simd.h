@@ -1,11 +1,11 @@
-// Sums, maxima and minima along one axis of float tensors, vectorised.
+// Vectorised sums, maxima and minima along one axis of float tensors.
 #pragma once
 
 #include "ops/reduce/columns.h"
 
 namespace graphrun {
 
-// out [outer, inner] from x [outer, n, inner]; positions from their length on do not count; over nothing 0.
+// out [outer, inner] from x [outer, n, inner]; positions at or beyond the length do not count; no positions give 0.
 void sum_along(const ReduceTask<float>& task);
 void sum_along(const ReduceTask<double>& task);
 void max_along(const ReduceTask<float>& task);
@@ -16,7 +16,7 @@ void min_along(const ReduceTask<double>& task);
 void logsumexp_along(const ReduceTask<float>& task);
 void logsumexp_along(const ReduceTask<double>& task);
 
-// Two reductions of parts of an axis made one: out[i] joined with x[i], for i from begin to end of the task.
+// Combines the reductions of two parts of an axis: joins out[i] with x[i], for i from begin to end of the task.
 void sum_into(const ReduceTask<float>& task);
 void sum_into(const ReduceTask<double>& task);
 void max_into(const ReduceTask<float>& task);

@@ -1,4 +1,5 @@
-// fused_reduction: pointwise work reduced as it is made, without a tensor of its shape. The pass `fuse_reductions` makes it.
+// fused_reduction: reduces pointwise results as they are computed, without storing them in a tensor. Made by the pass
+// `fuse_reductions`.
 #include <algorithm>
 #include <memory>
 
@@ -14,7 +15,7 @@ namespace {
 
 using ir::ReductionProgram;
 
-// The shape of the pointwise work: that of all operands broadcast together.
+// The shape of the pointwise results: all operands broadcast together.
 Shape shape_of_work(const ir::InferContext& c) {
   Shape shape;
   for (const ir::TensorType* type : c.inputs) {

@@ -1,4 +1,4 @@
-// fused_reduction on CUDA: kernels whose text is made for them, each reducing some of the program's results as they are made.
+// fused_reduction on CUDA: generated kernels, each of which reduces some of the program's results as they are computed.
 #include "compiler/ir/reduction_program.h"
 #include "ops/generated/device_launch.h"
 #include "ops/generated/loop_part.h"
@@ -13,7 +13,7 @@ namespace {
 
 struct FoldPart {
   std::shared_ptr<cuda::GeneratedKernel> kernel;
-  std::size_t first = 0, folds = 0;  // of the node's results
+  std::size_t first = 0, folds = 0;  // a range of the node's results
 };
 
 REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {

@@ -1,4 +1,4 @@
-// max and min, and where their gradient goes.
+// max and min, and their gradients.
 #include <cstdint>
 #include <type_traits>
 
@@ -58,7 +58,7 @@ Kernel bind_extreme_gradient(const KernelRequest& request) {
   });
 }
 
-// g where the extreme stands, 0 elsewhere: pointwise, so that it fuses.
+// g at the position of the extreme, 0 elsewhere: pointwise, so that it fuses.
 ir::ValueId at_position(ir::GradientContext& c, const std::string& position) {
   const Shape x = c.shape(c.x());
   const auto axis = static_cast<std::int64_t>(reduced_axes(c.op, c.attributes, x.size()).first);

@@ -15,18 +15,18 @@ namespace graphrun {
 namespace {
 
 constexpr std::size_t kMostFolds = 32, kNone = SIZE_MAX;
-// Work, in additions, that each thread should have, and what all of it is where waking others does not pay.
+// The least work, in additions, that each thread should have, and the least total that justifies waking other threads.
 constexpr std::int64_t kLeastShare = 65536, kLeastShared = 4 * kLeastShare;
-// A sum into few results over many rows is made in parts, so that threads can share it. How many depends on sizes alone: the
-// same bits for any number of threads.
+// A sum into few results over many rows is computed in parts, so that threads can share it. The number of parts depends on the
+// sizes alone: the bits are the same for any number of threads.
 constexpr std::int64_t kMostParts = 16, kFewResults = 4096;
-constexpr std::int64_t kMostSlab = 65536;  // elements whose operands, read by narrow strips, a core's caches hold
+constexpr std::int64_t kMostSlab = 65536;  // elements whose operands, read in narrow strips, fit a core's caches
 
 bool is_sum(FoldKind kind) { return kind == FoldKind::kSum || kind == FoldKind::kMean; }
 bool is_position(FoldKind kind) { return kind == FoldKind::kArgMax || kind == FoldKind::kArgMin; }
 int cost_of(FoldKind kind) { return kind == FoldKind::kLogSumExp ? 12 : is_position(kind) ? 4 : 1; }
 
-// The folds as machine code knows them; none where one of them has none there.
+// The folds in the form that FoldCode takes; none if FoldCode does not support one of them.
 std::vector<FoldCode::Fold> code_folds(const std::vector<PieceFold>& folds) {
   using Kind = FoldCode::Fold::Kind;
   std::vector<FoldCode::Fold> out;
@@ -57,7 +57,7 @@ void reduce(FoldKind kind, const ReduceTask<T>& task) {
   }
 }
 
-// For the functions that join x with what there is.
+// For the functions that join x with the existing results.
 template <class T>
 ReduceTask<T> task_of_elements(const T* x, T* out, std::int64_t n) {
   ReduceTask<T> task;
@@ -74,15 +74,15 @@ void join(FoldKind kind, const ReduceTask<T>& task) {
     case FoldKind::kMin: min_into(task); return;
     case FoldKind::kLogSumExp: logsumexp_into(task); return;
     case FoldKind::kArgMax:
-    case FoldKind::kArgMin: return;  // by their values: Chunks::join_positions
+    case FoldKind::kArgMin: return;  // together with their values: Chunks::join_positions
   }
 }
 
-// How the work is cut into pieces: several slabs [n, inner] at once where they fit a tile, else rows of one, else pieces of a
-// row. A unit of work is a slab, or strip `width` of one, or a part of its rows.
+// How the work is cut into pieces: several slabs [n, inner] at once if they fit a tile, else rows of one slab, else pieces of a
+// row. A unit of work is a slab, a strip of a slab (`width` columns), or a part of its rows.
 struct Cut {
   AxisView view;
-  std::int64_t slabs = 0;        // in a piece; 0: a slab does not fit
+  std::int64_t slabs = 0;        // per piece; 0: a slab does not fit
   std::int64_t rows = 0, width;  // of a piece of one slab
   std::int64_t strips = 1;       // pieces across a row
   std::int64_t parts = 1, part_rows = 0;
@@ -105,7 +105,7 @@ struct Cut {
     part_rows = (chunks + parts - 1) / parts * rows;
     parts = (v.n + part_rows - 1) / part_rows;
   }
-  // As many as fill half a tile, or one that takes more; whole periods of what is repeated, or a whole part of one.
+  // As many slabs as fill half a tile, at least one; whole periods of repeated operands, or a whole fraction of one.
   static std::int64_t slabs_of(std::int64_t slab, std::int64_t tile, std::int64_t period) {
     const std::int64_t some = std::max<std::int64_t>(1, tile / 2 / slab);
     if (period <= slab || period % slab != 0) return some;
@@ -134,7 +134,7 @@ class Piecewise {
       });
       value_at_.push_back(value == folds_.end() ? kNone : static_cast<std::size_t>(value - folds_.begin()));
     }
-    // Where a slab does not fit a piece, sums are made of pieces' sums.
+    // If a slab does not fit a piece, sums are computed from pieces' sums.
     const bool any_sum = std::any_of(folds_.begin(), folds_.end(), [](const PieceFold& f) { return is_sum(f.kind); });
     if (cut_.slabs > 0 || (!any_sum && view.n * view.inner <= kMostSlab)) {
       by_code_ = SlabFolds::of(*program_, view, code_folds(folds_));
@@ -146,7 +146,7 @@ class Piecewise {
     grain_ = small ? std::max<std::int64_t>(1, cut_.units()) : (kLeastShare + unit - 1) / unit;
   }
 
-  // Partial sums [fold, part, results]; the greatest values so far [fold, results] of positions.
+  // Partial sums [fold, part, results]; for positions, the best values so far [fold, results].
   std::size_t workspace(std::size_t element) const {
     const bool keeps =
         cut_.slabs == 0 &&
@@ -219,7 +219,7 @@ class Piecewise {
     return static_cast<T*>(c.workspace) + (static_cast<std::int64_t>(f) * cut_.parts + part) * results;
   }
 
-  // Adds up parts and divides means, of results [begin, end).
+  // Adds up the parts and divides means, for results [begin, end).
   template <class T>
   void finish(const KernelContext& c, std::size_t f, std::int64_t begin, std::int64_t end) const {
     if (!is_sum(folds_[f].kind)) return;
@@ -234,7 +234,7 @@ class Piecewise {
     for (std::int64_t r = begin; r < end; ++r) out[r] /= static_cast<T>(cut_.view.n);
   }
 
-  // Over nothing.
+  // For reductions without positions.
   template <class T>
   void clear(const KernelContext& c) const {
     for (std::size_t f = 0; f < folds_.size(); ++f) {
@@ -248,14 +248,14 @@ class Piecewise {
 
   std::shared_ptr<const TileProgram> program_;
   std::vector<PieceFold> folds_;
-  std::vector<std::size_t> value_at_;  // by fold: of a position, which fold is the value there; kNone: none is
+  std::vector<std::size_t> value_at_;  // by fold: for a position, the fold that yields its value; kNone if there is none
   Cut cut_;
-  std::unique_ptr<const SlabFolds> by_code_;  // null: what is folded is laid down first
+  std::unique_ptr<const SlabFolds> by_code_;  // null: pointwise results are stored before they are reduced
   std::int64_t grain_ = 1;                    // units
-  std::int64_t cost_ = 0;                     // of an element, in additions
+  std::int64_t cost_ = 0;                     // per element, in additions
 };
 
-// Pieces of whole slabs: a piece's results are done with it.
+// Pieces of whole slabs: each piece completes its results.
 template <class T>
 class Piecewise::Slabs final : public PieceReader {
  public:
@@ -268,7 +268,7 @@ class Piecewise::Slabs final : public PieceReader {
     for (std::size_t f = 0; f < p_.folds_.size(); ++f) {
       const PieceFold& fold = p_.folds_[f];
       const std::size_t value = p_.value_at_[f];
-      if (std::find(p_.value_at_.begin(), p_.value_at_.end(), f) != p_.value_at_.end()) continue;  // comes with its position
+      if (std::find(p_.value_at_.begin(), p_.value_at_.end(), f) != p_.value_at_.end()) continue;  // computed with its position
       ReduceTask<T> task = whole_task<T>(static_cast<const T*>(results[fold.result]), nullptr, view);
       if (!is_position(fold.kind)) {
         task.out = c_.outputs[f].as<T>() + first;
@@ -285,7 +285,7 @@ class Piecewise::Slabs final : public PieceReader {
   const KernelContext& c_;
 };
 
-// Pieces of one slab, from its row `row` on: each is reduced, and joined with what there is.
+// Pieces of one slab, from its row `row`: each is reduced, then joined with the existing result.
 template <class T>
 class Piecewise::Chunks final : public PieceReader {
  public:
@@ -316,7 +316,7 @@ class Piecewise::Chunks final : public PieceReader {
   }
 
  private:
-  // A long row is added up in double precision.
+  // Long rows are summed in double precision.
   void join_numbers(std::size_t f, const T* x, T* to, std::int64_t width) {
     const FoldKind kind = p_.folds_[f].kind;
     if (width == 1 && is_sum(kind)) {
@@ -376,7 +376,7 @@ Kernel piecewise_kernel(const KernelRequest& request, std::shared_ptr<const Tile
     Kernel kernel{[work](const KernelContext& c) { work->run<T>(c); }, work->workspace(sizeof(T))};
     const Sizes& result = request.outputs[0].sizes;
     if (view.count() == 0 || result.empty() || view.outer % result[0] != 0) return kernel;
-    // Rows are outside the axes that go: those of operands as of results.
+    // Rows are outside the reduced axes, in operands and in results.
     auto rows = std::make_shared<RowKernel>();
     rows->rows = result[0];
     rows->operations = work->operations();

@@ -1,4 +1,4 @@
-// Reductions of what a tile program makes, piece by piece, while a piece is in the first-level cache.
+// Reduces the results of a tile program piece by piece, while each piece is in the first-level cache.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 namespace graphrun {
 
 enum class FoldKind : std::uint8_t { kSum, kMean, kMax, kMin, kLogSumExp, kArgMax, kArgMin };
-// Of the reduction's op; throws InternalError where it is none of these.
+// The kind of the reduction op; throws InternalError for any other op.
 FoldKind fold_kind(std::string_view op);
 
 struct PieceFold {
   FoldKind kind = FoldKind::kSum;
-  std::size_t result = 0;  // of the program: what is reduced
+  std::size_t result = 0;  // the result of the program that is reduced
 };
 
-// Reduces results of the program, made for pieces, around the axes of `view`, its shape, of `rank` axes; result i of the kernel
-// is folds[i]'s. `dtype` is the float that is reduced.
+// Reduces results of the program, which is made for pieces, along the axis of `view`, the view of its shape of `rank` axes;
+// result i of the kernel belongs to folds[i]. `dtype` is the float type that is reduced.
 Kernel piecewise_kernel(const KernelRequest& request, std::shared_ptr<const TileProgram> program, const AxisView& view,
                         std::vector<PieceFold> folds, DType dtype, std::size_t rank);
 

@@ -11,20 +11,20 @@ HWY_BEFORE_NAMESPACE();
 namespace graphrun {
 namespace HWY_NAMESPACE {
 
-// Where `x` takes the place of the best so far, of which either may be a NaN.
+// Where `x` replaces the best so far; either may be a NaN.
 template <bool kMax, class T>
 HWY_INLINE Mask<T> is_better(Vec<T> x, Vec<T> best) {
   const auto ahead = kMax ? hn::Gt(x.v, best.v) : hn::Lt(x.v, best.v);
   return {hn::Or(ahead, hn::AndNot(hn::IsNaN(best.v), hn::IsNaN(x.v)))};
 }
 
-// The best of each column of a group, and where it stands: as floats, exact because axes are not that long (run_units).
+// The best of each column of a group and its position, stored as a float: exact, because axes are short enough (run_units).
 template <class T, int N>
 struct Extremes {
   Vec<T> best[N], at[N];
 };
 
-// Without a look at NaNs, so that each row waits for one instruction of the row before; false where there was one.
+// Ignores NaNs, so that each row waits for only one instruction of the previous row; returns false if there was one.
 template <bool kMax, bool kLimited, class T, class Group, int N>
 HWY_INLINE bool find_ordered(const Group& group, Extremes<T, N>& found) {
   Vec<T> best[N], at[N], here = 0;
@@ -54,7 +54,7 @@ HWY_INLINE bool find_ordered(const Group& group, Extremes<T, N>& found) {
   return hn::AllFalse(Tag<T>(), unordered.m);
 }
 
-// The same whatever there is.
+// The same, for any input including NaNs.
 template <bool kMax, class T, class Group, int N>
 HWY_INLINE void find_any(const Group& group, Extremes<T, N>& found) {
   fill(found.best, kMax ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity());

@@ -1,12 +1,12 @@
-// argmax and argmin along one axis of float tensors, vectorised down columns.
+// Vectorised argmax and argmin along one axis of float tensors, down columns.
 #pragma once
 
 #include "ops/reduce/columns.h"
 
 namespace graphrun {
 
-// positions [outer, inner] from x [outer, n, inner]: the first of the greatest or least; a NaN, as the first of its kind, wins
-// over every number. Positions from their length on do not count; over nothing 0. What stands there goes to `out`, unless null.
+// positions [outer, inner] from x [outer, n, inner]: the first of the largest or smallest; a NaN (the first one) wins over
+// every number. Positions at or beyond the length do not count; no positions give 0. The values go to `out`, unless it is null.
 void argmax_along(const ReduceTask<float>& task);
 void argmax_along(const ReduceTask<double>& task);
 void argmin_along(const ReduceTask<float>& task);

@@ -26,7 +26,7 @@ AxisRange reduced_axes(const ir::OpSchema& op, const Attributes& attributes, std
 
 namespace {
 
-// Who gives two values and no lengths means an operator on pairs of elements.
+// Two values without lengths suggest that the user wants the pointwise op on pairs of elements.
 [[noreturn]] void fail_of_two(const ir::OpSchema& op, const std::string& found) {
   const std::string of_two = op.name == "max"   ? "maximum(a, b)"
                              : op.name == "min" ? "minimum(a, b)"
@@ -76,7 +76,7 @@ AxisView reduced_view(const Attributes& attributes, const Sizes& sizes) {
 
 ir::ValueId beside_operand(ir::GradientContext& c, ir::ValueId value) {
   const AxisRange axes = reduced_axes(c.op, c.attributes, c.shape(c.x()).size());
-  // Leading axes come back by broadcasting alone.
+  // Leading axes need no reshape: broadcasting restores them.
   if (!c.attributes.boolean("keep") && axes.first > 0) {
     for (int axis = axes.first; axis < axes.last; ++axis) {
       value = c.b.op("expand", {value}, {{"axis", static_cast<std::int64_t>(axis)}});

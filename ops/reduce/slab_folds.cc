@@ -9,7 +9,7 @@ namespace graphrun {
 namespace {
 
 constexpr std::size_t kMostOperands = 24, kMostSlabFolds = 32;
-// Of fewer columns most of a register stays empty: whole pieces of pointwise work fill it.
+// With fewer columns, most of a register would be empty; pieces of pointwise work fill registers.
 constexpr std::int64_t kFewestColumns = 8;
 
 }  // namespace

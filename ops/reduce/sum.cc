@@ -9,7 +9,7 @@
 namespace graphrun {
 namespace {
 
-// Counts as the language does: INT32 and BOOL elements, summed exactly in 64 bits. Out is std::int32_t or a float.
+// Sums INT32 and BOOL elements exactly, in 64 bits, as the language requires. Out is std::int32_t or a float type.
 template <class In, class Out>
 void sum_integers(const In* x, Out* out, const AxisView& view, const Lengths& lengths, bool mean) {
   parallel_for(view.results(), view.count(), [&](std::int64_t begin, std::int64_t end) {
@@ -61,7 +61,7 @@ Kernel bind_sum(const KernelRequest& request, bool mean) {
   });
 }
 
-// The number of positions that each element of the result stands for, as a value that broadcasts with the result.
+// The number of positions that each element of the result sums, as a value that broadcasts with the result.
 ir::ValueId counted(ir::GradientContext& c) {
   const Shape x = c.shape(c.x());
   const AxisRange axes = reduced_axes(c.op, c.attributes, x.size());
@@ -70,7 +70,7 @@ ir::ValueId counted(ir::GradientContext& c) {
   if (c.inputs.size() < 2 || c.x(1) == ir::kNone) return c.b.cast(c.b.dim(size), Type::kFloat);
   ir::ValueId n = c.b.op("minimum", {c.x(1), c.b.dim(size)});
   n = c.b.cast(c.b.op("maximum", {n, c.b.constant(1, Type::kInt32)}), Type::kFloat);
-  // Axes of size 1 where the result has axes that lengths has not.
+  // Insert axes of size 1 where the result has axes that lengths does not have.
   const std::size_t rank = c.shape(c.y()).size();
   if (c.attributes.boolean("keep") && c.shape(n).size() >= static_cast<std::size_t>(axes.first)) {
     n = c.b.op("expand", {n}, {{"axis", static_cast<std::int64_t>(axes.first)}});

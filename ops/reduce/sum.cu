@@ -10,7 +10,7 @@ namespace {
 
 using cuda::Column;
 
-// In: what is summed; Sum: what it is summed in, 64 bits for whole numbers; Out: of the result.
+// In: the element type; Sum: the accumulator, 64-bit for integers; Out: the result's type.
 template <class In, class Sum, class Out, bool mean>
 struct SumBody {
   const In* x;
@@ -62,7 +62,7 @@ void copy(const KernelContext& c, const T* x, T* out, std::int64_t count) {
       c, count, GRAPHRUN_LAMBDA(std::int64_t i) { out[i] = x[i]; });
 }
 
-// One sum after the other; what stands between two of them lives in the workspace, in two halves used by turns.
+// One sum after the other; intermediate results are in two halves of the workspace, used alternately.
 template <class T>
 Kernel sum_to_kernel(const std::vector<AxisView>& steps) {
   const std::size_t half = steps.size() < 2 ? 0 : static_cast<std::size_t>(steps.front().results()) * sizeof(T);

@@ -1,4 +1,4 @@
-// How broadcasting is undone.
+// The steps that undo broadcasting.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace graphrun {
 
-// The sums to make, one after the other: each removes one run of neighbouring axes, the last run first.
+// The sums to compute, one after the other: each removes one run of adjacent axes, the last run first.
 inline std::vector<AxisView> steps_to(const Sizes& from, const Sizes& to) {
   Sizes sizes = from;
   std::vector<AxisView> steps;
   const auto added = static_cast<int>(from.size() - to.size());
-  // Size 1 to size 1 belongs to either kind: it goes with what stands before it.
+  // An axis of size 1 in both may go with either kind: it joins the axes before it.
   const auto summed = [&](int i) {
     const auto at = static_cast<std::size_t>(i);
     return i < added || to[at - static_cast<std::size_t>(added)] != from[at];

@@ -1,4 +1,4 @@
-// sum_to: broadcasting undone.
+// sum_to: undoes broadcasting.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -24,7 +24,7 @@ Kernel bind_sum_to(const KernelRequest& request) {
   const std::vector<AxisView> steps = steps_to(request.inputs[0].sizes, request.outputs[0].sizes);
   return with_float(request.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
-    // What stands between two steps lives in the workspace, in two halves used by turns.
+    // Intermediate results between steps are in two halves of the workspace, used alternately.
     const std::size_t half = steps.size() < 2 ? 0 : static_cast<std::size_t>(steps.front().results()) * sizeof(T);
     const std::size_t aligned = (half + kAlignment - 1) / kAlignment * kAlignment;
     Kernel kernel;
@@ -55,7 +55,7 @@ REGISTER_OP("sum_to", "reduce")
     .Input("x", "[...] FLOAT")
     .Required("shape", AttributeKind::kShape, "the result's: its axes, from the last, are those of x or 1")
     .OverSequence([](ir::SequenceContext& c) -> std::vector<ir::ValueId> {
-      // Axes that go are made 1 first: the steps stand before them.
+      // Extra leading axes are reduced to size 1 first, and dropped at the end.
       const Shape& shape = c.attributes.shape("shape");
       Shape padded = shape;
       padded.insert(padded.begin(), c.rank(0) - shape.size(), Dim(1));

@@ -1,11 +1,11 @@
-// The sizes of the pointwise work that fused_reduction reduces.
+// The sizes of the pointwise results that fused_reduction reduces.
 #pragma once
 
 #include "runtime/program/kernel.h"
 
 namespace graphrun {
 
-// Those of all operands broadcast together.
+// The sizes of all operands broadcast together.
 inline Sizes sizes_of_work(const KernelRequest& request) {
   Sizes sizes;
   for (const TensorView& input : request.inputs) {

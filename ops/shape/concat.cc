@@ -19,7 +19,7 @@ Kernel joining(PartLayout layout) {
   }};
 }
 
-// All operands have the type of the first; reports the first that has not.
+// Checks that all operands have the type of the first; reports the first one that does not.
 void require_one_type(const ir::InferContext& c) {
   for (std::size_t i = 1; i < c.inputs.size(); ++i) {
     if (c.input(i).type != c.input(0).type) {

@@ -1,4 +1,4 @@
-// concat, stack and split on CUDA: a launch for each part.
+// concat, stack and split on CUDA: one launch per part.
 #include "compiler/ir/op.h"
 #include "ops/dispatch.h"
 #include "ops/schema.h"
@@ -38,7 +38,7 @@ Kernel parts_kernel(const PartLayout& layout, Way way) {
   }};
 }
 
-// What the parts lie side by side in is the result, or the operand that is cut.
+// The tensor that consists of the parts is the result, or the operand that is split.
 Kernel bind_parts(const KernelRequest& request, const char* op, Way way, bool stacked) {
   const TensorView& whole = way == Way::kJoin ? request.outputs[0] : request.inputs[0];
   const std::vector<TensorView>& parts = way == Way::kJoin ? request.inputs : request.outputs;

@@ -10,19 +10,19 @@
 
 namespace graphrun {
 
-// Where one part stands in each of the `outer` rows of the whole, in bytes.
+// The place of one part in each of the `outer` rows of the whole, in bytes.
 struct Part {
   std::size_t offset = 0, bytes = 0;
 };
 
-// A tensor [outer, parts…] in bytes: `row` bytes for each outer index.
+// A tensor [outer, parts…] in bytes: `row` bytes per outer index.
 struct PartLayout {
   std::int64_t outer = 1;
   std::size_t row = 0;
   std::vector<Part> parts;
 };
 
-// The layout of `parts` side by side along an axis of `whole`; the axis is of size 1 in a stack's parts, which lack it.
+// The layout of `parts` concatenated along an axis of `whole`; the parts of a stack lack the axis, whose size is then 1 each.
 inline PartLayout layout_of(const Sizes& whole, int axis, const std::vector<TensorView>& parts, bool stacked) {
   const std::size_t element = parts.empty() ? 0 : size_of(parts.front().dtype);
   const AxisView view = view_axis(whole, axis);
@@ -38,7 +38,7 @@ inline PartLayout layout_of(const Sizes& whole, int axis, const std::vector<Tens
   return layout;
 }
 
-// copy(whole, part, bytes) for every outer index of part i, whose memory begins at `part`.
+// Calls copy(whole, part, bytes) for every outer index of part i, whose memory starts at `part`.
 template <class Copy>
 void over_part(const PartLayout& layout, std::size_t i, char* whole, char* part, const Copy& copy) {
   const Part& p = layout.parts[i];

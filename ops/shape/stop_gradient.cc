@@ -1,5 +1,5 @@
-// stop_gradient: a value that differentiation takes for a constant. A view: nothing is computed, and where gradients have been
-// derived the compiler drops it (compiler/passes/simplify_shape.cc).
+// stop_gradient: a value that differentiation treats as constant. It is a view, so nothing is computed; after differentiation
+// the compiler removes it (compiler/passes/simplify_shape.cc).
 #include "ops/over_sequence.h"
 #include "ops/schema.h"
 

@@ -1,4 +1,4 @@
-// transpose: axes in another order.
+// transpose: permutes axes.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -35,8 +35,8 @@ void check_permutation(const ir::InferContext& c) {
   }
 }
 
-// One plane of the result: rows [begin, end) of [rows, columns] from x with two strides. Where columns are far apart in x,
-// square blocks keep the lines that are read and written in the cache.
+// One plane of the result: rows [begin, end) of [rows, columns], read from x with two strides. If columns are far apart in x,
+// square blocks keep the cache lines that are read and written in the cache.
 template <class T>
 void copy_plane(const T* x, T* out, std::int64_t begin, std::int64_t end, std::int64_t columns, std::int64_t row_stride,
                 std::int64_t column_stride) {
@@ -62,7 +62,7 @@ void transpose(const T* x, T* out, const Walk& walk) {
   const std::int64_t rows = walk.sizes[rank - 2], columns = walk.sizes[rank - 1];
   std::int64_t planes = 1;
   for (std::size_t i = 0; i + 2 < rank; ++i) planes *= walk.sizes[i];
-  // Rows of all planes are shared out together: there may be one plane only, or many small ones.
+  // Divide the rows of all planes together: there may be a single plane, or many small ones.
   parallel_for(planes * rows, planes * rows * columns, [&](std::int64_t begin, std::int64_t end) {
     while (begin < end) {
       const std::int64_t plane = begin / rows, first = begin % rows, last = std::min(rows, first + end - begin);

@@ -1,4 +1,4 @@
-// How a result's elements are found in an operand that lies in another order, or is repeated.
+// How to find a result's elements in an operand that is permuted or broadcast.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace graphrun {
 
-// Sizes of the result and the strides in the operand that go with them.
+// The sizes of the result, and the corresponding strides in the operand.
 struct Walk {
   std::vector<std::int64_t> sizes, strides;
 };
 
-// The attribute, or the order that swaps the last two axes.
+// The attribute, or the permutation that swaps the last two axes.
 inline std::vector<std::size_t> permutation_of(const Attributes& attributes, std::size_t rank) {
   const std::vector<std::int64_t>& given = attributes.integers("permutation");
   std::vector<std::size_t> order(rank);
@@ -28,7 +28,7 @@ inline std::vector<std::size_t> permutation_of(const Attributes& attributes, std
   return order;
 }
 
-// Of a transposition: after axes that stay neighbours have been merged.
+// For a transpose, after merging axes that stay adjacent.
 inline Walk walk_of(const Sizes& x, const std::vector<std::size_t>& order) {
   std::vector<std::int64_t> stride(x.size(), 1);
   for (std::size_t i = x.size(); i-- > 1;) stride[i - 1] = stride[i] * x[i];
@@ -48,8 +48,8 @@ inline Walk walk_of(const Sizes& x, const std::vector<std::size_t>& order) {
   return walk;
 }
 
-// The result as nested loops, with the stride in x that goes with each (0 where x is repeated); neighbours that walk alike are
-// merged. The innermost loop either copies (stride 1) or repeats one element (stride 0).
+// The result as nested loops, with the corresponding strides in x (0 if x is repeated); adjacent loops with compatible strides
+// are merged. The innermost loop either copies (stride 1) or repeats one element (stride 0).
 inline Walk loops_of(const Sizes& x, const Sizes& out) {
   std::vector<std::int64_t> stride(out.size(), 0);
   std::int64_t step = 1;

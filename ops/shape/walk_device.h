@@ -1,4 +1,4 @@
-// Copies by a walk (ops/shape/walk.h) on a device: for .cu files.
+// Copies elements by a walk (ops/shape/walk.h) on a device: for .cu files.
 #pragma once
 
 #include "ops/shape/walk.h"
@@ -6,7 +6,7 @@
 
 namespace graphrun::cuda {
 
-// A walk as a kernel takes it: by value.
+// A walk in the form that a kernel takes: by value.
 struct DeviceWalk {
   static constexpr int kMostAxes = 12;
   int axes = 0;
@@ -19,7 +19,7 @@ struct DeviceWalk {
       strides[i] = walk.strides[static_cast<std::size_t>(i)];
     }
   }
-  // Of element i of the result, in the operand.
+  // The index in the operand of element i of the result.
   GRAPHRUN_DEVICE std::int64_t at(std::int64_t i) const {
     std::int64_t place = 0;
     for (int axis = axes - 1; axis > 0; --axis) {

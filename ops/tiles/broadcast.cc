@@ -7,13 +7,13 @@
 namespace graphrun {
 namespace {
 
-// Rows shorter than this are gathered into longer runs first: a tile of a few elements costs more to begin than to compute.
+// Rows shorter than this are first gathered into longer runs: starting a tile of a few elements costs more than computing it.
 constexpr std::int64_t kShortBroadcastRow = 32;
-// Elements gathered at once: a few operands of them fit the first-level cache.
+// Elements gathered at once: several operands of this size fit the first-level cache.
 constexpr std::int64_t kGathered = 512;
 
-// What one walk lays out: `rows` rows of `times` runs of `length` elements. Of a spread walk, which has one row, each run is an
-// element of its own, repeated; else a row's runs are the same elements.
+// What one walk lays out: `rows` rows of `times` runs of `length` elements. In a spread walk, which has one row, each run
+// repeats an element of its own; otherwise the runs of a row are equal.
 struct OperandWalk {
   std::int64_t rows = 1, times = 1, length = 1;
   bool spread = false;
@@ -36,7 +36,7 @@ void lay_out(const T* in, T* out, const OperandWalk& w) {
 BroadcastPlan::BroadcastPlan(const Sizes& result, std::span<const TensorView> operands)
     : operands_(static_cast<int>(operands.size())), count_(element_count(result)) {
   GRAPHRUN_CHECK(operands_ <= kMostOperands, "BroadcastPlan: too many operands");
-  // Strides over the result's axes, from the last to the first; neighbours that every operand walks as one become one.
+  // Strides over the result's axes, from last to first; adjacent axes that are contiguous in every operand are merged.
   const std::size_t rank = result.size();
   std::array<std::int64_t, kMostOperands> running;
   running.fill(1);
@@ -87,7 +87,7 @@ template <class T>
 void BroadcastPlan::gather_elements(int k, const T* in, T* out, std::int64_t begin, std::int64_t n) const {
   const auto u = static_cast<std::size_t>(k);
   const std::size_t axes = sizes_.size();
-  // The coordinates of `begin`, then counted on like an odometer: a division for each row would cost more than the row.
+  // The coordinates of `begin`, then incremented like an odometer: a division for each row would cost more than the row.
   constexpr std::size_t kMostAxes = 16;
   GRAPHRUN_CHECK(axes <= kMostAxes, "BroadcastPlan: too many axes");
   std::array<std::int64_t, kMostAxes> at{};
@@ -99,8 +99,8 @@ void BroadcastPlan::gather_elements(int k, const T* in, T* out, std::int64_t beg
   }
   const std::size_t last = axes - 1;
   const std::int64_t stride = strides_[last][u];
-  // Whole runs of the last axis that one walk along the axis before it lays out: elements side by side that are repeated, or
-  // one row of them again and again, and then the next row.
+  // Whole runs of the last axis that one walk along the preceding axis lays out: consecutive elements, each repeated, or one
+  // row repeated, followed by the next row.
   const bool walks = axes > 1 && (stride == 0 ? strides_[last - 1][u] == 1 : strides_[last - 1][u] == 0);
   const bool walks_rows = walks && stride == 1 && axes > 2 && strides_[last - 2][u] == sizes_[last];
   for (const T* const end = out + n; out < end;) {
@@ -145,7 +145,7 @@ void BroadcastPlan::run(PointwiseTile tile, const void* const* in, char* out, st
   run_rows(tile, in, out, out_bytes, begin, end);
 }
 
-// One tile a row of the innermost axis (all of the range, where one axis is left).
+// One tile per row of the innermost axis (one for the whole range if a single axis is left).
 void BroadcastPlan::run_rows(PointwiseTile tile, const void* const* in, char* out, std::size_t out_bytes, std::int64_t begin,
                              std::int64_t end) const {
   const std::int64_t inner = sizes_.back();

@@ -1,4 +1,4 @@
-// cast: an element's type changed. FLOAT stays FLOAT whatever float it is, so no gradient meets a change of precision here.
+// cast: changes the element type. FLOAT to FLOAT never changes the precision, so gradients need no conversion.
 #include "ops/tiles/cast.h"
 
 #include <algorithm>
@@ -12,18 +12,18 @@
 namespace graphrun {
 namespace {
 
-// Towards zero, and to the nearest end of the range beyond it; NaN becomes 0.
+// Truncates toward zero and clamps to the range; NaN becomes 0.
 template <class F>
 std::int32_t to_int32(F x) {
   constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min(),
                          kHighest = std::numeric_limits<std::int32_t>::max();
   if (!(x == x)) return 0;
   if (x <= static_cast<F>(kLowest)) return kLowest;
-  if (x >= static_cast<F>(kHighest)) return kHighest;  // as float this is 2^31, beyond the range
+  if (x >= static_cast<F>(kHighest)) return kHighest;  // as a float this is 2^31, which is out of range
   return static_cast<std::int32_t>(x);
 }
 
-// To: std::uint8_t stands for BOOL.
+// To: std::uint8_t means BOOL.
 template <class From, class To>
 To convert(From x) {
   if constexpr (std::is_same_v<To, std::uint8_t>) {
@@ -77,7 +77,7 @@ REGISTER_OP("cast", "pointwise")
       c.outputs = {{type_attribute(c), c.input(0).shape}};
     })
     .Gradient([](ir::GradientContext& c) {
-      // Whole numbers and truth values have no gradient, so what comes through INT32 or BOOL stops there.
+      // Integers and booleans have no gradient, so gradients through INT32 or BOOL stop here.
       if (c.needs(0) && c.type(c.x()).type == Type::kFloat && c.type(c.y()).type == Type::kFloat) c.set(0, c.g());
     });
 REGISTER_KERNEL("cast", kCpu, bind_cast);

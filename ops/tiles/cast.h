@@ -1,4 +1,4 @@
-// The change of an element's type as a tile, for programs of several pointwise ops.
+// The conversion of element types as a tile, for programs of several pointwise ops.
 #pragma once
 
 #include "ops/tiles/tiles.h"

@@ -1,14 +1,14 @@
-// The polynomials of the functions in float32, highest power first: for ops/tiles/functions-inl.h and for generated code.
+// The polynomials of the float32 functions, highest power first: for ops/tiles/functions-inl.h and for generated code.
 #pragma once
 
 namespace graphrun::coefficients {
 
-// ln 2 in two parts; a whole number up to 2^14 times the first is exact.
+// ln 2 in two parts; the product of an integer up to 2^14 and the first part is exact.
 inline constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f, kLog2E = 1.44269504088896341f;
-// What is added to it is rounded to whole numbers: 1.5 × 2^23.
+// Adding it rounds a float to an integer: 1.5 × 2^23.
 inline constexpr float kWhole = 12582912.f;
 
-// exp(r) = 1 + r + r² P(r), |r| ≤ ln 2 / 2 (Cephes, Moshier 1989); beyond the ends the result is 0 or infinite.
+// exp(r) = 1 + r + r² P(r), |r| ≤ ln 2 / 2 (Cephes, Moshier 1989); outside the limits the result is 0 or infinite.
 inline constexpr float kExp[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
                                  4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
 inline constexpr float kExpLowest = -104.f, kExpHighest = 89.f;
@@ -25,8 +25,8 @@ inline constexpr float kTanh[] = {-5.70498872745e-3f, 2.06390887954e-2f, -5.3739
                                   -3.33332819422e-1f};
 inline constexpr float kTanhNear = 0.625f;
 
-// erf(x) = x + x P(x²) for |x| ≤ kErfNear; 1 - exp(-x + x P(x)) for x beyond, which ends at kErfFarthest. Minimax polynomials
-// in the manner of N. Juffa's erff.
+// erf(x) = x + x P(x²) for |x| ≤ kErfNear; 1 - exp(-x + x P(x)) for larger x, up to kErfFarthest. Minimax polynomials in the
+// manner of N. Juffa's erff.
 inline constexpr float kErfNearBy[] = {-5.96761703e-4f, 4.99119423e-3f,  -2.67681349e-2f,
                                        1.12819925e-1f,  -3.76125336e-1f, 1.28379166e-1f};
 inline constexpr float kErfFarBy[] = {-1.72853470e-5f, 3.83197126e-4f,  -3.88396438e-3f, 2.42546219e-2f,

@@ -1,5 +1,5 @@
-// Philox on vectors: as many counters side by side as there are 64-bit lanes. Only the lower half of a lane counts; what the
-// rounds leave above it is never read.
+// Philox on vectors: one counter per 64-bit lane. Only the lower half of a lane is significant; the rounds may leave anything
+// in the upper half, which is never read.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/tiles/draw.cc"
 #include "hwy/foreach_target.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kPiece = 1024;  // words drawn at once
 
-// Words of features [first, first + count), first a multiple of 4; fills whole groups, so up to kPiece words.
+// Draws the words of features [first, first + count), first a multiple of 4; fills whole groups, so up to kPiece words.
 void draw_words(const DrawRow& draw, std::int64_t first, std::int64_t count, std::uint32_t* words) {
   const auto row_low = static_cast<std::uint32_t>(draw.row), row_high = static_cast<std::uint32_t>(draw.row >> 32);
 #if HWY_TARGET == HWY_SCALAR
@@ -51,7 +51,7 @@ void draw_words(const DrawRow& draw, std::int64_t first, std::int64_t count, std
 #endif
 }
 
-// One byte for each of so many words; writes whole vectors.
+// Writes one byte per word; writes whole vectors.
 void keep(const std::uint32_t* words, std::uint32_t threshold, std::int64_t count, std::uint8_t* kept) {
   const hn::ScalableTag<std::int32_t> d;
   const hn::RebindToUnsigned<decltype(d)> du;
@@ -66,7 +66,7 @@ void keep(const std::uint32_t* words, std::uint32_t threshold, std::int64_t coun
 }  // namespace
 
 void draw_row(const DrawRow& draw, std::int64_t first, std::int64_t count, std::uint8_t* kept) {
-  // Room for a whole group beyond the last feature, and for a whole vector read from there.
+  // Space for a whole group beyond the last feature, and for a whole vector read from there.
   HWY_ALIGN std::uint32_t words[kPiece + 4 * HWY_MAX_BYTES];
   while (count > 0) {
     const std::int64_t before = first % 4, n = std::min(kPiece - before, count);
@@ -97,8 +97,8 @@ DrawRow::DrawRow(const Draw& draw, const RandomState& random)
 
 namespace {
 
-// The hash of a row's place: the steps of the scans around the node, then the row's coordinates on the leading axes. Inside a
-// scan the step stands for the axis that is not there, so the draws are those of the same tensor without the scan.
+// The hash of a row's position: the steps of the enclosing scans, then the row's coordinates on the leading axes. Inside a scan
+// the step takes the place of the missing axis, so the draws equal those of the same tensor outside the scan.
 std::uint64_t fold_row(std::uint64_t hash, const Sizes& sizes, std::int64_t row) {
   std::int64_t below = 1;
   for (std::size_t axis = 0; axis + 1 < sizes.size(); ++axis) below *= sizes[axis];

@@ -1,6 +1,6 @@
-// Pointwise steps and what is folded down their rows as one machine code (AVX-512): of each column the sum, the greatest, the
-// least or where that stands, while the elements themselves never leave the registers. Elsewhere there is none, and what the
-// steps make is laid down piece by piece and reduced after.
+// Pointwise steps and the folds of their results down rows, as one piece of machine code (AVX-512): for each column the sum,
+// maximum, minimum or position of an extreme, while the elements never leave the registers. On other processors there is none,
+// and the results of the steps are stored piece by piece and then reduced.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,16 @@ class FoldCode {
  public:
   struct Fold {
     enum class Kind : std::uint8_t { kSum, kMax, kMin, kArgMax, kArgMin } kind = Kind::kSum;
-    std::size_t result = 0;  // of the steps: what is folded, float32
+    std::size_t result = 0;  // the step's result that is folded, float32
   };
 
-  // Null where there is none. Made once for the same steps, inputs and folds; any thread may ask at any time.
+  // Null if there is no code. Made once for equal steps, inputs and folds; any thread may call it at any time.
   static std::shared_ptr<const FoldCode> of(std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
                                             std::span<const Fold> folds);
 
-  // n columns of `rows` rows, at least one; `strides`: bytes from row to row, of each input. Row by row in order: the bits of
-  // ops/reduce/fold_simd.h and position_simd.h. False where a greatest or least met what is not a number: nothing holds then.
+  // Folds n columns of `rows` rows, at least one; `strides`: bytes between rows, for each input. Rows are folded in order and
+  // give the bits of ops/reduce/fold_simd.h and position_simd.h. Returns false if a maximum or minimum encountered a NaN: the
+  // results are then invalid.
   bool run(const void* const* inputs, void* const* results, std::size_t n, std::size_t rows,
            const std::int64_t* strides) const {
     return code_(inputs, results, n, rows, strides) == 0;

@@ -1,6 +1,6 @@
-// The functions of the table's expressions on vectors. float32: exp, log, log1p, tanh, sigmoid, erf by polynomials, each within
-// 4 units in the last place over all floats (tests/ops/pointwise_functions_test.cc), right at infinities, NaN, subnormal
-// numbers and where they saturate. float64, which serves checks rather than speed: the C library, lane by lane.
+// The functions of the table's expressions on vectors. float32: exp, log, log1p, tanh, sigmoid and erf are polynomials, each
+// within 4 units in the last place for all floats (tests/ops/pointwise_functions_test.cc), and correct for infinities, NaN,
+// subnormal numbers and where they saturate. float64, used for checks rather than speed: the C library, lane by lane.
 #if defined(GRAPHRUN_POINTWISE_FUNCTIONS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRAPHRUN_POINTWISE_FUNCTIONS_INL_H
 #undef GRAPHRUN_POINTWISE_FUNCTIONS_INL_H
@@ -29,7 +29,7 @@ HWY_INLINE Vec<T> lane_by_lane(Vec<T> x) {
   return hn::Load(d, buffer.lane);
 }
 
-// The C library's, as functions with one signature.
+// The C library's functions, with a common signature.
 namespace library {
 template <class T>
 inline T exp(T x) {
@@ -82,8 +82,8 @@ HWY_INLINE Vec<T> cos(Vec<T> x) {
   return lane_by_lane<T, library::cos<T>>(x);
 }
 
-// The powers that are products, for a number or a vector a; false: it is none of them. ops/generated/device_functions.h has the
-// same ones.
+// Powers that are products, for a number or a vector a; false if the power is none of them. Keep in step with
+// ops/generated/device_functions.h.
 template <class T, class A>
 HWY_INLINE bool power_by_products(A a, T b, A& y) {
   if (b == T(-1)) return y = A(T(1)) / a, true;
@@ -93,7 +93,7 @@ HWY_INLINE bool power_by_products(A a, T b, A& y) {
   return false;
 }
 
-// An element's power is the same whatever stands beside it.
+// An element's power does not depend on the other lanes.
 template <class T>
 HWY_INLINE Vec<T> pow(Vec<T> a, Vec<T> b) {
   const Tag<T> d;
@@ -130,12 +130,12 @@ HWY_INLINE F32 polynomial(F32 x, const float (&c)[N]) {
 
 HWY_INLINE F32 copy_sign(F32 magnitude, F32 sign) { return hn::CopySign(magnitude.v, sign.v); }
 
-// eˣ = 2ⁿ eʳ, |r| ≤ ln 2 / 2. Where no instruction scales by 2ⁿ, it is multiplied in as two factors, so that the result may be
-// subnormal or overflow.
+// eˣ = 2ⁿ eʳ, |r| ≤ ln 2 / 2. Without an instruction that scales by 2ⁿ, the scale is applied as two factors, so that the result
+// may be subnormal or overflow.
 HWY_INLINE F32 exp(F32 x) {
   const Tag<float> d;
 #if HWY_TARGET <= HWY_AVX3
-  // A NaN passes: of two operands, one of which is none, the second is taken.
+  // A NaN passes through: if an operand is NaN, min and max return the second.
   const F32 inside = hn::Min(F32(of::kExpHighest).v, hn::Max(F32(of::kExpLowest).v, x.v));
   const F32 n = multiply_add(inside, of::kLog2E, of::kWhole) - of::kWhole;
 #else
@@ -163,7 +163,7 @@ HWY_INLINE F32 log(F32 x) {
   const Tag<std::int32_t> di;
   const Mask<float> subnormal = x < F32(std::numeric_limits<float>::min());
   const F32 normal = select(subnormal, x * F32(of::kTwoTo23), x);
-  // The exponent of normal / √½, so that the mantissa falls around 1.
+  // The exponent of normal / √½, so that the mantissa is around 1.
   const auto root_half = hn::Set(di, of::kRootHalfBits);
   const auto bits = hn::Sub(hn::BitCast(di, normal.v), root_half);
   const F32 e = F32(hn::ConvertTo(d, hn::ShiftRight<23>(bits))) - select(subnormal, F32(23), 0);
@@ -174,21 +174,21 @@ HWY_INLINE F32 log(F32 x) {
   y = multiply_add(square, -0.5f, y);
   y = multiply_add(e, of::kLn2High, f + y);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  y = select(x < kInfinity, y, x);  // infinity and NaN stay
+  y = select(x < kInfinity, y, x);  // preserve infinity and NaN
   y = select(x == 0, -kInfinity, y);
   return select(x < 0, std::numeric_limits<float>::quiet_NaN(), y);
 }
 
-// With u = 1 + x rounded, ln(1 + x) = ln u + (x - (u - 1)) / u to first order in what the rounding lost.
+// With u = 1 + x rounded, ln(1 + x) = ln u + (x - (u - 1)) / u, to first order in the rounding error.
 HWY_INLINE F32 log1p(F32 x) {
   const F32 u = 1 + x;
   const F32 y = log(u);
   const F32 exact = y + (x - (u - 1)) / u;
-  // Outside: u = 0, infinite, negative or NaN, where ln u is the answer. x = -0 keeps its sign.
+  // Otherwise u is 0, infinite, negative or NaN, and ln u is the result. x = -0 keeps its sign.
   return select(x == 0, x, select(u > 0, select(u < std::numeric_limits<float>::infinity(), exact, y), y));
 }
 
-// Near 0 an odd polynomial, else 1 - 2 / (e^2|x| + 1).
+// Near 0 an odd polynomial, otherwise 1 - 2 / (e^2|x| + 1).
 HWY_INLINE F32 tanh(F32 x) {
   const F32 size = abs(x);
   const F32 square = x * x;
@@ -197,19 +197,19 @@ HWY_INLINE F32 tanh(F32 x) {
   return copy_sign(select(size < of::kTanhNear, near, far), x);
 }
 
-// By e^-|x| on both sides, so that small results keep their digits.
+// Uses e^-|x| for both signs, so that small results keep their precision.
 template <class T>
 HWY_INLINE Vec<T> sigmoid(Vec<T> x) {
   const Vec<T> e = exp(-abs(x));
   return select(x < 0, e, 1) / (1 + e);
 }
 
-// Near 0 an odd polynomial; beyond 1 - exp(-P(|x|)).
+// Near 0 an odd polynomial; otherwise 1 - exp(-P(|x|)).
 HWY_INLINE F32 erf(F32 x) {
   const F32 size = abs(x);
   const F32 square = x * x;
   const F32 near = multiply_add(polynomial(square, of::kErfNearBy), x, x);
-  const F32 inside = hn::Min(size.v, F32(of::kErfFarthest).v);  // beyond 4 it is 1; NaN takes the other way
+  const F32 inside = hn::Min(size.v, F32(of::kErfFarthest).v);  // beyond 4 the result is 1; NaN takes the other branch
   const F32 far = copy_sign(1 - exp(multiply_add(polynomial(inside, of::kErfFarBy), inside, -inside)), x);
   return select(size > of::kErfNear, far, near);
 }

@@ -48,7 +48,7 @@ using machine::Writer;
 
 constexpr std::size_t kMostNumbers = 256;
 
-// The first thing that went wrong: what is written after it may lack instructions, and no call of asmjit's need say so.
+// Records the first error: later code may be incomplete, and asmjit's calls need not report that.
 class FirstError : public asmjit::ErrorHandler {
  public:
   void handleError(asmjit::Error error, const char*, asmjit::BaseEmitter*) override {
@@ -57,7 +57,7 @@ class FirstError : public asmjit::ErrorHandler {
   asmjit::Error first = asmjit::kErrorOk;
 };
 
-// The function around the steps: rows, and in each of them 16 elements at a time, the rest under a mask.
+// The function around the steps: loops over rows and, within a row, over groups of 16 elements, the last one masked.
 class Body {
  public:
   Body(machine::Writer& writer, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs)
@@ -114,10 +114,10 @@ class Body {
     to_ = lanes_.load_addresses(a.results, results);
   }
 
-  // Elements [at, at + kLanes), or those under the mask.
+  // Writes code for elements [at, at + kLanes), or those under the mask.
   void write_lanes(const x86::KReg* mask) {
     const std::vector<Value> made = lanes_.evaluate(mask);
-    // Last: a result may lie where an input does.
+    // Stores come last: a result may alias an input.
     for (std::size_t s = 0; s < steps_.size(); ++s) {
       if (steps_[s].result >= 0) lanes_.store(made[s], to_[static_cast<std::size_t>(steps_[s].result)], mask);
     }
@@ -141,15 +141,15 @@ bool processor_has_it() {
 
 bool is_wanted() { return wanted().load(std::memory_order_relaxed) && processor_has_it(); }
 
-// All code that was made; it lives as long as the program.
+// All generated code; it lives as long as the program.
 class Library {
  public:
   static Library& instance() {
-    static Library* const library = new Library();  // threads may run its code while the program ends
+    static Library* const library = new Library();  // never destroyed: threads may run its code while the program exits
     return *library;
   }
 
-  // A MachineCode, or a FoldCode where there are folds; null where there is none.
+  // A MachineCode, or a FoldCode if there are folds; null if there is no code.
   template <class T>
   std::shared_ptr<const T> find_or_make(std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
                                         std::span<const FoldCode::Fold> folds) {
@@ -216,7 +216,7 @@ class Library {
     FoldCode::Code entry = nullptr;
     const bool whole = written && cc.endFunc() == asmjit::kErrorOk && cc.finalize() == asmjit::kErrorOk;
     if (error.first == asmjit::kErrorOutOfMemory) throw std::bad_alloc();
-    // Where the system admits no code made at run time, tiles do the work.
+    // If the system does not allow run-time code, tiles do the work.
     if (!whole || error.first != asmjit::kErrorOk || runtime_.add(&entry, &code) != asmjit::kErrorOk) return nullptr;
     numbers_.push_back(std::move(numbers));
     return entry;
@@ -242,8 +242,8 @@ std::shared_ptr<const FoldCode> FoldCode::of(std::span<const TileStep> steps, co
 
 }  // namespace graphrun
 
-// Debian's archive of asmjit is made for programs. Of all its members one alone can't go into a shared library, for it prints
-// to stderr; these are what it defines, which the linker then leaves out.
+// Debian's static library of asmjit is built for executables. Only one member cannot go into a shared library, because it
+// prints to stderr; these are its definitions, so that the linker leaves it out.
 ASMJIT_BEGIN_NAMESPACE
 namespace DebugUtils {
 const char* errorAsString(Error) noexcept { return "error of asmjit"; }

@@ -1,4 +1,4 @@
-// The body of a FoldCode: strips of columns, down the rows of each.
+// The body of a FoldCode: iterates over strips of columns, and down the rows of each.
 #pragma once
 
 #include <limits>
@@ -40,7 +40,7 @@ class Folds {
     cc_.bind(rest);
     cc_.test(left, left);
     cc_.jz(end);
-    // Of the last register as many columns as there are, at least one.
+    // The number of columns in the last register, at least one.
     cc_.lea(bits, x86::ptr(left, -1));
     cc_.and_(bits, asmjit::imm(kLanes - 1));
     cc_.inc(bits);
@@ -66,12 +66,12 @@ class Folds {
 
  private:
   using Kind = FoldCode::Fold::Kind;
-  static constexpr int kStrip = 4;  // registers of columns whose rows are folded together
+  static constexpr int kStrip = 4;  // registers of columns folded together, row by row
 
   static bool is_position(Kind kind) { return kind == Kind::kArgMax || kind == Kind::kArgMin; }
   static bool is_greatest(Kind kind) { return kind == Kind::kMax || kind == Kind::kArgMax; }
 
-  // What is kept of a result's columns, by register; the greatest and the position of the greatest are found together.
+  // The accumulators of a result's columns, by register; the maximum and its position are found together.
   struct Running {
     std::size_t result = 0;
     Kind kind = Kind::kSum;  // kSum, kMax, kMin
@@ -145,7 +145,8 @@ class Folds {
       const Mask better = greatest ? F32(writer_, x) > F32(writer_, best) : F32(writer_, x) < F32(writer_, best);
       cc_.k(better.k).vmovdqa32(running.at[g], here);
     }
-    // Of zeros with either sign the second operand is taken: the last where positions are found, else the first.
+    // For zeros of either sign, the instruction returns the second operand: the last zero if positions are found, else the
+    // first.
     const x86::Zmm left = running.position ? best : x, right = running.position ? x : best;
     greatest ? cc_.vmaxps(best, left, right) : cc_.vminps(best, left, right);
   }
@@ -179,7 +180,7 @@ class Folds {
   Lanes lanes_;
   std::vector<x86::Gp> from_, to_;
   x86::Gp rows_, strides_;
-  x86::KReg none_;  // lanes in which something was not a number
+  x86::KReg none_;  // lanes in which there was a NaN
 };
 
 }  // namespace graphrun::machine

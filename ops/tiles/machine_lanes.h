@@ -1,4 +1,4 @@
-// Steps of a pointwise program on a register of elements: what every machine code of theirs has inside its loops.
+// The steps of a pointwise program on one register of elements: what all machine code for such programs has inside its loops.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ class Lanes {
   Lanes(Writer& writer, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs)
       : writer_(writer), cc_(writer.cc), steps_(steps), inputs_(inputs) {}
 
-  // Where inputs lie in this row, and the element of it that is next.
+  // The addresses of the inputs in this row, and the next element of the row.
   std::vector<x86::Gp> from;
   x86::Gp at;
 
@@ -34,7 +34,7 @@ class Lanes {
     return addresses;
   }
 
-  // The inputs that stand for a whole row.
+  // Loads the inputs that have one element for a whole row.
   void load_scalars() {
     scalars_.clear();
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
@@ -42,7 +42,7 @@ class Lanes {
     }
   }
 
-  // What each step makes of elements [at + shift, at + shift + kLanes), or those under the mask.
+  // The result of each step for elements [at + shift, at + shift + kLanes), or those under the mask.
   std::vector<Value> evaluate(const x86::KReg* mask, int shift = 0) {
     std::vector<std::optional<Value>> inputs = scalars_;
     std::vector<Value> made;
@@ -106,7 +106,7 @@ class Lanes {
     return Mask{&writer_, k};
   }
 
-  // A register's elements, of `bytes` each: 1 or 4.
+  // The memory operand for a register's elements of `bytes` each: 1 or 4.
   x86::Mem elements(x86::Gp base, int shift, int bytes) const {
     return x86::Mem(base, at, bytes == 1 ? 0 : 2, shift * bytes, static_cast<std::uint32_t>(bytes) * kLanes);
   }

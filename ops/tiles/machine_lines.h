@@ -1,4 +1,4 @@
-// The table of pointwise ops, each line computed on vectors that write machine code (ops/tiles/machine_vector.h).
+// The table of pointwise ops, each line evaluated on vectors that emit machine code (ops/tiles/machine_vector.h).
 #pragma once
 
 #include <variant>
@@ -10,7 +10,7 @@
 
 namespace graphrun::machine {
 
-// What a step makes, while code is written.
+// The result of a step, while code is being emitted.
 using Value = std::variant<F32, I32, Bool>;
 
 template <class T>
@@ -102,7 +102,7 @@ Value write_line(DType read, const std::vector<Value>& in) {
 }
 
 using WriteLine = Value (*)(DType read, const std::vector<Value>& in);
-// By line.
+// Indexed by line.
 inline constexpr WriteLine kLines[] = {
 #define UNARY(name, promotion, ...) write_line<Line_##name, ir::Promotion::promotion, 1>,
 #define BINARY(name, promotion, ...) write_line<Line_##name, ir::Promotion::promotion, 2>,
@@ -113,7 +113,7 @@ inline constexpr WriteLine kLines[] = {
 #undef TERNARY
 };
 
-// Throws NoCode where there is none.
+// Throws NoCode if there is none.
 inline Value write_cast(const Value& x, DType to) {
   if (to == DType::kFloat32) {
     if (std::holds_alternative<F32>(x)) return x;
@@ -129,7 +129,7 @@ inline Value write_cast(const Value& x, DType to) {
     if (const F32* f = std::get_if<F32>(&x)) return Bool(*f != F32(0));
     return x;
   }
-  throw NoCode();  // float to whole numbers has ends of its own
+  throw NoCode();  // a conversion from float to integers must clamp and handle NaN
 }
 
 }  // namespace graphrun::machine

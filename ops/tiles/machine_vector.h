@@ -1,4 +1,4 @@
-// Vectors whose operators write instructions: an expression of the table, computed on them, becomes machine code (AVX-512, 16
+// Vectors whose operators emit instructions: evaluating an expression of the table on them generates machine code (AVX-512, 16
 // elements at a time). They mirror Vec and Mask of ops/vector-inl.h and the functions of functions-inl.h operation by
 // operation, so that both give the same bits.
 #pragma once
@@ -17,21 +17,21 @@ namespace graphrun::machine {
 
 namespace x86 = asmjit::x86;
 
-// Thrown where an expression has no code.
+// Thrown for an expression that has no code.
 struct NoCode {};
 
 // The code being written. Registers and masks carry their writer, so an expression writes to the code of its operands.
 struct Writer {
   x86::Compiler& cc;
   x86::Gp numbers_at;
-  std::vector<std::uint32_t>& numbers;  // the code reads them, so they live as long as it does
+  std::vector<std::uint32_t>& numbers;  // read by the code, so they live as long as it does
 
-  // Where a number lies that the code reads.
+  // The memory operand of a constant that the code reads.
   x86::Mem number(std::uint32_t bits) {
     std::size_t i = 0;
     while (i < numbers.size() && numbers[i] != bits) ++i;
     if (i == numbers.size()) {
-      if (numbers.size() == numbers.capacity()) throw NoCode();  // the code has its address
+      if (numbers.size() == numbers.capacity()) throw NoCode();  // the code contains their addresses
       numbers.push_back(bits);
     }
     return x86::dword_ptr(numbers_at, static_cast<std::int32_t>(4 * i));
@@ -43,8 +43,8 @@ struct Mask {
   x86::KReg k;
 };
 
-// One register of elements T, or a number that stands for all of them. A number has a writer only where it is an operand of a
-// whole expression: `on` gives it one. Every operation has an operand with a writer.
+// One register of elements T, or a number that all of them equal. A number has a writer only if it is an operand of a whole
+// expression: `on` gives it one. At least one operand of every operation has a writer.
 template <class T>
 class Vec {
  public:
@@ -60,7 +60,7 @@ class Vec {
     v.writer_ = &writer;
     return v;
   }
-  Writer* writer() const { return writer_; }  // null: a number without one
+  Writer* writer() const { return writer_; }  // null: a number without a writer
   x86::Zmm reg(Writer& writer) const {
     if (!is_number_) return reg_;
     const x86::Zmm r = writer.cc.newZmm();
@@ -75,7 +75,7 @@ class Vec {
     return r;
   }
   bool is_number() const { return is_number_; }
-  // As the last operand of an instruction.
+  // Uses it as the last operand of an instruction.
   template <class Fn>
   void as_operand(Writer& writer, Fn&& fn) const {
     if (is_number_) {
@@ -95,7 +95,7 @@ class Vec {
 using F32 = Vec<float>;
 using I32 = Vec<std::int32_t>;
 
-// The writer of operands of which one has one.
+// The writer of the first operand that has one.
 template <class First, class... Rest>
 Writer& writer_of(const First& first, const Rest&... rest) {
   Writer* const writer = first.writer();
@@ -103,7 +103,7 @@ Writer& writer_of(const First& first, const Rest&... rest) {
   return *writer;
 }
 
-// A register for `emit(cc, register, a, b)`.
+// A new register, written by `emit(cc, register, a, b)`.
 template <class T, class Emit>
 Vec<T> made_of(const Vec<T>& a, const Vec<T>& b, Emit&& emit) {
   Writer& w = writer_of(a, b);
@@ -119,7 +119,7 @@ Mask mask_of(const Vec<T>& a, const Vec<T>& b, Emit&& emit) {
   b.as_operand(w, [&](const auto& right) { emit(w.cc, out, left, right); });
   return {&w, out};
 }
-// A register for `emit(cc, register, x)`.
+// A new register, written by `emit(cc, register, x)`.
 template <class Result, class T, class Emit>
 Result made_of(const Vec<T>& x, Emit&& emit) {
   Writer& w = writer_of(x);
@@ -143,7 +143,7 @@ GRAPHRUN_VECTOR_OPERATOR(*, vmulps, vpmulld)
 inline F32 operator/(F32 a, F32 b) {
   return made_of(a, b, [](auto& cc, auto out, auto left, const auto& right) { cc.vdivps(out, left, right); });
 }
-// Bit by bit.
+// Bitwise operations.
 template <class T>
 Vec<T> bits_and(Vec<T> a, Vec<T> b) {
   return made_of(a, b, [](auto& cc, auto out, auto left, const auto& right) { cc.vpandd(out, left, right); });
@@ -168,7 +168,7 @@ inline I32 abs(I32 x) {
   return made_of<I32>(x, [](auto& cc, auto out, auto in) { cc.vpabsd(out, in); });
 }
 
-// Of float: ordered, quiet; unequal where one is not a number. Of whole numbers the first three bits say the same.
+// For floats: ordered and quiet; kUnequal is true if either is NaN. For integers, the low three bits have the same meaning.
 enum class Compare : std::uint8_t { kEqual = 0x00, kLess = 0x11, kAtMost = 0x12, kUnequal = 0x04 };
 inline Mask compare(F32 a, F32 b, Compare how) {
   return mask_of(a, b, [how](auto& cc, auto out, auto left, const auto& right) {
@@ -197,7 +197,7 @@ GRAPHRUN_VECTOR_COMPARISONS(F32)
 GRAPHRUN_VECTOR_COMPARISONS(I32)
 #undef GRAPHRUN_VECTOR_COMPARISONS
 
-// BOOL: a mask that reads like a vector.
+// BOOL: a mask that behaves like a vector.
 class Bool {
  public:
   using Lane = std::uint8_t;
@@ -240,7 +240,7 @@ inline Mask operator>(Bool a, Bool b) { return b < a; }
 inline Mask operator<=(Bool a, Bool b) { return static_cast<Mask>((!a) | b); }
 inline Mask operator>=(Bool a, Bool b) { return b <= a; }
 
-// ---- functions of float32, as in functions-inl.h
+// ---- functions on float32, as in functions-inl.h
 
 namespace of = coefficients;
 
@@ -276,7 +276,7 @@ inline F32 sqrt(F32 x) {
 inline F32 floor(F32 x) {
   return made_of<F32>(x, [](auto& cc, auto out, auto in) { cc.vrndscaleps(out, in, asmjit::imm(0x9)); });
 }
-// Of two operands, one of which is not a number, the second is taken.
+// If either operand is NaN, returns the second.
 inline F32 lesser(F32 a, F32 b) {
   return made_of(a, b, [](auto& cc, auto out, auto left, const auto& right) { cc.vminps(out, left, right); });
 }
@@ -284,7 +284,7 @@ inline F32 greater(F32 a, F32 b) {
   return made_of(a, b, [](auto& cc, auto out, auto left, const auto& right) { cc.vmaxps(out, left, right); });
 }
 
-// Of the same value, not the same bits.
+// Converts the value, not the bits.
 inline F32 as_number(I32 x) {
   return made_of<F32>(x, [](auto& cc, auto out, auto in) { cc.vcvtdq2ps(out, in); });
 }
@@ -343,7 +343,7 @@ inline F32 erf(F32 x) {
   return select(size > F32(of::kErfNear), far, near);
 }
 
-// The C library's, lane by lane: no code.
+// The C library's functions, which have no code.
 inline F32 sin(F32) { throw NoCode(); }
 inline F32 cos(F32) { throw NoCode(); }
 inline F32 pow(F32, F32) { throw NoCode(); }

@@ -11,7 +11,7 @@ namespace graphrun {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Every run is stored in whole registers; what goes beyond its end the next one overwrites.
+// Stores every run in whole registers; the next run overwrites what is beyond its end.
 template <class T>
 void spread(const T* in, T* out, std::int64_t runs, std::int64_t length) {
   const Tag<T> d;
@@ -34,7 +34,7 @@ void repeat(const T* in, T* out, std::int64_t rows, std::int64_t times, std::int
     }
     for (std::int64_t t = 0; t < times; ++t, out += length) {
       for (std::int64_t i = 0; i + lanes <= length; i += lanes) hn::StoreU(hn::LoadU(d, in + i), d, out + i);
-      // The last register may overlap the one before it.
+      // The last register may overlap the previous one.
       hn::StoreU(hn::LoadU(d, in + length - lanes), d, out + length - lanes);
     }
   }

@@ -1,12 +1,12 @@
-// What broadcasting repeats, laid out side by side, vectorised: the short rows of a narrow tensor would otherwise cost more to
-// put together than to compute with.
+// Lays out broadcast runs contiguously, vectorised: the short rows of a narrow tensor would otherwise cost more to assemble
+// than to compute with.
 #pragma once
 
 #include <cstdint>
 
 namespace graphrun {
 
-// How far beyond its end either may write: a register.
+// How far beyond the end either function may write: one register.
 inline constexpr std::int64_t kRunSlack = 64;  // bytes
 
 // out[r * length + i] = in[r] for r < runs, i < length. Elements of 4 or 8 bytes.

@@ -1,4 +1,4 @@
-// The table of pointwise ops (table.def) as data: for the schemas, for generated code and for documentation.
+// The table of pointwise ops (table.def) as data, for schemas, generated code and documentation.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,18 @@ struct PointwiseLine {
   int arity;  // 1, 2 or 3
   ir::Promotion promotion;
   std::string_view expression;      // C over the operands' names; T is the element's type
-  std::string_view derivatives[3];  // one for each operand; "" where it has none
+  std::string_view derivatives[3];  // one for each operand; "" if it has none
   std::string_view infix;
   std::string_view doc;
 
-  // x; a, b; condition, a, b.
+  // Named x; a, b; or condition, a, b.
   std::string_view operand(int i) const {
     constexpr std::string_view kNames[] = {"condition", "a", "b"};
     return arity == 1 ? std::string_view("x") : kNames[i + 3 - arity];
   }
 };
 
-// In the table's order: a line's index is its tile's index (ops/tiles/tiles.h).
+// In the table's order: the index of a line is the index of its tile (ops/tiles/tiles.h).
 const std::vector<PointwiseLine>& pointwise_table();
 
 }  // namespace graphrun

@@ -11,17 +11,18 @@ namespace {
 
 constexpr std::size_t kMostSlots = 320, kMostInputs = 24, kMostDraws = 8;
 static_assert(kDrawSlack <= kRunSlack);
-// Rows shorter than this are laid out side by side first: a tile of a few elements costs more to begin than to compute.
+// Rows shorter than this are first laid out contiguously: starting a tile of a few elements costs more than computing it.
 constexpr std::int64_t kShortRow = 64, kShortRowOfCode = 24;
-// Elements of a tile: enough to pay for its steps' calls, few enough that all it touches fits the first-level cache.
+// Elements of a tile: enough to amortize the calls of its steps, few enough that everything it accesses fits the first-level
+// cache.
 constexpr std::int64_t kLeastTile = 128, kMostTile = 1024;
 constexpr std::size_t kTileBytes = 32 * 1024;
-// Of a piece: the longer, the more of what is reduced comes at once; a little of it may spill into the second level.
+// Elements of a piece: the longer it is, the more is reduced at once; a little of it may spill into the second-level cache.
 constexpr std::int64_t kMostPiece = 4096;
 constexpr std::size_t kPieceBytes = 40 * 1024;
-// Of temporaries and gathered operands, on the stack.
+// Of temporaries and gathered operands; they are on the stack.
 constexpr std::size_t kMostBufferBytes = 96 * 1024;
-// Work, in additions, that is worth waking other threads for (some 20 microseconds), and that each of them should have.
+// The least total work, in additions, that justifies waking other threads (about 20 microseconds), and the least share of each.
 constexpr std::int64_t kLeastShared = 262144, kLeastShare = 65536;
 constexpr int kStreamCost = 4, kDrawCost = 8;
 
@@ -79,16 +80,16 @@ std::int64_t TileAxes::rows() const {
   return n;
 }
 
-// What the steps of a tile read and write: inputs, results, buffers, numbers, in this order.
+// The addresses that the steps of a tile read and write: inputs, results, buffers, numbers, in this order.
 struct TileProgram::Frame {
   const MachineCode* code;
-  std::int64_t origin = 0;  // the element that the results' memory begins with
+  std::int64_t origin = 0;  // the element at the start of the results' memory
   std::array<const void*, kMostSlots> at;
   std::array<bool, kMostSlots> scalar;
-  std::array<const char*, kMostInputs> input;  // their beginnings
+  std::array<const char*, kMostInputs> input;  // their first elements
   std::array<char*, kMostSlots> result;
   struct LaidOut {
-    std::int64_t phase = -1, n = 0;  // where in its period it begins, and how much there is
+    std::int64_t phase = -1, n = 0;  // the offset within its period, and the number of elements
   };
   std::array<LaidOut, kMostInputs> laid_out;
   std::array<DrawRow, kMostDraws> draw;
@@ -123,14 +124,14 @@ TileProgram::TileProgram(const Sizes& result, std::span<const TensorView> inputs
   choose_tile();
   if (code_) cost_ = cost_ / 2 + 1;
   cost_ += kDrawCost * static_cast<int>(draws_.size());
-  // A stream of a whole tensor costs about what four additions do.
+  // Streaming a whole tensor costs about as much as four additions.
   for (bool whole : whole_) cost_ += whole ? kStreamCost : 0;
   if (!in_pieces_) cost_ += kStreamCost * static_cast<int>(results_);
   grain_ = count_ * cost_ < kLeastShared ? std::max<std::int64_t>(count_, 1) : round_up(kLeastShare / cost_ + 1, 64);
 }
 
-// Each temporary gets a buffer from its step to its last reader. What a step reads for the last time it may write over where
-// elements have one size.
+// Each temporary gets a buffer from its step to its last reader. A step may overwrite what it is the last to read, if the
+// elements have the same size.
 void TileProgram::allocate_slots() {
   constexpr std::size_t kNever = static_cast<std::size_t>(-1);
   std::vector<std::size_t> last_read(steps_.size(), kNever), slot_of(steps_.size()), free;
@@ -183,7 +184,7 @@ void TileProgram::allocate_slots() {
 void TileProgram::choose_tile() {
   for (const TileStep& s : steps_) width_ = std::max(width_, size_of(s.dtype));
   for (const TensorView& v : inputs_) width_ = std::max(width_, size_of(v.dtype));
-  std::size_t own = buffers_ + own_results() + draws_.size();  // pieces of memory that the frame has
+  std::size_t own = buffers_ + own_results() + draws_.size();  // pieces of memory that the frame owns
   for (std::size_t k = 0; k < inputs_.size(); ++k) own += gathers_ && !whole_[k] && !scalar_[k];
   const std::size_t touched = buffers_ + sources() + results_, most = kMostBufferBytes - own * kRunSlack;
   tile_ = static_cast<std::int64_t>(
@@ -218,7 +219,7 @@ std::shared_ptr<const MachineCode> TileProgram::code_for(const TileAxes* axes) c
   return MachineCode::of(steps_, inputs);
 }
 
-// What is the same in every tile. `axes` null: operands are gathered.
+// Sets what is the same in every tile. A null `axes` means that operands are gathered.
 void TileProgram::begin_frame(Frame& f, const KernelContext& c, const TileAxes* axes) const {
   std::size_t slot = 0;
   f.code = axes == &column_axes_ ? column_code_.get() : code_.get();
@@ -241,7 +242,7 @@ void TileProgram::begin_frame(Frame& f, const KernelContext& c, const TileAxes* 
   for (const auto& number : numbers_) f.scalar[slot] = true, f.at[slot++] = number.data();
 }
 
-// The inputs' addresses are set; the results begin at `position`.
+// The inputs' addresses are set; the results start at `position`.
 void TileProgram::run_tile(Frame& f, std::int64_t position, std::size_t n) const {
   for (std::size_t d = 0; d < draws_.size(); ++d) {
     draw_elements(f.draw[d], result_, position, static_cast<std::int64_t>(n),
@@ -282,7 +283,7 @@ void TileProgram::run_rows(Frame& f, const TileAxes& axes, std::int64_t first_ro
     rest /= axes.sizes[a];
     for (std::size_t k = 0; k < inputs_.size(); ++k) offset[k] += at[a] * axes.strides[a][k];
   }
-  // Pieces of one size: a short one at the end would cost what a long one does.
+  // Use pieces of equal size: a short one at the end would cost as much as a long one.
   const std::int64_t pieces = (end - begin - 1) / tile_ + 1,
                      piece = std::min(round_up((end - begin - 1) / pieces + 1, 64), tile_);
   for (std::int64_t row = first_row; row < end_row; ++row) {
@@ -301,7 +302,7 @@ void TileProgram::run_rows(Frame& f, const TileAxes& axes, std::int64_t first_ro
   }
 }
 
-// As run_rows; what is left to do between rows that follow each other along one axis, the code does itself.
+// Like run_rows; the generated code itself loops over consecutive rows along one axis.
 void TileProgram::run_rows_by_code(Frame& f, const TileAxes& axes, std::int64_t first_row, std::int64_t end_row,
                                    std::int64_t begin, std::int64_t end) const {
   const std::size_t last = axes.sizes.size() - 1, inputs = inputs_.size();
@@ -337,8 +338,8 @@ void TileProgram::run_rows_by_code(Frame& f, const TileAxes& axes, std::int64_t 
   }
 }
 
-// Operands at [position, position + n) of the result: where they lie, or laid out side by side. What is repeated is laid out
-// once where pieces begin at the same place of it.
+// Finds operands at [position, position + n) of the result, in place or laid out contiguously. A repeated operand is laid out
+// once if all pieces start at the same offset of its period.
 void TileProgram::lay_out_inputs(Frame& f, std::int64_t position, std::int64_t n) const {
   char* buffer = f.buffers + begin_of_laid_out(draws_.size());
   for (std::size_t k = 0; k < inputs_.size(); ++k) {
@@ -396,7 +397,7 @@ void TileProgram::run(const KernelContext& c, std::int64_t begin, std::int64_t e
   gathers_ ? run_gathered(f, begin, end) : run_elements(f, begin, end);
 }
 
-// Elements [begin, end), at least one, row by row.
+// Runs elements [begin, end), at least one, row by row.
 void TileProgram::run_elements(Frame& f, std::int64_t begin, std::int64_t end) const {
   const std::int64_t inner = axes_.inner(), first = begin / inner, last = (end - 1) / inner;
   if (first == last) return run_rows(f, axes_, first, first + 1, begin - first * inner, end - first * inner);
@@ -419,7 +420,7 @@ std::shared_ptr<const ColumnKernel> TileProgram::by_columns(std::shared_ptr<cons
   auto kernel = std::make_shared<ColumnKernel>();
   kernel->columns = result.back();
   for (const TensorView& v : program->inputs_) {
-    // One that is repeated along the columns is read as a whole by every range.
+    // An operand that is repeated along the columns is read whole by every range.
     kernel->reads_other_columns.push_back(v.sizes.empty() || v.sizes.back() != result.back());
   }
   kernel->run = [program = std::move(program)](const KernelContext& c, std::int64_t begin, std::int64_t end) {

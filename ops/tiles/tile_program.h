@@ -1,6 +1,6 @@
-// Several pointwise steps as one walk, because all have the result's shape; operands broadcast to it. Where there is machine
-// code for them (ops/tiles/machine_code.h) what stands between them stays in registers; else they run over one tile after
-// the other, and it stays in the first-level cache.
+// Several pointwise steps in one pass, because all have the result's shape; operands are broadcast to it. With machine code
+// (ops/tiles/machine_code.h) intermediate values stay in registers; otherwise the steps run over one tile after the other, and
+// intermediate values stay in the first-level cache.
 #pragma once
 
 #include <array>
@@ -18,19 +18,19 @@
 
 namespace graphrun {
 
-// How each operand's elements follow from the result's: strides over the fewest axes that do, 0 where it is repeated.
+// How the operands' elements are found from the result's: strides over as few axes as possible, 0 if an operand is repeated.
 struct TileAxes {
   Sizes sizes;
   std::vector<std::vector<std::int64_t>> strides;  // by axis, then operand; in elements
 
-  // `keep_last`: the last axis stays one of its own, for ranges of columns. None merges over a cut,
-  // the number of an axis, with those before it.
+  // `keep_last`: the last axis is never merged, for ranges of columns. `cuts`: axes that are not merged with those before them.
   TileAxes(const Sizes& result, std::span<const TensorView> inputs, bool keep_last, std::span<const std::size_t> cuts = {});
   std::int64_t rows() const;
   std::int64_t inner() const { return sizes.back(); }
 };
 
-// Takes a program's results piece by piece: elements [begin, begin + n) of each, in memory that lasts until the next piece.
+// Receives a program's results piece by piece: elements [begin, begin + n) of each, in memory that is valid until the next
+// piece.
 class PieceReader {
  public:
   virtual void read(std::span<const void* const> results, std::int64_t begin, std::int64_t n) = 0;
@@ -41,35 +41,35 @@ class PieceReader {
 
 class TileProgram {
  public:
-  // Where the results go: to the kernel's results, or piece by piece to whoever runs the program.
+  // Where the results go: to the kernel's results, or piece by piece to the caller.
   enum class Results : std::uint8_t { kWhole, kPieces };
 
-  // Inputs whose sizes broadcast to `result`, the sizes of every step. Made when a kernel is bound.
+  // For inputs whose sizes broadcast to `result`, the sizes of every step. Made when a kernel is bound.
   TileProgram(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps, Results results = Results::kWhole);
 
-  // Elements [begin, end) of all results. A result may be the memory of an input of the result's sizes and element size that no
-  // step after the result's own reads.
+  // Computes elements [begin, end) of all results. A result may alias an input that has the result's sizes and element size, if
+  // no step after the result's own reads that input.
   void run(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
-  // Columns [begin, end) of all rows.
+  // Computes columns [begin, end) of all rows.
   void run_columns(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
-  // Of a program made for it: elements [begin, end) of all results in pieces of `piece`, at most tile() of them.
+  // For a program made for pieces: computes elements [begin, end) of all results in pieces of `piece`, at most tile(),
+  // elements.
   void run_pieces(const KernelContext& c, std::int64_t begin, std::int64_t end, std::int64_t piece, PieceReader& reader) const;
 
   std::int64_t count() const { return count_; }
-  std::int64_t grain() const { return grain_; }  // elements that a thread should have at least
+  std::int64_t grain() const { return grain_; }  // the fewest elements that a thread should get
   std::int64_t tile() const { return tile_; }
-  // Elements after which the longest of what is repeated over and over begins anew: pieces that begin with it, or end with it,
-  // find it in one place. 1: nothing is.
+  // The longest period, in elements, of the repeated operands: pieces that are aligned with it find them in one place. 1: none.
   std::int64_t period() const;
-  int cost() const { return cost_; }  // of an element, in additions
+  int cost() const { return cost_; }  // per element, in additions
 
   const std::vector<TensorView>& inputs() const { return inputs_; }
   std::span<const TileStep> steps() const { return steps_; }
   bool draws() const { return !draws_.empty(); }
-  // The axes of the program's shape where it is [outer, n, inner]: none goes over from one of the three to the next.
+  // The axes of the program's shape viewed as [outer, n, inner]: no axis crosses from one of the three to the next.
   TileAxes axes_of(const AxisView& view) const;
 
-  // The program shared by columns; null where its results are scalars.
+  // The program shared by columns; null if its results are scalars.
   static std::shared_ptr<const ColumnKernel> by_columns(std::shared_ptr<const TileProgram> program);
   // The same by rows.
   static std::shared_ptr<const RowKernel> by_rows(std::shared_ptr<const TileProgram> program);
@@ -94,7 +94,7 @@ class TileProgram {
   void lay_out_inputs(Frame& f, std::int64_t position, std::int64_t n) const;
   std::size_t buffer_bytes() const { return width_ * static_cast<std::size_t>(tile_); }
   std::size_t own_results() const { return in_pieces_ ? results_ : 0; }
-  // A frame's memory: temporaries, results where they are its own, then what is drawn and what is laid out, with slack.
+  // The layout of a frame's memory: temporaries, its own results, then random draws and laid-out operands, with slack.
   std::size_t begin_of_laid_out(std::size_t k) const {
     return (buffers_ + own_results()) * buffer_bytes() + k * laid_out_bytes();
   }
@@ -109,20 +109,20 @@ class TileProgram {
   std::int64_t count_;
   std::size_t results_ = 0;
   TileAxes axes_, column_axes_;
-  std::vector<Slots> slots_;  // of each step
+  std::vector<Slots> slots_;  // for each step
   std::vector<std::array<char, 8>> numbers_;
   std::vector<bool> whole_, scalar_;  // by input
-  std::vector<BroadcastPlan> plans_;  // by input, where some are gathered
-  // For elements that lie side by side, in the order of axes_ or gathered, and for columns; null: tiles.
+  std::vector<BroadcastPlan> plans_;  // by input, if some are gathered
+  // For contiguous elements (in the order of axes_ or gathered), and for columns; null: tiles.
   std::shared_ptr<const MachineCode> code_, column_code_;
   const bool in_pieces_;
-  bool gathers_ = false;                 // operands are laid out side by side first: rows are short, or all is made in pieces
-  std::size_t buffers_ = 0, width_ = 1;  // of temporaries; bytes of the widest element
+  bool gathers_ = false;                 // operands are first laid out contiguously: rows are short, or results go by pieces
+  std::size_t buffers_ = 0, width_ = 1;  // number of temporaries' buffers; bytes of the widest element
   std::int64_t tile_ = 0, grain_ = 0;
   int cost_ = 0;
 };
 
-// A kernel of the program alone: shared by ranges of elements, or by columns.
+// A kernel that runs only the program: shared by ranges of elements, or by columns.
 Kernel tile_kernel(std::shared_ptr<const TileProgram> program);
 
 }  // namespace graphrun

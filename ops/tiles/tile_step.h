@@ -1,4 +1,4 @@
-// One step of a pointwise program as its kernel runs it.
+// One step of a pointwise program, in the form that its kernel runs.
 #pragma once
 
 #include <array>
@@ -14,28 +14,28 @@ namespace graphrun {
 
 struct TileOperand {
   enum class Kind : std::uint8_t { kInput, kStep, kNumber } kind = Kind::kInput;
-  std::size_t index = 0;          // of the input or of an earlier step
+  std::size_t index = 0;          // of the input or the earlier step
   double number = 0;              // an element of type `dtype`
   DType dtype = DType::kFloat32;  // the number's
 };
 
-// A step's `line` where it is a cast, which the table does not have.
+// The `line` of a step that is a cast, which is not in the table.
 inline constexpr std::size_t kCastLine = static_cast<std::size_t>(-1);
 
 struct TileStep {
   PointwiseTile tile = nullptr;
   int arity = 0;
   std::array<TileOperand, 3> operands;
-  DType dtype = DType::kFloat32;  // of what it makes
-  int result = -1;                // which of the results that is; -1: none, it is read by later steps alone
-  int cost = 1;                   // an element's, in additions
+  DType dtype = DType::kFloat32;  // of the step's result
+  int result = -1;                // which of the program's results it is; -1: an intermediate value
+  int cost = 1;                   // per element, in additions
   std::size_t line = kCastLine;   // of pointwise_table()
-  DType read = DType::kFloat32;   // of its operands (where: of a and b)
+  DType read = DType::kFloat32;   // of its operands (for where: of a and b)
 };
 
 struct TileSteps {
   std::vector<TileStep> steps;
-  // Inputs that are no tensors, in the order of their indices behind those that are: BOOL, whether an element stays.
+  // Inputs that are not tensors, numbered after those that are: BOOL, whether an element is kept.
   std::vector<Draw> draws;
 };
 

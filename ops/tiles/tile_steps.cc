@@ -21,7 +21,7 @@ Type type_of(DType dtype) {
   }
 }
 
-// Which float FLOAT is: an operand tells.
+// The concrete type of FLOAT, taken from an operand.
 Precision precision_of(const KernelRequest& request) {
   for (const std::vector<TensorView>* views : {&request.inputs, &request.outputs}) {
     for (const TensorView& v : *views) {
@@ -40,7 +40,7 @@ std::size_t line_of(std::string_view op) {
   throw InternalError("fused: no kernel of " + std::string(op));
 }
 
-// In additions: functions that go through an exponential or a logarithm cost about as much as eight.
+// In additions: functions based on an exponential or a logarithm cost about eight.
 int cost_of(const ir::OpSchema& op) { return op.promotion == ir::Promotion::kFloat ? 8 : 1; }
 
 class StepMaker {
@@ -69,7 +69,7 @@ class StepMaker {
     add_step(line_of(made.op->name), operands, dtype, cost_of(*made.op));
   }
 
-  // where(kept, x / (1 - rate), 0), and of a mask 1 in the place of x.
+  // where(kept, x / (1 - rate), 0); for a mask, with 1 in place of x.
   void add_draw(const PointwiseProgram::Instruction& made) {
     const Draw draw(made.rate, made.key);
     const auto at = std::find(draws_.begin(), draws_.end(), draw);

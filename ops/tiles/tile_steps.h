@@ -1,4 +1,4 @@
-// From a pointwise program, as a node carries it, to the steps of its kernel.
+// Converts a pointwise program, as a node carries it, to the steps of its kernel.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace graphrun {
 
-// The program's instructions for the operands of the request; FLOAT is the float of an operand, or of a result where no operand
-// has one. Draws are inputs of their own, behind the request's.
+// The program's instructions for the operands of the request; FLOAT is the float type of an operand, or of a result if no
+// operand has one. Random draws are separate inputs, after the request's.
 TileSteps tile_steps(const ir::PointwiseProgram& program, const KernelRequest& request);
 
-// The kernel of such a program: its results are the request's.
+// The kernel of such a program, whose results are the request's.
 Kernel program_kernel(const ir::PointwiseProgram& program, const KernelRequest& request);
 
 }  // namespace graphrun

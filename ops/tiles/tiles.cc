@@ -1,4 +1,4 @@
-// The primitives of ops/tiles/tiles.h: every line of the table, every element type, every instruction set.
+// The primitives of ops/tiles/tiles.h, for every line of the table, every element type and every instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/tiles/tiles.cc"
 #include "hwy/foreach_target.h"
@@ -12,8 +12,8 @@ namespace graphrun {
 namespace HWY_NAMESPACE {
 namespace {
 
-// One operand of a tile: a run of elements, or one element in every lane of a buffer that is read again and again. Both are
-// read by the same loop, so that they give the same bits.
+// One operand of a tile: a run of elements, or one element, replicated in a buffer that is read again and again. Both are read
+// by the same loop, so that they give the same bits.
 template <class T>
 struct Operand {
   const T* at;

@@ -25,7 +25,7 @@ class Attributes {
     if (auto it = values_.find(name); it != values_.end()) values_.erase(it);
   }
 
-  // Each throws InternalError where the attribute is missing or of another kind: the schema has checked both.
+  // Each throws InternalError if the attribute is missing or of another kind; the schema has already checked both.
   bool boolean(std::string_view name) const { return get<bool>(name); }
   std::int64_t integer(std::string_view name) const { return get<std::int64_t>(name); }
   double number(std::string_view name) const { return get<double>(name); }

@@ -31,14 +31,14 @@ CodeCache::CodeCache(const std::vector<std::string_view>& made_from) {
   if (in.empty()) return;
   Sha256 hash;
   for (std::string_view part : made_from) {
-    const std::uint64_t size = part.size();  // between the parts, so that no two lists make one text
+    const std::uint64_t size = part.size();  // separates the parts, so that two different lists never yield the same text
     hash.update(&size, sizeof size);
     hash.update(part.data(), part.size());
   }
   path_ = in + "/" + hash.hex() + ".code";
 }
 
-// A file is a digest of the code, then the code.
+// A file holds a digest of the code, then the code.
 std::optional<std::string> CodeCache::find() const {
   if (path_.empty()) return std::nullopt;
   try {
@@ -58,7 +58,7 @@ void CodeCache::keep(std::string_view code) const {
     make_folders(parent_folder(path_));
     write_file(path_, sha256(code) + std::string(code));
   } catch (const UserError&) {
-    // A folder that cannot be written costs time at the next run, nothing else.
+    // Failing to write to the folder only costs time on the next run.
   }
 }
 

@@ -1,4 +1,4 @@
-// Compressed files are known by their first bytes.
+// Detects compressed files by their first bytes.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ inline bool begins_compressed(std::string_view bytes) {
   return std::any_of(std::begin(kMagics), std::end(kMagics), [&](std::string_view magic) { return bytes.starts_with(magic); });
 }
 
-// Whether bytes to come decide it.
+// Whether the bytes so far are a prefix of a compressed file's signature, so that the following bytes decide.
 inline bool may_be_compressed(std::string_view bytes) {
   const auto decides = [&](std::string_view magic) { return bytes.size() < magic.size() && magic.starts_with(bytes); };
   return std::any_of(std::begin(kMagics), std::end(kMagics), decides);

@@ -7,13 +7,13 @@
 
 namespace graphrun {
 
-// The type of a value in a graph. FLOAT is abstract: which float it is, is chosen when the graph is compiled.
+// The type of a value in a graph. FLOAT is abstract: the graph's compilation chooses the precision.
 enum class Type : std::uint8_t { kFloat, kInt32, kBool };
 
-// What a buffer holds. Bool is one byte, 0 or 1.
+// What a buffer holds. A bool is one byte, 0 or 1.
 enum class DType : std::uint8_t { kFloat32, kFloat64, kInt32, kBool };
 
-// The float that a compilation stands on.
+// The floating-point type that a graph is compiled for.
 enum class Precision : std::uint8_t { kFloat32, kFloat64 };
 
 constexpr std::size_t size_of(DType dtype) {

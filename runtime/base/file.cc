@@ -23,7 +23,7 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // a system call moves less than 2 GiB
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // a system call transfers less than 2 GiB
 
 std::string reason(int error) { return std::system_category().message(error); }
 
@@ -31,7 +31,7 @@ std::string reason(int error) { return std::system_category().message(error); }
   throw UserError(ExitCode::kBadData, "E0501 unreadable-file", "cannot read '" + path + "': " + why);
 }
 
-// A name beside the file that no other process and no other write of this one takes.
+// A name in the same folder that no other process, and no other write of this process, uses.
 std::string temporary_name(const std::string& path) {
   static std::atomic<std::uint64_t> count{0};
   return path + ".tmp-" + std::to_string(getpid()) + "-" + std::to_string(count++);
@@ -39,14 +39,14 @@ std::string temporary_name(const std::string& path) {
 
 bool means_none(int error) { return error == ENOENT || error == ENOTDIR; }
 
-// The file that a path leads to through links; the path itself where there is none yet.
+// The file that a path resolves to through links; the path itself if no file exists yet.
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), std::free);
   if (!real && !means_none(errno)) unwritable_file(path, "write", errno);
   return real ? std::string(real.get()) : path;
 }
 
-// What the path leads to; nothing where nothing is there.
+// The status of the file that the path resolves to, or nothing if there is none.
 std::optional<struct stat> status_of(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) == 0) return info;
@@ -58,7 +58,7 @@ std::optional<struct stat> status_of(const std::string& path) {
   throw UserError(ExitCode::kNoRoom, code, text, std::move(notes));
 }
 
-// OpenSSL's hash functions fail where it can get no memory, and nowhere else.
+// OpenSSL's hash functions fail only when they cannot allocate memory.
 void check_hash(bool done) {
   if (!done) no_room("E0503 out-of-memory", "no memory for a SHA-256 hash");
 }
@@ -144,7 +144,7 @@ FileDigest digest_file(const std::string& path) {
   return {file.size(), hash.hex()};
 }
 
-// O_NONBLOCK: opening a pipe would wait for its writer. It means nothing to a regular file.
+// O_NONBLOCK: opening a pipe would otherwise wait for its writer. The flag has no effect on regular files.
 InputFile::InputFile(std::string path)
     : path_(std::move(path)),
       descriptor_(uninterrupted([this] { return open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); })) {
@@ -195,7 +195,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(resolved(path)) {
                     : open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   });
   if (descriptor_ < 0) unwritable_file(path, "write", errno);
-  // The new file is as open to others as the one it replaces. A file system without permissions may refuse: no matter.
+  // Give the new file the permissions of the one it replaces. A file system without permissions may refuse, which is harmless.
   if (info && !in_place) static_cast<void>(!fchmod(descriptor_, info->st_mode & 07777));
 }
 
@@ -218,7 +218,7 @@ void AtomicFile::write(const void* data, std::size_t size) {
 
 FileDigest AtomicFile::commit() {
   GRAPHRUN_CHECK(descriptor_ >= 0, "AtomicFile: committed twice");
-  // Pipes and devices have no disk to wait for.
+  // Pipes and devices are not synced to disk.
   if (!temporary_.empty() && uninterrupted([&] { return fsync(descriptor_); }) != 0) fail("write", errno);
   const int closed = close(descriptor_);
   descriptor_ = -1;
@@ -258,7 +258,7 @@ void make_folders(const std::string& path) {
 void sync_folder(const std::string& path) {
   const int descriptor = uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (descriptor < 0) unwritable_file(path, "open the folder", errno);
-  // Some network file systems cannot sync a folder and say so: nothing better can be done there.
+  // Some network file systems cannot sync a folder and say so; nothing better can be done then.
   const bool synced = uninterrupted([&] { return fsync(descriptor); }) == 0;
   const int error = synced || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
   close(descriptor);

@@ -1,5 +1,5 @@
-// Modules: libraries beside graphrun's own, each loaded when it is first needed. What a module stands on is then loaded by
-// those alone who need it. Nothing of C++ crosses between a module and its callers.
+// Modules: shared libraries next to graphrun's own, each loaded on first use, so that only those who use a module load its
+// dependencies. The interface between a module and its callers is plain C.
 #pragma once
 
 #include <cstddef>
@@ -9,26 +9,26 @@ namespace graphrun {
 
 extern "C" {
 
-// Takes bytes that live no longer than the call; `to` is the caller's.
+// Receives bytes that are valid only during the call; `to` is the caller's pointer.
 using TakeBytes = void (*)(void* to, const char* bytes, std::size_t size);
 
 }  // extern "C"
 
 struct Module {
-  const char* name;  // of its one symbol, which is a function; its file is lib<name>.so
-  // Its own symbols come before those that are loaded already. What sanitizers watch can't be loaded so: there the module gets
-  // everything it needs anew.
+  const char* name;  // the name of its only exported symbol, a function; the file is lib<name>.so
+  // Its own symbols take precedence over those already loaded (RTLD_DEEPBIND). Sanitizers do not support that; under them the
+  // module gets its own copy of every library that it needs.
   bool apart;
-  const char* code;    // of the error
-  const char* what;    // begins the error's text: "Graphviz, which draws graphs,"
-  const char* remedy;  // a note for those whose module is there, but does not load
+  const char* code;    // the error's code
+  const char* what;    // begins the error's message: "Graphviz, which draws graphs,"
+  const char* remedy;  // a note for users whose module exists but fails to load
 };
 
-// The module's function; the module stays loaded. Throws UserError (kRunFailed, the module's code) where it does not load.
+// The module's function; the module stays loaded. Throws UserError (kRunFailed, the module's code) if it fails to load.
 void* module_function(const Module& module);
 
-// The folder of graphrun's own library, without symbolic links, so that an installation may be moved; empty where the system
-// does not tell it.
+// The folder of graphrun's own library, with symbolic links resolved, so that an installation may be moved; empty if the system
+// does not report it.
 std::filesystem::path library_folder();
 
 }  // namespace graphrun

@@ -1,20 +1,20 @@
-// What the processor at hand can do.
+// What the current processor can do.
 #pragma once
 
 #include "runtime/base/target.h"
 
 namespace graphrun {
 
-// Whether a program may write machine code and run it. Not where memory may not be both written and executed: under systemd's
-// MemoryDenyWriteExecute, under SELinux without execmem. oneDNN, libxsmm and asmjit all need it; without it products and
-// pointwise operators use kernels compiled beforehand. Tried once.
+// Whether a program may write machine code and run it. It may not where the system forbids memory to be both written and
+// executed: under systemd's MemoryDenyWriteExecute, or under SELinux without execmem. oneDNN, libxsmm and asmjit all need it;
+// without it matrix products and pointwise ops use precompiled kernels. Tried once.
 bool may_write_code();
 
-// Whether it multiplies pairs of bfloat16 and adds to float32 (x86's AVX512_BF16), and libxsmm may write code for that: twice
-// as many products at once as of float32.
+// Whether the processor multiplies pairs of bfloat16 and accumulates in float32 (x86's AVX512_BF16), and libxsmm may generate
+// code for that: twice the throughput of float32 products.
 bool multiplies_bfloat16();
 
-// Whether kernels of the CPU round the factors of products as asked; else they multiply float32.
+// Whether CPU kernels round the factors of products to the requested precision; otherwise they multiply float32.
 inline bool rounds_on_cpu(ProductPrecision products) {
   return products == ProductPrecision::kBFloat16 && multiplies_bfloat16();
 }

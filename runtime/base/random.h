@@ -1,6 +1,6 @@
-// Counter-based random numbers (Philox4x32-10; Salmon et al. 2011): a number is a pure function of a key and a counter, the
-// same on every device and for every number of threads. Header-only, and constexpr, which CUDA sources call on
-// the device too.
+// Counter-based random numbers (Philox4x32-10; Salmon et al. 2011): a number is a pure function of a key and a counter,
+// identical on every device and for any number of threads. Header-only and constexpr, so that CUDA sources can call it on the
+// device too.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ constexpr Philox philox(std::uint64_t key, std::uint32_t c0, std::uint32_t c1, s
   return {{c0, c1, c2, c3}};
 }
 
-// [0, 1) with 24 bits.
+// Uniform in [0, 1), with 24 bits.
 constexpr float unit_float(std::uint32_t bits) { return static_cast<float>(bits >> 8) * (1.0f / 16777216.0f); }
-// [0, 1) with 53 bits.
+// Uniform in [0, 1), with 53 bits.
 constexpr double unit_double(std::uint32_t high, std::uint32_t low) {
   return static_cast<double>((std::uint64_t{high} << 21) ^ (low >> 11)) * (1.0 / 9007199254740992.0);
 }
 
-// One more coordinate of an element folded into the hash of those before it (splitmix64's finisher). A tensor's element
-// [t, b, w] inside a scan at step s folds s, t, b; so taking the loop away and adding an axis keeps every draw.
+// Folds one more coordinate of an element into the hash of the previous ones (splitmix64's finisher). The element [t, b, w] of
+// a tensor inside a scan at step s folds s, t, b; so replacing the loop by another axis leaves every draw unchanged.
 constexpr std::uint64_t fold_coordinate(std::uint64_t hash, std::uint64_t coordinate) {
   std::uint64_t z = hash + 0x9E3779B97F4A7C15ull * (coordinate + 1);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -38,7 +38,7 @@ constexpr std::uint64_t fold_coordinate(std::uint64_t hash, std::uint64_t coordi
   return z ^ (z >> 31);
 }
 
-// FNV-1a, for names in keys.
+// FNV-1a, for the names in keys.
 constexpr std::uint64_t hash_name(const char* data, std::uint64_t size) {
   std::uint64_t h = 0xCBF29CE484222325ull;
   for (std::uint64_t i = 0; i < size; ++i) h = (h ^ static_cast<unsigned char>(data[i])) * 0x100000001B3ull;

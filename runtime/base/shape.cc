@@ -13,7 +13,7 @@
 namespace graphrun {
 namespace {
 
-// Bounds that no sensible graph reaches: a hostile one must not make sizes that take minutes to multiply.
+// Limits that no sensible graph reaches: a hostile graph must not build sizes that take minutes to multiply.
 constexpr std::size_t kMostTerms = 1024;
 constexpr std::size_t kMostFactors = 32;
 
@@ -34,7 +34,7 @@ std::int64_t checked_multiply(std::int64_t a, std::int64_t b) {
   return product;
 }
 
-// Names live in a deque, which never moves them, so a reference outlasts the lock.
+// Names live in a deque, which never moves them, so references stay valid after the lock is released.
 struct SymbolTable {
   std::shared_mutex mutex;
   std::deque<std::string> names;
@@ -49,18 +49,18 @@ SymbolTable& symbol_table() {
 using Monomial = std::vector<Symbol>;
 using Terms = std::vector<std::pair<Monomial, std::int64_t>>;
 
-// Graded: more factors are larger; then the first factor that differs decides. Multiplication keeps this order, which exact
-// division stands on.
+// Graded order: a monomial with more factors is larger; ties are broken by the first factor that differs. Multiplication
+// preserves this order, which exact division relies on.
 bool graded_less(const Monomial& a, const Monomial& b) {
   if (a.size() != b.size()) return a.size() < b.size();
-  // Sorted factors: the one with more of the first symbol has the smaller id where they differ.
+  // The factors are sorted: where two monomials differ, the one with more of the first symbol has the smaller id.
   return std::lexicographical_compare(b.begin(), b.end(), a.begin(), a.end());
 }
 
 struct GradedLess {
   bool operator()(const Monomial& a, const Monomial& b) const { return graded_less(a, b); }
 };
-// The terms of a polynomial under construction, the constant as the empty monomial.
+// The terms of a polynomial under construction; the constant is the empty monomial.
 using TermMap = std::map<Monomial, std::int64_t, GradedLess>;
 
 void add_term(TermMap& terms, const Monomial& monomial, std::int64_t coefficient) {
@@ -80,7 +80,7 @@ Monomial product(const Monomial& a, const Monomial& b) {
   return result;
 }
 
-// a / b where b's factors all occur in a.
+// a / b, if all factors of b occur in a.
 std::optional<Monomial> quotient(const Monomial& a, const Monomial& b) {
   if (!std::includes(a.begin(), a.end(), b.begin(), b.end())) return std::nullopt;
   Monomial result;
@@ -146,7 +146,7 @@ class DimParser {
   }
 
  private:
-  // The sign comes first, so that the smallest number reads back.
+  // The sign is applied first, so that the smallest integer can be parsed back.
   std::optional<Dim> parse_product(bool negative) {
     Dim product = negative ? -1 : 1;
     do {
@@ -157,7 +157,7 @@ class DimParser {
     return product;
   }
 
-  // A number comes back negative where `negated`, a name as it is.
+  // Negates a number if `negated`; returns a name unchanged.
   std::optional<Dim> parse_factor(bool negated) {
     skip_space();
     const std::size_t begin = at_;
@@ -253,7 +253,7 @@ Dim Dim::substitute(const std::map<Symbol, Dim>& by) const {
   return sum;
 }
 
-// Long division by the largest terms: where the divisor divides exactly, its largest term divides the largest of each
+// Polynomial long division by leading terms: if the divisor divides exactly, its leading term divides the leading term of every
 // remainder.
 std::optional<Dim> Dim::divided_by(const Dim& divisor) const {
   const TermMap by = to_map(divisor.constant_, divisor.terms_);
@@ -263,7 +263,7 @@ std::optional<Dim> Dim::divided_by(const Dim& divisor) const {
   while (!remainder.empty()) {
     const auto& [monomial, coefficient] = *remainder.rbegin();
     const std::optional<Monomial> factor = quotient(monomial, lead);
-    // The only quotient that does not fit, and % of it is undefined.
+    // The only quotient that overflows; its remainder (%) is undefined too.
     const bool overflows = lead_coefficient == -1 && coefficient == std::numeric_limits<std::int64_t>::min();
     if (!factor || overflows || coefficient % lead_coefficient != 0) return std::nullopt;
     const std::int64_t times = coefficient / lead_coefficient;
@@ -275,7 +275,8 @@ std::optional<Dim> Dim::divided_by(const Dim& divisor) const {
   return dim;
 }
 
-// Largest terms first, by name and not by symbol's number, so that the text does not depend on which name was met first.
+// Largest terms first, ordered by name rather than by symbol id, so that the text does not depend on which name was interned
+// first.
 std::string Dim::str() const {
   std::vector<std::pair<Monomial, std::int64_t>> terms = terms_;
   for (auto& [monomial, coefficient] : terms) std::sort(monomial.begin(), monomial.end(), by_name);
@@ -301,7 +302,7 @@ std::string Dim::str() const {
 std::optional<Dim> Dim::parse(std::string_view text) {
   try {
     return DimParser(text).parse();
-  } catch (const UserError&) {  // a number past 63 bits
+  } catch (const UserError&) {  // a number that exceeds 63 bits
     return std::nullopt;
   }
 }
@@ -358,7 +359,7 @@ Dim element_count(const Shape& shape) {
   return count;
 }
 
-// An axis of no elements does not excuse the others: [2^62, 2^62, 0] would overflow wherever strides are computed.
+// An empty axis does not excuse the others: [2^62, 2^62, 0] would overflow wherever strides are computed.
 std::int64_t element_count(const Sizes& sizes) {
   std::int64_t count = 1;
   bool none = false;

@@ -20,14 +20,14 @@ namespace graphrun {
 namespace {
 
 constexpr int kTabStop = 4;
-constexpr int kWidestLine = 160;           // columns of a source line that are shown
-constexpr std::size_t kLongestName = 256;  // names beyond are never near
+constexpr int kWidestLine = 160;           // columns of a source line shown in a message
+constexpr std::size_t kLongestName = 256;  // longer names are never suggested
 constexpr std::size_t kLongestLine = 1 << 20;
 
 struct InternTables {
   std::mutex mutex;
   std::set<std::string, std::less<>> files;
-  std::map<std::string, std::string, std::less<>> texts;  // by the name that stands for a file's
+  std::map<std::string, std::string, std::less<>> texts;  // by the name used in place of a path
   // By content; a set never moves its elements.
   struct Less {
     bool operator()(const Location& a, const Location& b) const {
@@ -42,7 +42,7 @@ InternTables& intern_tables() {
   return *tables;
 }
 
-// What the name stands for where it is none of a file.
+// The text interned under this name, if the name is not a file's.
 std::optional<std::string> interned_text(const std::string& name) {
   InternTables& tables = intern_tables();
   const std::lock_guard lock(tables.mutex);
@@ -50,7 +50,8 @@ std::optional<std::string> interned_text(const std::string& name) {
   return found == tables.texts.end() ? std::nullopt : std::optional(found->second);
 }
 
-// The text of a file, or what stands for one; null where there is none. Reads no pipe: that could wait for ever.
+// The text of a file, or the text interned in place of one; null if there is none. Does not read pipes, which could block
+// forever.
 std::unique_ptr<std::istream> open_text(const std::string& path) {
   if (const std::optional<std::string> text = interned_text(path)) return std::make_unique<std::istringstream>(*text);
   struct stat info {};
@@ -59,14 +60,14 @@ std::unique_ptr<std::istream> open_text(const std::string& path) {
 }
 
 struct Character {
-  std::string shown;      // UTF-8, safe for a terminal
+  std::string shown;      // UTF-8, safe to print to a terminal
   int width = 1;          // columns
-  std::size_t begin = 0;  // byte in the line
+  std::size_t begin = 0;  // byte offset in the line
   std::size_t bytes = 1;
 };
 
-// The character at text[at]. Bytes that are no UTF-8 come back as U+FFFD, a byte each, and so do control characters and those
-// that turn the direction of text: what a file holds must not reach the terminal as commands.
+// The character at text[at]. Invalid UTF-8 becomes U+FFFD, one per byte, and so do control characters and characters that
+// change the direction of text: the contents of a file must not reach the terminal as commands.
 Character character_at(std::string_view text, std::size_t at, int column) {
   if (text[at] == '\t') {
     const int width = kTabStop - column % kTabStop;
@@ -96,10 +97,10 @@ struct SourceLine {
   int width = 0;
 };
 
-// Lines of text, for messages. Those of one file are read in one go where they are asked for in order, and each once.
+// Lines of text for messages. Consecutive requests for increasing lines of one file read it in a single pass, each line once.
 class SourceLines {
  public:
-  // Null where there is none to show.
+  // Null if there is no such line.
   const SourceLine* line(const std::string& path, int number) {
     if (path != path_ || number < number_) open(path);
     while (text_ && number_ < number) advance();
@@ -118,7 +119,7 @@ class SourceLines {
     line_.reset();
     if (!std::getline(*text_, raw_)) return text_.reset();
     if (number_ == 0 && begins_compressed(raw_)) return text_.reset();
-    if (number_ == 0 && raw_.starts_with("\xEF\xBB\xBF")) raw_.erase(0, 3);  // no reader counts it
+    if (number_ == 0 && raw_.starts_with("\xEF\xBB\xBF")) raw_.erase(0, 3);  // no reader counts the byte-order mark as a column
     if (!raw_.empty() && raw_.back() == '\r') raw_.pop_back();
     ++number_;
   }
@@ -131,12 +132,12 @@ class SourceLines {
 
   std::string path_;
   std::unique_ptr<std::istream> text_;  // null: no such file, or no such line
-  int number_ = 0;                      // of the line that was read last
+  int number_ = 0;                      // of the last line read
   std::string raw_;
   std::optional<SourceLine> line_;
 };
 
-// The part [first, last) of the line that is shown: all of it, or a window in which the marked character stands.
+// The part [first, last) of the line to show: all of it, or a window that contains the marked character.
 std::pair<std::size_t, std::size_t> window(const std::vector<Character>& line, int total, std::size_t marked) {
   if (total <= kWidestLine) return {0, line.size()};
   std::size_t first = std::min(marked, line.size());
@@ -155,8 +156,8 @@ Style style(bool color) {
   return {"\033[1m", "\033[1;31m", "\033[1;35m", "\033[1;32m", "\033[0m"};
 }
 
-// The line and under it a caret with a tilde for each further column: "  12 | let: …\n     |      ^~~~\n".
-constexpr int kMostCalls = 12;  // that led to a place
+// The line, and below it a caret followed by one tilde for each further column: "  12 | let: …\n     |      ^~~~\n".
+constexpr int kMostCalls = 12;  // calls listed as the path to a location
 
 std::string render_source(SourceLines& lines, const Location& at, const Style& s) {
   const SourceLine* const found = lines.line(*at.file, at.line);
@@ -177,7 +178,7 @@ std::string render_source(SourceLines& lines, const Location& at, const Style& s
     if (c.begin < end) under.append(static_cast<std::size_t>(c.width), i < marked ? ' ' : '~');
   }
   if (last < line.size()) source += "…";
-  if (mark.empty()) mark = "~";  // at the line's end
+  if (mark.empty()) mark = "~";  // at the end of the line
   mark[0] = '^';
   const std::string number = std::to_string(at.line);
   return "  " + number + " | " + source + "\n  " + std::string(number.size(), ' ') + " | " + indent + s.green + mark + s.off +
@@ -203,8 +204,8 @@ std::string rendered(SourceLines& lines, const Diagnostic& diagnostic, bool colo
   return text;
 }
 
-// The number of single-character insertions, deletions, substitutions and swaps of neighbours that turn a into b (Damerau's
-// optimal string alignment).
+// The number of single-character insertions, deletions, substitutions and transpositions of adjacent characters that turn a
+// into b (Damerau's optimal string alignment distance).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -277,7 +278,7 @@ std::string render(const std::vector<Diagnostic>& diagnostics, bool color) {
 
 std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& candidates, std::size_t most) {
   if (name.empty() || name.size() > kLongestName) return {};
-  const std::size_t limit = (name.size() + 1) / 3;  // a third of the letters; none of one letter
+  const std::size_t limit = (name.size() + 1) / 3;  // a third of the letters; none for a one-letter name
   const std::string lowered = lower(name);
   std::set<std::pair<std::size_t, std::string>> near;
   for (const std::string& candidate : candidates) {

@@ -1,5 +1,5 @@
-// Errors. A user's error (UserError: bad graph, bad data, no memory, …) is not an internal one (InternalError: a bug of
-// ours): different types, different exit codes.
+// Errors. A user's error (UserError: bad graph, bad data, out of memory, …) is distinct from an internal one (InternalError: a
+// bug in graphrun): they have different types and different exit codes.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace graphrun {
 
-// What a program of this project ends with; 128 + N where signal N ended it.
+// The exit code of this project's programs; 128 + N if signal N ended the program.
 enum class ExitCode : int {
   kDone = 0,
-  kRunFailed = 1,     // also an internal error
+  kRunFailed = 1,     // also internal errors
   kUsage = 2,         // the command line
   kInvalidGraph = 3,  // a graph or a job
   kBadData = 4,       // data, vocabulary, checkpoint or model folder
@@ -21,28 +21,28 @@ enum class ExitCode : int {
   kDiverged = 6,      // a loss or gradient that is not finite
 };
 
-// A place in a file, and through `via` the import, call or scan that led there (innermost first). Locations are interned and
-// live as long as the program: copy them freely.
+// A place in a file and, through `via`, the chain of imports, calls and scans that led there (innermost first). Locations are
+// interned and live as long as the program: copy them freely.
 struct Location {
-  const std::string* file = nullptr;  // null: no place (made by the compiler without a source)
+  const std::string* file = nullptr;  // null: no location (made by the compiler without a source)
   int line = 0;                       // from 1
   int column = 0;                     // from 1, in bytes
   int length = 1;                     // bytes to underline
   const Location* via = nullptr;
 
   bool known() const { return file != nullptr; }
-  std::string str() const;  // "file:line:column", "" if unknown
+  std::string str() const;  // "file:line:column"; "" if unknown
 };
 
 const std::string* intern_file(std::string_view path);
-// Text that stands for a file in messages, under a name that is no path: what a command line holds ("--set"). A later text of
-// that name replaces an earlier one.
+// Text that takes the place of a file in messages, under a name that is not a path: for example, command-line text ("--set").
+// Interning another text under the same name replaces the earlier one.
 const std::string* intern_text(std::string_view name, std::string text);
 const Location* intern(const Location& location);  // for `via`
 
 enum class Severity { kError, kWarning };
 
-// One message: `file:line:column: error[E0123 shape-mismatch]: text`, the line, a caret, then what to do.
+// One message: `file:line:column: error[E0123 shape-mismatch]: text`, the source line, a caret, then the remedy.
 struct Diagnostic {
   Severity severity = Severity::kError;
   std::string code;  // "E0203 unknown-name": number and slug; see tests/errors/
@@ -51,11 +51,11 @@ struct Diagnostic {
   std::vector<std::string> notes;  // "help: …", "note: …": each on a line of its own
 };
 
-// A user's mistake, or many of them, found together. `what()` is all of it rendered.
+// One or more mistakes of a user, reported together. `what()` is all of them, rendered.
 class UserError : public std::runtime_error {
  public:
   UserError(ExitCode exit_code, std::vector<Diagnostic> diagnostics);
-  // Without a place in a file: `error[E0601 …]: text`.
+  // Without a location: `error[E0601 …]: text`.
   UserError(ExitCode exit_code, std::string code, std::string text, std::vector<std::string> notes = {});
 
   ExitCode exit_code() const { return exit_code_; }
@@ -66,7 +66,7 @@ class UserError : public std::runtime_error {
   std::vector<Diagnostic> diagnostics_;
 };
 
-// A bug of ours: an invariant that does not hold.
+// A bug in graphrun: an invariant is violated.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -78,13 +78,13 @@ class InternalError : public std::logic_error {
     if (!(holds)) throw ::graphrun::InternalError(std::string(__FILE__) + ": " + (message)); \
   } while (false)
 
-// Renders with the source line and a caret where the file can be read. `color`: ANSI colours.
+// Renders the diagnostic, with the source line and a caret if the file can be read. `color`: ANSI colours.
 std::string render(const Diagnostic& diagnostic, bool color = false);
 std::string render(const std::vector<Diagnostic>& diagnostics, bool color = false);
 
-// The names nearest to `name` by edit distance, best first, at most `most`; for "did you mean".
+// The names nearest to `name` by edit distance, best first, at most `most` of them; for "did you mean".
 std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& candidates, std::size_t most = 3);
-// "did you mean 'a' or 'b'?", or "" where nothing is near.
+// "did you mean 'a' or 'b'?", or "" if no candidate is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 // "1 row", "2 rows", "2 batches" with the plural "es".
 std::string counted(std::int64_t n, std::string_view what, std::string_view plural = "s");

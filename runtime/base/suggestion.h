@@ -1,4 +1,4 @@
-// How messages offer names that may have been meant.
+// Formats suggestions of similar names for error messages.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace graphrun {
 
-// "did you mean 'a', 'b' or 'c'?" of the first `most` names; "" of none.
+// "did you mean 'a', 'b' or 'c'?" for the first `most` names; "" if there are none.
 std::string suggestion(const std::vector<std::string>& names, std::size_t most = 3);
 
 }  // namespace graphrun

@@ -5,7 +5,8 @@
 
 namespace graphrun {
 
-// What `call` returns once no signal interrupts it (EINTR). Not for close: its descriptor is free even then.
+// Repeats `call` while a signal interrupts it (EINTR), and returns its result. Not for close(), which frees the descriptor even
+// then.
 template <class Call>
 auto uninterrupted(const Call& call) {
   while (true) {

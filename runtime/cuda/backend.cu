@@ -1,5 +1,5 @@
-// CUDA's side of runtime/device/backend.h. Memory comes from the device's pool, in the stream's order, and goes back there:
-// what a run leaves for the next one costs no call that waits. Where a device has no pool, the driver is asked each time.
+// The CUDA implementation of runtime/device/backend.h. Memory is allocated from the device's pool in stream order, and freed to
+// it: allocating a run's results never synchronizes. On a device without pools, each allocation goes to the driver.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -21,7 +21,8 @@ namespace {
 
 GRAPHRUN_GLOBAL void nothing() {}
 
-// Of blocks that take a multiprocessor each. $GRAPHRUN_CUDA_CLUSTERS=0: as on a device that has none, to compare with.
+// For clusters of blocks that each occupy a multiprocessor. GRAPHRUN_CUDA_CLUSTERS=0 pretends that the device has none, for
+// comparison.
 std::array<int, 4> count_clusters(const DeviceLimits& limits) {
   std::array<int, 4> counts = {};
   const char* const asked = std::getenv("GRAPHRUN_CUDA_CLUSTERS");
@@ -40,7 +41,7 @@ std::array<int, 4> count_clusters(const DeviceLimits& limits) {
     launch.attrs = &size, launch.numAttrs = 1;
     if (cudaOccupancyMaxActiveClusters(&counts[i], nothing, &launch) != cudaSuccess) counts[i] = 0;
   }
-  cudaGetLastError();  // a size that the device has not is no error
+  cudaGetLastError();  // an unsupported cluster size is not an error
   return counts;
 }
 
@@ -61,15 +62,15 @@ class CudaBackend : public Backend {
     use();
     void* memory = nullptr;
     cudaError_t status = take(&memory, bytes);
-    if (status == cudaErrorMemoryAllocation && has_pool_) {  // what was given back may not be back yet, or be in pieces
-      cudaGetLastError();                                    // is no longer the last
+    if (status == cudaErrorMemoryAllocation && has_pool_) {  // freed memory may still be in use or fragmented
+      cudaGetLastError();                                    // clear the last error
       wait();
       check(cudaMemPoolTrimTo(pool_, 0), "giving memory back");
       status = take(&memory, bytes);
     }
     if (status == cudaSuccess) return memory;
     cudaGetLastError();
-    // Anything else is what a kernel before did.
+    // Any other error comes from an earlier kernel.
     if (status != cudaErrorMemoryAllocation) check(status, "a run on the device");
     return nullptr;
   }
@@ -80,7 +81,7 @@ class CudaBackend : public Backend {
       cudaFree(memory);
     }
   }
-  // Through memory that the device reads by itself: nobody waits for it, unless all of that is on its way already.
+  // Through pinned memory, which the device reads by itself: the host does not wait, unless all pinned pages are in flight.
   void to_device(void* to, const void* from, std::size_t bytes) override {
     for (std::size_t done = 0; done < bytes;) {
       Stage& stage = stages_[next_stage_++ % kStages];
@@ -92,7 +93,8 @@ class CudaBackend : public Backend {
       done += piece;
     }
   }
-  // Small pieces together, through memory that the device writes by itself: what goes to any other is waited for one by one.
+  // Small pieces go together, through pinned memory, which the device writes by itself; a copy to pageable memory would wait
+  // for each piece.
   using Backend::to_host;
   void to_host(std::span<const ToHost> pieces) override {
     Stage& stage = stages_[next_stage_ % kStages];
@@ -115,7 +117,7 @@ class CudaBackend : public Backend {
       staged += piece.bytes;
     }
   }
-  // Through memory of its own that the device writes by itself; what is too large for that is waited for now.
+  // Through a pinned page of its own, which the device writes by itself; pieces too large for a page are waited for now.
   std::shared_ptr<Arrival> to_host_later(std::span<const ToHost> pieces) override {
     auto arrival = std::make_shared<PendingCopy>(*this);
     std::size_t bytes = 0;
@@ -143,7 +145,7 @@ class CudaBackend : public Backend {
   DeviceLimits limits() const override { return limits_; }
   void wait() override { check(cudaStreamSynchronize(stream_), "a run on the device"); }
 
-  // The first is the main stream itself.
+  // Stream 0 is the main stream.
   void auxiliary(std::size_t k) override {
     if (!forked_) {
       make(fork_);
@@ -152,7 +154,7 @@ class CudaBackend : public Backend {
     }
     current_ = k == 0 ? stream_ : begin(auxiliary_[k - 1]);
   }
-  // Nothing of what was begun stays so, whatever fails.
+  // Ends the fork even if a call fails.
   void join() override {
     current_ = stream_, forked_ = false;
     cudaError_t failure = cudaSuccess;
@@ -173,7 +175,7 @@ class CudaBackend : public Backend {
     if (status == cudaSuccess && graph != nullptr) status = cudaGraphInstantiate(&made->graph, graph, 0);
     if (graph != nullptr) cudaGraphDestroy(graph);
     if (status == cudaSuccess && made->graph != nullptr) return made;
-    cudaGetLastError();  // is no longer the last
+    cudaGetLastError();  // clear the last error
     return nullptr;
   }
   void play(const Recording& recording) override {
@@ -181,8 +183,8 @@ class CudaBackend : public Backend {
   }
 
  private:
-  static constexpr std::size_t kStages = 32, kStageBytes = std::size_t{1} << 18;  // some steps' feeds
-  // Memory of the host that cannot be moved, and when the device has last read it.
+  static constexpr std::size_t kStages = 32, kStageBytes = std::size_t{1} << 18;  // the feeds of several steps
+  // Pinned host memory, and when the device last read it.
   struct Stage {
     char* memory = nullptr;
     cudaEvent_t read = nullptr;
@@ -203,7 +205,7 @@ class CudaBackend : public Backend {
   };
   struct PendingCopy : Arrival {
     explicit PendingCopy(CudaBackend& of) : backend(of) {}
-    // A page that the device may still write to is not given away.
+    // A page that the device may still write to is not reused.
     ~PendingCopy() override {
       const bool is_written = !under_way || (recorded && cudaEventSynchronize(page.written) == cudaSuccess);
       if (page.memory != nullptr && is_written) backend.pinned_.push_back(page);
@@ -258,7 +260,7 @@ class CudaBackend : public Backend {
     stream.begun = true;
     return stream.stream;
   }
-  // An event of the order alone.
+  // An event used for ordering only, without timing.
   static void make(cudaEvent_t& event) {
     if (event == nullptr) check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event");
   }
@@ -267,14 +269,14 @@ class CudaBackend : public Backend {
   cudaError_t take(void** memory, std::size_t bytes) {
     return has_pool_ ? cudaMallocAsync(memory, bytes, stream_) : cudaMalloc(memory, bytes);
   }
-  // The pool keeps what was given back for this process, until that has no room otherwise.
+  // The pool keeps freed memory for this process, unless an allocation needs the space.
   void open_pool() {
     int pools = 0;
     std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
     has_pool_ = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, ordinal_) == cudaSuccess && pools != 0 &&
                 cudaDeviceGetDefaultMemPool(&pool_, ordinal_) == cudaSuccess &&
                 cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &all) == cudaSuccess;
-    if (!has_pool_) cudaGetLastError();  // is no longer the last
+    if (!has_pool_) cudaGetLastError();  // clear the last error
   }
   void move(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
     if (bytes > 0) check(cudaMemcpyAsync(to, from, bytes, kind, current_), "copying memory");
@@ -283,13 +285,13 @@ class CudaBackend : public Backend {
   int ordinal_;
   std::string name_;
   DeviceLimits limits_;
-  cudaStream_t stream_ = nullptr, current_ = nullptr;  // what is begun goes to the current one
-  cudaEvent_t fork_ = nullptr;                         // where the auxiliary streams began, if they have
+  cudaStream_t stream_ = nullptr, current_ = nullptr;  // current_ receives new work
+  cudaEvent_t fork_ = nullptr;                         // the point where the auxiliary streams forked, if they have
   bool forked_ = false;
   std::array<AuxiliaryStream, kMostConcurrent - 1> auxiliary_;
   cudaMemPool_t pool_ = nullptr;
   bool has_pool_ = false;
-  std::vector<PinnedPage> pinned_;  // that no copy has
+  std::vector<PinnedPage> pinned_;  // pages not in use by a copy
   Stage stages_[kStages];
   std::size_t next_stage_ = 0;
 };

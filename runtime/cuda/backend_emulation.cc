@@ -1,4 +1,5 @@
-// The library that the host emulates a device with: the host's memory, and kernels that are done when they return.
+// The device library that emulates a device on the host: device memory is host memory, and kernels have finished when they
+// return.
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +21,7 @@ class EmulatedBackend : public Backend {
   void* allocate(std::size_t bytes) override {
     check_nothing_is_noted();
     void* const memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-    if (memory != nullptr) std::memset(memory, 0xA5, bytes);  // what nobody wrote is no number that passes
+    if (memory != nullptr) std::memset(memory, 0xA5, bytes);  // 0xA5: reading uninitialized memory yields conspicuous values
     return memory;
   }
   void release(void* memory) override {
@@ -36,7 +37,7 @@ class EmulatedBackend : public Backend {
     check_nothing_is_noted();
     for (const ToHost& piece : pieces) move(piece.to, piece.from, piece.bytes);
   }
-  // What is not waited for does not arrive.
+  // The copy happens in wait(): without it, nothing arrives.
   std::shared_ptr<Arrival> to_host_later(std::span<const ToHost> pieces) override {
     check_nothing_is_noted();
     auto copy = std::make_shared<PendingCopy>();
@@ -59,7 +60,7 @@ class EmulatedBackend : public Backend {
   DeviceLimits& changed_limits() { return limits_; }
   void wait() override { check_nothing_is_noted(); }
 
-  // The last stream's work is done first: whoever depends on an earlier one finds nothing.
+  // The last stream's work runs first, so work that wrongly depends on an earlier stream fails.
   void auxiliary(std::size_t k) override {
     if (!in_auxiliary_) around_ = noted_work_now();
     in_auxiliary_ = true;
@@ -88,7 +89,7 @@ class EmulatedBackend : public Backend {
   }
 
  private:
-  // Few threads, since each is one of the host's; little memory, so that not every loop's weights fit.
+  // Few threads, since each is a host thread; little memory, so that some loops' weights do not fit.
   DeviceLimits limits_ = {3, 24, 24 << 10, true, {}};
 
   struct PendingCopy : Arrival {
@@ -103,7 +104,7 @@ class EmulatedBackend : public Backend {
   static void check_nothing_is_noted() { GRAPHRUN_CHECK(!is_noted(), "no part of a run that is recorded"); }
   std::shared_ptr<Noted> noted_;
   std::array<NotedWork, kMostConcurrent> auxiliary_;
-  NotedWork* around_ = nullptr;  // where work was noted before the first auxiliary stream
+  NotedWork* around_ = nullptr;  // where work was recorded before the first auxiliary stream
   bool in_auxiliary_ = false;
 
   static void move(void* to, const void* from, std::size_t bytes) {
@@ -127,5 +128,5 @@ extern "C" graphrun::Backend* graphrun_open_device(int ordinal, std::string& why
 
 extern "C" void graphrun_emulate_backwards(bool backwards) { graphrun::cuda::set_emulation_backwards(backwards); }
 
-// What kernels are made for from here on.
+// The limits for kernels made from now on; tests may change them.
 extern "C" graphrun::DeviceLimits* graphrun_emulated_limits() { return &the_device().changed_limits(); }

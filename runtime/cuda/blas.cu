@@ -1,4 +1,4 @@
-// Matrix products by cuBLAS. Its sums come in one order as long as one stream at a time uses a handle, as here.
+// Matrix products with cuBLAS. Its results are deterministic as long as only one stream at a time uses a handle, as here.
 #include "runtime/cuda/blas.h"
 
 #include <cublas_v2.h>
@@ -19,10 +19,10 @@ void check_blas(cublasStatus_t status) {
   throw UserError(ExitCode::kRunFailed, "E0513 cuda", std::string("cuBLAS: ") + cublasGetStatusString(status));
 }
 
-// One handle on one stream, with scratch space of its own: what the library took by itself it would take anew for each run that
-// is recorded.
+// One handle for one stream, with its own workspace: left to itself, the library would allocate a new one for each recorded
+// run.
 cublasHandle_t handle_for(void* stream) {
-  constexpr std::size_t kScratchBytes = std::size_t{32} << 20;  // what cuBLAS asks for on the largest devices
+  constexpr std::size_t kScratchBytes = std::size_t{32} << 20;  // cuBLAS's recommendation for the largest devices
   static cublasHandle_t handle = nullptr;
   static void* of = nullptr;
   if (handle == nullptr) check_blas(cublasCreate(&handle));
@@ -30,7 +30,7 @@ cublasHandle_t handle_for(void* stream) {
   static void* const scratch = [] {
     void* memory = nullptr;
     const cudaError_t status = cudaMalloc(&memory, kScratchBytes);
-    if (status != cudaSuccess) cudaGetLastError();  // is no longer the last
+    if (status != cudaSuccess) cudaGetLastError();  // clear the last error
     if (status == cudaErrorMemoryAllocation) check_blas(CUBLAS_STATUS_ALLOC_FAILED);
     check(status, "scratch space for matrix products");
     return memory;

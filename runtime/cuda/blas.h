@@ -1,4 +1,4 @@
-// Matrix products on a device: cuBLAS, or, where the device is emulated, loops that take cuBLAS's own arguments.
+// Matrix products on a device: with cuBLAS or, on the emulated device, with loops that take cuBLAS's arguments.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace graphrun::cuda {
 
-// C [m, n] = op(A) [m, k] · op(B) [k, n], row-major; `count` such products at equal distances, 0 where a factor is shared.
+// C [m, n] = op(A) [m, k] · op(B) [k, n], row-major; `count` such products at constant strides, 0 for a shared factor.
 struct RowMajorProduct {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;  // A is stored [k, m], B [n, k]
@@ -15,8 +15,8 @@ struct RowMajorProduct {
   std::int64_t count = 1, a_step = 0, b_step = 0, c_step = 0;
 };
 
-// The same for a library that counts columns first: it sees every matrix as its transpose, so the factors change places,
-// Cᵀ = op(B)ᵀ op(A)ᵀ, and keep their transposition.
+// The same for a column-major library: it sees every row-major matrix as its transpose, so the factors are swapped, Cᵀ = op(B)ᵀ
+// op(A)ᵀ, and each keeps its transpose flag.
 struct ColumnMajorCall {
   bool transpose_first, transpose_second;
   std::int64_t m, n, k;
@@ -41,7 +41,7 @@ constexpr ColumnMajorCall column_major(const RowMajorProduct& p) {
           p.accumulate ? 1.0 : 0.0};
 }
 
-// `first` is B, `second` A. The sums of float are made in float, its factors rounded as `precision` says.
+// `first` is B, `second` is A. Products of floats accumulate in float; factors are rounded to `precision`.
 void multiply_column_major(void* stream, const ColumnMajorCall& call, ProductPrecision precision, const float* first,
                            const float* second, float* result);
 void multiply_column_major(void* stream, const ColumnMajorCall& call, ProductPrecision precision, const double* first,

@@ -1,11 +1,11 @@
-// cuBLAS's gemmStridedBatched in loops, with its column-major arguments, so that what is handed to it is tested without it.
+// cuBLAS's gemmStridedBatched as plain loops, with its column-major arguments, so that the arguments are tested without cuBLAS.
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/matrix_units.h"
 
 namespace graphrun::cuda {
 namespace {
 
-// Of one number: matrix units take it in a word.
+// Rounds one number, as matrix units do with each number of a word.
 template <class Form>
 float rounded_to(float x) {
   if constexpr (Form::kInWord == 1) return Form::number(Form::word({x}), 0);

@@ -24,7 +24,7 @@ namespace graphrun::cuda {
 
 constinit thread_local EmulatedThread emulated_thread;
 
-// What the threads of a warp share: two rounds of it, so that nobody writes over what another still reads.
+// The words that the threads of a warp share: two buffers, so that no thread overwrites what another still reads.
 struct EmulatedWarp {
   SharedWords words[2][kWarpThreads];
 };
@@ -34,13 +34,13 @@ namespace {
 constexpr std::size_t kStackBytes = 128 * 1024;
 constexpr int kWarp = kWarpThreads;
 bool backwards = false;
-// Fibers of one thread never race.
+// Fibers of a single thread never race.
 #if defined(__SANITIZE_THREAD__)
 constexpr bool kWatchesRaces = true;
 #else
 constexpr bool kWatchesRaces = false;
 #endif
-// For the test that what is watched for would be seen.
+// For the test that checks that races would be detected.
 const bool kNobodyWaits = kWatchesRaces && std::getenv("GRAPHRUN_EMULATE_WITHOUT_BARRIERS") != nullptr;
 
 SharedWords* put_words(EmulatedWarp& warp, const SharedWords& mine) {
@@ -49,7 +49,7 @@ SharedWords* put_words(EmulatedWarp& warp, const SharedWords& mine) {
   return all;
 }
 
-// What AddressSanitizer must know of stacks that are left and entered.
+// Tells AddressSanitizer about stack switches.
 class StackSwitch {
  public:
 #if defined(__SANITIZE_ADDRESS__)
@@ -64,8 +64,8 @@ class StackSwitch {
 #endif
 };
 
-// One thread of the block that runs. It lives from block to block and from launch to launch: only its first entry costs a
-// system call.
+// A fiber for one thread of the running block. It is reused from block to block and launch to launch, since only its first
+// entry costs a system call.
 struct Fiber {
   enum class State : std::uint8_t { kIdle, kReady, kWaiting, kInWarp } state = State::kIdle;
   int shared_in_warp = 0;  // of its EmulatedThread
@@ -93,7 +93,7 @@ class Block {
       do run_ready(threads);
       while (let_go_on(threads));
     } catch (...) {
-      fibers_.clear();  // they stand in the middle of what failed
+      fibers_.clear();  // they are suspended in the middle of the failed kernel
       throw;
     }
   }
@@ -128,7 +128,8 @@ class Block {
   void let(int begin, int end) {
     for (int t = begin; t < end; ++t) fibers_[static_cast<std::size_t>(t)]->state = Fiber::State::kReady;
   }
-  // Where all threads wait for each other, those of a warp or of the block, they are ready again. False: all are done.
+  // If all threads of a warp, or all of the block, wait for each other, makes them ready again. False: all threads have
+  // finished.
   bool let_go_on(int threads) {
     bool any = false;
     for (int t = 0; t < threads; t += kWarp) {
@@ -160,7 +161,7 @@ class Block {
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack.get();
     fiber.context.uc_stack.ss_size = kStackBytes;
-    fiber.context.uc_link = &fiber.context;  // until it has begun
+    fiber.context.uc_link = &fiber.context;  // until it has started
     makecontext(&fiber.context, &Block::main, 0);
     fiber.begun = true;
   }
@@ -214,10 +215,10 @@ void note_work(NotedWork* to) { noted_work = to; }
 bool is_noted() { return noted_work != nullptr; }
 NotedWork* noted_work_now() { return noted_work; }
 
-// Blocks that run at the same time, `count` of the grid's from `first` on.
+// Blocks that run at the same time: `count` blocks of the grid, starting at `first`.
 class EmulatedBlocks {
  public:
-  // `together`: as many of them meet, and the next ones after them.
+  // `together`: the size of each group of consecutive blocks that synchronize with each other.
   EmulatedBlocks(const EmulatedGrid& grid, std::int64_t first, std::int64_t count, std::int64_t together)
       : grid_(grid), first_(first), together_(together) {
     for (std::int64_t b = 0; b < count; b += together)
@@ -272,7 +273,7 @@ class EmulatedBlocks {
   WarpOfThreads& warp_of(std::int64_t block, int thread) {
     return *warps_[static_cast<std::size_t>(block * ((grid_.threads + kWarp - 1) / kWarp) + thread / kWarp)];
   }
-  // One that fails comes to no barrier any more, and keeps nobody waiting.
+  // A thread that fails never reaches another barrier, so it must not keep others waiting.
   void run_one(const std::function<void()>& thread, std::size_t b, int t) {
     emulated_thread = {t, grid_.threads, first_ + static_cast<std::int64_t>(b), grid_.blocks, shared_[b].data(), this, 0};
     try {
@@ -291,7 +292,7 @@ class EmulatedBlocks {
   const EmulatedGrid grid_;
   const std::int64_t first_, together_;
   std::vector<std::unique_ptr<std::barrier<>>> blocks_;
-  std::vector<std::unique_ptr<WarpOfThreads>> warps_;  // block by block
+  std::vector<std::unique_ptr<WarpOfThreads>> warps_;  // by block, then warp
   std::vector<std::unique_ptr<std::barrier<>>> groups_;
   std::vector<std::vector<std::max_align_t>> shared_;
   std::mutex failing_;

@@ -1,8 +1,8 @@
-// A grid of a device's threads on the host: blocks run one after the other, the threads of a block as fibers that take turns at
-// barriers; or, of a grid whose blocks meet, all as threads of the host. What is wrong with a kernel's text shows here without
-// a device: a barrier that not all threads of a block reach; because threads can be made to run in the opposite order, most
-// reads of what another thread has not written yet; and under ThreadSanitizer, where the threads of any block are the host's,
-// each.
+// Runs a grid of device threads on the host. Blocks run one after the other, with the threads of a block as fibers that switch
+// at barriers; if the blocks of a grid synchronize, every thread is a host thread. This exposes errors in a kernel without a
+// device: barriers that not all threads of a block reach; most reads of values that another thread has not written yet, because
+// threads can be run in the opposite order; and races, under ThreadSanitizer, where the threads of every block are host
+// threads.
 #pragma once
 
 #include <array>
@@ -13,17 +13,17 @@
 
 namespace graphrun::cuda {
 
-// The thread that runs now.
+// The thread that is running now.
 class EmulatedBlocks;
 struct EmulatedThread {
   int thread = 0, threads = 1;
   std::int64_t block = 0, blocks = 1;
   void* shared = nullptr;
-  EmulatedBlocks* together = nullptr;  // of a grid whose blocks run at the same time
-  int shared_in_warp = 0;              // how many times it shared words
+  EmulatedBlocks* together = nullptr;  // for a grid whose blocks run at the same time
+  int shared_in_warp = 0;              // how many times it has exchanged words
 };
-// Kept beside the stack of each thread from its beginning: kernels read it all the time, and memory that a library loaded later
-// asks for at first use is not where LeakSanitizer (of GCC 12) takes it to be, and crashes it at exit now and then.
+// Uses the initial-exec TLS model: kernels read it constantly, and dynamically allocated TLS of a library loaded later is not
+// where LeakSanitizer (of GCC 12) expects it, which occasionally crashes LeakSanitizer at exit.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local EmulatedThread emulated_thread;
 
 inline long long block_index() { return emulated_thread.block; }
@@ -44,32 +44,33 @@ template <class T>
 T* memory_of(int rank, T* mine) {
   return static_cast<T*>(place_in_memory_of(rank, mine));
 }
-// Every thread of a warp, 32 that follow each other, brings words and sees those of all, by its place there; they stay until
-// the next but one call. Throws InternalError where the block's threads are no whole warps.
+// Exchanges words within a warp, 32 consecutive threads: every thread contributes its words and sees those of all, indexed by
+// position in the warp; they stay valid until the next call but one. Throws InternalError if the block does not consist of
+// whole warps.
 using SharedWords = std::array<unsigned, 6>;
 const SharedWords* share_in_warp(const SharedWords& mine);
-// A device reads packs at multiples of their size alone. Throws InternalError.
+// Devices access packs only at multiples of their size. Throws InternalError for any other address.
 void check_aligned(const void* address, std::size_t size);
 
 struct EmulatedGrid {
   std::int64_t blocks = 1;
   int threads = 1;
-  std::size_t shared = 0;  // bytes, whose contents are arbitrary when a block begins
-  bool barriers = true;    // false: no thread waits for another, and plain loops do
-  bool together = false;   // blocks wait for each other: every thread of the device is one of the host's
-  int cluster = 1;         // as many of them do, and the next ones after them
+  std::size_t shared = 0;  // bytes per block, with arbitrary contents when a block begins
+  bool barriers = true;    // false: no thread waits for another, and plain loops suffice
+  bool together = false;   // blocks wait for each other: every device thread is a host thread
+  int cluster = 1;         // the number of consecutive blocks that synchronize with each other
 };
 
-// Runs `thread` once for every thread of the grid. Throws InternalError where some threads of a block wait at a barrier that
-// others never reach, or where a grid without barriers has one.
+// Runs `thread` once for every thread of the grid. Throws InternalError if some threads of a block wait at a barrier that
+// others never reach, or if a grid without barriers executes one.
 void emulate(const EmulatedGrid& grid, const std::function<void()>& thread);
 
-// Does `work`, or notes it while a run is recorded; it holds all that it needs.
+// Executes `work`, or records it while a run is being recorded; `work` owns all data that it needs.
 void do_or_note(std::function<void()> work);
 using NotedWork = std::vector<std::function<void()>>;
-void note_work(NotedWork* to);  // from here on; null: it is done again
+void note_work(NotedWork* to);  // records into `to` from now on; null: executes again
 bool is_noted();
-NotedWork* noted_work_now();  // where it is noted; null: it is done
+NotedWork* noted_work_now();  // where work is being recorded; null: it is executed
 
 // Whether the threads of a block run from the last to the first between barriers.
 void set_emulation_backwards(bool backwards);

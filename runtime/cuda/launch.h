@@ -1,4 +1,4 @@
-// How a kernel of an op is launched: on the context's stream by nvcc's code, on a grid of fibers by the host's.
+// Launches an op's kernels: nvcc's code on the context's stream, the host's code on a grid of fibers.
 #pragma once
 
 #include <algorithm>
@@ -22,18 +22,19 @@ namespace graphrun::cuda {
 struct Grid {
   std::int64_t blocks = 1;
   int threads = 1;
-  std::size_t shared = 0;  // bytes of a block
-  bool barriers = true;    // whether threads of a block wait for each other
-  bool together = false;   // whether blocks do: all of them are on the device at once (generated kernels alone)
-  int cluster = 1;  // blocks that do, and write to each other's memory; they divide all of them (generated kernels alone)
+  std::size_t shared = 0;  // bytes per block
+  bool barriers = true;    // whether the threads of a block synchronize
+  bool together = false;   // whether all blocks do, which must then be resident concurrently (generated kernels only)
+  int cluster = 1;  // the number of blocks that synchronize and write to each other's memory; it divides the grid (generated
+                    // kernels only)
 };
 
-// Threads of a block that has no reason for another number: whole warps, four blocks of them on any multiprocessor.
+// The default number of threads per block: whole warps, and four blocks fit on any multiprocessor.
 inline constexpr int kBlockThreads = 256;
-// Blocks that keep the largest device busy; where there is more work, each thread loops over its share.
+// Enough blocks to fill the largest device; with more work, each thread loops over its share.
 inline constexpr std::int64_t kMostBlocks = 1 << 16;
 
-// For one thread an element, or a few.
+// For one thread per element, or per few elements.
 inline Grid grid_of_elements(std::int64_t count) {
   return {std::min(kMostBlocks, (count + kBlockThreads - 1) / kBlockThreads), kBlockThreads, 0, false};
 }
@@ -63,13 +64,13 @@ GRAPHRUN_GLOBAL void elements_kernel(Body body, std::int64_t count) {
   for (std::int64_t i = block_index() * thread_count() + thread_index(); i < count; i += all) body(i);
 }
 
-// body(i) for i from 0 to count, neighbours in one warp.
+// Calls body(i) for i from 0 to count - 1; consecutive i are in one warp.
 template <class Body>
 void for_elements(const KernelContext& context, std::int64_t count, const Body& body) {
   if (count > 0) launch(context.stream, grid_of_elements(count), &elements_kernel<Body>, body, count);
 }
 
-// An index that came with the data, clamped to [0, bound). What is out of range is refused elsewhere (ops/device_indices.h).
+// An index from the data, clamped to [0, bound). Out-of-range indices are reported elsewhere (ops/device_indices.h).
 GRAPHRUN_DEVICE std::int64_t clamped(std::int32_t index, std::int64_t bound) {
   return index < 0 || bound == 0 ? 0 : index < bound ? index : bound - 1;
 }

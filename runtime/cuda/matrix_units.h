@@ -1,5 +1,5 @@
-// A device's matrix units ("tensor cores"): a warp multiplies small matrices of rounded numbers and adds in float32. From
-// compute capability 8.0 on. For the text of generated kernels; the host rounds in the same way.
+// A device's matrix units ("tensor cores"): a warp multiplies small matrices of rounded numbers and accumulates in float32.
+// Requires compute capability 8.0. For the text of generated kernels; the host rounds in the same way.
 #pragma once
 
 #include "runtime/cuda/primitives.h"
@@ -7,8 +7,8 @@
 namespace graphrun::cuda {
 
 constexpr int kWarpThreads = 32;
-// D [16, 8] += A [16, 8 words] · B [8 words, 8]; a word is one number of TF32 or two of bfloat16 that follow each other along
-// the axis that is summed.
+// D [16, 8] += A [16, 8 words] · B [8 words, 8]; a word is one TF32 number, or two bfloat16 numbers that are consecutive along
+// the summed axis.
 constexpr int kUnitRows = 16, kUnitColumns = 8, kUnitWords = 8;
 
 GRAPHRUN_DEVICE unsigned bits_of(float x) {
@@ -27,32 +27,32 @@ GRAPHRUN_DEVICE float float_of(unsigned bits) {
 }
 GRAPHRUN_DEVICE bool finite(unsigned bits) { return (bits & 0x7F800000u) != 0x7F800000u; }
 
-// 8 bits of exponent, 10 of fraction; to the nearest, halves away from zero, as cvt.rna rounds.
+// 8 exponent bits and 10 fraction bits; rounds to nearest, halves away from zero, as cvt.rna does.
 struct Tf32 {
   static constexpr int kInWord = 1;
   GRAPHRUN_DEVICE static unsigned word(const float (&x)[1]) {
     const unsigned bits = bits_of(x[0]);
     if (finite(bits)) return (bits + 0x1000u) & ~0x1FFFu;
-    return (bits & ~0x1FFFu) | ((bits & 0x1FFFu) != 0 ? 0x2000u : 0);  // the units do not read the bits that go
+    return (bits & ~0x1FFFu) | ((bits & 0x1FFFu) != 0 ? 0x2000u : 0);  // the units ignore the dropped bits
   }
   GRAPHRUN_DEVICE static float number(unsigned word, int) { return float_of(word); }
 };
 
-// float32's first 16 bits; to the nearest, halves to even.
+// The upper 16 bits of float32; rounds to nearest, halves to even.
 struct BFloat16 {
   static constexpr int kInWord = 2;
   GRAPHRUN_DEVICE static unsigned half(float x) {
     const unsigned bits = bits_of(x);
-    // What is no number must not become infinite, whichever of its bits are set.
+    // A NaN must not become infinite, whichever of its bits are set.
     return finite(bits) ? (bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16 : bits >> 16 | ((bits & 0xFFFFu) != 0 ? 1u : 0u);
   }
   GRAPHRUN_DEVICE static unsigned word(const float (&x)[2]) { return half(x[0]) | half(x[1]) << 16; }
   GRAPHRUN_DEVICE static float number(unsigned word, int i) { return float_of(i == 0 ? word << 16 : word & 0xFFFF0000u); }
 };
 
-// What a thread of the warp has of the three, t being its place there (PTX ISA, "Matrix Fragments for mma.m16n8k8" of .tf32 and
-// "for mma.m16n8k16" of .bf16): of A words [t / 4 + 8 (i % 2), t % 4 + 4 (i / 2)]; of B [t % 4 + 4 i, t / 4]; of D
-// [t / 4 + 8 (i / 2), t % 4 * 2 + i % 2].
+// The elements of the three matrices that a thread of the warp holds, t being its position there (PTX ISA, "Matrix Fragments
+// for mma.m16n8k8" of .tf32 and "for mma.m16n8k16" of .bf16): of A words [t / 4 + 8 (i % 2), t % 4 + 4 (i / 2)]; of B [t % 4 +
+// 4 i, t / 4]; of D [t / 4 + 8 (i / 2), t % 4 * 2 + i % 2].
 template <class Form>
 GRAPHRUN_DEVICE void multiply_add(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]);
 

@@ -1,5 +1,5 @@
-// The device's primitives under one roof, so that the very same text of a kernel compiles with nvcc, with NVRTC, and for the
-// host, where a grid of fibers stands in for the device (runtime/cuda/emulation.h). Grids and blocks have one dimension.
+// Wrappers for the device's primitives, so that the same kernel text compiles with nvcc, with NVRTC, and for the host, where a
+// grid of fibers emulates the device (runtime/cuda/emulation.h). Grids and blocks are one-dimensional.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 #define GRAPHRUN_GLOBAL __global__ static
 #define GRAPHRUN_DEVICE __device__ __forceinline__
-// The entry of a generated kernel, found by its name; its one parameter is a struct that the launch brings as bytes.
+// The entry point of a generated kernel, looked up by name; its one parameter is a struct, which the launch passes as bytes.
 #define GRAPHRUN_ENTRY(name, Arguments) extern "C" __global__ void name(const __grid_constant__ Arguments arguments)
 #define GRAPHRUN_UNROLL _Pragma("unroll")
 #define GRAPHRUN_PRAGMA(text) _Pragma(#text)
@@ -20,10 +20,10 @@ GRAPHRUN_DEVICE long long block_index() { return blockIdx.x; }
 GRAPHRUN_DEVICE long long block_count() { return gridDim.x; }
 GRAPHRUN_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 GRAPHRUN_DEVICE int thread_count() { return static_cast<int>(blockDim.x); }
-// All threads of the block meet here; what they wrote to shared memory before is seen by all after.
+// A barrier for all threads of the block: what they wrote to shared memory before it is visible to all after it.
 GRAPHRUN_DEVICE void barrier() { __syncthreads(); }
-// All threads of a grid that was launched together meet here, and see what was written before. `counter`, 0 at first, is in the
-// device's memory; `round` counts the meetings, in each thread.
+// A barrier for all threads of a grid that was launched cooperatively: earlier writes are visible after it. `counter`,
+// initially 0, is in the device's memory; `round` counts the barriers, in each thread.
 GRAPHRUN_DEVICE void grid_barrier(unsigned* counter, unsigned& round) {
   ++round;
   __syncthreads();
@@ -37,9 +37,9 @@ GRAPHRUN_DEVICE void grid_barrier(unsigned* counter, unsigned& round) {
   }
   __syncthreads();
 }
-// Puts `value` where `expected` stands, if it does; one thread of all that try.
+// Compare and swap: stores `value` if `*at` is `expected`; exactly one of the competing threads succeeds.
 GRAPHRUN_DEVICE bool exchange_if(int* at, int expected, int value) { return atomicCAS(at, expected, value) == expected; }
-// Of a grid that was launched in clusters: the block's place in its cluster, and how many there are.
+// In a grid that was launched in clusters: the block's rank in its cluster, and the cluster's size.
 GRAPHRUN_DEVICE int cluster_rank() {
   unsigned rank;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -50,24 +50,24 @@ GRAPHRUN_DEVICE int cluster_size() {
   asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
   return static_cast<int>(size);
 }
-// All threads of the cluster meet here, and see what was written before, in each other's memory too.
+// A barrier for all threads of the cluster: earlier writes are visible after it, in each other's shared memory too.
 GRAPHRUN_DEVICE void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
-// What is at the same place as `mine` in the memory of another block of the cluster, whose threads have begun and not ended.
+// The address that corresponds to `mine` in the shared memory of another block of the cluster, whose threads must be running.
 template <class T>
 GRAPHRUN_DEVICE T* memory_of(int rank, T* mine) {
   T* theirs;
   asm("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"(mine), "r"(rank));
   return theirs;
 }
-// The block's memory, of the size that the launch asked for, aligned to 16 bytes.
+// The block's shared memory, of the size that the launch requested, aligned to 16 bytes.
 GRAPHRUN_DEVICE void* shared_memory() {
   extern __shared__ __align__(16) unsigned char graphrun_shared_bytes[];
   return graphrun_shared_bytes;
 }
 
-GRAPHRUN_DEVICE void check_aligned(const void*, std::size_t) {}  // the emulated device does
+GRAPHRUN_DEVICE void check_aligned(const void*, std::size_t) {}  // the emulated device checks
 
 }  // namespace graphrun::cuda
 

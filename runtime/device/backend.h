@@ -1,5 +1,5 @@
-// A device that is not the CPU: its memory, and one stream of work in order, but for what runs on auxiliary streams. CUDA's is
-// a library of its own, which is loaded when it is asked for (runtime/device/cuda_library.h).
+// A device other than the CPU: its memory, and one in-order stream of work, plus auxiliary streams. The CUDA backend is a
+// separate library, loaded on demand (runtime/device/cuda_library.h).
 #pragma once
 
 #include <algorithm>
@@ -11,21 +11,21 @@
 
 namespace graphrun {
 
-// What a launch may count on: the device, or its share of it.
+// The resources available to a launch: the whole device, or its share of it.
 struct DeviceLimits {
-  int multiprocessors = 1;        // blocks that are on the device at once, at least
-  int threads = 256;              // of a block whose blocks wait for each other
-  std::size_t shared = 48 << 10;  // bytes of a block
+  int multiprocessors = 1;        // blocks guaranteed to be resident on the device concurrently
+  int threads = 256;              // per block, in grids whose blocks synchronize
+  std::size_t shared = 48 << 10;  // bytes per block
   bool matrix_units = false;      // for TF32 and bfloat16 (runtime/cuda/matrix_units.h)
-  // How many clusters of cluster_size(i) blocks, 2, 4, 8 and 16, are on the device at once, where a block takes a
-  // multiprocessor: blocks that meet without all others and write to each other's memory.
+  // How many clusters of cluster_size(i) blocks (2, 4, 8 and 16) are resident concurrently, if each block occupies a
+  // multiprocessor. The blocks of a cluster synchronize without the rest of the grid and write to each other's shared memory.
   std::array<int, 4> clusters = {};
   static constexpr int cluster_size(std::size_t i) { return 2 << i; }
 };
 
 class Backend {
  public:
-  // Work that was noted, to be done as often as it is asked for.
+  // A recorded sequence of work that can be replayed any number of times.
   class Recording {
    public:
     virtual ~Recording() = default;
@@ -34,67 +34,69 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string name() const = 0;  // "NVIDIA H100 (compute capability 9.0)"
 
-  // Null where there is not so much memory. Both are in the stream's order too: what is released may be used by what was begun
-  // before.
+  // Null if there is not enough memory. Both follow the stream's order: work issued before the release may still use the
+  // memory.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) = 0;
-  // Each in the stream's order. What comes from the host has been read when to_device returns; what goes there is there when
-  // to_host does.
+  // Each in the stream's order. to_device returns once the host's bytes have been read; to_host returns once the bytes have
+  // arrived.
   virtual void to_device(void* to, const void* from, std::size_t bytes) = 0;
   struct ToHost {
     void* to;
     const void* from;
     std::size_t bytes;
   };
-  virtual void to_host(std::span<const ToHost> pieces) = 0;  // at the price of one wait, where they are not large
+  virtual void to_host(std::span<const ToHost> pieces) = 0;  // with a single wait, if the pieces are small
   void to_host(void* to, const void* from, std::size_t bytes) {
     const ToHost piece{to, from, bytes};
     to_host({&piece, 1});
   }
-  // On the way to the host: as to_host, in the stream's order where it was asked for, but nobody waits before wait() is called,
-  // which waits for that alone. Not longer than the backend lives.
+  // A copy on its way to the host: like to_host, in the stream's order at the point of the call, but without blocking until
+  // wait() is called, which waits for this copy alone. Must not outlive the backend.
   class Arrival {
    public:
     virtual ~Arrival() = default;
-    virtual void wait() = 0;  // then it is there; throws what the device failed with
+    virtual void wait() = 0;  // returns once the copy has arrived; throws any error of the device
   };
   virtual std::shared_ptr<Arrival> to_host_later(std::span<const ToHost> pieces) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void clear(void* memory, std::size_t bytes) = 0;
   virtual void* stream() = 0;  // KernelContext::stream
   virtual DeviceLimits limits() const = 0;
-  virtual void wait() = 0;  // for everything that was begun
+  virtual void wait() = 0;  // for all work issued so far
 
-  // Launches, copies and clears from auxiliary(k) to the next call of it or of join come after what was begun before the
-  // first of these calls, and in no order to those of other streams, k from 0 to kMostConcurrent - 1; what comes after join
-  // comes after all of them. Meanwhile nothing is taken or given back, or brought from or to the host.
+  // Selects stream k, from 0 to kMostConcurrent - 1. Launches, copies and clears issued between auxiliary(k) and the next call
+  // of auxiliary or join run after everything issued before the first of these calls, and concurrently with the other streams;
+  // work issued after join runs after all of them. In between, memory must not be allocated or freed, nor copied to or from the
+  // host.
   virtual void auxiliary(std::size_t k) = 0;
   virtual void join() = 0;
 
-  // From record() to recorded() work is noted instead of done: launches, copies and clears, with the addresses they have now.
-  // Meanwhile nothing is taken or given back, waited for, or brought from or to the host. recorded() is null where the device
-  // could not note all of it. play() does it, in the stream's order.
+  // Between record() and recorded(), work is recorded instead of executed: launches, copies and clears, with their current
+  // addresses. In between, memory must not be allocated or freed, nothing may wait, and nothing may be copied to or from the
+  // host. recorded() returns null if the device could not record all of it. play() executes the recording, in the stream's
+  // order.
   virtual void record() = 0;
   virtual std::shared_ptr<const Recording> recorded() = 0;
   virtual void play(const Recording& recording) = 0;
 };
 
-// What each of several that run at the same time has of a device.
+// The share that each of `sharing` concurrent launches has of a device.
 inline DeviceLimits share_of(DeviceLimits limits, int sharing) {
   limits.multiprocessors = std::max(1, limits.multiprocessors / sharing);
   for (int& clusters : limits.clusters) clusters /= sharing;
   return limits;
 }
 
-// Memory that is given back when nobody holds it any more, which may be before the device is done with it: what the device does
-// then comes after. Throws UserError (E0503) where there is no room.
+// Memory that is freed when its last owner releases it, possibly before the device has finished its work: later uses of the
+// memory are ordered after that work. Throws UserError (E0503) if out of memory.
 std::shared_ptr<void> allocate_on(Backend& backend, std::size_t bytes);
 
-// A piece of a device's memory.
+// A block of device memory.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
-  // Throws as allocate_on does.
+  // Throws like allocate_on.
   DeviceMemory(Backend& backend, std::size_t bytes) : memory_(allocate_on(backend, bytes)), bytes_(bytes) {}
   void* raw() const { return memory_.get(); }
   std::size_t bytes() const { return bytes_; }

@@ -1,5 +1,4 @@
-// CUDA as a library of its own, loaded when it is asked for: its kernels enter the registry then, and its backend opens a
-// device.
+// CUDA as a separate library, loaded on demand. Loading it registers its kernels; its backend opens a device.
 #pragma once
 
 #include <string>
@@ -8,14 +7,15 @@
 
 namespace graphrun {
 
-// Loads libgraphrun_cuda.so from beside the core's library, or what the environment's GRAPHRUN_CUDA_LIBRARY names, and opens
-// device `ordinal`. The device that was opened last is cuda_device(). Throws UserError (kUsage, E0508) that says what is
-// missing: the library, one that it needs, the driver, a device of that number.
+// Loads libgraphrun_cuda.so from the folder of the core library, or the file that the environment variable
+// GRAPHRUN_CUDA_LIBRARY names, and opens device `ordinal`. cuda_device() returns the device opened last. Throws UserError
+// (kUsage, E0508) naming what is missing: the library, one of its dependencies, the driver, or the device.
 Backend& open_cuda(int ordinal);
-// Opens device 0 where none was opened yet.
+// The device opened last; opens device 0 if there is none yet.
 Backend& cuda_device();
 
-// What the library has: opens the device, or says in `why` why it cannot. Lives as long as the program.
+// The library's entry point: opens the device, or stores in `why` the reason it cannot. The backend lives as long as the
+// program.
 using OpenDevice = Backend* (*)(int ordinal, std::string& why);
 inline constexpr const char* kOpenDeviceSymbol = "graphrun_open_device";
 

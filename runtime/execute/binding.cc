@@ -30,10 +30,10 @@ class Binder {
   std::size_t deepest() const { return deepest_; }
 
  private:
-  // What a region's slots hold.
+  // The contents of a region's slots.
   struct Slots {
-    std::int32_t constant_begin = 0, constant_end = 0;  // these the same at every run of the region until its scan ends
-    std::vector<std::int32_t> variables;  // by slot: which variable, where no run of the program writes it; else -1
+    std::int32_t constant_begin = 0, constant_end = 0;  // slots that stay the same in every run until the scan ends
+    std::vector<std::int32_t> variables;  // by slot: the variable in it, if no run of the program writes that; else -1
   };
   BoundRegion bind_region(std::size_t index, std::size_t depth, const Slots& slots);
   Slots slots_of_body(const Instruction& scan, const std::vector<std::int32_t>& variables) const;
@@ -51,12 +51,12 @@ class Binder {
   Target target_;
   PackedWeightsStore& store_;
   Workspaces workspaces_;
-  std::vector<std::vector<std::int32_t>> variables_;  // by region and value, as in Slots
+  std::vector<std::vector<std::int32_t>> variables_;  // by region and value; see Slots
   std::vector<PackedWeights*> packed_;
   std::size_t deepest_ = 0;
 };
 
-// Sizes that come out negative or too large are reported with the node that would have made them.
+// Negative or overflowing sizes are reported with the node that would have produced them.
 std::vector<TensorView> Binder::sized_values(const Region& region) const {
   std::vector<TensorView> values;
   values.reserve(region.values.size());
@@ -194,7 +194,7 @@ std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std:
   return scan;
 }
 
-// What kernels that threads share keep from step to step, instead of what a run of one needs.
+// Workspace for kernels that threads share, which persists from step to step, in place of the workspace of an unshared run.
 void Binder::reserve_for_threads(const BoundScan& scan) {
   std::vector<Workspace>& own = workspaces_[scan.body.index];
   for (std::size_t i = 0; i < own.size(); ++i) {
@@ -204,8 +204,8 @@ void Binder::reserve_for_threads(const BoundScan& scan) {
   }
 }
 
-// Gives what kernels prepare of variables alone a place that outlives the run: where threads share the body by columns, and for
-// kernels that are better off prepared in any case.
+// Gives the data that kernels prepare from variables alone a place that outlives the run, if threads share the body by columns,
+// and for kernels that are always better off prepared.
 void Binder::keep_what_lasts(BoundRegion& region, bool by_columns) {
   const std::vector<std::int32_t>& variables = variables_[region.index];
   for (std::size_t i = 0; i < region.instructions.size(); ++i) {
@@ -259,7 +259,7 @@ void rebase_region(BoundRegion& region, const ProgramLayout& layout, char* arena
   }
 }
 
-// Thread groups come last: where threads have to wait shows in the places of what they compute.
+// Thread groups are made last, because their barriers depend on the addresses of the results.
 void make_thread_groups(BoundRegion& region, const ProgramLayout& layout) {
   for (BoundInstruction& bound : region.instructions) {
     if (!bound.scan) continue;

@@ -1,5 +1,5 @@
-// A program with the sizes of one batch: kernels made, every block placed, every operand's address known or, for what lies in a
-// slot, known to be set. Part of the runtime; its users see Executable.
+// A program bound to the sizes of one batch: kernels are made, every block is placed, and every operand either has its address
+// or is in a slot whose address will be set. Part of the runtime; its users see Executable.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,19 @@ struct Binding {
   SymbolValues symbols;
   BoundRegion root;
   ProgramLayout layout;
-  std::vector<std::int64_t> scan_steps;           // room for the positions of nested scans, outermost first
-  const void* base = nullptr;                     // the arena that the addresses stand on
-  std::vector<PackedWeights*> packed;             // of all its instructions
-  std::vector<const BoundInstruction*> numbered;  // by number, less 1
-  std::int64_t most_steps = 0;                    // of its scans
-  std::unique_ptr<RecordedRuns> recorded;         // on a device
+  std::vector<std::int64_t> scan_steps;           // space for the positions of nested scans, outermost first
+  const void* base = nullptr;                     // the arena that the current addresses refer to
+  std::vector<PackedWeights*> packed;             // for all its instructions
+  std::vector<const BoundInstruction*> numbered;  // by number - 1
+  std::int64_t most_steps = 0;                    // the largest of its scans
+  std::unique_ptr<RecordedRuns> recorded;         // on a device only
 };
 
-// Makes the kernels and lays out the arena; what they keep from run to run is in `store`, which outlives the binding. Throws
-// UserError (E0602) where a size comes out negative, and what kernels throw.
+// Makes the kernels and lays out the arena; data that kernels keep from run to run is in `store`, which must outlive the
+// binding. Throws UserError (E0602) if a size is negative, and whatever kernels throw.
 std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Target target, PackedWeightsStore& store);
 
-// Puts the binding's addresses into an arena of at least layout.bytes.
+// Sets the binding's addresses for an arena of at least layout.bytes.
 void rebase(Binding& binding, void* arena);
 
 }  // namespace graphrun

@@ -22,7 +22,7 @@ std::string waiting(const std::vector<char>& barrier_before) {
 
 std::string number(double n) { return std::to_string(static_cast<std::int64_t>(n)); }
 
-// What of its operands keeps an instruction from running by columns, as far as its kernel says.
+// Why an instruction cannot run by columns: what its kernel says about its operands.
 std::string about_columns(const BoundScan& scan, const Instruction* at) {
   for (const BoundInstruction& bound : scan.body.instructions) {
     if (bound.source == at && bound.kernel.no_columns != nullptr) return std::string(", since ") + bound.kernel.no_columns;

@@ -1,5 +1,5 @@
-// How a program runs at given sizes, as only binding it tells: its loops, by which threads, as which launches, and why not
-// better; and the memory that its kernels ask for.
+// Reports what only binding can determine about a program at given sizes: how its loops run, with which threads or launches,
+// and why not in a faster way; and the memory that its kernels need.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace graphrun {
 
-// A line for each scan, those in its body below it. Every symbol has a size. Throws what bind throws.
+// One line for each scan, followed by those in its body. Every symbol must have a size. Throws whatever bind throws.
 std::string describe_loops(const Program& program, const SymbolValues& sizes, Target target);
 
-// The arena with what kernels work in, and what they keep beside it from run to run; on the CPU by threads() threads. Throws as
-// describe_loops does.
+// The size of the arena, including the kernels' workspace, and of what kernels keep outside it from run to run; on the CPU for
+// threads() threads. Throws like describe_loops.
 std::string describe_bound_memory(const Program& program, const SymbolValues& sizes, Target target = {});
 
 }  // namespace graphrun

@@ -51,7 +51,7 @@ void* DeviceSide::fetch(std::size_t i, const Tensor& tensor) {
   return tensor.on_device() ? tensor.device_memory() : room(fetches_, i, tensor.bytes());
 }
 
-// All that a run's launches are made of beside the binding.
+// Every address, apart from the binding's own, that a run's launches contain.
 std::vector<std::uint64_t> DeviceSide::places(const Binding& binding, const RunContext& context) const {
   const auto at = [](const void* memory) { return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(memory)); };
   std::vector<std::uint64_t> all = {context.seed, context.step >> 32, at(binding.base), at(positions_.raw())};
@@ -115,8 +115,8 @@ void DeviceSide::finish(const std::vector<Tensor>& fetched) {
   if (fault.node != 0) tell(fault, binding);
 }
 
-// The fault stays in the device's memory until it is reported, and every run brings what it finds there: it is that of the
-// first run that brings one.
+// The fault stays in the device's memory until it is reported, and every run copies what it finds there: so it is the fault of
+// the first run that reports one.
 void DeviceSide::tell(const IndexFault& fault, const Binding& binding) {
   const Binding* of = &binding;
   for (auto run = under_way_.rbegin(); run != under_way_.rend(); ++run) {
@@ -139,7 +139,7 @@ void DeviceSide::tell(const IndexFault& fault, const Binding& binding) {
   }
 }
 
-// Runs that nobody will wait for any more.
+// Drops runs that will never be waited for.
 void DeviceSide::drop_forgotten() {
   for (auto run = under_way_.begin(); run != under_way_.end();) {
     if (run->use_count() > 1) {
@@ -149,7 +149,7 @@ void DeviceSide::drop_forgotten() {
     (*run)->arrival->wait();
     try {
       if ((*run)->fault.node != 0 && (*run)->told == told_) tell((*run)->fault, *(*run)->binding);
-    } catch (const UserError&) {  // reported by those that ran into it
+    } catch (const UserError&) {  // reported by the runs that encountered it
     }
     run = under_way_.erase(run);
   }
@@ -172,7 +172,7 @@ DeviceSide::UnderWay DeviceSide::finish_later(std::vector<Tensor> fetched, std::
 void DeviceSide::UnderWay::finish() {
   const std::shared_ptr<BegunRun> done = std::move(run);
   done->arrival->wait();
-  struct Leave {  // it is one of those under way until it has told
+  struct Leave {  // the run stays in flight until its fault is reported
     std::deque<std::shared_ptr<BegunRun>>& all;
     const std::shared_ptr<BegunRun>& one;
     ~Leave() { all.erase(std::find(all.begin(), all.end(), one)); }

@@ -1,4 +1,5 @@
-// What an executable has on a device other than the CPU: an arena, room for feeds and fetches, and the copies of its variables.
+// An executable's state on a device other than the CPU: an arena, memory for feeds and fetches, and the copies of its
+// variables.
 #pragma once
 
 #include <cstddef>
@@ -18,38 +19,38 @@
 
 namespace graphrun {
 
-// A run that is to be waited for.
+// A run whose results are still to be waited for.
 struct BegunRun {
   std::shared_ptr<const Binding> binding;
-  std::vector<Tensor> fetched;  // where what it brings goes, which must be there as long as it may come
+  std::vector<Tensor> fetched;  // destinations of its results, which must live until they have arrived
   IndexFault fault;
   std::shared_ptr<Backend::Arrival> arrival;
-  std::size_t told = 0;  // DeviceSide::told_ when it began
+  std::size_t told = 0;  // DeviceSide::told_ when the run began
 };
 
 class DeviceSide {
  public:
   DeviceSide(Backend& on, Variables& variables);
 
-  // Where the variable lies; `written`: the run is going to write it.
+  // The variable's address; `written`: the run is going to write it.
   void* variable(const std::string& name, const Tensor& tensor, bool written);
-  // Where feed i lies, copied there unless it is there.
+  // The address of feed i, copied to the device unless it is already there.
   void* feed(std::size_t i, const Tensor& tensor);
-  // Where the run is to leave fetch i.
+  // The address where the run writes fetch i.
   void* fetch(std::size_t i, const Tensor& tensor);
 
-  // Runs the binding, whose slots are set. Throws what run_region throws, and UserError for an index that was out of its range
-  // in runs of another binding that nobody waited for.
+  // Runs the binding, whose slots are set. Throws whatever run_region throws, and UserError for an out-of-range index in
+  // earlier runs of another binding that were never waited for.
   void run(Binding& binding, const RunContext& context);
-  // Waits for the last run, and for those of the same binding before it that nobody waited for, and brings what was fetched.
-  // Throws UserError for an index that was out of its range, with the node's name and place.
+  // Waits for the last run, and for earlier runs of the same binding that were not waited for, and copies the fetched tensors
+  // to the host. Throws UserError for an out-of-range index, with the node's name and location.
   void finish(const std::vector<Tensor>& fetched);
 
-  // The last run, to be waited for later, when others may have begun. Not longer than the device side lives.
+  // The last run, to be waited for later, possibly after other runs have begun. Must not outlive the device side.
   class UnderWay {
    public:
-    // As DeviceSide::finish, of that run alone. Where one that began before it was bad, which nobody was told of yet, so is
-    // this one where it ran into that one's fault.
+    // Like DeviceSide::finish, for that run alone. If an earlier run had a fault that has not been reported yet, this one
+    // reports it if it encountered it.
     void finish();
 
    private:
@@ -59,10 +60,10 @@ class DeviceSide {
   };
   UnderWay finish_later(std::vector<Tensor> fetched, std::shared_ptr<const Binding> binding);
 
-  std::size_t played() const { return played_; }  // runs, from recordings
+  std::size_t played() const { return played_; }  // the number of runs replayed from recordings
 
   Backend& backend;
-  DeviceMemory arena;  // as large as the largest batch so far needed
+  DeviceMemory arena;  // large enough for the largest batch so far
 
  private:
   OnDevice begin(const Binding& binding, std::uint64_t step);
@@ -78,10 +79,10 @@ class DeviceSide {
   DeviceMemory fault_, positions_, low_step_;
   const std::shared_ptr<RecordingBudget> budget_ = std::make_shared<RecordingBudget>();
   std::size_t played_ = 0;
-  std::optional<std::uint32_t> low_step_there_;      // what low_step_ holds
-  const Binding* unfinished_ = nullptr;              // of runs that nobody waits for; their fault stays until it is reported
-  std::deque<std::shared_ptr<BegunRun>> under_way_;  // in their order
-  std::size_t told_ = 0;                             // faults
+  std::optional<std::uint32_t> low_step_there_;  // the current contents of low_step_
+  const Binding* unfinished_ = nullptr;  // binding of the runs not yet waited for; their fault stays until it is reported
+  std::deque<std::shared_ptr<BegunRun>> under_way_;  // oldest first
+  std::size_t told_ = 0;                             // the number of faults reported
   std::exception_ptr last_told_;
 };
 

@@ -8,7 +8,7 @@ void* DeviceVariables::give(const std::string& name, const Tensor& tensor) {
     copy = {};
     copy.memory = DeviceMemory(backend_, tensor.bytes());
   }
-  // A tensor that somebody wrote to since it came back is newer than what is there.
+  // The tensor was written after the last copy from the device, so it is newer than the device's copy.
   if (copy.version != tensor.version()) {
     backend_.to_device(copy.memory.raw(), tensor.raw(), tensor.bytes());
     copy.version = tensor.version();

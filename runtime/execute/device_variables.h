@@ -1,4 +1,4 @@
-// The copies of variables on a device, and which of the two is the newer one.
+// The device's copies of variables, and which of the two sides is newer.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ class DeviceVariables {
  public:
   explicit DeviceVariables(Backend& backend) : backend_(backend) {}
 
-  // Where the variable lies on the device, with the tensor's elements unless the device has newer ones.
+  // The variable's address on the device, holding the tensor's elements unless the device has newer ones.
   void* give(const std::string& name, const Tensor& tensor);
-  // A run is going to write it there.
+  // Marks the variable as about to be written by a run on the device.
   void will_write(const std::string& name) { copies_.at(name).newer = true; }
-  // Copies what a run wrote into the tensor.
+  // Copies what runs wrote into the tensor.
   void bring_back(const std::string& name, const Tensor& tensor);
   void forget(const std::string& name) { copies_.erase(name); }
   std::size_t bytes() const;
@@ -26,8 +26,8 @@ class DeviceVariables {
  private:
   struct Copy {
     DeviceMemory memory;
-    std::uint64_t version = 0;  // of the tensor when both were the same
-    bool newer = false;         // than the tensor
+    std::uint64_t version = 0;  // the tensor's version when both sides were equal
+    bool newer = false;         // the device's copy is newer than the tensor
   };
   Backend& backend_;
   std::map<std::string, Copy> copies_;

@@ -20,9 +20,9 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kBindingsKept = 64;  // batch shapes whose kernels are remembered
+constexpr std::size_t kBindingsKept = 64;  // the number of batch shapes whose bindings are cached
 
-// Every symbol that a run needs a number for.
+// All symbols that a run needs values for.
 std::vector<Symbol> symbols_of(const Program& program) {
   std::set<Symbol> symbols;
   const auto add_dim = [&](const Dim& dim) {
@@ -125,18 +125,18 @@ struct Executable::Impl {
   const std::vector<Symbol> symbols;
   PackedWeightsStore packed;
 
-  std::list<std::shared_ptr<Binding>> recent;  // the last one used first
+  std::list<std::shared_ptr<Binding>> recent;  // most recently used first
   std::map<SymbolValues, std::list<std::shared_ptr<Binding>>::iterator> bindings;
   std::size_t bindings_made = 0;
-  Tensor arena;  // as large as the largest batch so far needed
-  std::vector<std::uint64_t> versions = std::vector<std::uint64_t>(program.variables.size());  // of variables, at this run
+  Tensor arena;  // large enough for the largest batch so far
+  std::vector<std::uint64_t> versions = std::vector<std::uint64_t>(program.variables.size());  // of the variables, in this run
   std::vector<const void*> variables_at = std::vector<const void*>(program.variables.size());
   ResultMemory results;
-  std::vector<Tensor> converted;            // feeds in the program's dtype, while a run lasts
+  std::vector<Tensor> converted;            // feeds converted to the program's dtype, for the duration of a run
   std::unique_ptr<DeviceSide> device_side;  // null: on the CPU
 };
 
-// The binding for these sizes, made now or remembered.
+// The binding for these sizes, from the cache or made now.
 const std::shared_ptr<Binding>& Executable::Impl::binding_for(const SymbolValues& values) {
   if (const auto it = bindings.find(values); it != bindings.end()) {
     recent.splice(recent.begin(), recent, it->second);
@@ -170,7 +170,7 @@ void Executable::Impl::make_room(Binding& binding) {
   if (void* const base = const_cast<void*>(arena_memory()); binding.base != base) rebase(binding, base);
 }
 
-// The old one goes first: the two need not fit together.
+// The old arena is freed first, because both together may not fit.
 void Executable::Impl::make_arena(std::size_t bytes) {
   if (device_side) {
     device_side->arena = DeviceMemory();
@@ -181,7 +181,7 @@ void Executable::Impl::make_arena(std::size_t bytes) {
   }
 }
 
-// The variable's buffer. A stream's state that is not there, or is of another batch's size, begins as zeros.
+// The variable's buffer. If a stream's state does not exist, or has another batch size, it starts as zeros.
 const Tensor& Executable::Impl::variable_memory(const VariableSpec& spec, const SymbolValues& values) {
   const Sizes sizes = evaluate(spec.shape, values);
   const bool is_state = spec.kind == VariableSpec::Kind::kState;
@@ -201,7 +201,7 @@ const Tensor& Executable::Impl::variable_memory(const VariableSpec& spec, const 
   return tensor;
 }
 
-// Tells the binding where variables are; values computed from one that has changed since must be recomputed.
+// Tells the binding where the variables are; values computed from a variable that has changed since are recomputed.
 void Executable::Impl::give_variables(Binding& binding, const SymbolValues& values) {
   for (std::size_t i = 0; i < program.variables.size(); ++i) {
     const Tensor& tensor = variable_memory(program.variables[i], values);
@@ -259,7 +259,7 @@ SymbolValues Executable::Impl::sizes_of(const Feeds& feeds) const {
   return values;
 }
 
-// Fresh memory is the kernel's promise alone until it is written to.
+// Touch the memory: until then, an allocation is only a promise of the kernel.
 void Executable::Impl::reserve(const Feeds& feeds) {
   constexpr std::size_t kPage = 4096;
   make_room(*binding_for(sizes_of(feeds)));
@@ -270,7 +270,7 @@ void Executable::Impl::reserve(const Feeds& feeds) {
 
 struct Executable::Started::Impl {
   std::vector<Tensor> fetched;
-  std::optional<DeviceSide::UnderWay> under_way;  // nothing: all is there
+  std::optional<DeviceSide::UnderWay> under_way;  // nothing: the results are already available
 };
 
 Executable::Started::Started() = default;
@@ -311,7 +311,7 @@ Executable::Started Executable::Impl::start(const Feeds& feeds, const RunOptions
 }
 
 Executable::Executable(Program program, std::shared_ptr<Variables> variables, Target target) {
-  if (target.device == Device::kCuda) cuda_device();  // its kernels come with it
+  if (target.device == Device::kCuda) cuda_device();  // registers its kernels
   check_kernels(program, target.device);
   impl_ = std::make_unique<Impl>(std::move(program), std::move(variables), target);
 }

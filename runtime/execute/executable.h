@@ -1,8 +1,8 @@
-// A compiled program on a device: named buffers, feeds in, fetches out. Made once for a graph; new batch shapes only bind
-// sizes.
+// A compiled program on a device: named buffers, feeds in, fetches out. Made once for a graph; a new batch shape only needs a
+// new binding of sizes.
 //
-// Threads: one at a time per Executable begins runs and waits for them; several executables may share one Variables as long as
-// their runs do not overlap.
+// Threads: only one thread at a time may begin runs of an Executable and wait for them; several executables may share one
+// Variables as long as their runs do not overlap.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ namespace graphrun {
 
 class DeviceVariables;
 
-// The buffers that outlive a run, by full name: parameters, optimizer slots, states of a stream. Executables keep what they
-// made of variables alone (packed matrices) from run to run: who writes a variable's elements in place calls its
-// mark_written(). set() and the runs of executables need no such word.
+// The buffers that outlive a run, by full name: parameters, optimizer slots, states of a stream. Executables cache what they
+// derive from variables (packed matrices) from run to run: code that writes a variable's elements in place must call its
+// mark_written(). set() and runs of executables do so themselves.
 //
-// Executables on a device work on copies there, which all of them share. What they wrote comes back when it is asked for, into
-// the tensor that was there; a Tensor that was handed out before shows it from then on.
+// Executables on a device work on copies there, which all of them share. What they write is copied back on demand, into the
+// existing tensor; a Tensor handed out earlier then shows it too.
 class Variables {
  public:
   bool has(const std::string& name) const { return tensors_.count(name) != 0; }
@@ -34,7 +34,7 @@ class Variables {
   void erase(const std::string& name);
   const std::map<std::string, Tensor>& all() const;
 
-  // For executables: the tensor as it stands in the host's memory, and the copies on a device, null where there are none.
+  // For executables: the tensor as it is in host memory, and the copies on a device, null if there are none.
   const Tensor& on_host(const std::string& name) const;
   std::shared_ptr<DeviceVariables>& on_device() { return on_device_; }
 
@@ -48,40 +48,40 @@ class Watch;
 
 struct RunOptions {
   std::uint64_t seed = 0;
-  std::uint64_t step = 0;        // of training: keys random numbers
-  Profiler* profiler = nullptr;  // takes note of every node's time, a scan's with its body's; null costs nothing
-  Watch* watch = nullptr;        // sees every result as it is made; the executable must have been made for one thread
-  // Results stay where the device made them (Tensor::on_device), for runs that are fed them, and the run may continue when
-  // run() returns: see Executable::finish. On the CPU it changes nothing.
+  std::uint64_t step = 0;        // training step: part of the key of random numbers
+  Profiler* profiler = nullptr;  // records the time of every node, a scan's including its body; null costs nothing
+  Watch* watch = nullptr;        // sees every result as it is computed; requires an executable made for one thread
+  // Results stay in device memory (Tensor::on_device), to be fed to other runs, and the run may still be in progress when run()
+  // returns: see Executable::finish. No effect on the CPU.
   bool on_device = false;
 };
 
 class Executable {
  public:
-  // Throws UserError (kInvalidGraph) where an op has no kernel for the device.
+  // Throws UserError (kInvalidGraph) if an op has no kernel for the device.
   Executable(Program program, std::shared_ptr<Variables> variables, Target target = {});
   ~Executable();
 
   const Program& program() const;
   Variables& variables();
 
-  // Runs once. Feeds by input name: sizes bind the symbols; dtypes must match (FLOAT feeds may come as float32 or float64 and
-  // are converted). Results in the order of program().fetches, in memory that no other tensor holds (the executable uses that
-  // of the last ones again once nobody holds them). Variables are read and updated in place; a state of a stream whose buffer
-  // does not exist or has another size begins as zeros. Throws UserError (kBadData): a feed missing, unknown, of a wrong rank
-  // or size, an index out of range; (kNoRoom): no memory, naming bytes and the batch's shape. On a device a feed may be a
-  // tensor that lies there.
+  // Runs once. Feeds are by input name: their sizes bind the symbols; dtypes must match (FLOAT feeds may be float32 or float64
+  // and are converted). Returns the results in the order of program().fetches, in memory that no other tensor shares (the
+  // executable reuses the memory of earlier results that are no longer referenced). Variables are read and updated in place; if
+  // a stream's state does not exist or has another size, it starts as zeros. On a device, a feed may be a tensor in device
+  // memory. Throws UserError: (kBadData) if a feed is missing, unknown, or of a wrong rank or size, or an index is out of
+  // range; (kNoRoom) if out of memory, naming the bytes and the batch's shape.
   std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options = {});
 
-  // A run that has begun. Not longer than the executable lives.
+  // A run that has begun. Must not outlive the executable.
   class Started {
    public:
     Started();
     Started(Started&&) noexcept;
     Started& operator=(Started&&) noexcept;
     ~Started();
-    // What run() returns, and what it throws of what only the run finds, an index out of range that lay on the device. Waits
-    // for this run, not for those begun after it. Once.
+    // Returns what run() returns. Throws the errors of run() that only the run itself can detect: an out-of-range index in
+    // device memory. Waits for this run, not for later ones. Call once.
     std::vector<Tensor> finish();
 
    private:
@@ -89,29 +89,30 @@ class Executable {
     struct Impl;
     std::unique_ptr<Impl> impl_;
   };
-  // run() in two halves: on a device the host continues meanwhile, and may begin further runs, which come after this one.
-  // Variables have what the run wrote for whoever reads them afterwards, whatever finish() throws, and if it is never called.
+  // run() in two halves: on a device, the host continues in the meantime and may begin further runs, which execute after this
+  // one. Variables hold what the run wrote for anyone who reads them afterwards, whatever finish() throws, and even if it is
+  // never called.
   Started start(const Feeds& feeds, const RunOptions& options = {});
 
-  // The tensor on the device that runs are on, for feeds that many of them share; on the CPU itself.
+  // A copy of the tensor on the device of the runs, for feeds that many runs share; on the CPU, the tensor itself.
   Tensor on_device(const Tensor& tensor) const;
 
-  // Waits for runs that left their results on the device. Throws UserError for what they found wrong: an index out of range in
-  // a feed that lay there already.
+  // Waits for runs that left their results on the device. Throws UserError for errors found by them: an out-of-range index in a
+  // feed in device memory.
   void finish();
 
-  // Takes the memory that a run with these feeds needs, so that the largest batch fails before anything has run. Throws
+  // Allocates the memory that a run with these feeds needs, so that an oversized batch fails before anything has run. Throws
   // UserError as run() does for sizes and memory.
   void reserve(const Feeds& feeds);
 
-  // Bytes of the arena for the last batch's shape, and of the variables.
+  // The size in bytes of the arena for the last batch's shape, and of the variables.
   std::size_t arena_bytes() const;
   std::size_t variable_bytes() const;
-  // Bytes beside those, of what was made of variables alone and is kept from run to run.
+  // Bytes in addition to those: data derived from variables alone and kept from run to run.
   std::size_t packed_bytes() const;
-  // How many times sizes were bound so far: a batch of a shape that is still remembered binds nothing.
+  // How many times sizes were bound so far; a batch whose shape is still cached needs no binding.
   std::size_t bindings_made() const;
-  // How many runs a device did from recordings of earlier ones (runtime/execute/recorded_runs.h).
+  // How many runs a device replayed from recordings of earlier ones (runtime/execute/recorded_runs.h).
   std::size_t runs_played() const;
 
  private:
@@ -119,7 +120,7 @@ class Executable {
   std::unique_ptr<Impl> impl_;
 };
 
-// Numbers for a variable's start, a pure function of seed and name.
+// The initial value of a variable, a pure function of seed and name.
 struct VariableSpec;
 Tensor initial_value(const VariableSpec& variable, std::uint64_t seed);
 // Gives every parameter and slot of the program that `variables` lacks its initial value.

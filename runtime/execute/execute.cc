@@ -23,7 +23,7 @@ void run_region(BoundRegion& region, const RunContext& context) {
       if (context.profiler != nullptr) context.profiler->record(bound.source->name, bound.source->op, start, Profiler::now());
     }
   } catch (...) {
-    // A scan's error has its place already, from within the body.
+    // An error within a scan's body already has its location.
     if (current == nullptr || current->source->kind != Instruction::Kind::kKernel) throw;
     rethrow_from(*current->source);
   }

@@ -9,25 +9,25 @@ class Backend;
 class Profiler;
 class Watch;
 
-// What a run on a device other than the CPU needs beside the addresses of its operands.
+// What a run on a device other than the CPU needs in addition to the addresses of its operands.
 struct OnDevice {
   Backend* backend = nullptr;
-  IndexFault* fault = nullptr;              // in the device's memory
-  std::int32_t* positions = nullptr;        // there too: 0, 1, 2, …, as many as the longest scan has steps
+  IndexFault* fault = nullptr;        // in the device's memory
+  std::int32_t* positions = nullptr;  // 0, 1, 2, …, up to the number of steps of the longest scan; in the device's memory
   const std::uint32_t* low_step = nullptr;  // see RandomState
 };
 
 struct RunContext {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
-  Profiler* profiler = nullptr;        // null: nobody asked
-  std::int64_t* scan_steps = nullptr;  // of the scans around the region that runs
-  Watch* watch = nullptr;              // null: nobody asked; else everything runs on one thread
+  Profiler* profiler = nullptr;        // null: not profiling
+  std::int64_t* scan_steps = nullptr;  // positions of the enclosing scans
+  Watch* watch = nullptr;              // null: not watched; otherwise everything runs on one thread
   const OnDevice* device = nullptr;    // null: on the CPU
 };
 
-// Runs the region's instructions in order; its slots are set. Allocates nothing (what a library does within a kernel excepted).
-// Throws what kernels throw, with the node's name and place.
+// Runs the region's instructions in order; its slots are set. Allocates nothing (except what a library does within a kernel).
+// Throws what kernels throw, with the node's name and location.
 void run_region(BoundRegion& region, const RunContext& context);
 
 }  // namespace graphrun

@@ -50,7 +50,7 @@ class SizeBinder {
   const Program& program_;
   const Feeds& feeds_;
   SymbolValues values_;
-  std::map<Symbol, std::string> bound_by_;  // which input
+  std::map<Symbol, std::string> bound_by_;  // by which input
   std::vector<Diagnostic> mistakes_;
 };
 
@@ -87,7 +87,7 @@ void SizeBinder::match(const FeedSpec& spec, const Tensor& tensor) {
   }
 }
 
-// Sizes that are a symbol alone. Where two inputs disagree both are named.
+// Binds sizes that are a single symbol. If two inputs disagree, the error names both.
 void SizeBinder::bind_symbols() {
   for (const FeedSpec& spec : program_.feeds) {
     const Sizes& sizes = feeds_.at(spec.name).sizes();
@@ -106,7 +106,7 @@ void SizeBinder::bind_symbols() {
   }
 }
 
-// Defined symbols, and sizes with one symbol that nothing else binds, until nothing more follows.
+// Evaluates defined symbols, and solves sizes with one unbound symbol, until nothing more follows.
 void SizeBinder::solve_rest() {
   for (bool progress = true; progress;) {
     progress = false;
@@ -122,7 +122,7 @@ void SizeBinder::solve_rest() {
   }
 }
 
-// dim = a·x + c with x the only symbol without a number: x = (size - c) / a.
+// Solves dim = a·x + c, where x is the only unbound symbol: x = (size - c) / a.
 bool SizeBinder::solve(const FeedSpec& spec, const Dim& dim, std::int64_t size) {
   std::optional<Symbol> unknown;
   for (Symbol s : dim.symbols()) {
@@ -136,7 +136,7 @@ bool SizeBinder::solve(const FeedSpec& spec, const Dim& dim, std::int64_t size) 
     with[*unknown] = x;
     return dim.evaluate(with);
   };
-  // In more than 63 bits, which differences of what fits them may need.
+  // In more than 63 bits, which differences of 63-bit numbers may need.
   const Wide c = at(0), a = at(1) - c, rest = size - c;
   if (a == 0 || at(2) != c + 2 * a || rest % a != 0 || rest / a < 0) return false;
   values_.emplace(*unknown, static_cast<std::int64_t>(rest / a));
@@ -144,7 +144,7 @@ bool SizeBinder::solve(const FeedSpec& spec, const Dim& dim, std::int64_t size) 
   return true;
 }
 
-// ", where time = 7 by input 'words'": what is known of a size's symbols.
+// ", where time = 7 by input 'words'": the known symbols of a size.
 std::string SizeBinder::given(const Dim& dim) const {
   std::string text;
   for (Symbol s : dim.symbols()) {
@@ -178,7 +178,7 @@ void SizeBinder::check_all() {
   }
 }
 
-// The position as "[2, 5]".
+// The position, formatted as "[2, 5]".
 std::string position_of(std::int64_t index, const Sizes& sizes) {
   Sizes position(sizes.size());
   for (std::size_t axis = sizes.size(); axis-- > 0;) {
@@ -188,7 +188,7 @@ std::string position_of(std::int64_t index, const Sizes& sizes) {
   return str(position);
 }
 
-// The first element outside [0, limit); -1: none.
+// The first element outside [0, limit); -1 if none.
 template <class T>
 std::int64_t first_outside(const Tensor& tensor, std::int64_t limit) {
   const std::span<const T> elements = tensor.span<T>();
@@ -221,7 +221,7 @@ void check_elements(const Program& program, const Feeds& feeds, const SymbolValu
     if (spec.dtype == DType::kBool) check_range(spec, tensor, 2, "(BOOL)");
     if (spec.dtype != DType::kInt32) continue;
     if (spec.below) check_range(spec, tensor, spec.below->evaluate(symbols), "(below " + spec.below->str() + ")");
-    // Where nothing has the size there is nothing that they could be too long for.
+    // If no input has that size, the lengths cannot exceed it.
     if (spec.lengths_of && symbols.count(*spec.lengths_of) != 0) {
       check_range(spec, tensor, symbols.at(*spec.lengths_of) + 1, "(lengths of " + spec.lengths_of->name() + ")");
     }

@@ -1,5 +1,5 @@
-// How variables start. Every number is a pure function of seed, the variable's name and the element's place: the order of the
-// variables, threads and precision change nothing.
+// Initial values of variables. Every number is a pure function of the seed, the variable's name and the element's index: the
+// order of the variables, the number of threads and the precision do not change it.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -15,9 +15,9 @@ namespace {
 
 using Init = VariableSpec::Init;
 
-constexpr std::int64_t kDrawGrain = 4096;  // elements; even, so that a pair is drawn once
+constexpr std::int64_t kDrawGrain = 4096;  // elements; even, so that each pair is drawn once
 
-// Two numbers of [0, 1) for elements 2*pair and 2*pair + 1.
+// Two numbers in [0, 1), for elements 2*pair and 2*pair + 1.
 std::pair<double, double> unit_pair(std::uint64_t key, std::int64_t pair) {
   const auto counter = static_cast<std::uint64_t>(pair);
   const Philox draw = philox(key, static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), 0, 0);
@@ -70,9 +70,9 @@ void subtract(double* a, const double* b, double times, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) a[i] -= times * b[i];
 }
 
-// Makes `count` vectors of n numbers orthonormal: modified Gram-Schmidt, in panels that stay in the cache while all later
-// vectors are freed of them; each vector still meets the others in their order. The factor's diagonal is positive, so that of
-// normal numbers an orthogonal matrix is drawn evenly (Mezzadri 2007).
+// Makes `count` vectors of n numbers orthonormal by modified Gram-Schmidt, in panels that stay in the cache while all later
+// vectors are orthogonalized against them; each vector is still reduced by the others in order. The diagonal of the factor R is
+// positive, so normally distributed input gives uniformly distributed orthogonal matrices (Mezzadri 2007).
 void orthonormalize(double* vectors, std::int64_t count, std::int64_t n) {
   constexpr std::int64_t kPanel = 32;
   const auto vector = [&](std::int64_t i) { return vectors + i * n; };
@@ -92,7 +92,7 @@ void orthonormalize(double* vectors, std::int64_t count, std::int64_t n) {
   }
 }
 
-// Each matrix of the last two axes gets orthonormal columns, or rows where it has fewer of them.
+// Each matrix of the last two axes gets orthonormal columns, or orthonormal rows if it has more columns than rows.
 Tensor orthogonal(const VariableSpec& variable, const Sizes& sizes, std::uint64_t key) {
   if (sizes.size() < 2) {
     throw UserError(ExitCode::kInvalidGraph, "E0313 bad-initializer",
@@ -104,7 +104,7 @@ Tensor orthogonal(const VariableSpec& variable, const Sizes& sizes, std::uint64_
   const std::int64_t rows = sizes[sizes.size() - 2], columns = sizes.back(), size = rows * columns;
   if (size == 0) return drawn;
   const bool tall = rows > columns;
-  Tensor transposed(DType::kFloat64, {columns, rows});  // vectors stand side by side in memory
+  Tensor transposed(DType::kFloat64, {columns, rows});  // makes each vector contiguous
   for (std::int64_t at = 0; at < drawn.count(); at += size) {
     double* const matrix = drawn.data<double>() + at;
     if (!tall) {
@@ -123,7 +123,7 @@ Tensor orthogonal(const VariableSpec& variable, const Sizes& sizes, std::uint64_
   return drawn;
 }
 
-// Glorot and Bengio 2010: the last two axes are the layer's two sides; a vector's other side is 1.
+// Glorot and Bengio 2010: the last two axes are the fan-in and fan-out; for a vector, the other is 1.
 double xavier_bound(const Sizes& sizes) {
   const double to = sizes.empty() ? 1 : static_cast<double>(sizes.back());
   const double from = sizes.size() < 2 ? 1 : static_cast<double>(sizes[sizes.size() - 2]);

@@ -11,9 +11,9 @@
 namespace graphrun {
 namespace {
 
-constexpr double kWorkOfThread = 150e3;  // operations that are worth another thread
+constexpr double kWorkOfThread = 150e3;  // operations that justify another thread
 
-// A kernel whose lasting operands are packed, outside of a thread group.
+// Runs a kernel whose constant operands are packed, outside of a thread group.
 void run_by_columns(BoundInstruction& bound, const KernelContext& context) {
   const ColumnKernel& kernel = *bound.kernel.by_columns;
   const double each = std::max(1.0, kernel.operations) / static_cast<double>(std::max<std::int64_t>(kernel.columns, 1));

@@ -11,19 +11,19 @@
 
 namespace graphrun {
 
-// On the device where there is one; from and to may be the same.
+// On the device if there is one; from and to may be equal.
 void copy_bytes(const RunContext& context, void* to, const void* from, std::size_t bytes);
 
-// What an instruction's kernel is called with; `depth`: scans around it.
+// The context for a call of the instruction's kernel; `depth`: the number of enclosing scans.
 KernelContext kernel_context(const BoundInstruction& bound, std::size_t depth, const RunContext& context);
 
-// Throws what its kernel throws.
+// Throws whatever its kernel throws.
 void run_instruction(BoundInstruction& bound, std::size_t depth, const RunContext& context);
 
-// Shows the watch, if there is one, what an instruction has made; `scan_steps`: the positions of the scans around it.
+// Passes an instruction's results to the watch, if there is one; `scan_steps`: the positions of the enclosing scans.
 void show(const BoundInstruction& bound, std::size_t depth, const std::int64_t* scan_steps, const RunContext& context);
 
-// The exception under way as a region's run would throw it; `current`: what was running, or null.
+// The current exception, as a region's run would throw it; `current`: the instruction that was running, or null.
 std::exception_ptr failure_of(const BoundInstruction* current);
 
 }  // namespace graphrun

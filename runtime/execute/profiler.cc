@@ -12,7 +12,7 @@
 namespace graphrun {
 namespace {
 
-// A small number for each thread, in the order in which they first record.
+// A small number for each thread, in the order of first recording.
 std::uint32_t thread_number() {
   static std::atomic<std::uint32_t> count{0};
   thread_local const std::uint32_t number = count++;
@@ -35,7 +35,7 @@ void add(Profiler::Total& to, std::int64_t runs, std::int64_t nanoseconds, std::
 
 }  // namespace
 
-// Room for all events is taken here, untouched until it is used, so that recording never waits for a growing buffer.
+// Reserves memory for all events, which stays untouched until used, so that recording never waits for a buffer to grow.
 Profiler::Profiler(std::size_t most_events, std::size_t most_nodes) : most_events_(most_events), most_nodes_(most_nodes) {
   events_.reserve(most_events);
 }

@@ -1,4 +1,4 @@
-// Where the time of runs goes: a total for each node, and single events for a trace.
+// Records where runs spend their time: a total for each node, and single events for a trace.
 #pragma once
 
 #include <chrono>
@@ -12,12 +12,12 @@
 
 namespace graphrun {
 
-// Takes note of how long nodes ran. Meant to depend on a pointer that is null where nobody asked for a profile.
+// Records how long nodes ran. Callers hold a pointer that is null if no profile was requested.
 //
-// Memory is bounded: of the events beyond the limit, and of nodes beyond theirs, only sums are kept. After the first
-// event of a node, noting another allocates nothing.
+// Memory is bounded: for events beyond the limit, and for nodes beyond theirs, only sums are recorded. After the first event of
+// a node, recording another allocates nothing.
 //
-// Threads: any may record at any time.
+// Threads: any thread may record at any time.
 class Profiler {
  public:
   struct Total {
@@ -30,27 +30,28 @@ class Profiler {
   static constexpr std::size_t kMostEvents = std::size_t{1} << 20;
   explicit Profiler(std::size_t most_events = kMostEvents, std::size_t most_nodes = std::size_t{1} << 17);
 
-  // Nanoseconds of a clock that never goes back.
+  // Nanoseconds of a monotonic clock.
   static std::int64_t now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
 
-  // The node `name`, an `op`, ran from `start` to `end`, both of now(), on the calling thread.
+  // Records that node `name`, an `op`, ran on the calling thread from `start` to `end`, both from now().
   void record(std::string_view name, std::string_view op, std::int64_t start, std::int64_t end);
 
-  // A whole run of an executable, which its nodes' shares are of; without any they are of the sum over the nodes.
+  // Records a whole run of an executable, which nodes' shares are relative to; without any, they are relative to the sum over
+  // the nodes.
   void record_run(std::int64_t start, std::int64_t end);
 
-  std::vector<Total> totals() const;        // most time first
+  std::vector<Total> totals() const;        // longest time first
   std::vector<Total> totals_by_op() const;  // the same, by op: `name` is empty
-  std::int64_t dropped() const;             // events that stand in totals alone
+  std::int64_t dropped() const;             // events that are included only in the totals
 
-  // Chrome's trace format (chrome://tracing, Perfetto), times from the first event on.
+  // In Chrome's trace format (chrome://tracing, Perfetto); times count from the first event.
   std::string chrome_trace() const;
-  // Throws UserError as AtomicFile does.
+  // Throws UserError like AtomicFile.
   void write_chrome_trace(const std::string& path) const;
-  // The totals as lines of text: share of the runs' time, milliseconds, runs, op, name; at most `most` of them. A loop's share
-  // holds those of the nodes in it.
+  // The totals as lines of text: share of the runs' time, milliseconds, runs, op, name; at most `most` lines. A loop's share
+  // includes the nodes in it.
   std::string table(std::size_t most = 30) const;
 
  private:
@@ -58,7 +59,7 @@ class Profiler {
     std::int64_t start, nanoseconds;
     std::uint32_t node, thread;
   };
-  // The name of a node as it comes in and as it is kept.
+  // A node's op and name as passed in; the stored key owns its strings.
   using Key = std::pair<std::string_view, std::string_view>;
   struct Less {
     using is_transparent = void;

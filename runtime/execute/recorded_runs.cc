@@ -5,8 +5,8 @@
 namespace graphrun {
 namespace {
 
-constexpr int kTimesBefore = 2;  // a shape that comes once or twice is not worth it
-// A recording keeps the arguments of every launch: of longer runs there are fewer, of very long ones none.
+constexpr int kTimesBefore = 2;  // runs of a shape before it is recorded
+// A recording stores the arguments of every launch: so longer runs get fewer recordings, and very long ones none.
 constexpr std::int64_t kMostLaunches = 16384, kManyLaunches = 1024;
 constexpr std::size_t kMostRuns = 4;
 
@@ -54,7 +54,7 @@ bool RecordedRuns::run(Backend& device, const std::vector<std::uint64_t>& places
     budget_->left -= launches_;
     return device.play(*r.recording), true;
   }
-  // What cannot be recorded, or goes wrong, does so by itself.
+  // If recording fails, run without it: an actual error will show again there.
   r.refused = true;
   return run(), false;
 }

@@ -1,5 +1,5 @@
-// Runs of one binding that a device has noted whole, to be done again without the host's doing them kernel by kernel: a network
-// of small kernels costs a device less than their launches cost the host.
+// Runs of one binding that a device has recorded whole and replays without launching kernel by kernel: for networks of small
+// kernels, launching takes the host longer than the kernels take the device.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,20 @@
 
 namespace graphrun {
 
-// How many launches the recordings of one executable may still keep: each holds its arguments, in memory that is not the
-// arena's.
+// How many launches the recordings of one executable may still store: each stores its arguments, in memory outside the arena.
 struct RecordingBudget {
   std::int64_t left = std::int64_t{1} << 18;
 };
 
 class RecordedRuns {
  public:
-  // `launches`: about how many a run makes.
+  // `launches`: the approximate number per run.
   RecordedRuns(std::int64_t launches, std::shared_ptr<RecordingBudget> budget)
       : launches_(launches), budget_(std::move(budget)) {}
   ~RecordedRuns();
 
-  // Does what `run` does on the device. Where that is the same whenever `places` are, it is recorded at the third time and
-  // played from then on; true: it was played. Throws what `run` throws; what cannot be recorded is run.
+  // Does what `run` does on the device. The work must be identical whenever `places` are; it is recorded the third time and
+  // replayed from then on. Returns whether it was replayed. Throws whatever `run` throws; what cannot be recorded is run.
   bool run(Backend& device, const std::vector<std::uint64_t>& places, const std::function<void()>& run);
 
  private:
@@ -40,7 +39,7 @@ class RecordedRuns {
 
   const std::int64_t launches_;
   const std::shared_ptr<RecordingBudget> budget_;
-  std::vector<Run> runs_;  // the last one used first
+  std::vector<Run> runs_;  // most recently used first
 };
 
 }  // namespace graphrun

@@ -31,7 +31,7 @@ void OneLaunch::run(int) {
   scan_.loop->run(loop_run(scan_, instruction_.inputs(), instruction_.outputs(), context_.device->positions, context));
 }
 
-// Members [first, first + count) of the group on this thread; they wait for the others at the barrier, if there are others.
+// Runs members [first, first + count) of the group on this thread; they wait for the other threads at the barrier, if any.
 void SharedByThreads::run_members(int first, int count, Barrier* barrier) {
   const BoundInstruction* current = nullptr;
   const auto members = std::span(group_.members).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
@@ -55,7 +55,7 @@ void SharedByThreads::run_members(int first, int count, Barrier* barrier) {
     }
   } catch (...) {
     if (!failed_.exchange(true)) failure_ = failure_of(current);
-    // The others must not wait for a thread that is gone.
+    // Other threads must not wait for one that has stopped.
     if (barrier != nullptr) barrier->leave();
   }
 }
@@ -94,7 +94,7 @@ void ByColumns::begin_step(Member& member, bool is_first) const {
 void ByColumns::run_share(Member&, bool is_first, BoundInstruction& bound, const Share& columns) const {
   if (columns.begin < columns.end && bound.kernel.by_columns) {
     bound.kernel.by_columns->run(kernel_context(bound, scan_.body.depth, context_), columns.begin, columns.end);
-  } else if (columns.begin < columns.end) {  // a copy
+  } else if (columns.begin < columns.end) {  // a copy instruction
     const TensorView &from = bound.operands[0], &to = bound.operands[1];
     const std::size_t element = size_of(from.dtype), row = static_cast<std::size_t>(from.sizes.back()) * element;
     const std::size_t bytes = static_cast<std::size_t>(columns.end - columns.begin) * element;
@@ -116,7 +116,7 @@ void ByRows::run_share(Member& member, bool, BoundInstruction& bound, const Shar
   RunContext own = context_;
   own.scan_steps = member.scan_steps.data();
   if (bound.source->kind == Instruction::Kind::kCopy && rows.begin < rows.end) {
-    // The same elements in the same order, whatever shape they are read under: rows are those of the result.
+    // A copy keeps the elements in order under whatever shape, so the rows are those of the result.
     const TensorView &from = bound.operands[0], &to = bound.operands[1];
     const std::size_t row = to.bytes() / static_cast<std::size_t>(to.sizes[0]);
     const std::size_t begin = static_cast<std::size_t>(rows.begin) * row;
@@ -141,15 +141,14 @@ ScanExecutor& ScanExecution::make(const BoundInstruction& instruction, const Run
 
 namespace {
 
-// Scans at the same time: the threads of each side by side, or all of them one after the other where there are no threads for
-// them.
+// Scans that run concurrently: all of their threads at the same time, or one after the other if there are not enough threads.
 class ConcurrentScans {
  public:
   ConcurrentScans(BoundInstruction* scans, std::size_t count, const RunContext& context)
       : scans_(scans), count_(count), profiler_(context.profiler) {
     for (std::size_t i = 0; i < count; ++i) {
       RunContext own = context;
-      own.scan_steps += i;  // bodies that threads share hold no scans: each needs one position
+      own.scan_steps += i;  // bodies that threads share contain no scans: each needs one position
       runs_[i].make(scans[i], own);
     }
   }
@@ -194,7 +193,7 @@ class ConcurrentScans {
       executor(i).run(thread);
     }
   }
-  // A scan alone is noted by its region.
+  // A single scan is profiled by its region.
   template <class Fn>
   void noted(std::size_t i, Fn&& fn) const {
     const std::int64_t start = profiler_ != nullptr && count_ > 1 ? Profiler::now() : 0;
@@ -208,7 +207,7 @@ class ConcurrentScans {
   std::array<ScanExecution, kMostConcurrent> runs_;
 };
 
-// Scans of a device, each on a stream of its own; one after the other, each on its share all the same, where somebody looks.
+// Runs scans on a device, each on its own stream; while watched or profiled, one after the other, each still on its share.
 void run_on_streams(BoundInstruction* scans, std::size_t count, const RunContext& context) {
   Backend& device = *context.device->backend;
   const bool looks = context.watch != nullptr || context.profiler != nullptr;
@@ -226,7 +225,7 @@ void run_on_streams(BoundInstruction* scans, std::size_t count, const RunContext
     const std::exception_ptr failure = std::current_exception();
     try {
       if (!looks) device.join();
-    } catch (...) {  // what came first is what is thrown
+    } catch (...) {  // rethrow the first failure
     }
     std::rethrow_exception(failure);
   }

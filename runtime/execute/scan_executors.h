@@ -14,8 +14,8 @@
 
 namespace graphrun {
 
-// A scan under way. One thread calls begin; each of threads() calls run with its number, from 0 on, or one thread calls
-// run_all; then one calls finish, which throws what a step has thrown.
+// A running scan. One thread calls begin; then either each of threads() threads calls run with its number, from 0, or one
+// thread calls run_all; then one calls finish, which throws what a step has thrown.
 class ScanExecutor {
  public:
   ScanExecutor(const BoundInstruction& instruction, const RunContext& context)
@@ -37,21 +37,21 @@ class ScanExecutor {
   const ScanSteps steps_;
 };
 
-// Step by step, instruction by instruction.
+// Runs step by step, instruction by instruction.
 class StepByStep final : public ScanExecutor {
  public:
   using ScanExecutor::ScanExecutor;
   void run(int thread) override;
 };
 
-// All steps as one launch of a device.
+// Runs all steps as one launch on a device.
 class OneLaunch final : public ScanExecutor {
  public:
   using ScanExecutor::ScanExecutor;
   void run(int thread) override;
 };
 
-// By a thread group, whose threads stay in the body for all steps.
+// Runs on a thread group, whose threads stay in the body for all steps.
 class SharedByThreads : public ScanExecutor {
  public:
   SharedByThreads(const BoundInstruction& instruction, const RunContext& context)
@@ -64,13 +64,13 @@ class SharedByThreads : public ScanExecutor {
 
  protected:
   using Member = ThreadGroup::Member;
-  // Before the first step; `current` is set to what is being run, for messages.
+  // Called before the first step; sets `current` to what is running, for messages.
   virtual void prepare(Member& member, const BoundInstruction*& current) const = 0;
-  // When its addresses are those of a step, before that step's first instruction.
+  // Called before each step's first instruction, when the addresses are those of the step.
   virtual void begin_step(Member& member, bool is_first) const = 0;
-  // Its share of the i-th instruction.
+  // Runs the thread's share of the i-th instruction.
   virtual void run_share(Member& member, bool is_first, BoundInstruction& bound, const Share& share) const = 0;
-  // The positions of the scans around the body and of this one.
+  // The positions of the enclosing scans and of this one.
   virtual const std::int64_t* scan_steps(const Member& member) const = 0;
 
   ThreadGroup& group_;
@@ -81,10 +81,10 @@ class SharedByThreads : public ScanExecutor {
 
   Barrier barrier_;
   std::atomic<bool> failed_{false};
-  std::exception_ptr failure_;  // of the thread that set it
+  std::exception_ptr failure_;  // of the first thread that failed
 };
 
-// Each thread has columns of every result.
+// Each thread owns columns of every result.
 class ByColumns final : public SharedByThreads {
  public:
   using SharedByThreads::SharedByThreads;
@@ -96,7 +96,7 @@ class ByColumns final : public SharedByThreads {
   const std::int64_t* scan_steps(const Member&) const override { return context_.scan_steps; }
 };
 
-// Each thread has rows of every result.
+// Each thread owns rows of every result.
 class ByRows final : public SharedByThreads {
  public:
   using SharedByThreads::SharedByThreads;
@@ -108,10 +108,10 @@ class ByRows final : public SharedByThreads {
   const std::int64_t* scan_steps(const Member& member) const override { return member.scan_steps.data(); }
 };
 
-// Room for a scan's executor, since a run allocates nothing.
+// Storage for a scan's executor, since a run allocates nothing.
 class ScanExecution {
  public:
-  // The executor of the scan's plan.
+  // Makes the executor that the scan's plan calls for.
   ScanExecutor& make(const BoundInstruction& instruction, const RunContext& context);
   ScanExecutor& executor() { return *executor_; }
 
@@ -120,7 +120,7 @@ class ScanExecution {
   ScanExecutor* executor_ = nullptr;
 };
 
-// Runs scans concurrently, kMostConcurrent at most; one alone in the way of its plan.
+// Runs scans concurrently, at most kMostConcurrent; a single scan runs as planned.
 void run_scans(BoundInstruction* scans, std::size_t count, const RunContext& context);
 
 }  // namespace graphrun

@@ -6,7 +6,7 @@ namespace graphrun {
 namespace {
 
 char* slice(const TensorView& sequence, std::size_t stride, std::int64_t position) {
-  if (!sequence.present()) return nullptr;  // a stack that nobody reads
+  if (!sequence.present()) return nullptr;  // a stack that nothing reads
   return static_cast<char*>(sequence.data) + stride * static_cast<std::size_t>(position);
 }
 
@@ -51,7 +51,7 @@ void ScanSteps::set_step(BoundRegion& body, std::int64_t k) const {
   for (std::size_t i = 0; i < slots.stacks; ++i) body.set_slot(slots.stack(i), stacked(i, position));
 }
 
-// Where the k-th step to run reads state s and leaves its next value.
+// Sets where the k-th step to run reads state s and writes its next value.
 void ScanSteps::set_state(BoundRegion& body, std::size_t s, std::int64_t k) const {
   const StateSpec& spec = scan_.states[s].spec;
   switch (spec.mode) {
@@ -65,7 +65,7 @@ void ScanSteps::set_state(BoundRegion& body, std::size_t s, std::int64_t k) cons
   }
 }
 
-// By turns, so that the last step writes into the end's own memory.
+// Alternates, so that the last step writes to the end's own memory.
 void* ScanSteps::written(std::size_t s, std::int64_t k) const {
   return (scan_.steps - 1 - k) % 2 == 0 ? outputs_[s].data : scan_.states[s].block;
 }

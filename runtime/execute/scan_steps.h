@@ -1,4 +1,4 @@
-// A scan under way: where each of its steps finds its operands and leaves its results. Part of execute.
+// The addresses of a running scan: where each step reads its operands and writes its results. Part of execute.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@ class ScanSteps {
   ScanSteps(const BoundInstruction& instruction, const RunContext& context)
       : scan_(*instruction.scan), inputs_(instruction.inputs()), outputs_(instruction.outputs()), context_(context) {}
 
-  // Before the first step: what stays the same at every step, and the begins of states that are updated in place.
+  // Before the first step: sets the invariants, and copies the initial values of states that are updated in place.
   void begin() const;
-  // After the last one: ends that lie elsewhere.
+  // After the last step: copies final states to their places elsewhere.
   void finish() const;
 
-  // Where a body, that of the scan or of one of its threads, finds what stays the same at every step.
+  // Sets the invariants of a body, the scan's or that of one of its threads.
   void set_invariants(BoundRegion& body) const;
-  // Where it finds its step's number.
+  // Sets the address of its step number.
   void set_position(BoundRegion& body, const void* position) const {
     body.set_slot(scan_.slots.position(), const_cast<void*>(position));
   }
-  // Where the k-th step to run finds its operands and leaves its results.
+  // Sets where the k-th step to run reads its operands and writes its results.
   void set_step(BoundRegion& body, std::int64_t k) const;
 
  private:

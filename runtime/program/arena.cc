@@ -12,7 +12,7 @@
 namespace graphrun {
 namespace {
 
-// Up to here the quadratic way takes about a millisecond.
+// With this many, the quadratic algorithm takes about a millisecond.
 constexpr std::size_t kMostBlocksBySize = 1200;
 
 std::int64_t checked_sum(std::int64_t a, std::int64_t b) {
@@ -29,7 +29,7 @@ std::int64_t aligned(std::int64_t bytes) {
   return checked_sum(bytes, kStep - 1) / kStep * kStep;
 }
 
-// Largest blocks first, each into the smallest gap between those already placed that are taken at the same time.
+// Largest blocks first, each into the smallest gap between the placed blocks whose lifetimes overlap its own.
 ArenaLayout by_size(const std::vector<ArenaBlock>& blocks) {
   std::vector<std::size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), 0);
@@ -74,7 +74,7 @@ class FreeList {
       if (size > bytes) add(offset + bytes, size - bytes);
       return offset;
     }
-    // Nothing fits: a free piece at the very end is stretched.
+    // Nothing fits: extend a free piece at the very end.
     std::int64_t offset = end_;
     if (!by_offset_.empty()) {
       const auto [last, size] = *by_offset_.rbegin();
@@ -122,7 +122,7 @@ class FreeList {
   std::int64_t end_ = 0;
 };
 
-// In the order of their first positions, each into the smallest free piece that is large enough.
+// In order of first position, each block into the smallest free piece that is large enough.
 ArenaLayout by_time(const std::vector<ArenaBlock>& blocks) {
   std::vector<std::size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), 0);
@@ -130,7 +130,7 @@ ArenaLayout by_time(const std::vector<ArenaBlock>& blocks) {
     if (blocks[a].first != blocks[b].first) return blocks[a].first < blocks[b].first;
     return blocks[a].bytes > blocks[b].bytes;
   });
-  using Ending = std::pair<std::int32_t, std::size_t>;  // last position, block
+  using Ending = std::pair<std::int32_t, std::size_t>;  // last position, then block
   std::priority_queue<Ending, std::vector<Ending>, std::greater<>> taken;
   FreeList free;
   ArenaLayout layout;
@@ -150,10 +150,10 @@ ArenaLayout by_time(const std::vector<ArenaBlock>& blocks) {
   return layout;
 }
 
-// The blocks of a region: its own, then one for each instruction that needs one (a workspace, or a scan's body).
+// The blocks of a region: its own, then one for each instruction that needs memory (a workspace, or a scan's body).
 std::vector<ArenaBlock> blocks_of(const Region& region, const SymbolValues& symbols, const std::vector<Workspace>& workspaces) {
   const auto count = static_cast<std::int32_t>(region.instructions.size());
-  // What may run at the same time takes its memory together, and gives it back together.
+  // Instructions that may run at the same time allocate and free their memory together.
   std::vector<std::int32_t> begin(static_cast<std::size_t>(count) + 1), end(begin.size());
   for (std::int32_t i = 0; i <= count; ++i) begin[static_cast<std::size_t>(i)] = end[static_cast<std::size_t>(i)] = i;
   for (std::size_t i = 1; i < region.instructions.size(); ++i) {
@@ -191,11 +191,12 @@ ProgramLayout layout(const Program& program, const SymbolValues& symbols, const 
   ProgramLayout result;
   result.regions.resize(count);
   std::vector<std::vector<std::int64_t>> offsets(count);  // within each region's part
-  // Of a scan: of its body, with all copies. Its own workspace stands behind them.
+  // For a scan: the bytes of its body, with all copies. Its own workspace follows them.
   const auto body_bytes = [&result](const Instruction& scan, const Workspace& of) {
     return aligned(of.copies * result.regions[static_cast<std::size_t>(scan.scan.region)].bytes);
   };
-  // Bodies stand after the regions around them: sizes are known from the last to the first, places from the first to the last.
+  // Bodies follow the regions that contain them: sizes are computed from the last to the first, offsets from the first to the
+  // last.
   for (std::size_t r = count; r-- > 0;) {
     const Region& region = program.regions[r];
     std::vector<Workspace> own(region.instructions.size());

@@ -1,4 +1,4 @@
-// One piece of memory for all that a run computes: where in it each block lies, so that blocks which are taken at the same time
+// One piece of memory for everything that a run computes: assigns each block an offset, so that blocks in use at the same time
 // never overlap.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace graphrun {
 
-// A block is taken from its first to its last position, both included.
+// A block is in use from its first to its last position, both included.
 struct ArenaBlock {
   std::int64_t bytes = 0;
   std::int32_t first = 0, last = 0;
@@ -20,27 +20,27 @@ struct ArenaLayout {
   std::int64_t peak = 0;              // bytes of the arena
 };
 
-// Best fit, largest blocks first, or in the order of time where that is better or there are too many blocks for the former: a
-// pure function of the blocks, n log n for many of them. Throws UserError (E0503) where the sum does not fit 63 bits.
+// Best fit, largest blocks first, or in order of time if that is better or there are too many blocks for the former. A pure
+// function of the blocks; O(n log n) for many of them. Throws UserError (E0503) if the sum exceeds 63 bits.
 ArenaLayout assign_offsets(const std::vector<ArenaBlock>& blocks);
 
-// A region's blocks beyond those that the program names: what its instructions' kernels work in.
+// A block of a region in addition to those that the program names: the memory that a kernel works in.
 struct Workspace {
   std::int64_t bytes = 0;
-  bool throughout = false;  // as long as the region runs, not its instruction alone
-  std::int64_t copies = 1;  // of a scan's body, one behind the other: where each thread has its own
+  bool throughout = false;  // reserved for as long as the region runs, not only during its instruction
+  std::int64_t copies = 1;  // of a scan's body, one after the other: one for each thread
 };
 using Workspaces = std::vector<std::vector<Workspace>>;  // by region and instruction
 
-// Where everything of a program lies for given sizes. A scan's body is a block of the region around it.
+// The offsets of everything in a program, for given sizes. A scan's body is a block of the region that contains it.
 struct ProgramLayout {
   struct Region {
-    std::int64_t base = 0;                 // of the region's part, in the arena
-    std::int64_t bytes = 0;                // of that part
+    std::int64_t base = 0;                 // where the region's part begins in the arena
+    std::int64_t bytes = 0;                // the size of that part
     std::vector<std::int64_t> blocks;      // offsets in the arena
-    std::vector<std::int64_t> workspaces;  // by instruction, in the arena; 0 where it has none
+    std::vector<std::int64_t> workspaces;  // by instruction, offset in the arena; 0 if it has none
   };
-  std::vector<Region> regions;  // by Program::regions
+  std::vector<Region> regions;  // in the order of Program::regions
   std::int64_t bytes = 0;       // of the arena
 };
 ProgramLayout layout(const Program& program, const SymbolValues& symbols, const Workspaces& workspaces = {});

@@ -28,7 +28,7 @@ void rethrow_from(const Instruction& instruction) {
   } catch (const UserError& error) {
     std::vector<Diagnostic> diagnostics = error.diagnostics();
     for (Diagnostic& diagnostic : diagnostics) {
-      if (diagnostic.at.known()) continue;  // it knows better
+      if (diagnostic.at.known()) continue;  // keep a more precise location
       diagnostic.at = instruction.at;
       diagnostic.text = where + ": " + diagnostic.text;
     }

@@ -1,5 +1,5 @@
-// What the compiler hands to the runtime: plain data. Regions of instructions over values; sizes are Dims, storage is decided
-// but offsets are not: they follow from the sizes when a batch is bound.
+// The compiler's output and the runtime's input: plain data. Regions of instructions over values. Sizes are Dims. Storage is
+// assigned but offsets are not: they follow from the sizes when a batch is bound.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct VariableSpec {
   enum class Init : std::uint8_t { kConstant, kUniform, kNormal, kOrthogonal, kXavier } init = Init::kConstant;
   std::string name;
   DType dtype = DType::kFloat32;
-  Shape shape;  // numbers for parameters and slots
+  Shape shape;  // parameters and slots have numbers only
   double init_amount = 0;
-  bool init_declared = false;  // the graph says how it starts
+  bool init_declared = false;  // the graph specifies its initial value
   bool trainable = true;
   Location at;
 };
@@ -31,7 +31,7 @@ struct FeedSpec {
   std::string name;
   DType dtype = DType::kFloat32;
   Shape shape;
-  std::optional<Dim> below;  // INT32: elements are in [0, below), checked on every run
+  std::optional<Dim> below;  // INT32: elements are in [0, below), checked in every run
   std::optional<Symbol> lengths_of;
 };
 
@@ -41,18 +41,18 @@ struct FetchSpec {
   Shape shape;
 };
 
-// Where a value of a region lives.
+// Where a value of a region is stored.
 struct Storage {
   enum class Kind : std::uint8_t {
-    kNone,   // nowhere: nobody reads it
+    kNone,   // nowhere: nothing reads it
     kBlock,  // in a block of its region's part of the arena
-    kSlot,   // in memory that the region is handed when it runs: its operands and where its results belong
+    kSlot,   // in memory passed to the region when it runs: its operands, and the destinations of its results
   } kind = Kind::kNone;
-  std::int32_t index = -1;  // of the block or slot
+  std::int32_t index = -1;  // the index of the block or slot
   friend bool operator==(const Storage&, const Storage&) = default;
 };
 
-// A tensor of a region. Several values may share storage: views of it, and results that take over an operand's memory.
+// A tensor of a region. Several values may share storage: views, and results that reuse an operand's memory.
 struct ValueSpec {
   std::string name;
   DType dtype = DType::kFloat32;
@@ -60,23 +60,23 @@ struct ValueSpec {
   Storage storage;
 };
 
-// A piece of a region's part of the arena, and the instructions (first to last, both included) during which it is taken.
+// A piece of a region's part of the arena, and the instructions (first to last, both included) during which it is in use.
 struct BlockSpec {
   Dim bytes;
   std::int32_t first = 0, last = 0;
 };
 
-// How a scan hands a state from one step to the next.
+// How a scan passes a state from one step to the next.
 struct StateSpec {
   enum class Mode : std::uint8_t {
-    kAlternate,  // steps write by turns into a block of the body and into the end's memory, so that the last lands there
-    kInPlace,    // every step updates the end's memory, to which the begin is copied first
-    kStacked,    // it is also an output of the step: each step reads what the one before it left in the stack
+    kAlternate,  // steps write alternately to a block of the body and to the end's memory, so that the last writes to the end
+    kInPlace,    // every step updates the end's memory, which starts as a copy of the begin
+    kStacked,    // the state is also an output of the step: each step reads what the previous one wrote to the stack
   } mode = Mode::kAlternate;
-  std::int32_t index = -1;  // kAlternate: the body's block; kStacked: which of the stacked outputs
+  std::int32_t index = -1;  // kAlternate: the body's block; kStacked: the number of the stacked output
 };
 
-// A scan's instruction; ScanSlots says which of its operands is what.
+// A scan instruction; ScanSlots defines the roles of its operands.
 struct ScanSpec {
   std::int32_t region = -1;  // the body, in Program::regions
   std::vector<StateSpec> states;
@@ -85,25 +85,25 @@ struct ScanSpec {
   bool reverse = false;
 };
 
-// Scans that run concurrently, at most.
+// The most scans that run concurrently.
 inline constexpr std::size_t kMostConcurrent = 4;
 
 struct Instruction {
   enum class Kind : std::uint8_t { kKernel, kScan, kCopy } kind = Kind::kKernel;
-  std::string op;    // kKernel: in the kernel registry
-  std::string name;  // of its node: that of its first result
+  std::string op;    // kKernel: its name in the kernel registry
+  std::string name;  // of its node: the name of its first result
   Attributes attributes;
   std::vector<std::int32_t> inputs;  // values of the region; -1: absent
   std::vector<std::int32_t> outputs;
   ScanSpec scan;            // kScan
-  bool concurrent = false;  // kScan of the root: may run at the same time as the scan before it, and as those that one may
+  bool concurrent = false;  // kScan of the root: may run concurrently with the scan before it, and with that one's peers
   Location at;
 
-  // The value of the o-th operand: inputs, then outputs; -1: absent.
+  // The value of operand o, counting inputs, then outputs; -1: absent.
   std::int32_t operand(std::size_t o) const { return o < inputs.size() ? inputs[o] : outputs[o - inputs.size()]; }
 };
 
-// Which operand of a scan's instruction, and which slot of its body, is what: the only place that knows their order.
+// The roles of the operands of a scan instruction and of the slots of its body: only this class knows their order.
 //  - Inputs of the instruction: begins, sequences, invariants. Outputs: ends, then stacks.
 //  - Slots of the body: states before the step, slices of the sequences, invariants, the step's number (INT32 []), then states
 //    after the step and slices of the stacks. A begin, a sequence or an invariant is the instruction's input of the same
@@ -112,20 +112,20 @@ struct ScanSlots {
   enum class Role : std::uint8_t { kState, kSequence, kInvariant, kPosition, kNextState, kStack };
   struct Slot {
     Role role = Role::kState;
-    std::size_t index = 0;  // among those of its role
+    std::size_t index = 0;  // among those of the same role
   };
   std::size_t states = 0, sequences = 0, invariants = 0, stacks = 0;
 
   std::size_t inputs() const { return states + sequences + invariants; }
   std::size_t sequence(std::size_t i) const { return states + i; }
   std::size_t invariant(std::size_t i) const { return states + sequences + i; }
-  std::size_t stack_output(std::size_t i) const { return states + i; }  // among the instruction's outputs
+  std::size_t stack_output(std::size_t i) const { return states + i; }  // its number among the instruction's outputs
   std::size_t position() const { return inputs(); }
   std::size_t next_state(std::size_t i) const { return inputs() + 1 + i; }
   std::size_t stack(std::size_t i) const { return inputs() + 1 + states + i; }
   std::size_t count() const { return inputs() + 1 + states + stacks; }
   Slot at(std::size_t slot) const;
-  // Whether a step reads the slot and writes no part of it, and it is no state.
+  // Whether a step reads the slot, never writes to it, and it is not a state.
   bool is_given(std::size_t slot) const { return slot >= states && slot <= position(); }
 };
 ScanSlots slots_of(const Instruction& scan);
@@ -144,10 +144,10 @@ struct Program {
   std::vector<VariableSpec> variables;
   std::vector<FeedSpec> feeds;
   std::vector<FetchSpec> fetches;
-  std::map<Symbol, Dim> defined_symbols;  // sizes that follow from others
-  std::vector<Region> regions;            // the root first; a body after the region that holds its scan
-  // Whether all steps of a loop may be one kernel: shared by threads that stay in it (runtime/scan/thread_group.h), on a device
-  // one launch (runtime/scan/launch.h). Without: step by step, instruction by instruction.
+  std::map<Symbol, Dim> defined_symbols;  // sizes that are computed from others
+  std::vector<Region> regions;            // the root first; each body follows the region that contains its scan
+  // Whether all steps of a loop may run as one kernel: by threads that stay in it (runtime/scan/thread_group.h) or, on a
+  // device, as one launch (runtime/scan/launch.h). Otherwise: step by step, instruction by instruction.
   bool recurrent_kernels = true;
 };
 

@@ -1,4 +1,4 @@
-// Looks at what instructions make, as they make it: to find out where numbers go wrong.
+// An observer of the instructions' results as they are computed: to find out where numbers go wrong.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace graphrun {
 class Watch {
  public:
   virtual ~Watch() = default;
-  // After each instruction, within a loop at each of its steps; a loop itself when it is done. `steps`: the positions of the
-  // loops around it, outermost first. An output that nobody reads is not present.
+  // Called after each instruction, within a loop at each of its steps; for a loop itself, when it is done. `steps`: the
+  // positions of the enclosing loops, outermost first. Outputs that nothing reads are not present.
   virtual void made(const Instruction& instruction, std::span<const TensorView> outputs,
                     std::span<const std::int64_t> steps) = 0;
 };

@@ -10,10 +10,10 @@
 namespace graphrun {
 namespace {
 
-// Before the core is given away: in the first round, where the thread waited for may have been woken on this core and not run
-// yet, and in those after it. Another program that takes the core then keeps it for milliseconds.
+// How long to spin before yielding the core: in the first round, the awaited thread may have been woken on this very core
+// without having run yet; in later rounds, longer, because another program that gets the core then keeps it for milliseconds.
 constexpr std::chrono::microseconds kFirstPatience{4}, kPatience{100};
-constexpr int kPauses = 16;  // between two looks at the clock
+constexpr int kPauses = 16;  // between two reads of the clock
 
 void pause() {
 #if defined(__x86_64__)
@@ -30,8 +30,8 @@ void Barrier::wait() {
     round_.store(round + 1, std::memory_order_release);
     return;
   }
-  // By the clock: how long a pause takes differs between processors by a factor of ten, and where there are fewer cores than
-  // threads the one waited for may need this one.
+  // Time is measured by the clock, since the length of a pause instruction differs between processors by a factor of ten. If
+  // there are fewer cores than threads, the awaited thread may need this core.
   const std::chrono::microseconds patience = round == 0 ? kFirstPatience : kPatience;
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();

@@ -1,17 +1,17 @@
-// Where the threads of a group wait for each other.
+// A barrier for the threads of a group.
 #pragma once
 
 #include <atomic>
 
 namespace graphrun {
 
-// Spins for a while, then gives the core away: the group may have fewer cores than threads.
+// Spins for a while, then yields the core: the group may have fewer cores than threads.
 class Barrier {
  public:
   explicit Barrier(int threads) : threads_(threads) {}
   // Returns once all threads have called it.
   void wait();
-  // This thread comes no more: from now on nobody waits.
+  // This thread will not come again: from now on no thread waits.
   void leave() { open_.store(true, std::memory_order_release); }
 
  private:

@@ -6,9 +6,9 @@
 namespace graphrun {
 namespace {
 
-constexpr std::int64_t kFewestSteps = 3;        // below, packing weights costs more than it brings
-constexpr std::size_t kMostInstructions = 256;  // each is compared with all others
-constexpr double kWorkOfColumns = 150e3;        // operations of a step that are worth a thread of their own
+constexpr std::int64_t kFewestSteps = 3;        // with fewer, packing weights costs more than it saves
+constexpr std::size_t kMostInstructions = 256;  // each is compared with every other
+constexpr double kWorkOfColumns = 150e3;        // operations per step that justify another thread
 
 double operations_by_columns(const BoundInstruction& bound) {
   const double given = bound.kernel.by_columns ? bound.kernel.by_columns->operations : 0;

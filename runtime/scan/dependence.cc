@@ -7,18 +7,18 @@
 namespace graphrun {
 namespace {
 
-// What an instruction does to memory at one step, as far as other threads may notice.
+// A memory access of an instruction at one step, as far as other threads can observe it.
 struct Access {
   bool slot = false;
-  std::int64_t begin = 0, end = 0;  // of memory in the arena; a slot's name twice
+  std::int64_t begin = 0, end = 0;  // a range of the arena; for a slot's name, both are equal
   bool write = false;
-  bool own = false;  // of its own columns alone
-  // Of those columns' tensor: only what is equal in both is cut at the same bytes.
+  bool own = false;  // limited to its own columns
+  // The number of columns of the tensor: only tensors with equally many are cut at the same bytes.
   std::int64_t columns = 0;
   std::size_t element = 0;
 };
 
-// Whether a thread that does `a` must wait for another that does `b`, or the other way round.
+// Whether threads that do `a` and `b` must be ordered by a barrier.
 bool conflict(const Access& a, const Access& b) {
   if ((!a.write && !b.write) || a.slot != b.slot) return false;
   const bool overlap = a.slot ? a.begin == b.begin : a.begin < b.end && b.begin < a.end;
@@ -26,15 +26,15 @@ bool conflict(const Access& a, const Access& b) {
   return overlap && !same_cut;
 }
 
-// Finds where threads must wait for each other, by going through the steps until nothing new shows: an instruction that touches
-// what another thread touched since the last barrier, and one of the two writes, needs a barrier before it.
+// Finds where barriers are needed by walking the steps until a fixed point: an instruction needs a barrier before it if it
+// touches memory that another thread touched since the last barrier, and at least one of the two writes.
 class BarrierFinder {
  public:
   BarrierFinder(const BoundScan& scan, const ProgramLayout& layout)
       : scan_(scan), body_(scan.body), place_(layout.regions[scan.body.index]), barrier_before_(body_.instructions.size(), 0) {}
 
   std::vector<char> find() {
-    // The names of slots go round in two steps; what one round finds holds for the next.
+    // The names of slots alternate between two steps; a barrier found in one round stays in the next.
     for (int k = 0; k < 6; ++k) {
       for (std::size_t i = 0; i < body_.instructions.size(); ++i) {
         const std::vector<Access> now = accesses(body_.instructions[i], k);
@@ -100,7 +100,7 @@ std::int64_t slot_memory(const BoundScan& scan, std::size_t slot, int step) {
   const auto of_state = [&](std::size_t s, int at) {
     const StateSpec& spec = scan.states[s].spec;
     if (spec.mode == StateSpec::Mode::kInPlace) return static_cast<std::int64_t>(2 * s);
-    // States that are read off one stack are one.
+    // States that are read from the same stack are one.
     for (std::size_t before = 0; before < s && spec.mode == StateSpec::Mode::kStacked; ++before) {
       const StateSpec& other = scan.states[before].spec;
       if (other.mode == StateSpec::Mode::kStacked && other.index == spec.index) s = before;

@@ -1,4 +1,4 @@
-// What the steps of a scan's body read and write in memory, and who must therefore wait for whom.
+// Which memory the steps of a scan's body read and write, and where threads must therefore wait for each other.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace graphrun {
 
-// Names the memory behind a slot of a bound scan's body at a step, from 0 on: a state's next value is what the next step begins
-// with. A state has two names, by turns, unless it stays in one place.
+// The name of the memory behind a body's slot at a step, from 0: the next value of a state is the memory that the next step
+// starts from. A state alternates between two names, unless it is updated in place.
 std::int64_t slot_memory(const BoundScan& scan, std::size_t slot, int step);
 
-// By instruction of a bound scan's body: whether threads that share it by columns wait for each other before it.
+// For each instruction of a bound scan's body: whether threads that share the body by columns need a barrier before it.
 std::vector<char> barriers_before(const BoundScan& scan, const ProgramLayout& layout);
 
-// Whether rows of a bound scan's body keep apart in memory, `rows` of every result by its last axis: a thread at another step
-// with other rows touches nothing of theirs. Blocks of the body that take turns in the same bytes are not cut at the same
-// places unless they are of one size; and what a step makes must be read as the same rows.
+// Whether the rows of a bound scan's body occupy disjoint memory, given the `rows` of every result by its last axis: then a
+// thread at another step, with other rows, never touches theirs. Blocks of the body that reuse the same bytes are cut at the
+// same places only if they have the same size; and what a step computes must be read as the same rows.
 bool rows_keep_apart(const BoundScan& scan, const ProgramLayout& layout, std::int64_t rows);
 
 }  // namespace graphrun

@@ -17,7 +17,7 @@ RowLoopFactory& row_factory() {
 
 char* bytes_at(void* data) { return static_cast<char*>(data); }
 
-// The places behind a body's slots.
+// The addresses behind a body's slots.
 class SlotPlaces {
   using Role = ScanSlots::Role;
 
@@ -50,7 +50,7 @@ class SlotPlaces {
   LoopPlace stack(std::size_t index) const {
     return sequence(outputs_[scan_.slots.stack_output(index)], scan_.stack_stride[index]);
   }
-  // Where step k leaves the state: by turns, so that the last one's is the end's own memory.
+  // Where step k writes the state: alternating, so that the last step writes to the end's own memory.
   LoopPlace after(std::size_t s) const {
     if (scan_.states[s].spec.mode == StateSpec::Mode::kInPlace) return fixed(outputs_[s].data);
     char *end = bytes_at(outputs_[s].data), *block = scan_.states[s].block;
@@ -108,7 +108,7 @@ LaunchFound find_launch(const BoundScan& scan, const ProgramLayout& layout, int 
     return bound.source->kind != Instruction::Kind::kCopy && bound.kernel.by_columns == nullptr;
   });
   if (not_by_columns == body.end()) {
-    // Products that do not fit are better made one by one than element by element.
+    // If a product does not fit, running the products one by one is faster than computing them element by element.
     const LoopChoice choice = factory()(scan, layout, sharing);
     return {choice.loop, choice.obstacle, {}};
   }

@@ -1,7 +1,6 @@
-// A scan whose steps a device runs all as one launch: its blocks have their own columns of every result from step to step, as
-// the threads of a group have (runtime/scan/thread_group.h), and wait only where one reads what others have computed; or rows
-// of their own, and never wait. What such a launch is made of is the device library's business, which registers how to make
-// one.
+// A scan whose steps a device runs all in one launch. Either each block owns columns of every result for all steps, like the
+// threads of a group (runtime/scan/thread_group.h), and waits only where a block reads what others have computed; or each block
+// owns rows, and never waits. The device library implements such launches and registers a factory for them.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +16,9 @@
 
 namespace graphrun {
 
-// Where an operand of the body stands at the k-th step to run, with position(k) = k or, in reverse, steps - 1 - k:
+// The address of an operand of the body at the k-th step to run, with position(k) = k or, in reverse, steps - 1 - k:
 //   `first` in step 0 where it is not null, else (k even ? even : odd) + stride · position(k + shift).
-// A struct of the kernels' own.
+// A struct shared with the kernels.
 struct LoopPlace {
   char* first = nullptr;
   char* even = nullptr;
@@ -28,28 +27,28 @@ struct LoopPlace {
   std::int64_t shift = 0;   // steps
 };
 
-// A run of a loop: the places of every operand of every instruction of the body, one after the other, and a kernel's context
-// outside of the loop.
+// One run of a loop: the addresses of every operand of every instruction of the body, consecutively, and the context that a
+// kernel outside the loop would get.
 struct LoopRun {
   std::vector<LoopPlace> places;
-  std::vector<std::int32_t> nodes;  // what a fault names each instruction by
+  std::vector<std::int32_t> nodes;  // the number by which a fault names each instruction
   KernelContext context;
 };
 
 class LoopKernel {
  public:
-  // Bytes of workspace that every loop has: the blocks meet there. Behind them is what they pass to each other, at most what
-  // the body's parts say (LoopPart::passed_bytes).
+  // Bytes of workspace that every loop has, used by the blocks' barrier. After them follows the data that blocks pass to each
+  // other, at most as much as the body's parts say (LoopPart::passed_bytes).
   static constexpr std::size_t kWorkspace = 256;
 
   virtual ~LoopKernel() = default;
   virtual void run(const LoopRun& run) const = 0;
-  // Bytes of it that are zeros when it runs.
+  // Bytes of the workspace that must be zero when the launch starts.
   virtual std::size_t workspace() const { return kWorkspace; }
-  // Has its code made: of those that were made to choose among, the one that is going to run.
+  // Compiles the code. Of several candidates, only the one that will run is compiled.
   virtual void prepare() const = 0;
-  // What it is like: whether its blocks wait for each other, in clusters alone, whether all weights stay in their memory, and
-  // in how many parts of a grid rows are shared out.
+  // Its properties: whether its blocks wait for each other, whether only within clusters, whether all weights stay in their
+  // memory, and how many parts of the grid share the rows.
   struct Traits {
     bool meets = false, in_clusters = false, keeps_weights = false;
     std::int64_t row_parts = 1;
@@ -58,42 +57,42 @@ class LoopKernel {
   virtual std::string describe() const = 0;  // "as one launch of 128 blocks of 256 threads, 48 KiB each"
 };
 
-// Whether an instruction of a body is one that a device can run as part of a loop's launch.
+// Whether a device can run this instruction of a body as part of a loop's launch.
 bool is_part_of_loop(const BoundInstruction& bound);
 
-// A launch, or what keeps the loop from being one.
+// A launch, or the reason there is none.
 struct LoopChoice {
   std::shared_ptr<const LoopKernel> loop;
   Obstacle obstacle;
 };
-// Where a block would have to have more memory than a device gives one.
+// For a block that would need more memory than the device gives one.
 inline Obstacle memory_obstacle(std::size_t bytes, std::size_t most) {
   return Obstacle::beyond(Obstacle::Kind::kBlockBytes, static_cast<double>(bytes), static_cast<double>(most));
 }
-// Where a launch would have to bring more arguments than one can.
+// For a launch that would need more arguments than the device accepts.
 inline Obstacle argument_obstacle(std::size_t bytes, std::size_t most) {
   return Obstacle::beyond(Obstacle::Kind::kArgumentBytes, static_cast<double>(bytes), static_cast<double>(most));
 }
 
-// Makes one where it can. `sharing`: among how many that run concurrently the device is shared.
+// Makes a launch if possible. `sharing`: the number of concurrent launches that share the device.
 using LoopFactory = std::function<LoopChoice(const BoundScan& scan, const ProgramLayout& layout, int sharing)>;
-// Of loops that are shared by rows of the batch.
+// The same for loops shared by rows of the batch.
 using RowLoopFactory = std::function<LoopChoice(const BoundScan& scan, const RowSharing& rows)>;
-// Once, when the device's library is loaded.
+// Called once, when the device's library is loaded.
 void set_loop_factory(LoopFactory factory);
 void set_row_loop_factory(RowLoopFactory factory);
 
-// What the blocks of its loop may pass to each other, at most.
+// The most bytes that the blocks of its loop may pass to each other.
 std::size_t passed_bytes(const BoundScan& scan);
 
-// The launch of a bound scan, or why there is none by columns and by rows; `sharing` as above.
+// The launch of a bound scan, or why there is none, by columns and by rows; `sharing` as above.
 struct LaunchFound {
   std::shared_ptr<const LoopKernel> loop;
   Obstacle by_columns, by_rows;
 };
 LaunchFound find_launch(const BoundScan& scan, const ProgramLayout& layout, int sharing);
 
-// The addresses of a run, from the scan's operands.
+// The addresses for a run, from the scan's operands.
 LoopRun loop_run(const BoundScan& scan, std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                  const std::int32_t* positions, const KernelContext& context);
 

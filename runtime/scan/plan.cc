@@ -13,11 +13,11 @@
 namespace graphrun {
 namespace {
 
-constexpr double kWorkOfLoop = 3e6;          // operations of a loop that are worth a smaller group
-constexpr double kUnevenThreads = 1.25;      // how many times as much one of several loops may have to do as another
-constexpr std::int64_t kUnevenLaunches = 2;  // likewise, on a device
+constexpr double kWorkOfLoop = 3e6;          // operations of a loop that justify running it concurrently, with a smaller group
+constexpr double kUnevenThreads = 1.25;      // the largest ratio of work between concurrent loops
+constexpr std::int64_t kUnevenLaunches = 2;  // the same, on a device
 
-// Calls visit(scans) for each run of two or more neighbours in a root that may run concurrently.
+// Calls visit(scans) for each run of two or more adjacent instructions of a root that may run concurrently.
 template <class Visit>
 void for_each_concurrent(BoundRegion& root, Visit&& visit) {
   std::vector<BoundInstruction>& all = root.instructions;
@@ -27,13 +27,13 @@ void for_each_concurrent(BoundRegion& root, Visit&& visit) {
   }
 }
 
-// Whether scans are better off concurrently, with `threads` for all of them.
+// Whether running these scans concurrently, with `threads` threads in total, is faster.
 bool belong_together(std::span<const BoundInstruction> scans, int threads) {
   const auto loops = static_cast<int>(scans.size());
   if (threads < loops || threads % loops != 0) return false;
   double least = std::numeric_limits<double>::max(), most = 0;
   for (const BoundInstruction& bound : scans) {
-    if (bound.scan->plan.way != ScanPlan::Way::kColumns) return false;  // by rows nobody waits anyhow
+    if (bound.scan->plan.way != ScanPlan::Way::kColumns) return false;  // by rows, no thread waits anyway
     const double work = operations_of(*bound.scan);
     least = std::min(least, work), most = std::max(most, work);
   }
@@ -65,7 +65,7 @@ std::int64_t elements_of(const BoundScan& scan) {
   return elements;
 }
 
-// The launch of each of these scans where they run concurrently; empty where they are better off in turn.
+// The launch of each of these scans if they run concurrently; empty if running them in turn is faster.
 std::vector<std::shared_ptr<const LoopKernel>> concurrent_launches(std::span<BoundInstruction> scans,
                                                                    const ProgramLayout& layout) {
   std::vector<std::shared_ptr<const LoopKernel>> concurrent;
@@ -75,7 +75,7 @@ std::vector<std::shared_ptr<const LoopKernel>> concurrent_launches(std::span<Bou
     if (scan.loop == nullptr) return {};
     least = std::min(least, elements_of(scan)), most = std::max(most, elements_of(scan));
     const LoopKernel::Traits alone = scan.loop->traits();
-    if (!alone.meets) {  // nobody waits for a block that has no room yet
+    if (!alone.meets) {  // no block waits for one that is not resident yet
       concurrent.push_back(scan.loop);
       continue;
     }

@@ -6,17 +6,18 @@
 
 namespace graphrun {
 
-// How threads of the CPU run a bound scan: by columns where that can be done, else by rows, else step by step.
+// How CPU threads run a bound scan: by columns if possible, else by rows, else step by step.
 ScanPlan plan_threads(const BoundScan& scan, int threads);
 
-// Of a bound root whose scans have their plans: scans that may run concurrently and have about the same to do share the
-// threads, each with a smaller group (both directions of a bidirectional layer), since a group waits less often the fewer it
-// has.
+// For a bound root whose scans have been planned: scans that may run concurrently and have about equal work divide the threads
+// among them, each with a smaller group (for example, both directions of a bidirectional layer), because smaller groups spend
+// less time at barriers.
 void plan_concurrent_threads(BoundRegion& root, int threads);
 
-// Plans every scan of a bound root, and of the bodies in it, for a device: as one launch where there is one. Scans that may run
-// concurrently do, each on its share of the device: a barrier takes as long whatever the blocks compute between two. Not where
-// only the whole device has room for their weights, or for clusters, or where one has much more to do.
+// Plans every scan of a bound root, and of the bodies in it, for a device: as one launch if possible. Scans that may run
+// concurrently do so, each on its share of the device, since a barrier takes the same time however much the blocks compute
+// between two of them. They run in turn if only the whole device has room for their weights or clusters, or if one has much
+// more work.
 void plan_launches(BoundRegion& root, const ProgramLayout& layout);
 
 }  // namespace graphrun

@@ -5,8 +5,8 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kSmall = 256;  // bytes of results that every thread may as well make for itself
-// Additions in all steps that are worth waking a thread for: a tenth of a millisecond, which is what it takes where it sleeps.
+constexpr std::size_t kSmall = 256;  // bytes of a result that is cheap enough for every thread to compute for itself
+// Additions in all steps that justify waking a thread: a tenth of a millisecond, the time it takes to wake a sleeping one.
 constexpr double kWorkOfRows = 2 * 1024 * 1024;
 
 std::int64_t rows_of(const TensorView& view) { return view.sizes.empty() ? 0 : view.sizes[0]; }
@@ -28,7 +28,7 @@ class RowSharingFinder {
   }
 
  private:
-  // What keeps the instruction from being shared by rows, beside those before it.
+  // The reason that this instruction cannot be shared by rows, apart from the instructions before it.
   Obstacle look_at(const BoundInstruction& bound) {
     const Instruction& source = *bound.source;
     if (bound.scan) return {Kind::kLoopInside, &source};
@@ -59,7 +59,7 @@ class RowSharingFinder {
     return {Kind::kOtherRowCount, &at, value, static_cast<double>(found), static_cast<double>(bound)};
   }
 
-  // Whether a value is not cut by rows: what the scan is given, but for states, and what each makes for itself.
+  // Whether a value is not divided by rows: the scan's invariants, and what each thread computes for itself.
   bool is_of_all(std::int32_t v) const {
     const Storage& at = body_.source->values[static_cast<std::size_t>(v)].storage;
     const auto index = static_cast<std::size_t>(at.index);
@@ -80,7 +80,7 @@ class RowSharingFinder {
 
   const BoundScan& scan_;
   const BoundRegion& body_;
-  std::vector<char> of_all_;  // by block: what it holds is not cut by rows
+  std::vector<char> of_all_;  // by block: its contents are not divided by rows
   std::int64_t rows_ = 0;
   double operations_ = 0, most_ = 0;
   const Instruction* costliest_ = nullptr;

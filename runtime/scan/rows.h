@@ -1,4 +1,5 @@
-// Scans whose bodies are shared by rows of the batch, the first axis of every result, where no row ever reads another.
+// Decides which scans can share their bodies by rows of the batch, the first axis of every result: those in which no row reads
+// another.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +9,22 @@
 
 namespace graphrun {
 
-// What a bound scan's body is to those who share it by rows.
+// How threads can share a bound scan's body by rows.
 struct RowSharing {
-  Obstacle obstacle;  // where some row reads another, or an instruction can't be shared; the rest is then not set
+  Obstacle obstacle;  // a row reads another, or an instruction cannot be shared; the other fields are then not set
   std::int64_t rows = 0;
-  double operations = 0;                   // of a step, about
-  const Instruction* costliest = nullptr;  // that takes most of them
-  std::vector<std::int64_t> shared = {};   // by instruction: its rows; 0: a few numbers that each makes for itself
-  std::vector<char> of_each = {};          // by block of the body: it holds such numbers
+  double operations = 0;                   // of a step, approximately
+  const Instruction* costliest = nullptr;  // the instruction that takes most of them
+  std::vector<std::int64_t> shared = {};   // by instruction: its rows; 0: a small result that each thread computes for itself
+  std::vector<char> of_each = {};          // by block of the body: it holds such a result
 };
 RowSharing row_sharing(const BoundScan& scan);
 
-// Rows by which threads share an instruction of a body: 0 where each thread makes the result for itself, -1 where they can't.
+// The rows by which threads share a body's instruction: 0 if each thread computes the result for itself, -1 if they cannot.
 std::int64_t shared_rows(const BoundInstruction& bound);
 
-// How many of `threads` share a bound scan's body by rows: 0 where an instruction can't be, or where its kernels have more to
-// share out than there are rows.
+// How many of `threads` share a bound scan's body by rows: 0 if an instruction cannot be shared, or if its kernels have more
+// independent work than there are rows.
 struct RowThreads {
   int count = 0;
   Obstacle obstacle;  // why none, or only one

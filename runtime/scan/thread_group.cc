@@ -9,7 +9,7 @@
 namespace graphrun {
 namespace {
 
-// A body with instructions of its own; the kernels are shared.
+// A copy of the body with its own instructions; the kernels are shared.
 BoundRegion copy_of(const BoundRegion& body) {
   BoundRegion made;
   made.source = body.source, made.index = body.index, made.depth = body.depth;
@@ -39,7 +39,7 @@ std::unique_ptr<ThreadGroup> make_thread_group(const BoundScan& scan, const Prog
   const int threads = scan.plan.threads;
   const std::int64_t step = by_rows ? 1 : column_threads(scan, threads).step;
   auto group = std::make_unique<ThreadGroup>();
-  // One alone waits for nobody.
+  // A single thread needs no barriers.
   group->barrier_before.assign(scan.body.instructions.size(), 0);
   if (!by_rows && threads > 1) group->barrier_before = barriers_before(scan, layout);
   for (int t = 0; t < threads; ++t) {

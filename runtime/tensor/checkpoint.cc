@@ -27,7 +27,7 @@ constexpr const char* kFormat = "graphrun checkpoint";
 constexpr const char* kOwnHash = "sha256";
 constexpr const char* kGroupSuffix = ".safetensors";
 constexpr const char* kPartial = ".partial";    // being written
-constexpr const char* kReplaced = ".replaced";  // making place for a new one of the same name
+constexpr const char* kReplaced = ".replaced";  // moved aside for a new one of the same name
 constexpr std::uint64_t kLargestText = std::uint64_t{1} << 30;
 constexpr std::size_t kLongestFileName = 200;
 
@@ -45,7 +45,7 @@ bool ends_with(std::string_view text, std::string_view end) {
   throw UserError(ExitCode::kBadData, "E0685 bad-checkpoint", "'" + folder + "' is no sound checkpoint: " + what);
 }
 
-// Of what a manifest says beside its own hash.
+// The hash of the manifest without its own hash field.
 std::string hash_of(Json manifest) {
   manifest.erase(kOwnHash);
   return sha256(manifest.dump());
@@ -93,7 +93,7 @@ std::string without_slashes(std::string folder) {
   unwritable_file(folder, "rename a checkpoint to", error);
 }
 
-// The folder `partial` takes the name of `folder`, which may be there.
+// Moves the folder `partial` to the name of `folder`, which may exist.
 void put_in_place(const std::string& partial, const std::string& folder) {
   std::error_code error;
   const fs::file_type there = fs::symlink_status(folder, error).type();
@@ -101,9 +101,10 @@ void put_in_place(const std::string& partial, const std::string& folder) {
   if (there == fs::file_type::not_found) {
     if (rename(partial.c_str(), folder.c_str()) != 0) cannot_replace(folder, errno);
   } else if (renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
-    remove_folder(partial);  // it is the old one now
+    remove_folder(partial);  // it now holds the old one
   } else {
-    // A file system that cannot exchange names. Between the two renames only the replaced one exists; pruning brings it back.
+    // For file systems that cannot exchange names. Between the two renames only the replaced folder exists; pruning restores
+    // it.
     const std::string replaced = folder + kReplaced;
     remove_folder(replaced);
     if (rename(folder.c_str(), replaced.c_str()) != 0 || rename(partial.c_str(), folder.c_str()) != 0)
@@ -113,7 +114,7 @@ void put_in_place(const std::string& partial, const std::string& folder) {
   sync_folder(parent_folder(folder));
 }
 
-// The step of an entry's name; nothing where it is no entry.
+// The step in an entry's name; nothing if the name is not an entry's.
 std::optional<std::int64_t> step_of(std::string_view name) {
   constexpr std::string_view kStem = "step-";
   if (name.substr(0, kStem.size()) != kStem) return std::nullopt;
@@ -126,7 +127,7 @@ std::optional<std::int64_t> step_of(std::string_view name) {
 
 bool has_manifest(const std::string& folder) { return is_there(folder + "/" + kManifest); }
 
-// Throws UserError where that can't be told: a checkpoint that cannot be read now may well be one.
+// Throws UserError if that cannot be determined: a checkpoint that is unreadable now may still be complete.
 bool is_complete(const std::string& folder) {
   try {
     const CheckpointReader reader(folder);
@@ -139,7 +140,7 @@ bool is_complete(const std::string& folder) {
   }
 }
 
-// The same where all that is asked is what may be removed: what cannot be read stays.
+// The same, to decide what may be removed: an unreadable checkpoint stays.
 std::optional<bool> known_complete(const std::string& folder) {
   try {
     return is_complete(folder);
@@ -154,11 +155,11 @@ struct StepFolder {
   std::string folder;
 };
 
-// Entries with a step, newest first; and by `leftover` the names that a killed process left.
+// Entries with a step, newest first; the names that a killed process left go to `leftover`.
 std::vector<StepFolder> entries_of(const std::string& parent, std::vector<std::string>* leftovers) {
   std::vector<StepFolder> entries;
   if (!is_there(parent)) return entries;
-  // Taking a folder that cannot be read for an empty one would start a run afresh.
+  // Treating an unreadable folder as empty would start the run over.
   for (const std::string& name : names_in(parent)) {
     if (const auto step = step_of(name)) entries.push_back({*step, parent + "/" + name});
     for (const std::string_view suffix : {kPartial, kReplaced}) {
@@ -278,14 +279,14 @@ std::optional<std::string> newest_complete(const std::string& run_folder, const 
 
 NewestCheckpoint newest_sound(const std::string& run_folder, const std::string& kind) {
   NewestCheckpoint found;
-  std::vector<std::string> unfinished;  // what pruning leaves where it is killed
+  std::vector<std::string> unfinished;  // what pruning leaves if the process is killed
   for (const StepFolder& entry : entries_of(run_folder + "/" + kind, nullptr)) {
     try {
       CheckpointReader(entry.folder).verify();
       found.folder = entry.folder;
       return found;
     } catch (const UserError& error) {
-      if (error.exit_code() == ExitCode::kNoRoom) throw;  // that says nothing of the checkpoint
+      if (error.exit_code() == ExitCode::kNoRoom) throw;  // says nothing about the checkpoint
       const Diagnostic& why = error.diagnostics().front();
       if (why.code.starts_with("E0686")) {
         found.folder = entry.folder;
@@ -300,7 +301,7 @@ NewestCheckpoint newest_sound(const std::string& run_folder, const std::string& 
   return found;
 }
 
-// The manifest goes first: what a process killed in between leaves is no checkpoint.
+// The manifest is removed first, so that what remains if the process is killed is not a checkpoint.
 void remove_checkpoint(const std::string& folder) {
   const std::string manifest = folder + "/" + kManifest;
   std::error_code error;
@@ -334,7 +335,7 @@ void prune_checkpoints(const std::string& run_folder, int keep, const std::strin
       remove_checkpoint(left);
     }
   }
-  // One with a manifest that is damaged all the same is no leftover: it stays for its owner to look at.
+  // A checkpoint with a manifest that is damaged nevertheless is not a leftover: it stays, for its owner to inspect.
   int complete = 0;
   for (const StepFolder& entry : entries_of(parent, nullptr)) {
     const std::optional<bool> counts = known_complete(entry.folder);

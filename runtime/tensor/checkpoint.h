@@ -1,10 +1,11 @@
-// Checkpoints: folders that are complete or are none. One holds groups of tensors (GROUP.safetensors), texts beside them, and
-// manifest.json with every file's size and SHA-256 and its own. It is written under another name and renamed when all of it is
-// on disk, so a process killed at any instant leaves the checkpoints that were there.
+// Checkpoints: folders that are either complete or not checkpoints at all. A checkpoint holds groups of tensors
+// (GROUP.safetensors), text files, and manifest.json, which lists every file's size and SHA-256 and has a hash of its own. A
+// checkpoint is written under another name and renamed once all of it is on disk, so a process killed at any instant leaves the
+// existing checkpoints intact.
 //
-// A run folder has them by step: RUN/checkpoints/step-000123, RUN/best/step-000100.
+// A run folder names them by step: RUN/checkpoints/step-000123, RUN/best/step-000100.
 //
-// Errors are UserErrors: file.h's and safetensors.h's; E0685 bad-checkpoint, E0686 newer-checkpoint (kBadData).
+// Errors are UserErrors: those of file.h and safetensors.h; E0685 bad-checkpoint, E0686 newer-checkpoint (kBadData).
 #pragma once
 
 #include <cstdint>
@@ -24,16 +25,16 @@ struct Checkpoint {
   std::map<std::string, std::string> texts;    // by file name: "job.pbtxt", "words.vocabulary", …
 };
 
-// Makes `folder`, and those above it; one that is there already is replaced in one instant. Names of groups and texts are plain
-// file names: letters, digits, and after the first also ". _ -"; others are an InternalError. Where it fails, nothing of it is
-// left and what was there stays.
+// Makes `folder` and its parents; an existing checkpoint is replaced atomically. Names of groups and texts are plain file
+// names: letters, digits, and after the first character also ". _ -"; others are an InternalError. On failure, nothing of the
+// new checkpoint remains and the existing one stays.
 void save_checkpoint(const std::string& folder, const Checkpoint& checkpoint);
 
-// Reads a checkpoint part by part. A checkpoint may come from strangers: the manifest's names cannot leave the folder, and a
-// part whose size or hash differs is refused.
+// Reads a checkpoint part by part. A checkpoint may come from an untrusted source: names in the manifest cannot lead out of the
+// folder, and a part whose size or hash differs is refused.
 class CheckpointReader {
  public:
-  // Reads the manifest and checks that every file is there with its size.
+  // Reads the manifest and checks that every file exists with the listed size.
   explicit CheckpointReader(std::string folder);
 
   const std::string& folder() const { return folder_; }
@@ -42,7 +43,7 @@ class CheckpointReader {
   std::vector<std::string> groups() const;
   std::vector<std::string> texts() const;
 
-  // Each checks the file's hash and throws E0685 where there is none of that name.
+  // Each checks the file's hash, and throws E0685 if there is no part of that name.
   NamedTensors group(const std::string& group) const;
   std::string text(const std::string& name) const;
   // Checks every file's hash. Throws E0685.
@@ -57,17 +58,17 @@ class CheckpointReader {
   std::map<std::string, FileDigest> files_;
 };
 
-Checkpoint load_checkpoint(const std::string& folder);  // all of it
+Checkpoint load_checkpoint(const std::string& folder);  // all parts
 
-// Where the checkpoint of a step stands. `kind`: "checkpoints" or "best".
+// The folder of a step's checkpoint. `kind`: "checkpoints" or "best".
 std::string checkpoint_folder(const std::string& run_folder, std::int64_t step, const std::string& kind = "checkpoints");
 
-// The complete checkpoint of the highest step; nothing where there is none. Leftovers of a killed process are passed over. One
-// of a newer version counts, so that loading it says so instead of going back to an older one.
+// The complete checkpoint of the highest step; nothing if there is none. Leftovers of a killed process are skipped. A
+// checkpoint of a newer version counts, so that loading reports it instead of falling back to an older one.
 std::optional<std::string> newest_complete(const std::string& run_folder, const std::string& kind = "checkpoints");
 
-// The same with a look at every hash, telling what is wrong with those that are newer. `damaged`: a sentence for each that has
-// a manifest and is not what was written, newest first; where none is found, for every folder of a step.
+// The same, but verifies every hash and reports what is wrong with the newer ones. `damaged`: one sentence for each that has a
+// manifest but differs from what was written, newest first; if none is found, one for every folder of a step.
 struct NewestCheckpoint {
   std::optional<std::string> folder;
   std::vector<std::string> damaged;
@@ -77,11 +78,11 @@ NewestCheckpoint newest_sound(const std::string& run_folder, const std::string& 
 // All complete checkpoints of a kind, oldest first.
 std::vector<std::string> complete_checkpoints(const std::string& run_folder, const std::string& kind);
 
-// Removes a checkpoint. What a process killed in between leaves is none.
+// Removes a checkpoint. If the process is killed midway, what remains is not a checkpoint.
 void remove_checkpoint(const std::string& folder);
 
-// Removes leftovers of a killed process, and all complete checkpoints but the newest `keep` (at least 1). Only for the process
-// that writes the run.
+// Removes leftovers of a killed process, and all complete checkpoints except the newest `keep` (at least 1). Only the process
+// that writes the run may call it.
 void prune_checkpoints(const std::string& run_folder, int keep, const std::string& kind = "checkpoints");
 
 }  // namespace graphrun

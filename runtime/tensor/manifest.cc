@@ -34,7 +34,7 @@ bool stays_inside(const std::string& name) {
   return std::none_of(parts.begin(), parts.end(), leaves);
 }
 
-// A function that refuses and comes back is a bug of ours.
+// A refuse function that returns is a bug in graphrun.
 [[noreturn]] void refused(const RefuseManifest& refuse, const std::string& why) {
   refuse(why);
   throw InternalError("a manifest was refused and read on: " + why);

@@ -14,20 +14,21 @@
 namespace graphrun {
 
 inline constexpr std::uint64_t kLargestManifest = std::uint64_t{16} << 20;  // bytes
-using ListedFiles = std::map<std::string, FileDigest>;                      // by name, '/' between its folders
+using ListedFiles = std::map<std::string, FileDigest>;                      // by name; '/' separates folders
 
-// Throws the reader's own error for what is wrong: "its manifest is no JSON: …". Must not return.
+// Throws the reader's own error with the reason: "its manifest is no JSON: …". Must not return.
 using RefuseManifest = std::function<void(const std::string& why)>;
 
-// `kind`: "checkpoint" where `format` is "graphrun checkpoint". The version is a number from 1, and may be a newer one.
+// `kind`: "checkpoint" if `format` is "graphrun checkpoint". The version is a number from 1, and may be newer than this
+// program's.
 nlohmann::json parse_manifest(const std::string& text, const std::string& format, const std::string& kind,
                               const RefuseManifest& refuse);
 std::uint64_t version_of(const nlohmann::json& manifest);
-// `plain`: which names are allowed. Names that lead out of the folder never are.
+// `plain`: which names are allowed. Names that lead out of the folder are never allowed.
 ListedFiles files_of(const nlohmann::json& manifest, const std::function<bool(const std::string&)>& plain,
                      const RefuseManifest& refuse);
 
-// Refuses what is not there, a link anywhere on the way from the folder, and what is no regular file.
+// Refuses a missing file, a link anywhere on the path from the folder, and anything but a regular file.
 void check_regular(const std::string& folder, const std::string& name, const RefuseManifest& refuse);
 
 }  // namespace graphrun

@@ -10,7 +10,7 @@ Tensor ResultMemory::take(std::size_t i, DType dtype, Sizes sizes) {
   if (!last.has_room_for(dtype, sizes) && before.has_room_for(dtype, sizes)) std::swap(last, before);
   if (last.has_room_for(dtype, sizes)) return Tensor::with_memory_of(last, dtype, std::move(sizes));
   if (last.is_shared()) before = std::move(last);
-  last = Tensor();  // too small: it goes before there is another
+  last = Tensor();  // too small: freed before its successor is allocated
   return last = Tensor(dtype, std::move(sizes));
 }
 

@@ -1,5 +1,5 @@
-// Memory for the results of runs: that of earlier ones which nobody holds any more. Fresh memory costs a fault for every page
-// of it, more than many a kernel that fills it.
+// Memory for the results of runs, reusing that of earlier results which are no longer referenced. Fresh memory costs a page
+// fault for each page, which is more than many kernels take to fill it.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@ namespace graphrun {
 
 class ResultMemory {
  public:
-  // For result i of the next run, whatever stands there.
+  // For result i of the next run; the contents are arbitrary.
   Tensor take(std::size_t i, DType dtype, Sizes sizes);
 
  private:
-  // Of each the last, and the one before where the last was held when memory was wanted: the next run may be fed it.
+  // For each result, the last tensor, and the previous one if the last was still in use: it may be a feed of the next run.
   std::vector<std::array<Tensor, 2>> used_;
 };
 

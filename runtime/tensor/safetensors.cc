@@ -38,13 +38,13 @@ const char* format_name(DType dtype) {
   throw UserError(ExitCode::kBadData, "E0680 bad-safetensors", "'" + path + "' is no sound safetensors file: " + what);
 }
 
-// Text of a stranger's, fit to be quoted in a message.
+// Untrusted text, made safe to quote in a message.
 std::string quoted(const std::string& text) {
   constexpr std::size_t kMost = 80;
   return Json(text.substr(0, kMost)).dump(-1, ' ', true, Json::error_handler_t::replace) + (text.size() > kMost ? "…" : "");
 }
 
-// A tensor as the header has it.
+// A tensor as described by the header.
 struct Entry {
   std::string name;
   DType dtype = DType::kFloat32;
@@ -108,7 +108,7 @@ Entry read_entry(const std::string& raw_name, const Json& value, const std::stri
   return entry;
 }
 
-// Parses with what JSON leaves open forbidden: names that occur twice, and nesting, which could take memory without end.
+// Parses strictly, forbidding what JSON leaves open: duplicate names, and deep nesting, which could take unbounded memory.
 Json parse_header(const std::string& text, const std::string& path) {
   std::vector<std::set<std::string>> keys;
   const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
@@ -153,7 +153,7 @@ std::vector<Entry> read_header(InputFile& file) {
   }
   std::sort(entries.begin(), entries.end(),
             [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
-  // The format leaves no gap: so no two tensors overlap, and no byte of the file is without meaning.
+  // The format allows no gaps: so tensors never overlap, and every byte of the file belongs to one.
   std::uint64_t at = 0;
   for (const Entry& entry : entries) {
     if (entry.begin != at) {
@@ -168,7 +168,7 @@ std::vector<Entry> read_header(InputFile& file) {
   return entries;
 }
 
-// Largest elements first, so that every tensor stands aligned in the file; then by name.
+// Largest elements first, so that every tensor is aligned in the file; then by name.
 std::vector<std::pair<std::string, const Tensor*>> in_file_order(const NamedTensors& tensors) {
   std::vector<std::pair<std::string, const Tensor*>> order;
   for (const auto& [name, tensor] : tensors) order.emplace_back(name, &tensor);

@@ -15,8 +15,8 @@
 namespace graphrun {
 namespace {
 
-// The most bytes that this process may ever hold: the machine's memory or its control group's limit. The kernel hands out more
-// addresses than that and then kills the process, so the limit is checked before asking.
+// The most bytes that this process may ever hold: the machine's memory or its control group's limit. The kernel overcommits
+// address space and then kills the process, so the limit is checked before allocating.
 std::size_t memory_limit() {
   static const std::size_t limit = [] {
     std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();
@@ -24,7 +24,7 @@ std::size_t memory_limit() {
     if (pages > 0 && page_size > 0) bytes = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_size);
     for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
       std::uint64_t group = 0;
-      if (std::ifstream file(path); file >> group && group > 0) bytes = std::min(bytes, group);  // "max" is no number
+      if (std::ifstream file(path); file >> group && group > 0) bytes = std::min(bytes, group);  // "max" is not a number
     }
     return static_cast<std::size_t>(bytes);
   }();
@@ -51,11 +51,11 @@ std::size_t checked_bytes(DType dtype, const Sizes& sizes) {
   return bytes;
 }
 
-// What stands before the elements.
+// The header in front of the elements.
 using Version = std::atomic<std::uint64_t>;
 struct Head {
   Version version;
-  std::size_t room;  // bytes for elements
+  std::size_t room;  // capacity for elements, in bytes
 };
 static_assert(sizeof(Head) <= kAlignment);
 Head& head_of(void* elements) { return *reinterpret_cast<Head*>(static_cast<char*>(elements) - kAlignment); }
@@ -66,11 +66,11 @@ std::uint64_t next_version() {
   return ++last;
 }
 
-// Memory fresh from the kernel is zero already: calloc knows, and large tensors cost nothing until they are touched.
+// Memory fresh from the kernel is already zero; calloc knows that, so large tensors cost nothing until they are touched.
 std::shared_ptr<void> allocate_zeros(DType dtype, const Sizes& sizes) {
   const std::size_t bytes = checked_bytes(dtype, sizes);
   if (bytes > memory_limit()) refuse_bytes(std::to_string(bytes) + " bytes", dtype, sizes);
-  // Whole vectors may be read at the end of a buffer: round up to the alignment; never empty, so that data is never null.
+  // Kernels may read whole vectors at the end of a buffer: round up to the alignment. Never empty, so that data is never null.
   const std::size_t rounded = std::max<std::size_t>(1, (bytes + kAlignment - 1) / kAlignment) * kAlignment;
   void* base = std::calloc(1, rounded + 2 * kAlignment - 1);
   if (base == nullptr) refuse_bytes(std::to_string(bytes) + " bytes", dtype, sizes);
@@ -87,7 +87,7 @@ To convert(From x) {
   if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_same_v<To, std::int32_t> && std::is_floating_point_v<From>) {
-    // Out of range is undefined in C++: the nearest number that fits, and 0 for what is no number.
+    // Converting a value out of range is undefined in C++: use the nearest integer that fits, and 0 for NaN.
     if (std::isnan(x)) return 0;
     constexpr double lowest = std::numeric_limits<std::int32_t>::min(), highest = std::numeric_limits<std::int32_t>::max();
     return static_cast<std::int32_t>(std::clamp(static_cast<double>(x), lowest, highest));
@@ -131,7 +131,7 @@ Tensor Tensor::to_host() const {
 
 bool Tensor::has_room_for(DType dtype, const Sizes& sizes) const {
   if (empty() || on_device() || is_shared()) return false;
-  std::atomic_thread_fence(std::memory_order_acquire);  // what the others did with it is done
+  std::atomic_thread_fence(std::memory_order_acquire);  // synchronizes with other owners' last accesses
   return head_of(data_.get()).room >= checked_bytes(dtype, sizes);
 }
 

@@ -1,4 +1,4 @@
-// Tensors: dense, row-major. Tensor owns its memory, the host's or a device's; TensorView looks at somebody else's.
+// Tensors: dense, row-major. A Tensor owns its memory, on the host or on a device; a TensorView refers to another's memory.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct TensorView {
     return n;
   }
   std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype); }
-  // The elements; T must be of dtype's size and kind.
+  // The elements; T must match the dtype's size and kind.
   template <class T>
   T* as() const {
     return static_cast<T*>(data);
@@ -41,10 +41,10 @@ struct TensorView {
 class Tensor {
  public:
   Tensor() = default;
-  // Zeros. Throws UserError (E0503, out of memory) where there is no room.
+  // Zeros. Throws UserError (E0503, out of memory).
   Tensor(DType dtype, Sizes sizes);
-  // In the memory of a device, with whatever stands there: what a run leaves for the next one (RunOptions::on_device). It has a
-  // dtype and sizes; whoever wants elements takes to_host(). Throws as above.
+  // In a device's memory, uninitialized: results that a run leaves for the next one (RunOptions::on_device). dtype and sizes
+  // are available; to read elements, call to_host(). Throws as above.
   Tensor(DType dtype, Sizes sizes, Backend& device);
 
   template <class T>
@@ -56,11 +56,11 @@ class Tensor {
     return t;
   }
 
-  // Whether another tensor holds the same memory.
+  // Whether another tensor shares the same memory.
   bool is_shared() const { return data_.use_count() > 1; }
-  // Whether none does and the memory, the host's, is enough for a tensor of these sizes.
+  // Whether the memory is unshared, on the host, and large enough for a tensor of these sizes.
   bool has_room_for(DType dtype, const Sizes& sizes) const;
-  // In the other's memory, whatever stands there.
+  // A tensor in the other's memory, uninitialized.
   static Tensor with_memory_of(const Tensor& other, DType dtype, Sizes sizes);
 
   bool empty() const { return data_ == nullptr; }
@@ -69,12 +69,12 @@ class Tensor {
   std::int64_t count() const { return element_count(sizes_); }
   std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype_); }
   bool on_device() const { return device_ != nullptr; }
-  // Where it lies on its device.
+  // The address on its device.
   void* device_memory() const;
-  // Itself, or what a device holds once that has done what was begun, copied.
+  // This tensor, or, if it is on a device, a host copy made after all work issued there so far.
   Tensor to_host() const;
 
-  // What follows is of a tensor in the host's memory alone.
+  // The following are for tensors in host memory only.
   void* raw() const {
     GRAPHRUN_CHECK(device_ == nullptr, "a device's memory is not the host's");
     return data_.get();
@@ -87,10 +87,10 @@ class Tensor {
   std::span<T> span() const {
     return {data<T>(), static_cast<std::size_t>(count())};
   }
-  // A number that no other buffer has, and that is another one after mark_written: what was made of the elements holds as long
-  // as it is the same. Copies share it with the elements. 0: empty.
+  // A number that is unique among buffers and changes with mark_written: anything derived from the elements is valid as long as
+  // the number is the same. Copies share it along with the elements. 0: empty.
   std::uint64_t version() const;
-  // For whoever writes elements that something may have been made of (a variable's): see Variables.
+  // Call after writing elements that something may be derived from (a variable's): see Variables.
   void mark_written() const;
   TensorView view() const { return {raw(), dtype_, sizes_}; }
   Tensor clone() const;
@@ -101,7 +101,7 @@ class Tensor {
  private:
   DType dtype_ = DType::kFloat32;
   Sizes sizes_;
-  std::shared_ptr<void> data_;  // copies share; clone() does not
+  std::shared_ptr<void> data_;  // shared by copies, but not by clone()
   Backend* device_ = nullptr;   // null: the host
 };
 

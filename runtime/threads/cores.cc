@@ -14,11 +14,11 @@ namespace {
 #if defined(__linux__)
 int this_core() { return sched_getcpu(); }
 
-// Whether threads may be moved: not where the system refuses it, nor where OpenMP has bound them (OMP_PROC_BIND, OMP_PLACES).
+// Whether threads may be moved: not if the system refuses it, nor if OpenMP has bound them (OMP_PROC_BIND, OMP_PLACES).
 std::atomic<bool> may_move{omp_get_proc_bind() == omp_proc_bind_false};
 
-// Gives back what the thread may run on. Cores that were taken from the process meanwhile leave none of a set valid: then all
-// that it still has.
+// Restores the thread's set of allowed cores. If the process has lost cores in the meantime and none of the set is valid,
+// allows all that it still has.
 void let_run_on(const cpu_set_t& allowed) {
   if (sched_setaffinity(0, sizeof allowed, &allowed) == 0) return;
   cpu_set_t all;
@@ -27,7 +27,7 @@ void let_run_on(const cpu_set_t& allowed) {
   sched_setaffinity(0, sizeof all, &all);
 }
 
-// The next core that this thread may run on and `wanted` admits, with this thread on it: -1 where there is none.
+// Moves this thread to the next core that it may run on and that `wanted` admits, and returns that core; -1 if there is none.
 template <class Wanted>
 int move_to(const Wanted& wanted) {
   cpu_set_t allowed;

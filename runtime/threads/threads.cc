@@ -8,7 +8,7 @@
 namespace graphrun {
 namespace {
 
-// The cores' worth of processor time that a control group grants, rounded up; 0 where it sets no limit.
+// The processor time that a control group grants, in cores, rounded up; 0 if it sets no limit.
 int granted_cores() {
   double quota = 0, period = 0;
   if (std::ifstream file("/sys/fs/cgroup/cpu.max"); file >> quota >> period && quota > 0 && period > 0) {

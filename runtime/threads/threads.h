@@ -1,4 +1,4 @@
-// The one pool of threads: OpenMP's, which oneDNN runs on too.
+// The one thread pool: OpenMP's, which oneDNN uses too.
 #pragma once
 
 #include <omp.h>
@@ -11,18 +11,18 @@
 
 namespace graphrun {
 
-// The cores that this process may use: its affinity mask, and its control group's share of processor time.
+// The number of cores that this process may use: by its affinity mask and its control group's share of processor time.
 int core_count();
 
-// Threads for the work that the calling thread starts from here on, from 1 to core_count(). A program calls it once, with
-// threads() unless the user gives a number, before executables are made: a library primitive keeps the number under which it
-// was made, and without the call libraries use OpenMP's own default, which ignores control groups.
-// Throws UserError (kUsage, E0506) where the number is out of range.
+// Sets the number of threads, from 1 to core_count(), for work that the calling thread starts from now on. A program calls it
+// once, with threads() unless the user gives a number, before it makes executables: a library primitive keeps the number of
+// threads it was made with, and without the call libraries use OpenMP's own default, which ignores control groups. Throws
+// UserError (kUsage, E0506) if the number is out of range.
 void set_threads(int threads);
-// How many that are; unless set core_count(), or fewer where OMP_NUM_THREADS says so.
+// The current number; by default core_count(), or fewer if OMP_NUM_THREADS says so.
 int threads();
 
-// So many threads until it is destroyed, then as many as before.
+// Sets the number of threads, and restores the previous one when destroyed.
 class ScopedThreads {
  public:
   explicit ScopedThreads(int count) : before_(threads()) { set_threads(count); }
@@ -34,11 +34,11 @@ class ScopedThreads {
   const int before_;
 };
 
-// Calls fn(begin, end) for ranges that make up [0, n), concurrently. Every range begins at a multiple of `grain`, so that where
-// grain is a multiple of the vector's width, which elements fall into a vector and which into the rest does not depend on the
-// number of threads; nor does any result, as long as no two calls write the same element. At most `grain` items, and calls from
-// inside a parallel region, run on the calling thread. Allocates nothing. Of several exceptions the one of the first range
-// comes out, so an error names the first bad element for any number of threads.
+// Calls fn(begin, end) concurrently for ranges that partition [0, n). Every range begins at a multiple of `grain`; so if grain
+// is a multiple of the vector width, which elements fall into vectors and which into the remainder does not depend on the
+// number of threads. Neither does any result, as long as no two calls write the same element. Work of at most `grain` items,
+// and calls from inside a parallel region, run on the calling thread. Allocates nothing. If several ranges throw, the exception
+// of the first range is rethrown, so an error names the first bad element for any number of threads.
 template <class Fn>
 void parallel_ranges(std::int64_t n, std::int64_t grain, Fn&& fn) {
   if (n <= 0) return;

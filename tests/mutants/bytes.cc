@@ -16,9 +16,9 @@ namespace {
 using Json = nlohmann::json;
 using namespace std::string_view_literals;
 
-// NUL, white space of Unicode, a byte order mark, what is no UTF-8: a lone byte, a cut sequence, one too long, a surrogate, one
-// beyond the last; a combining mark, directions, digits and letters of several widths, and what jobs and formats take for
-// special.
+// NUL, Unicode white space, a byte order mark; invalid UTF-8: a lone byte, a truncated sequence, an overlong one, a surrogate,
+// one beyond the last code point; a combining mark, directional marks, digits and letters of several widths, and characters
+// that are special in jobs and data formats.
 constexpr std::array kSpecial = {"\0"sv,     "\n"sv,     "\r\n"sv,   "\r"sv,       "\t"sv,           " "sv,
                                  "\n\n"sv,   "\xff"sv,   "\xc3"sv,   "\xc0\x80"sv, "\xed\xa0\x80"sv, "\xf4\x90\x80\x80"sv,
                                  "\u00a0"sv, "\u2028"sv, "\u3000"sv, "\ufeff"sv,   "\u0301"sv,       "\u202e"sv,

@@ -25,13 +25,13 @@
 namespace graphrun::mutants {
 namespace {
 
-const bool kSanitized = tests::address_sanitized();  // it takes the signals, and more address space than there is memory
+const bool kSanitized = tests::address_sanitized();  // handles signals itself, and needs much address space
 constexpr std::size_t kMostSaid = 2000;
 constexpr int kMostFrames = 64, kMostToldFrames = 24;
 
-// What a child tells its parent, in memory that both have.
+// What a child reports to its parent, in shared memory.
 struct Board {
-  std::size_t at;  // the piece under way
+  std::size_t at;  // the current piece
   struct Piece {
     Ended ended;
     std::array<char, 600> text;
@@ -42,7 +42,7 @@ struct Board {
 };
 Board* board = nullptr;
 
-// What led to a signal; it then comes again and ends the child.
+// Records the stack of a signal, which is then raised again and ends the child.
 void note_calls(int signal) {
   board->frames = backtrace(board->calls.data(), kMostFrames);
   std::signal(signal, SIG_DFL);
@@ -51,7 +51,7 @@ void note_calls(int signal) {
 
 void handle_signals() {
   if (kSanitized) return;
-  // A stack that has run out can't hold the handler.
+  // The handler needs its own stack if the normal one has overflowed.
   static std::array<char, 1 << 16> stack;
   stack_t other{};
   other.ss_sp = stack.data();
@@ -144,7 +144,7 @@ Children::Children(Limits limits) : limits_(limits) {
   board = static_cast<Board*>(shared);
   static_assert(kMostTogether <= std::tuple_size_v<decltype(Board::pieces)>);
   void* call = nullptr;
-  backtrace(&call, 1);  // loads what it needs
+  backtrace(&call, 1);  // loads the libraries that it needs
 }
 
 Children::~Children() {
@@ -166,10 +166,10 @@ void Children::be_child(std::size_t first, std::size_t last, const std::function
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     const auto used = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
-    const rlimit processor{static_cast<rlim_t>(used + limits_.seconds + 2), RLIM_INFINITY};  // where the timer is not heard
+    const rlimit processor{static_cast<rlim_t>(used + limits_.seconds + 2), RLIM_INFINITY};  // if the timer's signal is ignored
     setrlimit(RLIMIT_CPU, &processor);
     set_timer(ITIMER_PROF, limits_.seconds);
-    set_timer(ITIMER_REAL, 150 * limits_.seconds);  // for one that waits for ever, and no busy machine
+    set_timer(ITIMER_REAL, 150 * limits_.seconds);  // for a child that waits forever, not for a busy machine
     do_piece(piece, [&] { work(i); });
     set_timer(ITIMER_PROF, 0);
     std::fflush(stdout);
@@ -202,7 +202,7 @@ std::size_t Children::run_some(std::size_t first, std::size_t last, const std::f
     if (piece.ended == Ended::kMemory) return i + 1;
   }
   if (i == last && WIFEXITED(status)) return last;
-  // The piece under way ended its child. A child that ended behind its last piece is that one's fault.
+  // The current piece ended its child. If a child ends after its last piece, that piece is blamed.
   i = std::min(i, last - 1);
   Outcome& outcome = outcomes[i];
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

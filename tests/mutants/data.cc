@@ -1,4 +1,4 @@
-// Data sets, vocabularies and word vectors, read as training does, and every batch of an epoch made.
+// Data sets, vocabularies and word vectors: reads them as training does, and makes every batch of an epoch.
 #include <algorithm>
 
 #include "tests/mutants/bytes.h"
@@ -11,7 +11,7 @@
 namespace graphrun::mutants {
 namespace {
 
-// A job that reads files of the names that follow; what its graph is does not matter.
+// A job that reads the files named below; its graph does not matter.
 struct Reading {
   std::string name, format, fields, feeds, batch;
   std::vector<std::string> files;

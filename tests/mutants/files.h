@@ -1,4 +1,4 @@
-// Files by their paths from a folder: what a mutant is made of, and what the corpus keeps.
+// Files by their paths relative to a folder: the contents of a mutant and of a corpus entry.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@ namespace graphrun::mutants {
 using Files = std::map<std::string, std::string>;
 
 Files read_files(const std::string& folder);                      // every regular file below it
-void write_files(const std::string& folder, const Files& files);  // with the folders that they need
+void write_files(const std::string& folder, const Files& files);  // and makes their folders
 std::string read_whole(const std::string& path);
 
 }  // namespace graphrun::mutants

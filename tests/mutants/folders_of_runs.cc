@@ -1,4 +1,5 @@
-// Models' folders, loaded and run on lines, and checkpoints, resumed. Hashes are put right after most changes.
+// Models' folders, which are loaded and run on lines, and checkpoints, which are resumed. After most changes, hashes are
+// corrected.
 #include <filesystem>
 
 #include "tests/mutants/bytes.h"
@@ -14,9 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside the files that changed.
-const std::string kNetwork = "of_network";  // the name of the run whose others they are put into
-const std::string kRemoved = "removed";     // paths of its files that go, a line each
+// In addition to the changed files.
+const std::string kNetwork = "of_network";  // the name of the run into which the changed files are put
+const std::string kRemoved = "removed";     // paths of files to remove from it, one per line
 
 class Runs : public Kind {
  public:

@@ -17,7 +17,7 @@ std::size_t solid_after(const Tokens& tokens, std::size_t at) {
   return at;
 }
 
-// `=` alone: no part of a comparison.
+// A single `=`, not part of a comparison.
 bool is_equals(const Tokens& tokens, std::size_t at) {
   if (at >= tokens.size() || tokens[at].text != "=") return false;
   const auto one_of = [&](std::size_t k, const char* any) {
@@ -151,7 +151,7 @@ std::string GraphText::with_lines(std::size_t scope, const std::vector<std::stri
   std::string added = "\n";
   for (const std::string& line : lines) added += line + "\n";
   if (scope == 0) return text() + added;
-  // Behind the bracket that opens the graph's message.
+  // After the bracket that opens the graph's message.
   std::size_t at = scope - 1;
   while (at < tokens_.size() && tokens_[at].text != "{") ++at;
   at = std::min(at + 1, tokens_.size());

@@ -35,7 +35,7 @@ class Jobs : public Kind {
  private:
   const std::string folder_;
   TextParts parts_;
-  std::size_t sound_ = 0;  // how many of its texts, the first, are of jobs without a mistake
+  std::size_t sound_ = 0;  // how many of its texts are jobs without mistakes; they come first
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The kinds of input: what mutants of each are made of, and what takes them in.
+// The kinds of input: what their mutants are made from, and the code that reads them.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,15 @@ namespace graphrun::mutants {
 class Kind {
  public:
   virtual ~Kind() = default;
-  // What mutants are made from; before the first of them.
+  // Prepares what mutants are made from; called before the first of them.
   virtual void prepare() {}
-  // Files beyond those that are the same for all.
+  // The mutant's files, except those common to all mutants.
   virtual Files mutant(tests::Draw& random) const = 0;
-  // Takes them in as the programs do; in a child. Throws what comes of it.
+  // Reads them as the programs do; runs in a child. Throws what that throws.
   virtual void run(const Files& files) const = 0;
 };
 
-// Each works in `folder`, an empty one; `children` make what takes threads to make.
+// Each kind works in `folder`, which is empty; `children` run the preparations that need threads.
 using MakeKind = std::unique_ptr<Kind> (*)(const std::string& folder, Children& children);
 std::unique_ptr<Kind> make_graphs(const std::string& folder, Children& children);
 std::unique_ptr<Kind> make_jobs(const std::string& folder, Children& children);

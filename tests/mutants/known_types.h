@@ -1,4 +1,4 @@
-// The types of the names in a graph's file, as its expansion found them.
+// The types of the names in a graph's file, as found by its expansion.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ class KnownTypes {
   KnownTypes() = default;
   explicit KnownTypes(const ir::Graph& expanded);
 
-  // Null where nothing is known. `root`: the file itself reads the name, not a graph inside it.
+  // Null if unknown. `root`: the file itself reads the name, not a graph inside it.
   const ir::TensorType* find(const std::string& name, bool root) const;
   void add(const std::string& name, const ir::TensorType& type);
 
@@ -23,7 +23,7 @@ class KnownTypes {
   void note(const std::string& path, const ir::TensorType& type);
 
   std::map<std::string, ir::TensorType> of_root_;
-  std::map<std::string, std::optional<ir::TensorType>> of_paths_;  // by every end of a path; none where they differ
+  std::map<std::string, std::optional<ir::TensorType>> of_paths_;  // by every suffix of a path; nothing where they differ
 };
 
 }  // namespace graphrun::mutants

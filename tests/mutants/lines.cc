@@ -1,4 +1,4 @@
-// Lines for trained models: whatever they are, as many lines come out as go in.
+// Lines for trained models: whatever they contain, the number of output lines equals the number of input lines.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,9 +20,9 @@ namespace {
 
 struct Mode {
   std::string network, name, lines;
-  bool line_for_line;  // each line in is a line out
+  bool line_for_line;  // each input line gives one output line
 };
-constexpr std::size_t kQuick = 4;  // of the modes, those of the smallest networks: the first
+constexpr std::size_t kQuick = 4;  // the number of modes with the smallest networks; they come first
 const std::vector<Mode>& modes() {
   static const std::vector<Mode> kAll = {
       {"count", "score", "the cat sat\na dog\nx\n", true},
@@ -41,7 +41,7 @@ const std::vector<Mode>& modes() {
   return kAll;
 }
 
-// What is chosen beside the lines, as text: "mode=1 beam=3 …".
+// The options in addition to the lines, as text: "mode=1 beam=3 …".
 const std::string kOptions = "options", kLines = "lines", kBeside = "beside";
 
 class Lines : public Kind {
@@ -105,7 +105,7 @@ class Lines : public Kind {
   }
 
  private:
-  // On stdout, a file of the child, where warnings of bad lines go too.
+  // Checks stdout, a file of the child, which also has the warnings about bad lines.
   static void expect_as_many_lines(const std::string& lines) {
     std::fflush(stdout);
     struct stat info {};
@@ -115,7 +115,7 @@ class Lines : public Kind {
     if (out.find("warning[") != std::string::npos) return;
     const auto in_count = std::count(lines.begin(), lines.end(), '\n') + (!lines.empty() && lines.back() != '\n' ? 1 : 0);
     const auto out_count = std::count(out.begin(), out.end(), '\n');
-    // A byte order mark alone is no line.
+    // A byte order mark alone is not a line.
     if (in_count != out_count && lines.find("\ufeff") != 0)
       throw std::logic_error(std::to_string(in_count) + " lines in, " + std::to_string(out_count) + " out");
   }

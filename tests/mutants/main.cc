@@ -1,10 +1,10 @@
 // mutants --kind graph|job|model|checkpoint|data|infer --first SEED --count N --seconds S --save FOLDER
 // mutants --replay FOLDER
 //
-// Changes sound inputs of a kind, one mutant for each seed, and takes each in as the programs do, in a forked child with limits
-// of processor time and memory. What may come of it is success, or a UserError with code and text. Anything else is a find: it
-// is made small and written to FOLDER/KIND/CAUSE-SEED/, what was said to it beside that in CAUSE-SEED.txt. The program then
-// ends with 1. A replay takes in every KIND/NAME/ of a folder, tests/mutants/corpus say.
+// Mutates valid inputs of one kind, one mutant per seed, and reads each as the programs do, in a forked child with limits on
+// processor time and memory. The allowed outcomes are success, or a UserError with a code and a text. Anything else is a find:
+// it is minimized and written to FOLDER/KIND/CAUSE-SEED/, with its output next to it in CAUSE-SEED.txt; the program then exits
+// with 1. --replay reads every KIND/NAME/ of a folder, such as tests/mutants/corpus.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -30,11 +30,11 @@ namespace po = boost::program_options;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kAtATime = 512;
-constexpr int kMostOfACause = 3;  // finds that are written
+constexpr int kMostOfACause = 3;  // finds written per cause
 constexpr double kSecondsToMinimize = 40;
 constexpr double kSecondsBetweenReports = 20;
 
-// A folder in memory where there is one: mutants are written by the thousand.
+// A folder in memory if possible, because thousands of mutants are written.
 class WorkFolder {
  public:
   WorkFolder() {
@@ -94,7 +94,7 @@ class Hunt {
     return finds_;
   }
 
-  // Each folder of a corpus; returns the number of finds.
+  // Replays each folder of a corpus; returns the number of finds.
   std::size_t replay(const std::string& corpus) {
     std::vector<fs::path> cases;
     for (const auto& entry : fs::directory_iterator(corpus))
@@ -132,9 +132,9 @@ class Hunt {
     if (outcome.is_find()) keep(seed, outcome);
   }
 
-  // A find is taken in once more, alone in a child of its own: what others have left in theirs, names and memory, makes none.
-  // One that does not end so alone is printed with those that it takes, and is not made small. What others might hide is left
-  // to chance: the first of each child has nobody before it.
+  // A find is run once more, alone in a new child: names and memory left by other mutants must not cause it. If it does not end
+  // the same way alone, it is printed with its predecessors and not minimized. Predecessors could also hide a find; that is
+  // left to chance, since the first mutant of each child has none.
   void keep(std::uint64_t seed, const Outcome& outcome) {
     ++finds_;
     const int times = ++causes_[outcome.where];
@@ -156,7 +156,7 @@ class Hunt {
                  together ? fmt::format(", but behind all from seed {}", begun) : ", nor once more");
     }
     if (save_.empty()) return;
-    // One of each cause is made as small as it goes; of those that take too long every trial does too.
+    // One find of each cause is minimized as far as possible; for timeouts, every trial takes long too.
     if (repeats && times == 1) files = minimized(files, ends_alike, kSecondsToMinimize);
     const std::string place = fmt::format("{}/{}/{}-{}", save_, name_, slug(outcome.where), seed);
     write_files(place, files);
@@ -192,7 +192,7 @@ int hunt(const std::vector<std::string>& arguments) {
     std::cout << options;
     return 0;
   }
-  // A child of a process with threads has none of them, and would wait for them.
+  // A child of a multi-threaded process has none of its threads, and would wait for them.
   omp_set_dynamic(0);
   set_threads(1);
   std::size_t finds = 0;

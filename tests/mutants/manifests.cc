@@ -31,7 +31,7 @@ std::string marked(const std::string& text) {
   return json.dump(2) + "\n";
 }
 
-// `path`: of the manifest.
+// `path`: the manifest's.
 void put_hashes(Files& files, const std::string& path) {
   Json json = Json::parse(files.at(path), nullptr, false);
   if (!json.is_object()) return;

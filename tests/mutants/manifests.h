@@ -1,14 +1,14 @@
-// Manifests whose hashes are put in last, so that what changes in a folder gets past the check of them.
+// Manifests whose hashes are filled in last, so that changes in a folder pass the hash check.
 #pragma once
 
 #include "tests/mutants/files.h"
 
 namespace graphrun::mutants {
 
-// Of a folder that a run has left: marks in the place of the sizes and hashes of every manifest, and in the place of that of
-// the folder's own manifest in the states of its checkpoints.
+// For a run's folder: replaces the sizes and hashes in every manifest by markers, and also the hash of the folder's own
+// manifest in the states of its checkpoints.
 Files with_marks(Files files);
-// Sizes and hashes of what is there now in the place of the marks that are left.
+// Replaces the remaining markers by the sizes and hashes of the current files.
 Files with_hashes(Files files);
 
 }  // namespace graphrun::mutants

@@ -30,7 +30,7 @@ Pieces lines_with_ends(const std::string& text) {
   return lines;
 }
 
-// Tokens; of strings, those inside them.
+// Tokens; for strings, the tokens inside them.
 Pieces all_tokens(const std::string& text) {
   Pieces pieces;
   for (const Token& token : tokens_of(text)) {
@@ -38,7 +38,7 @@ Pieces all_tokens(const std::string& text) {
       pieces.push_back(token.text);
       continue;
     }
-    // The quotes go together with what stands beside them, or a cut string would swallow the rest.
+    // Keep each quote with the adjacent token, or a cut string would swallow the rest.
     std::string before(1, token.text.front());
     for (const Token& inner : tokens_of(std::string_view(token.text).substr(1, token.text.size() - 2), true)) {
       if (!before.empty()) pieces.push_back(before);
@@ -50,7 +50,7 @@ Pieces all_tokens(const std::string& text) {
   return pieces;
 }
 
-// Leaves out ever smaller runs of pieces as long as the rest holds.
+// Removes smaller and smaller runs of pieces as long as `holds` is true for the rest.
 Pieces fewer(Pieces pieces, const std::function<bool(const std::string&)>& holds, Clock::time_point end) {
   for (std::size_t size = std::max<std::size_t>(1, pieces.size() / 2); size > 0; size /= 2) {
     for (std::size_t at = 0; at < pieces.size();) {

@@ -1,4 +1,4 @@
-// Makes a find small: delta debugging (Zeller and Hildebrandt 2002) over files, lines and tokens or bytes.
+// Minimizes a find: delta debugging (Zeller and Hildebrandt 2002) over files, lines and tokens or bytes.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace graphrun::mutants {
 
-// The least found within `seconds` of which `still` holds, as it does of `files`.
+// The smallest files found within `seconds` for which `still` holds, as it does for `files`.
 Files minimized(Files files, const std::function<bool(const Files&)>& still, double seconds);
 
 }  // namespace graphrun::mutants

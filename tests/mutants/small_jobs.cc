@@ -8,7 +8,7 @@
 namespace graphrun::mutants {
 namespace {
 
-// By a job's format, the data that stands for its own.
+// By a job's format, the data used in place of its own.
 const std::map<std::string, std::string>& data_by_format() {
   static const std::map<std::string, std::string> kData = {{"STREAM", "\"train.txt\""},          {"CONLL", "\"train.conll\""},
                                                            {"SEGMENTED", "\"train.seg\""},       {"TSV", "\"pairs.tsv\""},
@@ -21,7 +21,7 @@ std::string replaced(const std::string& text, const char* pattern, const std::st
   return std::regex_replace(text, std::regex(pattern), by);
 }
 
-// Makes networks narrow and shallow and vocabularies small: checking a job allocates its parameters.
+// Makes networks narrow and shallow and vocabularies small, because checking a job allocates its parameters.
 std::string made_small(std::string text) {
   std::smatch format;
   if (std::regex_search(text, format, std::regex(R"(format:\s*(\w+))"))) {

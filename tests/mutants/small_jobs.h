@@ -1,5 +1,5 @@
-// Jobs that read, train and run within moments: those of tests/mutants/networks and tests/errors/shared, and the shipped ones
-// made small.
+// Jobs that read, train and run within moments: those of tests/mutants/networks and tests/errors/shared, and small versions of
+// the shipped ones.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace graphrun::mutants {
 
-Files small_data();                       // the files that the jobs read, the jobs that are small as they are, their graphs
-std::vector<std::string> shipped_jobs();  // their texts, with sizes and data of small_data()
+Files small_data();                       // the files that the jobs read, the jobs that are already small, and their graphs
+std::vector<std::string> shipped_jobs();  // their texts, with small sizes and the data of small_data()
 
 }  // namespace graphrun::mutants

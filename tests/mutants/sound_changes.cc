@@ -16,7 +16,7 @@ constexpr int kTries = 6;
 constexpr std::array kSizes = {"1", "2", "3", "4", "5", "8", "0"};
 constexpr std::array kConstants = {"0", "1", "2", "-1", "0.5", "3", "1e-3", "1e30"};
 
-// What no other name of the file is.
+// A name that is not used in the file.
 std::string fresh_name(const std::string& text, const std::string& stem) {
   for (int k = 0;; ++k) {
     const std::string name = stem + std::to_string(k);
@@ -26,7 +26,7 @@ std::string fresh_name(const std::string& text, const std::string& stem) {
 
 bool is_number(const Token& token) { return token.kind == TokenClass::kNumber; }
 
-// Ops that take operands and attributes of the same names.
+// Equal for ops with operands and attributes of the same names.
 std::string signature_of(const ir::OpSchema& op) {
   std::string all;
   for (const ir::InputSpec& input : op.inputs)
@@ -50,7 +50,7 @@ const std::vector<std::string>& ops_like(const std::string& name) {
 // Two things that a message of the graph may say.
 using Change = bool (*)(TypedGraph&, tests::Draw&);
 
-// A name becomes another of its type.
+// Replaces a name by another of its type.
 bool read_another(TypedGraph& graph, tests::Draw& random) {
   GraphText text(graph.text, graph.types);
   if (text.sites().empty()) return false;
@@ -64,7 +64,7 @@ bool read_another(TypedGraph& graph, tests::Draw& random) {
   return true;
 }
 
-// Two names of one type change places.
+// Swaps two names of one type.
 bool swap_names(TypedGraph& graph, tests::Draw& random) {
   GraphText text(graph.text, graph.types);
   if (text.sites().empty()) return false;
@@ -79,7 +79,8 @@ bool swap_names(TypedGraph& graph, tests::Draw& random) {
   return true;
 }
 
-// A name becomes an expression of its type, made of ops chosen from all, with the parameters and equations that this takes.
+// Replaces a name by a generated expression of its type, made of ops chosen from all, with the parameters and equations that it
+// needs.
 bool read_made_up(TypedGraph& graph, tests::Draw& random) {
   GraphText text(graph.text, graph.types);
   if (text.sites().empty()) return false;
@@ -106,7 +107,7 @@ bool read_made_up(TypedGraph& graph, tests::Draw& random) {
   if (!made) return false;
   text.inside(site.string)[site.at].text = "(" + body.use(*made) + ")";
   std::vector<std::string> lines = body.lines();
-  // What was made is read: by an output of the file, where it may be read there.
+  // The new value is read by an output of the file, if it may be read there.
   if (site.scope == 0 && random.one_in(2))
     lines.push_back("output: \"" + fresh_name(graph.text, "made") + " = " + body.use(body.pool().back()) + "\"");
   const std::size_t scope = site.scope;
@@ -115,7 +116,7 @@ bool read_made_up(TypedGraph& graph, tests::Draw& random) {
   return true;
 }
 
-// An op becomes another that takes the same, an infix operator another.
+// Replaces an op by another with the same operands, or an infix operator by another.
 bool change_op(TypedGraph& graph, tests::Draw& random) {
   GraphText text(graph.text, graph.types);
   if (text.expressions().empty()) return false;
@@ -154,7 +155,7 @@ bool change_number(TypedGraph& graph, tests::Draw& random) {
   return true;
 }
 
-// A state is read after the step instead of before it, or before it instead of after.
+// Reads a state after the step instead of before it, or vice versa.
 bool change_step(TypedGraph& graph, tests::Draw& random) {
   GraphText text(graph.text, graph.types);
   std::vector<const Site*> states;
@@ -175,7 +176,7 @@ bool change_step(TypedGraph& graph, tests::Draw& random) {
   return true;
 }
 
-// What a call or state may say besides: its direction, lengths, where it begins.
+// Optional fields of a call or state: direction, lengths, initial value.
 bool change_fields_of_call(TypedGraph& graph, tests::Draw& random) {
   const GraphText text(graph.text, graph.types);
   const std::vector<std::size_t> calls = text.parts_of({"scan", "repeat", "state", "call"});
@@ -215,7 +216,7 @@ bool change_fields_of_call(TypedGraph& graph, tests::Draw& random) {
   return true;
 }
 
-// The order of lines means nothing.
+// Moves a line: their order has no meaning.
 bool move_line(TypedGraph& graph, tests::Draw& random) {
   const GraphText text(graph.text, graph.types);
   const std::vector<std::size_t> parts =
@@ -227,7 +228,7 @@ bool move_line(TypedGraph& graph, tests::Draw& random) {
   return true;
 }
 
-// One name, wherever it stands.
+// Renames one name everywhere.
 bool rename(TypedGraph& graph, tests::Draw& random) {
   const GraphText text(graph.text, graph.types);
   const std::vector<std::size_t> parts = text.parts_of({"input", "parameter", "state", "call", "scan", "repeat"});
@@ -251,7 +252,7 @@ bool rename(TypedGraph& graph, tests::Draw& random) {
   return true;
 }
 
-// A size that the file takes ("# set: hidden=4"), how often something repeats, or one number in all shapes.
+// Changes a size that the file takes ("# set: hidden=4"), a number of repetitions, or one number in all shapes.
 bool change_sizes(TypedGraph& graph, tests::Draw& random) {
   Tokens tokens = tokens_of(graph.text);
   if (!tokens.empty() && tokens[0].kind == TokenClass::kComment && random.one_in(2)) {
@@ -287,7 +288,7 @@ bool change_sizes(TypedGraph& graph, tests::Draw& random) {
   return true;
 }
 
-// A state once more, or fed instead.
+// Duplicates a state, or replaces it by an input.
 bool change_state(TypedGraph& graph, tests::Draw& random) {
   const GraphText text(graph.text, graph.types);
   const std::vector<std::size_t> states = text.parts_of({"state"});
@@ -315,7 +316,7 @@ bool change_state(TypedGraph& graph, tests::Draw& random) {
   return true;
 }
 
-// One more output, or one less.
+// Adds or removes an output.
 bool change_outputs(TypedGraph& graph, tests::Draw& random) {
   const GraphText text(graph.text, graph.types);
   const std::vector<std::size_t> outputs = text.parts_of({"output"});
@@ -346,7 +347,7 @@ void SoundChanges::add(const TypedGraph& graph) {
     const ir::TensorType* const type = graph.types.find(name, sites.front()->scope == 0);
     const std::size_t equals = static_cast<std::size_t>(
         std::find_if(inner.begin(), inner.end(), [](const Token& t) { return t.text == "="; }) - inner.begin());
-    // An equation, `name = …`, and no binding of a call.
+    // An equation, `name = …`, not a binding of a call.
     if (type == nullptr || equals == inner.size() || inner.front().text != name) continue;
     Equation equation;
     equation.right.assign(inner.begin() + static_cast<std::ptrdiff_t>(equals) + 1, inner.end());
@@ -361,7 +362,7 @@ void SoundChanges::add(const TypedGraph& graph) {
   }
 }
 
-// An equation of another graph, over names of this one that have the same types, is read in the place of a name.
+// Replaces a name by an equation of another graph, over names of this one that have the same types.
 bool SoundChanges::put_equation(TypedGraph& graph, tests::Draw& random) const {
   if (equations_.empty()) return false;
   GraphText text(graph.text, graph.types);
@@ -393,7 +394,7 @@ bool SoundChanges::put_equation(TypedGraph& graph, tests::Draw& random) const {
 bool SoundChanges::change_once(TypedGraph& graph, tests::Draw& random) const {
   if (random.one_in(8) && put_equation(graph, random)) return true;
   if (random.one_in(16) && !imports_.empty()) {
-    // Another graph is imported, most often one of the same folder.
+    // Import another graph, usually one from the same folder.
     Tokens tokens = tokens_of(graph.text);
     for (Token& token : tokens) {
       const std::size_t at = token.kind == TokenClass::kString ? token.text.find(".pbtxt") : std::string::npos;

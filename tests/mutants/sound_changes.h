@@ -1,5 +1,5 @@
-// Changes of graphs that keep the types of what they touch, so that most of what comes of them is still a graph: it is
-// differentiated, optimized, planned and run.
+// Changes to graphs that preserve types, so that most results are still valid graphs: they are differentiated, optimized,
+// planned and run.
 #pragma once
 
 #include <string>
@@ -18,13 +18,13 @@ struct TypedGraph {
 
 class SoundChanges {
  public:
-  // A graph whose equations may come to stand in others.
+  // Adds a graph whose equations may be put into others.
   void add(const TypedGraph& graph);
-  // Changes it once or a few times.
+  // Changes the graph once or a few times.
   void change(TypedGraph& graph, tests::Draw& random) const;
 
  private:
-  // An equation that stands in some graph: its right side, and the types of what it reads and of its results.
+  // An equation of some graph: its right side, and the types of what it reads and of its results.
   struct Equation {
     Tokens right;
     std::vector<std::pair<std::size_t, ir::TensorType>> reads;  // tokens of `right`

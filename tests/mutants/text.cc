@@ -63,7 +63,7 @@ void erase(Tokens& tokens, const Field& field) {
                tokens.begin() + static_cast<std::ptrdiff_t>(field.end));
 }
 
-// Brackets around it, once or so many times that what recurses into them must count.
+// Adds brackets around it, once or so many times that recursive code must limit its depth.
 std::string nested(const std::string& text, tests::Draw& random) {
   const std::size_t depth = random.any(std::array<std::size_t, 6>{1, 1, 2, 60, 300, 20000});
   const auto [open, close] =
@@ -141,7 +141,7 @@ bool TextParts::change_fields(Tokens& tokens, tests::Draw& random) const {
   switch (random.below(6)) {
     case 0: erase(tokens, field); break;
     case 1: insert(tokens, field.end, part_of(tokens, field)); break;
-    case 2: {  // moved, or a copy of it elsewhere
+    case 2: {  // moves it, or inserts a copy elsewhere
       const Tokens part = part_of(tokens, field);
       const Field to = random.any(fields);
       if (to.begin >= field.end) {
@@ -156,7 +156,7 @@ bool TextParts::change_fields(Tokens& tokens, tests::Draw& random) const {
       break;
     }
     case 3:
-    case 4: {  // another of its name
+    case 4: {  // another field of its name
       const auto known = fields_.find(field.name);
       if (known == fields_.end()) return false;
       const Tokens part = random.any(known->second);
@@ -164,7 +164,7 @@ bool TextParts::change_fields(Tokens& tokens, tests::Draw& random) const {
       insert(tokens, field.begin, part);
       break;
     }
-    default: {  // most often one of a name that this file knows
+    default: {  // usually a name that occurs in this file
       const std::string& name = random.one_in(4) ? random.any(field_names_) : random.any(fields).name;
       if (const auto known = fields_.find(name); known != fields_.end()) insert(tokens, field.begin, random.any(known->second));
     }
@@ -177,7 +177,7 @@ void TextParts::change(Tokens& tokens, tests::Draw& random) const {
   std::vector<std::size_t> places = solid(tokens);
   if (places.empty()) return;
   if (random.one_in(8)) {
-    // One name everywhere, or here and there, becomes another that is there: two things then have one name.
+    // Replace one name, everywhere or in some places, by another existing one: two things then have the same name.
     std::erase_if(places, [&](std::size_t i) { return tokens[i].kind != TokenClass::kString; });
     if (places.empty()) return;
     const std::string from = tokens[random.any(places)].text, to = tokens[random.any(places)].text;
@@ -186,7 +186,7 @@ void TextParts::change(Tokens& tokens, tests::Draw& random) const {
       if (tokens[i].text == from && random.one_in(share)) tokens[i].text = to;
     return;
   }
-  // What stands between strings is soon no text format at all.
+  // Changes outside of strings soon break the text format.
   if (!random.one_in(8)) std::erase_if(places, [&](std::size_t i) { return tokens[i].kind != TokenClass::kString; });
   if (!places.empty()) change_token(tokens, random.any(places), false, random);
 }

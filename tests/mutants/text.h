@@ -1,5 +1,5 @@
-// Changes of .pbtxt files that know their structure: fields are dropped, doubled, moved and put in from other files, names and
-// numbers become others, and so do the parts of the expressions in strings.
+// Structured mutations of .pbtxt files: drop, duplicate and move fields, insert fields from other files, and replace names and
+// numbers, also in the expressions in strings.
 #pragma once
 
 #include <map>
@@ -11,13 +11,13 @@
 
 namespace graphrun::mutants {
 
-// What texts of a kind are made of: changes put parts of one into another.
+// The parts of all texts of a kind: mutations insert parts of one into another.
 class TextParts {
  public:
   void add(const std::string& text);
-  const std::vector<std::string>& texts() const { return texts_; }  // that were added
+  const std::vector<std::string>& texts() const { return texts_; }  // those added
   std::string mutated(const std::string& text, tests::Draw& random) const;
-  // Fields get the value of another of their name, and nothing else changes: what comes of it is often sound.
+  // Replaces the values of fields by those of fields with the same name, and changes nothing else: the result is often valid.
   std::string exchanged(const std::string& text, tests::Draw& random) const;
 
  private:

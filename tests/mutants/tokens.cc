@@ -23,14 +23,14 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return std::min(at, text.size());
 }
 
-// Of the token after `at` that is no space or comment.
+// The next token after `at` that is neither a space nor a comment.
 std::size_t next_solid(const Tokens& tokens, std::size_t at) {
   for (++at; at < tokens.size(); ++at)
     if (tokens[at].kind != TokenClass::kSpace && tokens[at].kind != TokenClass::kComment) return at;
   return tokens.size();
 }
 
-// Behind the bracket that closes the one at `at`.
+// The position after the bracket that closes the one at `at`.
 std::size_t end_of_brackets(const Tokens& tokens, std::size_t at) {
   int depth = 0;
   for (; at < tokens.size(); ++at) {

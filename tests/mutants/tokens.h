@@ -1,4 +1,4 @@
-// Protobuf text and the expressions in its strings, cut into tokens that join to the same text again.
+// Splits protobuf text, and the expressions in its strings, into tokens that concatenate to the same text.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Token {
 };
 using Tokens = std::vector<Token>;
 
-// `expression`: the text inside a string, in which # and quotes are nothing special.
+// `expression`: the text inside a string, where # and quotes are not special.
 Tokens tokens_of(std::string_view text, bool expression = false);
 std::string joined(const Tokens& tokens);
 

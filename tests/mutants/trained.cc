@@ -27,7 +27,7 @@ const std::vector<std::string>& trained_names() {
 }
 
 const std::string& any_trained(tests::Draw& random) {
-  constexpr std::size_t kSmall = 2;  // the first of them
+  constexpr std::size_t kSmall = 2;  // the number of small ones; they come first
   return random.one_in(20) ? random.any(trained_names()) : trained_names()[random.below(kSmall)];
 }
 

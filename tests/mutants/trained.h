@@ -12,9 +12,9 @@ namespace graphrun::mutants {
 
 // Their names: jobs of small_data().
 const std::vector<std::string>& trained_names();
-// One of them: most often one that is as small as a network can be, since compiling it is most of what a mutant takes.
+// One of them: usually one of the smallest networks, since compiling takes most of a mutant's time.
 const std::string& any_trained(tests::Draw& random);
-// Trains each into FOLDER/NAME, in a child, since training starts threads; FOLDER gets the data.
+// Trains each into FOLDER/NAME, in a child, because training starts threads; the data goes to FOLDER.
 void train_all(const std::string& folder, Children& children);
 // Resumes the run in `folder` for another epoch.
 void resume(const std::string& job, const std::string& folder);

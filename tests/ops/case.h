@@ -1,6 +1,5 @@
-// One use of an op, small enough to check by hand: operands, attributes and what is special about it. From each case come the
-// check against a reference, the check of the gradient by finite differences, and the checks of threads, in-place memory and
-// padding.
+// One use of an op, small enough to check by hand: operands, attributes and special properties. Each case is checked against a
+// reference, its gradient against finite differences, and it is run on several threads, in place, and with padding.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +14,15 @@ namespace graphrun::tests {
 
 struct Case {
   std::string op;
-  std::string name;            // what this case is about; unique among those of the op
-  std::vector<Tensor> inputs;  // FLOAT ones in float64; empty: an absent optional one
+  std::string name;            // what this case is about; unique for the op
+  std::vector<Tensor> inputs;  // FLOAT ones in float64; an empty tensor is an absent optional input
   ir::NamedAttributes attributes;
-  // Symbolic shapes of the inputs, as in "[time, batch, 3]"; none: their sizes as numbers. Symbols take the inputs' sizes.
+  // Symbolic shapes of the inputs, such as "[time, batch, 3]"; if empty, their sizes as numbers. Symbols get their values from
+  // the inputs' sizes.
   std::vector<std::string> shapes;
   std::set<std::size_t> zero_gradient;    // inputs whose gradient is zero everywhere
-  std::set<std::size_t> not_differenced;  // inputs at which the op has no derivative to compare with (an optimizer's)
-  bool large = false;                     // for threads: too large for finite differences
+  std::set<std::size_t> not_differenced;  // inputs where the op has no derivative to compare with (an optimizer's)
+  bool large = false;                     // for threads; too large for finite differences
   double tolerance32 = 2e-5;              // relative to the largest element, float32 against the reference
   double tolerance64 = 1e-12;
 
@@ -36,7 +36,7 @@ struct Case {
 
 // Nothing here is inline: the lists of cases are long, and should compile quickly.
 //
-// A Case filled in one call after the other, in the order of tests' reading.
+// Builds a Case with chained calls, in reading order.
 class CaseBuilder {
  public:
   CaseBuilder(std::string op, std::string name);
@@ -50,13 +50,13 @@ class CaseBuilder {
   CaseBuilder& not_differenced(std::size_t input);
   CaseBuilder& large();
   CaseBuilder& tolerance(double of32, double of64);
-  operator Case() const;  // NOLINT: that is what it is for
+  operator Case() const;  // implicit by design
 
  private:
   Case case_;
 };
 
-// Every case there is, family by family; made once.
+// All cases, family by family; built once.
 const std::vector<Case>& all_cases();
 
 void add_reduce_cases(std::vector<Case>& cases);
@@ -66,9 +66,9 @@ void add_pointwise_cases(std::vector<Case>& cases);
 void add_constant_cases(std::vector<Case>& cases);
 void add_algebra_cases(std::vector<Case>& cases);
 
-// Operands. The same arguments give the same numbers.
+// Operands. Equal arguments give equal numbers.
 Tensor uniform(const Sizes& sizes, double low = -1, double high = 1, std::uint64_t seed = 1);
-// Numbers at least 0.01 apart, in no order: no two are equal, none changes its rank in a finite difference.
+// Numbers at least 0.01 apart, in random order: no two are equal, and no finite difference changes their ranks.
 Tensor distinct(const Sizes& sizes, std::uint64_t seed = 1);
 Tensor integers(const Sizes& sizes, const std::vector<std::int32_t>& values);
 Tensor random_integers(const Sizes& sizes, std::int32_t below, std::uint64_t seed = 1);

@@ -1,4 +1,4 @@
-// Matrix products, draws and what an optimizer needs.
+// Matrix products, random draws, and the ops of optimizers.
 #include <limits>
 #include <string>
 
@@ -92,7 +92,7 @@ void add_draws(std::vector<Case>& cases) {
   }
 }
 
-// An optimizer's op on a parameter, a gradient and slots that are 0.01 at least.
+// An optimizer's op on a parameter, a gradient, and slots that are at least 0.01.
 CaseBuilder update(const std::string& op, const std::string& name, const Sizes& sizes, int slots) {
   CaseBuilder c(op, name);
   c.in(uniform(sizes)).in(uniform(sizes, -1, 1, 2));

@@ -5,18 +5,18 @@
 namespace graphrun::tests {
 namespace {
 
-// Where each function is defined and smooth: finite differences need room around every operand.
+// The range in which each function is defined and smooth: finite differences need room around every operand.
 struct Domain {
   double low, high;
 };
 
 Domain domain_of(const std::string& op) {
   if (op == "log" || op == "sqrt" || op == "rsqrt" || op == "pow" || op == "div" || op == "log1p") return {0.5, 2};
-  if (op == "abs" || op == "sign" || op == "relu" || op == "floor") return {0.05, 0.95};  // and its negative, see below
+  if (op == "abs" || op == "sign" || op == "relu" || op == "floor") return {0.05, 0.95};  // and its negation, see below
   return {-2, 2};
 }
 
-// On both sides of 0, never at it.
+// On both sides of 0, never 0 itself.
 Tensor both_signs(const Sizes& sizes, const Domain& d, std::uint64_t seed) {
   Tensor t = uniform(sizes, d.low, d.high, seed);
   if (d.low == 0.05) {

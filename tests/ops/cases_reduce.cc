@@ -7,10 +7,10 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// Lengths over [time = 5, batch = 3]: a whole row, an empty one, one in between.
+// Lengths over [time = 5, batch = 3]: a full row, an empty one, and one in between.
 Tensor three_lengths() { return integers({3}, {5, 0, 2}); }
 
-// What every reduction along an axis has: the last axis, the first, one in between, all (where `all`), kept axes, lengths on
+// The cases of every reduction along an axis: the last axis, the first, one in between, all (if `all`), kept axes, lengths for
 // each kind of axis, symbols, widths beyond one vector and beyond one strip of columns.
 void add_reduction(std::vector<Case>& cases, const std::string& op, Tensor (*operand)(const Sizes&, std::uint64_t), bool all) {
   const auto make = [&](const std::string& name, const Sizes& sizes) { return CaseBuilder(op, name).in(operand(sizes, 3)); };
@@ -101,7 +101,7 @@ void add_fused_reduction(std::vector<Case>& cases) {
                         .axes({1, 2})
                         .shapes({"[time, batch, 1, 5]", "[batch, 7, 5]"}));
     cases.push_back(make("all axes" + of, {3, 4}, {3, 1}, code).axes({0, 1}));
-    // Slabs of more than a piece, rows of more, few results of many rows.
+    // Slabs larger than a piece, rows larger than a piece, few results of many rows.
     cases.push_back(make("long slabs" + of, {3, 300, 1}, {300, 50}, code).axes({1}).large());
     cases.push_back(make("wide slabs" + of, {6, 9000}, {9000}, code).axes({0}).large());
     cases.push_back(make("long rows" + of, {2, 20000}, {2, 1}, code).axes({1}).large());
@@ -156,7 +156,7 @@ void add_cross_entropy(std::vector<Case>& cases) {
                         .in(random_integers({60}, 1003))
                         .with("label_smoothing", e)
                         .large());
-    // y must be what the op itself gives: 2.4076… - 1 for the logits 0, 1, 2 and the class 1, less or more by smoothing.
+    // y must be the op's own result: 2.4076… - 1 for the logits 0, 1, 2 and the class 1, adjusted by smoothing.
     const double y = 2.4076059644443806 - 1;
     cases.push_back(CaseBuilder("cross_entropy_gradient", "rows" + smoothed)
                         .in(floats({2, 3}, {0, 1, 2, 0, 1, 2}))

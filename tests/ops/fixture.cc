@@ -60,7 +60,7 @@ CaseGraph gradient_graph(const Case& c, int only) {
     const bool flows = g.graph.type(y).type == Type::kFloat;
     g.d_outputs.push_back(flows ? builder.input("g", ir::TensorType(g.graph.type(y))) : ir::kNone);
   }
-  // The node's own operands: the builder may have put casts before it.
+  // The node's own operands: the builder may have inserted casts before it.
   const ir::Node node = g.graph.nodes.at(static_cast<std::size_t>(g.graph.value(g.outputs.at(0)).node));
   std::vector<bool> needs;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {

@@ -1,4 +1,5 @@
-// Random programs against their ops one by one, bit for bit: threads, columns, in place; and the text of programs.
+// Random programs compared bit for bit with their ops run one by one: on threads, by columns, in place; and the text of
+// programs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +43,7 @@ struct Sample {
   }
 };
 
-// Grows a program instruction by instruction out of what fits.
+// Grows a program instruction by instruction from operands that fit.
 class Generator {
  public:
   Generator(unsigned seed, Sizes sizes, Precision precision) : random_(seed) {
@@ -79,7 +80,7 @@ class Generator {
     s_.inputs.push_back(random_tensor(concrete(type, s_.precision), sizes, random_));
   }
 
-  // Something of this type; `whole`: of the result's sizes.
+  // An operand of this type; `whole`: of the result's sizes.
   Operand operand(Type type, bool whole) {
     std::vector<Operand> fits;
     for (std::size_t i = 0; i < s_.inputs.size(); ++i) {
@@ -135,7 +136,7 @@ class Generator {
 constexpr std::int64_t kScanStep = 5;
 RandomState random_state() { return {7, 11, std::span(&kScanStep, 1)}; }
 
-// What each instruction gives, by the ops' own kernels.
+// The result of each instruction, computed by the ops' own kernels.
 std::vector<Tensor> one_by_one(const Sample& s) {
   std::vector<Tensor> made;
   for (std::size_t i = 0; i < s.program.instructions.size(); ++i) {
@@ -176,7 +177,7 @@ std::vector<Tensor> outputs_of(const Sample& s) {
   return outputs;
 }
 
-// The same bits; of two that are not a number the sign may differ: which operand's it is is the compiler's choice.
+// The same bits, except that NaNs may differ in sign: the compiler chooses which operand's NaN is returned.
 bool same_numbers(const Tensor& a, const Tensor& b) {
   const bool is_float = a.dtype() == DType::kFloat32 || a.dtype() == DType::kFloat64;
   const std::size_t size = size_of(a.dtype());
@@ -212,7 +213,7 @@ void run_columns(const tests::KernelCall& call, const std::vector<Tensor>& outpu
   }
 }
 
-// The program with its results over inputs, wherever it says that they may be.
+// Runs the program with its results over its inputs, wherever it allows that.
 void expect_same_in_place(const Sample& s, const std::vector<Tensor>& expected) {
   std::vector<Tensor> inputs, outputs = outputs_of(s);
   for (const Tensor& t : s.inputs) inputs.push_back(t.clone());
@@ -258,13 +259,13 @@ TEST(Fused, RandomProgramsGiveTheBitsOfTheirOps) {
 TEST(Fused, TheLargestProgramRuns) {
   for (Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
     Sample s;
-    s.sizes = {70, 3};  // gathered, in double the widest temporaries
+    s.sizes = {70, 3};  // gathered; in double, with the widest temporaries
     s.precision = precision;
     std::mt19937 random(1);
     for (std::size_t i = 0; i < PointwiseProgram::kMostInputs; ++i) {
       s.inputs.push_back(random_tensor(concrete(Type::kFloat, precision), i ? Sizes{3} : s.sizes, random));
     }
-    // All temporaries live to the end: first made, then added up.
+    // All temporaries live to the end: first computed, then summed.
     const ir::OpSchema& mul = ir::OpRegistry::instance().get("mul");
     const std::size_t half = PointwiseProgram::kMostInstructions / 2;
     for (std::size_t i = 0; i < half; ++i) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kStep = 1e-4, kTolerance = 1e-6;
 
-// The sum of all results by their weights.
+// The weighted sum of all results.
 double loss_of(const CaseGraph& g, const std::map<ir::ValueId, Tensor>& feeds, const std::vector<Tensor>& weights) {
   double loss = 0;
   const std::vector<Tensor> results = interpret(g.graph, feeds, g.outputs, {Precision::kFloat64, g.symbols});
@@ -68,7 +68,7 @@ std::string gradient_fault(const Case& c, double scale) {
     const InterpretOptions options{Precision::kFloat64, g.symbols};
     const Tensor derived = interpret(g.graph, feeds_of(g, c.inputs), {g.d_inputs[i]}, options)[0];
     if (std::string fault = compare(derived, finite_differences(c, i), scale, zero); !fault.empty()) return where + fault;
-    // Alone, without the other inputs' gradients, it is the same.
+    // It is the same when computed alone, without the other inputs' gradients.
     const CaseGraph alone = gradient_graph(c, static_cast<int>(i));
     const Tensor again = interpret(alone.graph, feeds_of(alone, c.inputs), {alone.d_inputs.at(i)}, options)[0];
     if (!same_bits(derived, again)) return where + "it is another one where no other gradient is wanted";

@@ -40,7 +40,7 @@ TEST(GradientCheck, FailsOnAGradientThatIsAThousandthOff) {
 
 TEST(GradientCheck, FailsOnAGradientThatIsZeroEverywhere) {
   EXPECT_NE(gradient_fault(case_named("sum/all"), 0), "");
-  // All positions are padding: nothing depends on the operand, and the case does not say so.
+  // All positions are padding: the gradient is zero, but the case does not say so.
   const Case nothing = CaseBuilder("sum", "no position counts").in(uniform({2, 3})).in(integers({3}, {0, 0, 0})).axes({0});
   EXPECT_NE(gradient_fault(nothing).find("zero everywhere"), std::string::npos);
   Case said = nothing;

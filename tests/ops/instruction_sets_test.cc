@@ -1,4 +1,4 @@
-// The kernels of every instruction set in the binary that this machine has, against those that it would choose by itself.
+// Compares the kernels of every instruction set that the binary and this machine have with those chosen by default.
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
@@ -16,7 +16,7 @@ namespace {
 using tests::KernelCall;
 using tests::run_kernel;
 
-// While it lives, kernels run on one instruction set.
+// Restricts kernels to one instruction set during its lifetime.
 class OnlyTarget {
  public:
   explicit OnlyTarget(std::int64_t target) {
@@ -46,7 +46,7 @@ struct NamedCall {
   Sizes sizes;
 };
 
-// One call of every kernel that is written on vectors.
+// One call of every vectorized kernel.
 std::vector<NamedCall> calls() {
   std::vector<NamedCall> out;
   const Sizes sizes = {3, 77};
@@ -105,7 +105,7 @@ TEST(InstructionSets, AgreeWithinRounding) {
   }
 }
 
-// Panels of all widths; rows that no count of rows at a time divides.
+// Panels of all widths, and numbers of rows that are not a multiple of any kernel's.
 TEST(InstructionSets, AgreeOnNarrowMatrices) {
   const std::int64_t supported = hwy::SupportedTargets();
   for (const WeightForm form : {WeightForm::kBFloat16, WeightForm::kInt8}) {

@@ -9,20 +9,20 @@
 namespace graphrun::tests {
 namespace {
 
-constexpr std::int64_t kImaginedStep = 3;  // of an imagined scan around the graph
+constexpr std::int64_t kImaginedStep = 3;  // of an imaginary scan around the graph
 
 Tensor poisoned(DType dtype, const Sizes& sizes) {
   Tensor t(dtype, sizes);
-  if (t.bytes() > 0) std::memset(t.raw(), 0xA5, t.bytes());  // a kernel that leaves an element unwritten is found out
+  if (t.bytes() > 0) std::memset(t.raw(), 0xA5, t.bytes());  // exposes kernels that leave elements unwritten
   return t;
 }
 
-// Where tensors lie for a kernel to run on them: in the host's memory, or copied to a device until the kernel is done.
+// Where a kernel's tensors are: in host memory, or copied to a device until the kernel has finished.
 class Places {
  public:
   explicit Places(Device device) : backend_(device == Device::kCpu ? nullptr : &cuda_device()) {}
 
-  // Tensors that share their memory share it there.
+  // Tensors that share memory on the host share it there too.
   TensorView of(const Tensor& t) {
     TensorView view = t.view();
     if (backend_ == nullptr || t.empty()) return view;

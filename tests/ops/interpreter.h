@@ -1,4 +1,4 @@
-// Runs a graph node by node, each in buffers of its own: what the executor must agree with, in the fewest lines.
+// Runs a graph node by node, each in its own buffers: a minimal reference for the executor.
 #pragma once
 
 #include <map>
@@ -13,11 +13,11 @@ namespace graphrun::tests {
 struct InterpretOptions {
   Precision precision = Precision::kFloat64;
   SymbolValues symbols;
-  bool in_place = false;  // a result takes the memory of its operand wherever the schema allows it (operands are copied first)
-  Device device = Device::kCpu;  // whose kernels run, on copies there
+  bool in_place = false;  // a result reuses its operand's memory wherever the schema allows it (operands are copied first)
+  Device device = Device::kCpu;  // whose kernels run, on copies in its memory
 };
 
-// The values `wanted` of a graph without regions. Feeds by value: graph inputs and variables; FLOAT ones are converted.
+// The values `wanted` of a graph without regions. Feeds are by value: graph inputs and variables; FLOAT ones are converted.
 std::vector<Tensor> interpret(const ir::Graph& graph, const std::map<ir::ValueId, Tensor>& feeds,
                               const std::vector<ir::ValueId>& wanted, const InterpretOptions& options);
 

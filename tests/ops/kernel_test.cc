@@ -1,4 +1,4 @@
-// Every case on every kernel: against its reference, in place, on threads, with padding that is not finite.
+// Every case on every kernel: against its reference, in place, on several threads, and with padding that is not finite.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::string difference(const Tensor& found, const Array& expected, double tolera
 
 TEST_P(KernelTest, AgreesWithTheReference) {
   for (const Case& c : all_cases()) {
-    if (c.large && GetParam() == Precision::kFloat64) continue;  // the loops are the same; the reference takes its time
+    if (c.large && GetParam() == Precision::kFloat64) continue;  // the loops are the same, and the reference is slow
     const std::vector<Array> expected = run_reference(c);
     const std::vector<Tensor> found = run_forward(c, GetParam());
     ASSERT_EQ(found.size(), expected.size()) << c.full_name();
@@ -68,7 +68,7 @@ TEST_P(KernelTest, GivesTheSameBitsOnOneThreadAndTwo) {
 INSTANTIATE_TEST_SUITE_P(Precisions, KernelTest, ::testing::Values(Precision::kFloat32, Precision::kFloat64),
                          [](const auto& info) { return info.param == Precision::kFloat32 ? "Float32" : "Float64"; });
 
-// Where the padding of a case lies: the axis and the lengths; no lengths where it has none.
+// The padding of a case: the axis and the lengths; no lengths if it has none.
 struct PaddingPlace {
   std::size_t axis = 0;
   Tensor lengths;
@@ -88,7 +88,7 @@ PaddingPlace padding_of(const Case& c, const ir::OpSchema& op) {
   return {static_cast<std::size_t>(axis < 0 ? axis + rank : axis), c.inputs[static_cast<std::size_t>(lengths)]};
 }
 
-// `x` with NaN at every position from the lengths on.
+// `x` with NaN at every position at or beyond the lengths.
 Tensor spoiled(const Tensor& x, const PaddingPlace& padding) {
   Tensor out = x.clone();
   std::int64_t k = 0;
@@ -121,7 +121,7 @@ TEST(Padding, NeverLeaksIntoResultsOrGradients) {
     std::map<ir::ValueId, Tensor> feeds = feeds_of(g, c.inputs);
     const Tensor d_clean = interpret(g.graph, feeds, {g.d_inputs[0]}, options)[0];
     feeds = feeds_of(g, with_nan.inputs);
-    // A result with x's positions may have a gradient there too, which must not be read either.
+    // If a result has x's positions, its gradient at padded positions must not be read either.
     Tensor& d_result = feeds[g.d_outputs[0]];
     if (d_result.sizes() == c.inputs[0].sizes()) d_result = spoiled(d_result, padding);
     const Tensor d_found = interpret(g.graph, feeds, {g.d_inputs[0]}, options)[0];

@@ -1,5 +1,4 @@
-// Machine code made for pointwise steps: the bits of the same steps as tiles, for any length, any operands; and of what is
-// folded down their rows.
+// Machine code for pointwise steps: gives the same bits as tiles for any length and operands, including folds down rows.
 #include "ops/tiles/machine_code.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +32,7 @@ CodeOperand input(std::size_t i) { return {CodeOperand::Kind::kInput, i, 0, DTyp
 CodeOperand step(std::size_t i) { return {CodeOperand::Kind::kStep, i, 0, DType::kFloat32}; }
 CodeOperand number_operand(double x, DType dtype = DType::kFloat32) { return {CodeOperand::Kind::kNumber, 0, x, dtype}; }
 
-// `read`: of the operands (where: of a and b); what the line makes of them.
+// `read`: the type of the operands (for where: of a and b), and the result of the line.
 TileStep make(std::string_view name, std::vector<CodeOperand> operands, DType read = DType::kFloat32, int result = -1) {
   TileStep s;
   s.line = line_of(name);
@@ -48,7 +47,7 @@ TileStep make(std::string_view name, std::vector<CodeOperand> operands, DType re
   return s;
 }
 
-// Numbers of every kind: ordinary, tiny, huge, infinite, none.
+// Numbers of every kind: ordinary, tiny, huge, infinite, NaN.
 std::vector<float> floats(std::uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<float> out(kMost);
@@ -142,7 +141,7 @@ void expect_same_bytes(const std::vector<char>& expected, const std::vector<char
   for (std::size_t i = n * size_of(dtype); i < found.size(); ++i) ASSERT_EQ(found[i], 77) << what << " writes beyond " << n;
 }
 
-// Runs both ways for lengths around the vectors' and checks every step that is a result.
+// Runs both ways, for lengths near multiples of the vector length, and checks every step that is a result.
 void check_code(const std::vector<TileStep>& steps, const std::vector<MachineCode::Input>& inputs, const std::string& what) {
   const auto code = MachineCode::of(steps, inputs);
   ASSERT_NE(code, nullptr) << what;
@@ -167,7 +166,7 @@ void check_code(const std::vector<TileStep>& steps, const std::vector<MachineCod
   }
 }
 
-// Asked of the processor itself: code that is missing where it should be made is a failure.
+// Queries the processor directly: missing code on a processor that supports it is a failure.
 bool processor_has_avx512() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
@@ -245,7 +244,7 @@ TEST_F(MachineCodeTest, GivesTheBitsOfCasts) {
   }
 }
 
-// Long programs of random lines: more values than there are registers.
+// Long programs of random lines: more values than registers.
 TEST_F(MachineCodeTest, GivesTheBitsOfLongPrograms) {
   const std::string_view unary[] = {"sigmoid", "tanh", "exp", "neg", "abs", "square", "relu"},
                          binary[] = {"add", "sub", "mul", "div", "maximum"};
@@ -287,7 +286,7 @@ TEST_F(MachineCodeTest, WritesOverItsInput) {
   }
 }
 
-// Rows of 21 elements, each 30 behind the last, a number for each row, and one row for all.
+// Rows of 21 elements at a stride of 30, one number per row, and one row for all.
 TEST_F(MachineCodeTest, RunsRowByRow) {
   const auto code = MachineCode::of(
       std::vector<TileStep>{make("mul", {input(0), input(1)}), make("add", {step(0), input(2)}, DType::kFloat32, 0)},
@@ -316,7 +315,7 @@ TEST_F(MachineCodeTest, IsMadeOnceForTheSameSteps) {
   EXPECT_NE(MachineCode::of(steps, stream), MachineCode::of(other, stream));
 }
 
-// Doubles have no code: they serve checks.
+// There is no code for doubles, which are only used in checks.
 TEST_F(MachineCodeTest, LeavesDoublesToTiles) {
   EXPECT_EQ(
       MachineCode::of(std::vector<TileStep>{make("add", {input(0), input(0)}, DType::kFloat64, 0)}, {{DType::kFloat64, false}}),
@@ -330,17 +329,17 @@ const std::vector<Fold> kEveryFold = {{Fold::Kind::kSum, 0}, {Fold::Kind::kMax, 
                                       {Fold::Kind::kMin, 1}, {Fold::Kind::kArgMax, 1}, {Fold::Kind::kMax, 1},
                                       {Fold::Kind::kSum, 1}};
 
-// A sum of a number for each row and a matrix, and twice that: rows of `kStep` elements, of which `n` are columns.
+// The sum of a number per row and a matrix, and twice that: rows of `kStep` elements, of which `n` are columns.
 struct Folded {
   static constexpr std::size_t kStep = 150;
   std::size_t n, rows;
   std::vector<float> scale, matrix;
-  std::vector<std::vector<std::int32_t>> found;  // by fold: bits
+  std::vector<std::vector<std::int32_t>> found;  // by fold: the bits
   bool numbers = false;
 
   Folded(std::size_t columns, std::size_t count) : n(columns), rows(count), scale(count), matrix(count * kStep) {
     std::mt19937 random(static_cast<std::uint32_t>(7 * n + rows));
-    // Few values, so that many are equal.
+    // Few distinct values, so that many are equal.
     for (float& x : scale) x = static_cast<float>(random() % 5) - 2;
     for (float& x : matrix) x = static_cast<float>(random() % 9) / 4 - 1;
   }
@@ -382,7 +381,7 @@ TEST_F(MachineCodeTest, FoldsDownTheRows) {
       for (std::size_t k = 0; k < kEveryFold.size(); ++k) {
         for (std::size_t i = 0; i < Folded::kStep; ++i) {
           std::int32_t found = f.found[k][i];
-          // Which of two zeros it is follows the kernels that reduce what is laid down; equal they are.
+          // The sign of a zero depends on the kernel; the zeros are equal.
           if (i < n && found == std::numeric_limits<std::int32_t>::min()) found = 0;
           ASSERT_EQ(found, i < n ? f.expected(kEveryFold[k], i) : 77) << n << " x " << rows << ", fold " << k << " at " << i;
         }
@@ -398,7 +397,7 @@ TEST_F(MachineCodeTest, RefusesToFoldWhatIsNotANumber) {
       f.matrix[3 * Folded::kStep + column] = std::numeric_limits<float>::quiet_NaN();
       for (const Fold::Kind kind : {Fold::Kind::kMax, Fold::Kind::kMin, Fold::Kind::kArgMax, Fold::Kind::kArgMin}) {
         f.run({{kind, 1}});
-        EXPECT_EQ(f.numbers, column == n) << n << " columns, at " << column;  // what lies behind the columns is none of them
+        EXPECT_EQ(f.numbers, column == n) << n << " columns, at " << column;  // data beyond the columns must be ignored
       }
       f.run({{Fold::Kind::kSum, 1}});
       EXPECT_TRUE(f.numbers);

@@ -1,4 +1,4 @@
-// matmul and matmul_reduce against three plain loops, over shapes, transposes, batches and vectors.
+// matmul and matmul_reduce against three nested loops, over shapes, transposes, batches and vectors.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ Attributes flags(const Case& c) {
   return attributes;
 }
 
-// The result by its definition.
+// The result, computed by definition.
 std::vector<double> reference(const Case& c, const Tensor& a, const Tensor& b) {
   Sizes as = c.a, bs = c.b, ys = c.y;
   if (as.size() == 1) as.insert(as.begin(), 1), ys.insert(ys.end() - (bs.size() == 1 ? 0 : 1), 1);
@@ -98,9 +98,9 @@ TEST(Matmul, AgreesWithThreeLoopsForAllShapesAndTransposes) {
 
 TEST(Matmul, BroadcastsOverBatches) {
   for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
-    expect_product({{6, 5, 3, 4}, {4, 7}, {6, 5, 3, 7}}, dtype);  // one matrix for all
+    expect_product({{6, 5, 3, 4}, {4, 7}, {6, 5, 3, 7}}, dtype);  // one matrix for the whole batch
     expect_product({{5, 3, 4}, {7, 4}, {5, 3, 7}, false, true}, dtype);
-    expect_product({{5, 4, 3}, {4, 7}, {5, 3, 7}, true, false}, dtype);  // no flattening: a is transposed
+    expect_product({{5, 4, 3}, {4, 7}, {5, 3, 7}, true, false}, dtype);  // cannot be flattened: a is transposed
     expect_product({{5, 3, 4}, {5, 4, 7}, {5, 3, 7}}, dtype);
     expect_product({{5, 3, 30}, {5, 70, 30}, {5, 3, 70}, false, true}, dtype);
     expect_product({{2, 1, 3, 4}, {5, 4, 2}, {2, 5, 3, 2}}, dtype);

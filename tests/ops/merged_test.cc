@@ -1,4 +1,4 @@
-// matmul_many, matmul_reduce_many and matmul_sum against the products that they stand for, whole and by columns.
+// matmul_many, matmul_reduce_many and matmul_sum against the separate products, whole and by columns.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Attributes transposed(bool b) {
   return attributes;
 }
 
-// What two tensors may differ by where a sum of about so many terms is taken in another order.
+// The tolerance for a sum of about `terms` terms computed in another order.
 void expect_near(const Tensor& a, const Tensor& b, double terms) {
   ASSERT_EQ(a.sizes(), b.sizes());
   const double tolerance = (a.dtype() == DType::kFloat32 ? 1e-6 : 1e-14) * terms;
@@ -39,7 +39,7 @@ Tensor plus(const Tensor& a, const Tensor& b) {
 struct Size {
   std::int64_t rows, k, n;
 };
-// None, one, few and many of each: plain and oneDNN's products, one block and several.
+// Zero, one, few and many of each: the plain kernel's products and oneDNN's, one block and several.
 const std::vector<Size> kSizes = {{0, 3, 4}, {1, 1, 1}, {2, 0, 3}, {5, 7, 9}, {33, 40, 50}, {130, 260, 200}};
 
 TEST(Merged, ManyGivesEachProduct) {
@@ -128,7 +128,7 @@ struct Columns {
     for (const Tensor& t : out) outputs.push_back(t.view());
     return {&attributes, inputs, outputs, kept.raw(), {}};
   }
-  // In ranges that end at these columns, `steps` times.
+  // In column ranges with these ends, `steps` times.
   std::vector<Tensor> run(const std::vector<std::int64_t>& ends, int steps) {
     std::int64_t begin = 0;
     for (std::int64_t end : ends) kernel->prepare(context(), begin, end), begin = end;
@@ -161,7 +161,7 @@ void check_columns(const std::string& op, const std::vector<Tensor>& inputs, std
   EXPECT_EQ(columns.kernel->columns, y.back());
   const std::vector<Tensor> whole = columns.run({y.back()}, 1);
   for (std::size_t i = 0; i < results; ++i) expect_near(whole[i], out[i], 300);
-  // Cut anywhere that is allowed, and at any step, whichever end the step begins at: the same bits.
+  // Cut at any allowed column, at any step, from whichever end the step starts: the bits are the same.
   for (std::int64_t cut = columns.kernel->step; cut < y.back(); cut += columns.kernel->step) {
     for (int steps : {1, 2, 3}) {
       const std::vector<Tensor> parts = columns.run({cut, y.back()}, steps);

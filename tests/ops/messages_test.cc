@@ -1,4 +1,4 @@
-// What ops say to a user whose operands, attributes or indices do not fit.
+// Messages of ops for users whose operands, attributes or indices do not fit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The shape rule's answer to a case: "code: text", "" if it accepts.
+// The shape rule's answer to a case: "code: text", or "" if it accepts it.
 std::string refusal(const Case& c) {
   try {
     forward_graph(c);
@@ -22,7 +22,7 @@ std::string refusal(const Case& c) {
   }
 }
 
-// What running a case throws.
+// The message that running a case throws.
 std::string failure(const Case& c) {
   try {
     run_forward(c, Precision::kFloat32);

@@ -1,4 +1,4 @@
-// Infinities and what is not a number, where they are real elements and no padding: they must show, not vanish.
+// Infinities and NaNs in real elements, not padding: they must propagate.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ std::vector<double> results(const Case& c, Precision precision) {
   return out;
 }
 
-// The same three numbers as a row and as columns beside rows of ones, in vectors and in what is left over.
+// The same three numbers as a row and as columns next to rows of ones, in vectors and in remainders.
 class NonFinite : public ::testing::TestWithParam<Precision> {
  protected:
   std::vector<double> row(const std::string& op, const std::vector<double>& x, bool takes_list) {
@@ -60,7 +60,7 @@ TEST_P(NonFinite, ANaNReachesTheResult) {
   }
 }
 
-// A NaN that does not count leaves its column and the others what they are.
+// A NaN in a position that does not count leaves its column and the others unchanged.
 TEST_P(NonFinite, ANaNBeyondTheLengthIsNotSeen) {
   constexpr std::int64_t kWidth = 45;
   std::vector<double> x;

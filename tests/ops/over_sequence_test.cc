@@ -1,4 +1,4 @@
-// Every sequence rule: the op on whole sequences gives, step for step, what it gives on each step's operands; and an op that
+// Every sequence rule: applied to whole sequences, the op gives for each step the result of that step's operands; an op that
 // sums over leading axes gives the sum over the steps.
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kSteps = 3;
 
-// An operand at a step: halved or doubled numbers; indices and truth values in another order.
+// An operand at a step: numbers are halved or doubled; indices and booleans are reordered.
 Tensor at_step(const Tensor& t, std::int64_t step) {
   Tensor out = t.clone();
   if (out.dtype() == DType::kFloat64) {
@@ -43,10 +43,10 @@ struct Lifted {
   std::vector<ir::ValueId> inputs, outputs;
 };
 
-// The case's op over sequences, by its rule or (`again`) as it stands. Nothing where the rule has no way.
+// The case's op over sequences, by its rule or (`again`) applied unchanged. Nothing if the rule cannot handle it.
 std::optional<Lifted> lift(const Case& c, const std::vector<bool>& is_sequence, bool again) {
   const CaseGraph at_step = forward_graph(c);
-  if (at_step.graph.nodes.size() != 1) return std::nullopt;  // operands are cast first: casts have cases of their own
+  if (at_step.graph.nodes.size() != 1) return std::nullopt;  // operands are cast first, and casts have their own cases
   const ir::Node& node = at_step.graph.nodes[0];
   Lifted out;
   ir::Builder b(out.graph);
@@ -105,7 +105,7 @@ void expect_same_values(const Tensor& found, const Tensor& expected, const std::
   }
 }
 
-// All operands as sequences, then each alone.
+// All operands as sequences, then each one alone.
 std::vector<std::vector<bool>> choices(const Case& c) {
   std::vector<std::vector<bool>> out(1);
   for (const Tensor& t : c.inputs) out[0].push_back(!t.empty());
@@ -167,15 +167,15 @@ TEST(OverSequence, OpsThatSumOverLeadingAxesGiveTheSum) {
   }
 }
 
-// What an op without a rule means: it keeps a whole loop from dissolving. So each has its reason.
+// An op without a rule keeps a whole loop from dissolving, so each needs a reason.
 TEST(OverSequence, OpsWithoutARuleAreKnown) {
   std::vector<std::string> without;
   for (const ir::OpSchema* op : ir::OpRegistry::instance().all()) {
     const bool needs_none = op->inputs.empty() || op->family == "optimizer" || op->name == "scan" || op->family == "test";
     if (!op->sequence && !needs_none) without.push_back(op->name);
   }
-  // A table or buffer for each step would be a batched scatter, which nothing needs yet. Fused and merged nodes are made
-  // after loops have been looked into.
+  // A table or buffer for each step would need a batched scatter, which nothing uses yet. Fused and merged nodes are made after
+  // loops have been examined.
   EXPECT_EQ(without, (std::vector<std::string>{"fused", "fused_reduction", "matmul_many", "matmul_reduce_many", "matmul_sum",
                                                "put", "scatter_add"}));
 }

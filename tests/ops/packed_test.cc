@@ -25,7 +25,7 @@ std::vector<float> numbers(std::int64_t n, std::uint32_t seed) {
   return out;
 }
 
-// The product in ranges that end at these columns.
+// The product, computed in column ranges with these ends.
 std::vector<float> run_packed(const PackedProduct& packed, const Product& p, const std::vector<float>& a,
                               const std::vector<float>& b, const std::vector<std::int64_t>& ends) {
   std::vector<char> panels(packed.bytes());
@@ -49,7 +49,7 @@ float rounded_to_bfloat16(float x) {
   return std::nearbyint(x / eighth_bit) * eighth_bit;
 }
 
-// b as the form rounds it.
+// b, rounded as in the form.
 std::vector<float> rounded_as(const Product& p, std::vector<float> b, WeightForm form) {
   const auto at = [&](std::int64_t i, std::int64_t j) -> float& {
     return b[static_cast<std::size_t>(p.transpose_b ? j * p.k + i : i * p.n + j)];
@@ -82,7 +82,7 @@ int checked = 0;
 
 void check_product(const Product& p, PackedForm form) {
   const PackedProduct packed(p, form);
-  if (!packed.available()) return;  // of such sizes, or on this machine
+  if (!packed.available()) return;  // for these sizes, or on this machine
   ++checked;
   const std::vector<float> a = numbers(p.m * p.k, 1), b = numbers(p.n * p.k, 2), near = rounded_as(p, b, form.matrix);
   std::vector<float> rows = a;
@@ -154,7 +154,7 @@ TEST(PackedProduct, HoldsAMatrixInTheBytesOfItsForm) {
   EXPECT_EQ(PackedProduct(p, WeightForm::kInt8).bytes(), 1008 * 500 + 1008 * 8u);
 }
 
-// What is no number comes out as none, in its column alone; zeros stay zeros.
+// A NaN stays NaN, in its own column only; zeros stay zeros.
 TEST(PackedProduct, NarrowColumnsStayApart) {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const Product p{1, 4, 3};

@@ -20,7 +20,7 @@ struct Function {
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 
-// Distance in units in the last place of `exact` rounded to float; 0 where both are NaN or both the same infinity.
+// The distance in units in the last place of `exact` rounded to float; 0 if both are NaN or the same infinity.
 double distance(float found, double exact) {
   const auto rounded = static_cast<float>(exact);
   if (std::isnan(found) || std::isnan(rounded)) return std::isnan(found) && std::isnan(rounded) ? 0 : 1e30;
@@ -35,11 +35,11 @@ double distance(float found, double exact) {
 class PointwiseFunctions : public ::testing::TestWithParam<Function> {};
 
 TEST_P(PointwiseFunctions, AreWithinFourUnitsInTheLastPlaceOverAllFloats) {
-  constexpr std::uint64_t kStride = 6007;  // odd: every kind of mantissa comes up
+  constexpr std::uint64_t kStride = 6007;  // odd: covers every kind of mantissa
   std::vector<float> x;
   for (std::uint64_t bits = 0; bits <= 0xFFFFFFFFu; bits += kStride)
     x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-  // Densely where polynomials meet and where results saturate.
+  // Densely around the boundaries of polynomials, and where results saturate.
   for (double at : {0.0, 0.3466, 0.625, 0.7071, 0.9277, 1.0, 1.4142, 2.0, 4.0, 9.0, 16.6, 87.3, 88.7, 103.9}) {
     for (int i = -500; i <= 500; ++i) {
       x.push_back(static_cast<float>(at * (1 + i * 1e-6)));
@@ -84,7 +84,7 @@ TEST(PointwiseFunctionsEdges, SaturateExactly) {
   EXPECT_EQ(at("exp", 1000.f), infinity);
   EXPECT_EQ(at("log", 0.f), -infinity);
   EXPECT_TRUE(std::isnan(at("log", -1.f)));
-  EXPECT_TRUE(std::isnan(at("relu", std::numeric_limits<float>::quiet_NaN())));  // a divergence is not hidden
+  EXPECT_TRUE(std::isnan(at("relu", std::numeric_limits<float>::quiet_NaN())));  // divergence must not be hidden
   EXPECT_TRUE(std::signbit(at("tanh", -0.f)));
 }
 

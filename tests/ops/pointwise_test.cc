@@ -1,4 +1,4 @@
-// Every line of the pointwise table against <cmath> in every element type; broadcasting; threads; working in place.
+// Every line of the pointwise table against <cmath> for every element type; broadcasting; threads; in-place operation.
 #include <gtest/gtest.h>
 
 #include <omp.h>
@@ -21,7 +21,7 @@ using tests::KernelCall;
 using tests::run_kernel;
 using tests::run_kernel_into;
 
-// What each op is, on numbers: for one, two or three operands (the condition first).
+// The definition of each op on numbers, for one, two or three operands (the condition first).
 using Reference = std::function<double(double, double, double)>;
 const std::map<std::string, Reference, std::less<>>& references() {
   static const std::map<std::string, Reference, std::less<>> map = {
@@ -66,7 +66,7 @@ const std::map<std::string, Reference, std::less<>>& references() {
   return map;
 }
 
-// Numbers of every sign, with repetitions, that every op is defined on where `positive`.
+// Numbers of either sign, with repetitions; if `positive`, numbers in every op's domain.
 Tensor operand_in_domain(DType dtype, const Sizes& sizes, unsigned seed, bool positive) {
   Tensor t(dtype, sizes);
   std::uint32_t state = seed * 2654435761u + 12345u;
@@ -88,7 +88,7 @@ DType result_of(ir::Promotion promotion, DType dtype) {
   return promotion == ir::Promotion::kCompare || promotion == ir::Promotion::kLogical ? DType::kBool : dtype;
 }
 
-// The position in an operand of `sizes` of element i of a result.
+// The position in an operand of sizes `sizes` that corresponds to element i of the result.
 std::int64_t broadcast_index(const Sizes& result, const Sizes& sizes, std::int64_t i) {
   std::int64_t index = 0, stride = 1;
   for (std::size_t k = 0; k < result.size(); ++k) {
@@ -196,7 +196,7 @@ TEST(Pointwise, BitsDependNeitherOnThreadsNorOnTheRestOfTheTensor) {
       const Tensor two = run_kernel(call, result, sizes);
       set_threads(before);
       EXPECT_EQ(std::memcmp(one.raw(), two.raw(), one.bytes()), 0) << line.name;
-      // The last element alone.
+      // Only the last element.
       std::vector<Tensor> last;
       for (const Tensor& t : in) {
         Tensor e(t.dtype(), {1});

@@ -1,4 +1,4 @@
-// dropout: its draws are a function of seed, step, key, scan steps and coordinates, and of nothing else.
+// dropout: its draws depend only on seed, step, key, scan steps and coordinates.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What ops mean, in plain loops over doubles, written from their documentation and sharing no code with the kernels.
+// The definitions of ops, as plain loops over doubles, written from their documentation and sharing no code with the kernels.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace graphrun::tests {
 
-// A dense array of doubles; integers and bools too.
+// A dense array of doubles; also holds integers and bools.
 struct Array {
   Sizes sizes;
   std::vector<double> data;
@@ -29,11 +29,11 @@ struct Array {
 // Every index of an array of these sizes, in row-major order.
 std::vector<Sizes> indices_of(const Sizes& sizes);
 
-// `index` without, or with, one more coordinate.
+// `index` with one coordinate removed or added.
 Sizes without(Sizes index, std::size_t axis);
 Sizes with(Sizes index, std::size_t axis, std::int64_t value);
 
-// What a reference gets: operands (absent ones are null), complete attributes, the result's shapes.
+// The input of a reference: operands (absent ones are null), complete attributes, the results' shapes.
 struct Call {
   std::vector<const Array*> inputs;
   Attributes attributes;
@@ -42,16 +42,16 @@ struct Call {
 
   const Array& x(std::size_t i = 0) const { return *inputs[i]; }
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
-  // Axis attribute as an index into x's axes (or into `rank` axes).
+  // The axis attribute as an index into x's axes (or into `rank` axes).
   std::size_t axis(std::size_t rank) const;
   std::int64_t size(const std::string& attribute) const { return attributes.dim(attribute).evaluate(symbols); }
-  // The number of positions along `axis` of x that count for the element of the result at `rest`.
+  // The number of positions along `axis` of x that count for element `rest` of the result.
   std::int64_t length(std::size_t lengths, const Sizes& rest, std::int64_t n) const;
 };
 
 using Reference = std::function<std::vector<Array>(const Call&)>;
 
-// By op; null where there is none.
+// By op; null if there is none.
 const Reference* reference_of(const std::string& op);
 
 // Runs the reference of a case.

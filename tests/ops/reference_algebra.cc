@@ -8,7 +8,7 @@
 namespace graphrun::tests {
 namespace {
 
-// Element [lead…, i, j] of a factor that may have fewer or stretched leading axes, and be transposed.
+// Element [lead…, i, j] of a factor that may have fewer or broadcast leading axes, and may be transposed.
 double factor(const Array& x, const Sizes& lead, std::int64_t i, std::int64_t j, bool transposed) {
   const std::size_t own = x.rank() - 2;
   Sizes at(lead.end() - static_cast<std::ptrdiff_t>(own), lead.end());
@@ -51,7 +51,7 @@ std::vector<Array> matmul_reduce(const Call& c) {
   return {y};
 }
 
-// What stands for several products, by what each gives: the op `one` of operands a and b.
+// Products computed as separate ops: the op `one` applied to operands a and b.
 Array product_of(const Call& c, const Reference& one, std::size_t a, std::size_t b, const Sizes& y) {
   Call call{{c.inputs[a], c.inputs[b]}, c.attributes, c.symbols, {y}};
   if (!call.attributes.has("transpose_a")) call.attributes.set("transpose_a", false);
@@ -73,7 +73,7 @@ std::vector<Array> matmul_sum(const Call& c) {
   return {y};
 }
 
-// The draw of one element as ops/random documents it, under the seed 7, the step 11 and the scan step 3 of the interpreter.
+// The draw of one element as ops/random documents it, with the interpreter's seed 7, step 11 and scan step 3.
 bool dropped(const std::string& key, const Sizes& index, double rate) {
   const std::uint64_t stream = fold_coordinate(fold_coordinate(7, hash_name(key.data(), key.size())), 0);
   std::uint64_t row = fold_coordinate(0, 3);

@@ -7,7 +7,8 @@
 namespace graphrun::tests {
 namespace {
 
-// step(g', slots of the element) moves the slots and says how far p moves beside its decay. The rate stands behind the slots.
+// step(g', slots of the element) updates the slots and returns how far p moves, apart from decay. The rate comes after the
+// slots.
 template <class Step>
 std::vector<Array> updated(const Call& c, std::size_t slots, std::size_t scale_at, const Step& step) {
   std::vector<Array> next = {c.x(0)};

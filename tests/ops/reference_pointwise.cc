@@ -8,7 +8,7 @@
 namespace graphrun::tests {
 namespace {
 
-// The element of a broadcast operand that goes with an index of the result.
+// The element of a broadcast operand that corresponds to an index of the result.
 double element(const Array& x, const Sizes& index) {
   Sizes at(index.end() - static_cast<std::ptrdiff_t>(x.rank()), index.end());
   for (std::size_t k = 0; k < at.size(); ++k) at[k] = x.sizes[k] == 1 ? 0 : at[k];

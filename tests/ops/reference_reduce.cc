@@ -9,7 +9,7 @@
 namespace graphrun::tests {
 namespace {
 
-// The elements that each element of a reduction's result stands for, found by walking over x; `keep` and lists of axes too.
+// The elements that each element of a reduction's result combines, found by walking over x; supports `keep` and lists of axes.
 std::vector<std::vector<double>> groups(const Call& c, std::vector<std::vector<std::int64_t>>* positions = nullptr) {
   std::vector<std::int64_t> axes = c.attributes.integers("axis");
   const Array& x = c.x();
@@ -84,7 +84,7 @@ Reference extreme_gradient(bool max) {
   };
 }
 
-// Calls fn(row, out) for every line of x along the attribute axis, cut at its length; what fn leaves stays 0.
+// Calls fn(row, out) for every row of x along the attribute axis, cut at its length; results that fn does not set stay 0.
 std::vector<Array> along(const Call& c, const std::function<void(const std::vector<Sizes>&, const Sizes&, Array&)>& fn) {
   const Array& x = c.x();
   const std::size_t axis = c.axis(x.rank());
@@ -130,7 +130,7 @@ std::vector<Array> position(const Call& c, bool max) {
   return {out};
 }
 
-// Cross entropy against the smoothed distribution, as its definition says.
+// Cross entropy against the smoothed distribution, by definition.
 std::vector<Array> cross_entropy(const Call& c) {
   const std::int64_t n = c.x().sizes.back();
   const double e = c.attributes.number("label_smoothing");
@@ -219,7 +219,7 @@ std::vector<Array> sum_to(const Call& c) {
   return {y};
 }
 
-// The pointwise program, then each reduction of what it makes.
+// The pointwise program, then each reduction of its results.
 std::vector<Array> fused_reduction(const Call& c) {
   const ir::ReductionProgram code = ir::parse_reduction_program(c.attributes.string("code"));
   Sizes sizes;

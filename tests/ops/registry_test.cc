@@ -1,4 +1,4 @@
-// Walks the registry, so that no op escapes its documentation or its checks.
+// Walks the registry, so that every op has documentation and checks.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -11,7 +11,7 @@
 namespace graphrun::tests {
 namespace {
 
-// Nodes with regions: the executor runs their bodies, and its own tests cover them.
+// Nodes with regions: the executor runs their bodies, and has its own tests for them.
 bool has_region(const ir::OpSchema& op) { return op.name == "scan"; }
 
 std::set<std::string> ops_with_cases() {
@@ -20,7 +20,7 @@ std::set<std::string> ops_with_cases() {
   return names;
 }
 
-// What the library registers; tests register ops of their own, of the family "test".
+// The ops of the library; tests register their own in the family "test".
 std::vector<const ir::OpSchema*> library_ops() {
   std::vector<const ir::OpSchema*> ops = ir::OpRegistry::instance().all();
   std::erase_if(ops, [](const ir::OpSchema* op) { return op->family == "test"; });

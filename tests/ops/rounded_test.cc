@@ -1,4 +1,4 @@
-// Products of factors that the CPU rounds to bfloat16 (product_precision), against sums in float64 of rounded factors.
+// Products whose factors the CPU rounds to bfloat16 (product_precision), against float64 sums of rounded factors.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,7 +36,7 @@ double to_bfloat16(double x) {
   return std::nearbyint(x / eighth_bit) * eighth_bit;
 }
 
-// y [m, n] = Σ op(a) op(b) of rounded factors, where a [m, k] or, transposed, [k, m].
+// y [m, n] = Σ op(a) op(b) of rounded factors, where a is [m, k] or, transposed, [k, m].
 Tensor rounded_reference(const Tensor& a, bool transpose_a, const Tensor& b, bool transpose_b) {
   const std::int64_t k = a.sizes()[transpose_a ? 0 : 1], m = a.sizes()[transpose_a ? 1 : 0], n = b.sizes()[transpose_b ? 0 : 1];
   Tensor y(DType::kFloat64, {m, n});
@@ -72,7 +72,7 @@ class RoundedProducts : public ::testing::Test {
 struct Sized {
   std::int64_t m, n, k;
 };
-// Runs of rows and of terms, and panels, whole and shorter; odd numbers of terms.
+// Whole and partial runs of rows, runs of terms and panels; odd numbers of terms.
 const Sized kRoundedSizes[] = {{1, 16, 16},    {5, 17, 19},    {32, 48, 64}, {33, 100, 31},
                                {70, 333, 130}, {40, 61, 1500}, {3, 50, 2049}};
 
@@ -88,7 +88,7 @@ TEST_F(RoundedProducts, AreSumsOfRoundedFactors) {
         call.attributes.set("transpose_b", tb);
         const Tensor y = run_rounded(call, {m, n}), expected = rounded_reference(a, ta, b, tb);
         ASSERT_NO_FATAL_FAILURE(expect_within(y, expected, 1e-6 * static_cast<double>(k)));
-        // It can tell them from those of other factors.
+        // The comparison can detect factors that were not rounded.
         const Tensor exact = run_rounded(call, {m, n}, ProductPrecision::kFloat32);
         double off = 0;
         for (std::int64_t i = 0; i < y.count(); ++i) off = std::max(off, std::abs(exact.at(i) - expected.at(i)));
@@ -123,7 +123,7 @@ TEST_F(RoundedProducts, OfStacksAndOfSeveralFactors) {
   expect_within(run_rounded(sum, {time, batch, n}), first, 1e-4);
 }
 
-// However few terms one of them has: a sum is rounded as its products are.
+// A sum's products are all rounded, however few terms one of them has.
 TEST_F(RoundedProducts, OfASumAreAllRounded) {
   for (const std::int64_t k : {1, 10, 1500}) {
     const Tensor a = random_matrix({9, k}, 1), b = random_matrix({k, 40}, 2), c = random_matrix({9, 200}, 3),
@@ -135,7 +135,7 @@ TEST_F(RoundedProducts, OfASumAreAllRounded) {
   }
 }
 
-// Whatever form lasting matrices have besides: int8 where all of a group's can have it.
+// Whatever the form of constant matrices: int8 if all of a group's can have it.
 TEST_F(RoundedProducts, HaveOneFormInALoopAndWithoutOne) {
   const auto form = [](WeightForm weights, std::vector<bool> lasting) {
     const Tensor x(DType::kFloat32, {9, 10}), w(DType::kFloat32, {10, 40}), h(DType::kFloat32, {9, 50}),
@@ -184,7 +184,7 @@ TEST_F(RoundedProducts, OfNothingAreZeros) {
       run_rounded({"matmul", {Tensor(DType::kFloat32, {0, 20}), random_matrix({20, 30}, 1)}, {}, {}, {}}, {0, 30}).count(), 0);
 }
 
-// Of few columns; one for each of a batch.
+// Products with few columns, and products with one matrix per batch element.
 TEST_F(RoundedProducts, AreNotMadeWhereNothingIsWonByThem) {
   const auto exact = [](const KernelCall& call, const Sizes& sizes) {
     return std::memcmp(run_rounded(call, sizes).raw(), run_rounded(call, sizes, ProductPrecision::kFloat32).raw(),
@@ -198,12 +198,12 @@ TEST_F(RoundedProducts, AreNotMadeWhereNothingIsWonByThem) {
   EXPECT_FALSE(exact({"matmul", {random_matrix({40, 30}, 1), random_matrix({30, 16}, 2)}, {}, {}, {}}, {40, 16}));
 }
 
-// What is no number comes out as none, in its row or column alone.
+// A NaN stays NaN, in its own row or column only.
 TEST_F(RoundedProducts, KeepApartWhatIsNoNumber) {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor a = random_matrix({3, 17}, 1), b = random_matrix({17, 20}, 2);
   a.data<float>()[16] = nan;           // row 0
-  a.data<float>()[17] = 3e38f;         // row 1: finite, and so when it is rounded
+  a.data<float>()[17] = 3e38f;         // row 1: finite, also after rounding
   b.data<float>()[5] = infinity;       // column 5
   b.data<float>()[16 * 20 + 7] = nan;  // column 7
   const Tensor y = run_rounded({"matmul", {a, b}, {}, {}, {}}, {3, 20});

@@ -1,4 +1,4 @@
-// Runs one op's CPU kernel on tensors, without a graph: what the tests of single kernels share.
+// Runs one op's CPU kernel on tensors, without a graph: shared by the tests of single kernels.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace graphrun::tests {
 
 struct KernelCall {
   std::string op;
-  std::vector<Tensor> inputs;  // an empty one is absent
+  std::vector<Tensor> inputs;  // an empty tensor is an absent input
   Attributes attributes;       // the schema's defaults are filled in
   RandomState random;
   SymbolValues symbols;
   ProductPrecision products = ProductPrecision::kFloat32;
 };
 
-// Runs it into `outputs`, which may share memory with inputs.
+// Runs it with results in `outputs`, which may share memory with inputs.
 inline void run_kernel_into(KernelCall call, const std::vector<Tensor>& outputs) {
   for (const ir::AttributeSpec& spec : ir::OpRegistry::instance().get(call.op).attributes) {
     if (!call.attributes.has(spec.name) && spec.default_value) call.attributes.set(spec.name, *spec.default_value);
@@ -48,14 +48,14 @@ inline void run_kernel_into(KernelCall call, const std::vector<Tensor>& outputs)
   kernel.run({&call.attributes, in, out, workspace.raw(), call.random});
 }
 
-// Runs it into a new tensor.
+// Runs it with the result in a new tensor.
 inline Tensor run_kernel(const KernelCall& call, DType dtype, const Sizes& sizes) {
   Tensor out(dtype, sizes);
   run_kernel_into(call, {out});
   return out;
 }
 
-// Numbers in [-1, 1) that depend on the seed alone.
+// Numbers in [-1, 1) that depend only on the seed.
 inline Tensor sample(DType dtype, const Sizes& sizes, std::uint32_t seed) {
   Tensor t(DType::kFloat64, sizes);
   for (double& x : t.span<double>()) {

@@ -8,7 +8,7 @@
 namespace graphrun::random_graphs {
 namespace {
 
-// Where the size stands among the axes; as many as there are where it does not.
+// The index of the axis that has the size; the number of axes if none has it.
 std::size_t axis_of_size(const Shape& shape, Symbol size) {
   return static_cast<std::size_t>(std::find(shape.begin(), shape.end(), Dim(size)) - shape.begin());
 }

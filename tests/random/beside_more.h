@@ -1,4 +1,4 @@
-// The same rows beside more rows, the same steps before more padding.
+// Checks that rows do not change when the batch has more rows, nor steps when there is more padding after them.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 namespace graphrun::random_graphs {
 
 struct BesideMore {
-  std::string differs;  // empty: nothing does
+  std::string differs;  // empty if nothing differs
   std::string refused;  // at run time
   int compared = 0;     // outputs and states that must not change
 };
 
-// Runs the graph at two numbers of positions along `size`, those that both have the same; `fewer` and `more` draw like data.
+// Runs the graph with `few` and with more positions along `size`; those that both have must agree. `fewer` and `more` draw the
+// data of the two runs.
 BesideMore beside_more(const ir::Graph& graph, Symbol size, std::int64_t few, const Data& fewer, const Data& more);
 
 }  // namespace graphrun::random_graphs

@@ -13,7 +13,7 @@ constexpr int kAttempts = 40;
 constexpr std::size_t kHighestRank = 4, kLongestText = 48;
 constexpr std::int64_t kLargestSize = 24;
 
-// Ops whose results are finite over a part of the numbers alone: operands are brought there first.
+// Ops whose results are finite only for some numbers: their operands are first mapped there.
 struct Guard {
   const char* op;
   std::size_t position;
@@ -25,7 +25,7 @@ constexpr Guard kGuards[] = {
     {"pow", 1, "tanh({})"},          {"exp", 0, "tanh({})"},
 };
 
-// Operands that are positions, and the axis whose size they must stay below; an attribute where `table` is -1.
+// Operands that are positions, and the axis whose size bounds them; an attribute if `table` is -1.
 struct Indexed {
   const char* op;
   std::size_t indices;
@@ -81,7 +81,7 @@ bool is_small(const ir::TensorType& type) {
   return all.constant() <= 1024;
 }
 
-// What a result of whole numbers stays below, where its op only moves its operands or says where something stands.
+// The bound of an integer result, if its op only moves its operands or returns positions.
 std::int64_t bound_of(const ir::OpSchema& op, const ir::Graph& graph, const std::vector<Operand>& operands,
                       const ir::NamedAttributes& attributes) {
   const auto constant = [](const Dim& dim) { return dim.is_constant() ? dim.constant() : 0; };
@@ -193,7 +193,7 @@ Operand Body::guarded(const std::string& op, std::size_t position, const Operand
   return o;
 }
 
-// An operand that the rule of a shape is likely to take beside the first.
+// An operand that the shape rule is likely to accept together with the first.
 Operand Body::operand_like(const Operand& first, const ir::OpSchema& op, std::size_t position) {
   const ir::TensorType& like = type(first);
   const std::string& doc = op.inputs[std::min(position, op.inputs.size() - 1)].doc;
@@ -371,7 +371,7 @@ void Body::keep(const std::string& text, std::vector<Operand> results) {
     full = "tanh(" + text + ")";
     results[0].value = builder_.op("tanh", {results[0].value});
   }
-  // Unnamed, an expression stands wherever it is read.
+  // An expression without a name is written wherever it is read.
   if (results.size() == 1 && full.size() < kLongestText && draw_->chance(0.25)) {
     results[0].text = full;
     pool_.push_back(results[0]);

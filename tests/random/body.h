@@ -1,5 +1,5 @@
-// The equations of one graph while they are made up: what they may read, its type, and the text so far. Types come from the
-// ops' own shape rules: whatever a rule refuses is not written, so that a new op is covered without an edit here.
+// The equations of a graph during generation: what they may read, the types, and the text so far. Types come from the ops' own
+// shape rules, and what a rule rejects is not written, so a new op is covered without a change here.
 #pragma once
 
 #include <bitset>
@@ -16,18 +16,18 @@
 
 namespace graphrun::random_graphs {
 
-// What something is made of: ops by their place in op_choices(), and whether a state was read before or after its step.
+// What a value depends on: ops, by their index in op_choices(), and whether a state was read before or after its step.
 using Traits = std::bitset<128>;
 inline constexpr std::size_t kReadsBefore = 126, kReadsAfter = 127;
 
-// What an equation may read.
+// A value that an equation may read.
 struct Operand {
   std::string text;  // a name, a path, "next(h)" or a whole expression in parentheses
   ir::ValueId value = ir::kNone;
-  std::int64_t below = 0;    // INT32: its elements are in [0, below); 0: nobody knows
-  bool lengths = false;      // how many steps are real
+  std::int64_t below = 0;    // INT32: its elements are in [0, below); 0: unknown
+  bool lengths = false;      // the number of real steps
   std::set<std::string> of;  // the names that it reads
-  Traits traits;             // of all that it is made of
+  Traits traits;             // of everything that it depends on
 };
 
 class Body {
@@ -39,26 +39,27 @@ class Body {
   const std::set<std::string>& read() const { return read_; }
   tests::Draw& draw() { return *draw_; }
 
-  // A name that no other thing of this file has.
+  // A name that is not used in this file yet.
   std::string fresh(const std::string& stem);
-  // Something to read that is declared elsewhere: an input, a state, a call's output.
+  // Adds something to read that is declared elsewhere: an input, a state, a call's output.
   Operand add(const std::string& text, const ir::TensorType& type, std::int64_t below = 0, bool lengths = false,
               const Traits& traits = {});
   void forget_all() { pool_.clear(); }
   Operand parameter(const Shape& shape);
-  // A line of the file; what stands in it counts as read.
+  // Adds a line to the file; its contents count as read.
   void line(const std::string& text) { lines_.push_back(text); }
   std::string use(const Operand& o);
 
-  // One more equation over any op, or over this one: false where nothing fitted.
+  // Adds an equation over any op, or over this one; false if nothing fitted.
   bool grow();
   bool apply(const ir::OpSchema& op);
-  // Something of this type, made of what there is, with values in about [-1, 1] if FLOAT; none where there is no way.
+  // A value of this type, computed from existing ones, with elements in about [-1, 1] if FLOAT; nothing if that is not
+  // possible.
   std::optional<Operand> of_type(const ir::TensorType& wanted);
-  // An equation of one's own over what there is, by names that stand nowhere else; none where the rules refuse it.
+  // Adds a given equation over existing values, under names that occur nowhere else; nothing if the shape rules reject it.
   std::optional<Operand> equation(const std::string& text, const std::vector<std::pair<std::string, Operand>>& names);
 
-  // A late value that `fits`.
+  // A recent value for which `fits` is true.
   template <class Fits>
   std::optional<Operand> any(Fits&& fits) {
     std::vector<Operand> fitting;
@@ -83,19 +84,19 @@ class Body {
   std::unique_ptr<ir::Graph> graph_ = std::make_unique<ir::Graph>();
   ir::Builder builder_;
   std::vector<Operand> pool_;
-  std::vector<std::pair<std::string, std::string>> parameters_;  // names and lines
+  std::vector<std::pair<std::string, std::string>> parameters_;  // names, and their lines
   std::vector<std::string> lines_;
   std::set<std::string> read_;
   int names_ = 0;
 };
 
-// What expressions choose from: every registered op that equations can name.
+// The ops that expressions choose from: every registered op that equations can name.
 const std::vector<const ir::OpSchema*>& op_choices();
-std::size_t number_of(const ir::OpSchema& op);  // its place among them
-// The types that a file can say: sizes that are a number or one symbol each.
+std::size_t number_of(const ir::OpSchema& op);  // its index among them
+// Whether a file can declare the type: each size is a number or one symbol.
 bool can_be_declared(const ir::TensorType& type);
 std::string text_of(const Attribute& value);
-// `type: INT32` where it is not FLOAT.
+// `type: INT32`, unless it is FLOAT.
 std::string text_of(Type type);
 
 }  // namespace graphrun::random_graphs

@@ -1,4 +1,4 @@
-// States of calls as values, and graphs as arguments.
+// States of calls used as values, and graphs used as arguments.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace graphrun::random_graphs {
 
-// The states of a bundle, each by its path, as the file reads them before and after the step.
+// Adds the states of a bundle, each by its path, as the file reads them before and after the step.
 void Maker::add_bundle(Body& body, Local& caller, const std::string& name, const std::vector<Port>& leaves) {
   Traits before, after;
   before.set(kReadsBefore), after.set(kReadsAfter);
@@ -19,7 +19,7 @@ void Maker::add_bundle(Body& body, Local& caller, const std::string& name, const
   }
 }
 
-// The two-level step: a cell reads, the same cell reads again from where it was left; the state of both is one bundle.
+// The two-level step: a cell reads, then the same cell reads again from the resulting state; one bundle has the states of both.
 void Maker::bundle(Body& body, Local& caller, const Around& around) {
   const auto x = body.any([&](const Operand& o) {
     const ir::TensorType& t = body.type(o);
@@ -43,7 +43,7 @@ void Maker::bundle(Body& body, Local& caller, const Around& around) {
 
   std::string begin;
   const ir::TensorType& leaf = cell.leaves.front().type;
-  // What it begins with stands around a scan: an input that is the same at every step is known there.
+  // The initial value of a scan's state is outside the scan: it can use inputs that are the same at every step.
   if (around.scanned && draw_.chance(0.6)) {
     for (const Port& input : caller.inputs) {
       const Shape& shape = input.type.shape;
@@ -63,7 +63,7 @@ void Maker::bundle(Body& body, Local& caller, const Around& around) {
   if (numbers && draw_.chance(0.5)) {
     const std::string mixed = body.fresh("v");
     body.line(fmt::format("let: \"{} = 0.5 * {} + 0.5 * tanh({})\"", mixed, draw_.chance(0.5) ? s : first + ".end", after));
-    // What an op makes of the states of all repetitions is one tensor.
+    // Applying an op to the states of all repetitions gives one tensor.
     for (const Port& l : cell.leaves)
       if (!has_numbers(l.name)) body.add(mixed + "." + l.name, l.type, 0, false, cell.traits);
     after = mixed;
@@ -73,7 +73,7 @@ void Maker::bundle(Body& body, Local& caller, const Around& around) {
   coverage_.seen(around.root ? "bundle of states of the root" : "bundle of states");
 }
 
-// Whether the states of a scan may live on around it.
+// Whether the states of a scan may persist from run to run around it.
 bool Maker::can_be_stream(const Local& scanned, const Around& around) const {
   const auto lasting = [&](const Port& leaf) {
     return std::all_of(leaf.type.shape.begin(), leaf.type.shape.end(),
@@ -83,7 +83,7 @@ bool Maker::can_be_stream(const Local& scanned, const Around& around) const {
   return !around.cell && !scanned.leaves.empty() && std::all_of(scanned.leaves.begin(), scanned.leaves.end(), lasting);
 }
 
-// A bundle that holds what the scan left until it is run again: its name.
+// Adds a bundle that keeps the scan's final states for the next run; returns its name.
 std::string Maker::stream(Body& body, Local& caller, const std::string& name, const Local& scanned) {
   const std::string s = body.fresh("s");
   const bool numbers = std::all_of(scanned.leaves.begin(), scanned.leaves.end(),
@@ -95,7 +95,7 @@ std::string Maker::stream(Body& body, Local& caller, const std::string& name, co
   return s;
 }
 
-// A cell as others take it: arg hidden, input x, output h, states of its own.
+// A cell with the standard interface: arg hidden, input x, output h, its own states.
 std::size_t Maker::handed_graph() {
   if (!handed_.empty() && draw_.chance(0.5)) return draw_.any(handed_);
   Local made;
@@ -116,7 +116,7 @@ std::size_t Maker::handed_graph() {
   return handed_.back();
 }
 
-// A call of a graph that whoever calls this one may choose.
+// A call of a graph that this graph's callers may choose.
 void Maker::argument_graph(Body& body, Local& caller, const Around& around) {
   const auto x = body.any([&](const Operand& o) {
     const ir::TensorType& t = body.type(o);
@@ -128,7 +128,7 @@ void Maker::argument_graph(Body& body, Local& caller, const Around& around) {
   const bool hands = draw_.chance(0.7);
   const std::size_t handed = hands ? handed_graph() : 0;
   if (hands && around.root) {
-    // Nobody calls the root, to hand it a graph.
+    // The root has no caller that could pass it a graph.
     caller.calls.insert(handed);
     graph = locals_[handed].name;
   } else {

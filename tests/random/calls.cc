@@ -9,7 +9,7 @@
 namespace graphrun::random_graphs {
 namespace {
 
-// What a caller sees of a scan: not how its body reads its states.
+// The traits that a scan's caller sees: without how its body reads its states.
 Traits outside_scan(Traits traits) {
   traits.reset(kReadsBefore);
   traits.reset(kReadsAfter);
@@ -22,7 +22,7 @@ Traits traits_of(const std::vector<Operand>& operands) {
   return all;
 }
 
-// Whether a shape of a graph fits one of its caller: its symbols are then these. The batch stays the batch.
+// Whether a graph's shape fits one of its caller; sets what its symbols then are. The batch stays the batch.
 bool fits(const Shape& shape, const Shape& of_caller, ir::SizesBySymbol& sizes) {
   if (shape.size() != of_caller.size()) return false;
   for (std::size_t k = 0; k < shape.size(); ++k) {
@@ -47,7 +47,7 @@ bool has_numbers(const std::string& path) {
   return false;
 }
 
-// Operands for the inputs of a graph that is there; none where one has none.
+// Existing operands for a graph's inputs; nothing if an input has none.
 std::optional<Maker::Given> Maker::given(Body& body, const std::vector<Port>& inputs) {
   Given found;
   for (const Port& port : inputs) {
@@ -78,7 +78,7 @@ std::string Maker::bindings(Body& body, const std::vector<Port>& ports, const st
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-// What the call says to args of the graph; `repeated`: once for each repetition.
+// The args that a call passes to the graph; `repeated`: once for each repetition.
 std::string Maker::given_args(const Local& called, bool repeated) {
   std::vector<std::string> all;
   for (const Argument& argument : called.arguments) {
@@ -101,7 +101,7 @@ std::string Maker::given_args(const Local& called, bool repeated) {
   return fmt::format(" arg: \"{}\"", fmt::join(all, ", "));
 }
 
-// Sharing with an earlier call of the same graph here.
+// Shares parameters with an earlier call of the same graph here.
 std::string Maker::shared(std::size_t graph) {
   const auto before = instances_.back().find(graph);
   if (before == instances_.back().end() || draw_.chance(0.5)) return "";
@@ -109,7 +109,7 @@ std::string Maker::shared(std::size_t graph) {
   return fmt::format(" parameters: \"{}\"", before->second);
 }
 
-// What one of the graph's states begins with, "path = value"; empty where nothing here is of its type.
+// An initial value for one of the graph's states, "path = value"; empty if nothing here has its type.
 std::string Maker::begun(Body& body, const Local& called, const ir::SizesBySymbol& sizes) {
   if (called.leaves.empty()) return "";
   const Port& leaf = draw_.any(called.leaves);
@@ -149,7 +149,7 @@ void Maker::call(Body& body, Local& caller, const Around& around) {
   }
   const Local& called = locals_[graph];
   const std::string name = body.fresh("call");
-  // Where states begin with something said here they are none of the caller's.
+  // States with an explicit initial value are not states of the caller.
   const std::string begin = draw_.chance(0.4) ? begun(body, called, operands->sizes) : "";
   if (!begin.empty()) coverage_.seen("call with begin");
   if (!operands->sizes.empty()) coverage_.seen("graph called again, perhaps for other sizes");
@@ -252,7 +252,7 @@ void Maker::scan(Body& body, Local& caller, const Around& around) {
   how.graph = local(ports, "", {around.depth + 1, true, ragged, false});
   how.reverse = !locals_[how.graph].forward_only && draw_.chance(0.5);
   const std::string name = scan_line(body, caller, around, how);
-  // Over the same once more, perhaps with the same parameters, perhaps from where the first ended.
+  // Run it once more over the same input, perhaps with the same parameters, perhaps starting from the first one's final state.
   if (draw_.chance(0.2)) {
     how.reverse = !locals_[how.graph].forward_only && !how.reverse;
     if (!locals_[how.graph].leaves.empty() && draw_.chance(0.5)) how.begin = name + ".end";
@@ -261,7 +261,7 @@ void Maker::scan(Body& body, Local& caller, const Around& around) {
   if (around.depth > 0) coverage_.seen(around.scanned ? "scan within a scan" : "scan within a call or repeat");
 }
 
-// The scan's name.
+// Writes the scan; returns its name.
 std::string Maker::scan_line(Body& body, Local& caller, const Around& around, const Scanned& how) {
   const Local& made = locals_[how.graph];
   const std::string name = body.fresh("scan");

@@ -1,4 +1,4 @@
-// What generated graphs held: for every op, in what kinds of loops it stood.
+// What the generated graphs contained: for every op, in which kinds of loops it occurred.
 #pragma once
 
 #include <array>
@@ -14,26 +14,27 @@ namespace graphrun::random_graphs {
 
 class Coverage {
  public:
-  // What a scan's outputs are made of, in its body and in what that calls.
+  // Counts what a scan's outputs depend on, in its body and in the graphs that it calls.
   void scan(const Traits& traits, bool reverse, bool ragged);
-  // What all outputs of a graph, or of one that it calls, are made of.
+  // Counts what all outputs of a graph, or of one that it calls, depend on.
   void graph(const Traits& traits);
   // Anything else: "repeat", "history".
   void seen(const std::string& what) { ++others_[what]; }
   std::int64_t times_seen(const std::string& what) const;
   void add(const Coverage& other);
 
-  // A line for each op and its number of graphs with each, then what was never seen.
+  // One line per op with its number of graphs of each kind, then what never occurred.
   std::string table() const;
-  // Pairs "op, kind" that no graph had, of all ops that equations can name.
+  // The pairs "op, kind" that no graph contained, over all ops that equations can name.
   std::set<std::string> missing() const;
 
  private:
-  // The graphs, then the scans by all of: a state is read before or after its step; forward or in reverse; full or ragged.
+  // All graphs, then the scans by every combination of: a state read before or after its step; forward or reverse; full or
+  // ragged.
   static constexpr std::size_t kKinds = 9;
   static std::string kind(std::size_t k);
 
-  std::vector<std::array<std::int64_t, kKinds>> counts_;  // by the op's number
+  std::vector<std::array<std::int64_t, kKinds>> counts_;  // by op number
   std::map<std::string, std::int64_t> others_;
 };
 

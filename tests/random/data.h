@@ -1,4 +1,4 @@
-// Numbers for the inputs and variables of any program, from seeds.
+// Random inputs and variables for any program, from seeds.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace graphrun::random_graphs {
 
 class Data {
  public:
-  // `sizes`: of symbols by name; `other`: of every symbol that is not among them.
+  // `sizes`: of symbols by name; `other`: of all other symbols.
   Data(std::map<std::string, std::int64_t> sizes, std::uint64_t seed, std::int64_t other = 3)
       : sizes_(std::move(sizes)), seed_(seed), other_(other) {}
 
   SymbolValues symbols(const Shape& shape) const;
-  // Numbers in [-1, 1], positions and lengths in their ranges.
+  // Numbers in [-1, 1]; positions and lengths in their ranges.
   Feeds feeds(const Program& program) const;
   void set_parameters(const Program& program, Variables& variables) const;
 

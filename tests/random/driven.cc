@@ -1,5 +1,5 @@
-// A scan of words as a language model or a decoder has it, at which the graph can be cut for generation: what it reads beside
-// the words does not have their steps.
+// A scan of words, as in a language model or a decoder, at which the graph can be cut for generation: its other operands do not
+// have the words' steps.
 #include <fmt/format.h>
 
 #include "tests/random/maker.h"
@@ -15,7 +15,7 @@ std::string input_of(const std::vector<std::string>& all) {
 
 }  // namespace
 
-// What is in the body's pool is known before the first word.
+// Everything in the body's pool is known before the first word.
 void Maker::speak(Body& body, Local& root, bool has_lengths) {
   const std::vector<Operand> before = body.pool();
   std::vector<Operand> known = draw_.chance(0.8) ? some(body, 2) : std::vector<Operand>();
@@ -62,7 +62,7 @@ void Maker::speak(Body& body, Local& root, bool has_lengths) {
   coverage_.seen("scan of words");
 }
 
-// The scan's name; its output "wanted" is [time, batch, kWidth].
+// Writes the scan and returns its name; its output "wanted" is [time, batch, kWidth].
 std::string Maker::driven_scan(Body& body, Local& root, std::vector<Operand> each, const std::vector<Operand>& known,
                                bool ragged) {
   Scanned how;
@@ -77,7 +77,7 @@ std::string Maker::driven_scan(Body& body, Local& root, std::vector<Operand> eac
   how.operands = std::move(each);
   how.operands.insert(how.operands.end(), known.begin(), known.end());
   if (ragged) how.lengths = "lengths";
-  // What it begins with must be known as well.
+  // The initial states must also be known in advance.
   how.begins_anyhow = false;
   Around inside{1, true, ragged};
   inside.wanted = ir::TensorType{Type::kFloat, {batch_rows(), kWidth}};
@@ -86,7 +86,7 @@ std::string Maker::driven_scan(Body& body, Local& root, std::vector<Operand> eac
   return scan_line(body, root, {.root = true}, how);
 }
 
-// Layers upon each other, each with a scan of its own; what comes out of the last.
+// A stack of layers, each with its own scan; returns the output of the last.
 std::string Maker::driven_layers(Body& body, Local& root, const Operand& x, const std::vector<Operand>& known, bool ragged) {
   const ir::TensorType step{Type::kFloat, {batch_rows(), kWidth}};
   std::vector<Port> ports = {{"s0", step}};

@@ -1,4 +1,4 @@
-// Valid graphs, as text, from seeds: whatever seed, the result must check, compile and compute.
+// Generates valid graphs, as text, from seeds: for every seed, the result must check, compile and compute.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace graphrun::random_graphs {
 
 struct Generated {
   std::string text;  // in one file
-  // The same graph in several files, by name, of which "random.pbtxt" imports others; empty where nothing could be moved.
+  // The same graph split over several files, by name; "random.pbtxt" imports the others. Empty if nothing could be moved.
   std::map<std::string, std::string> files = {};
-  std::optional<GenerationSpec> generation = {};  // where a scan reads words: it can be cut there
+  std::optional<GenerationSpec> generation = {};  // if a scan reads words: the graph can be cut there
   Coverage coverage = {};
 };
 Generated generate(std::uint64_t seed);

@@ -1,4 +1,4 @@
-// Graphs in files, of the user or kept because they once failed.
+// Graphs in files: a user's, or those kept because they once failed.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace graphrun::random_graphs {
 
-// The graph of the file. A line "# generate: SCAN FEED SCORE" says where it is cut for generation; the words are its input
+// Reads the graph of a file. A line "# generate: SCAN FEED SCORE" says where to cut it for generation; the words are its input
 // "ids".
 Generated read_graph(const std::string& path);
 

@@ -1,12 +1,12 @@
-// Makes valid graphs from seeds and holds each to what must be true of it; prints failing seeds with their graphs, and at the
-// end what was covered.
+// Generates valid graphs from seeds and checks the oracles for each; prints failing seeds with their graphs, and at the end the
+// coverage.
 //
 //   graph_generator [--first N] [--count N] [--seconds S] [--oracles all|run|check|none|device] [--print] [--folder DIR]
 //   [--graph FILE]
 //
-// "none" only makes the graphs, to see what they cover. The oracle `device` needs CUDA: on a machine without a GPU,
-// $GRAPHRUN_CUDA_LIBRARY names libgraphrun_cuda_emulated.so of the build folder. With --graph, the graph of that file is held
-// to the oracles instead, with inputs drawn from the seed --first.
+// "none" only generates the graphs, to see what they cover. The oracle `device` needs CUDA: on a machine without a GPU, set
+// $GRAPHRUN_CUDA_LIBRARY to libgraphrun_cuda_emulated.so in the build folder. With --graph, the oracles are checked for the
+// graph in that file instead, with inputs drawn from the seed --first.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -28,7 +28,7 @@ using graphrun::random_graphs::Coverage;
 using graphrun::random_graphs::Findings;
 using graphrun::random_graphs::Generated;
 
-constexpr std::int64_t kReported = 1000;  // graphs behind each of which stderr has a line
+constexpr std::int64_t kReported = 1000;  // the number of graphs between lines on stderr
 
 struct Settings {
   std::uint64_t first = 1, count = 100;
@@ -36,7 +36,7 @@ struct Settings {
   std::string oracles = "all";
   bool print = false;
   fs::path folder;
-  fs::path graph;  // of the user, instead of made-up ones
+  fs::path graph;  // a user's graph, used instead of generated ones
 };
 
 bool read(int argc, char** argv, Settings& settings) {

@@ -152,7 +152,7 @@ void Maker::more(Body& body, Local& local, const Around& around) {
   }
 }
 
-// What numbers its steps, or looks back over them.
+// Values that count the steps, or look back over them.
 void Maker::steps(Body& body, Local& local) {
   if (draw_.chance(0.4)) {
     local.forward_only = true;
@@ -172,7 +172,7 @@ void Maker::steps(Body& body, Local& local) {
   body.add(name, body.type(*x), 0, false, x->traits);
 }
 
-// Numbers that are known when the graph is compiled: of the graph, or of the file around it.
+// Compile-time numbers: of the graph, or of the enclosing file.
 void Maker::args(Body& body, Local& local) {
   const auto x = body.any([&](const Operand& o) {
     const ir::TensorType& t = body.type(o);
@@ -230,7 +230,7 @@ void Maker::states(Body& body, Local& local, const Around& around) {
       const auto like = body.any([&](const Operand& o) {
         const ir::TensorType& t = body.type(o);
         const bool whole = t.type != Type::kInt32 || o.below > 0;
-        // A stream's states take no size from one batch alone but its rows.
+        // The only size of a batch that a stream's states may have is the number of rows.
         const bool lasting = !around.root || std::all_of(t.shape.begin(), t.shape.end(),
                                                          [](const Dim& d) { return d.is_constant() || d == batch_rows(); });
         return can_be_declared(t) && whole && lasting && !o.lengths && t.shape.size() < 3 && (!around.rows || has_rows(t));
@@ -302,7 +302,7 @@ void Maker::outputs(Body& body, Local& local, const Around& around) {
   if (around.wanted) {
     const auto made = body.of_type(*around.wanted);
     GRAPHRUN_CHECK(made.has_value(), "nothing in a graph that is driven is FLOAT");
-    // What no word changes is no score.
+    // A score must depend on the words.
     put("wanted", *body.equation("first__ + 0.5 * second__", {{"first__", *made}, {"second__", *named(local.inputs[0].name)}}));
   }
   for (int n = draw_.between(1, 3); n > 0; --n) {
@@ -317,7 +317,7 @@ void Maker::outputs(Body& body, Local& local, const Around& around) {
     if (draw_.chance(0.4)) put("a_" + state.name, *named("next(" + state.name + ")"));
   }
   if (around.root) {
-    // Some sizes may be told by nothing else that is read; what was made last is never dead.
+    // Some sizes may be determined by nothing else that is read; the values added last are always used.
     for (const char* name : {"x", "y", "z"}) {
       const auto o = named(name);
       if (o && draw_.chance(0.4)) put(fmt::format("all_{}", name), *o);
@@ -325,7 +325,7 @@ void Maker::outputs(Body& body, Local& local, const Around& around) {
     put("latest", body.pool().back());
   }
   if (all.empty()) {
-    // Nothing has a row for each of the batch: what a scan hands in does, or its caller would not say lengths.
+    // Nothing has a batch axis: the scan's operands must have one, or the caller could not use lengths.
     for (const Operand& o : body.pool())
       if (all.empty() && has_rows(body.type(o))) put("out0", o);
     if (all.empty()) put("out0", body.pool().front());
@@ -354,7 +354,7 @@ std::size_t Maker::local(std::vector<Port> inputs, std::string carry, const Arou
     }
   }
   fill(body, made, around);
-  // A graph calls its sizes as it likes.
+  // A graph may choose the names of its sizes.
   if (!symbols.empty() && draw_.chance(0.3)) {
     std::map<std::string, std::string> names;
     const bool among = symbols.size() > 1 && draw_.chance(0.5);
@@ -379,7 +379,7 @@ std::set<std::size_t> Maker::all_called(std::size_t graph) const {
   return all;
 }
 
-// Some of the graphs in files of their own, each with what it calls.
+// Moves some of the graphs into their own files, each with the graphs that it calls.
 std::map<std::string, std::string> Maker::split(const std::string& head, const Local& root) {
   std::string imports, rest;
   std::map<std::string, std::string> files;

@@ -1,4 +1,4 @@
-// One made-up graph while it is written: the root and the graphs that it calls.
+// Writes one random graph: the root and the graphs that it calls.
 #pragma once
 
 #include <map>
@@ -22,11 +22,11 @@ struct Port {
   bool lengths = false;
 };
 
-// A value that a call may give to an arg.
+// A value that a call may pass to an arg.
 struct Argument {
   std::string name;
   enum class Kind { kWidth, kFactor, kFlag, kGraph } kind = Kind::kWidth;
-  std::string given;  // by every call that gives it, where they must agree; empty: each as it likes
+  std::string given;  // the value, if all calls that pass it must agree; empty: each call chooses
 };
 
 // A graph inside the file that others call.
@@ -34,25 +34,25 @@ struct Local {
   std::string name, text;
   std::vector<Port> inputs, outputs;
   std::vector<Port> states;         // its own
-  std::vector<Port> leaves;         // these and those of what it calls, by their paths
+  std::vector<Port> leaves;         // its own and those of the graphs it calls, by path
   std::vector<Argument> arguments;  // all have defaults
-  std::set<std::size_t> calls;      // other graphs of the file that its text names
-  std::set<std::size_t> handed;     // those that its callers hand to it
-  bool forward_only = false;        // numbers its steps
-  bool rows = true;                 // all outputs and states, also of what it calls, have a row for each of the batch
-  bool reads_file = false;          // args of the file around it
-  std::string carry;                // an input that each repetition gets from the one before
-  std::string carried_as;           // the output of its type
+  std::set<std::size_t> calls;      // other graphs of the file that it names
+  std::set<std::size_t> handed;     // graphs that its callers pass to it
+  bool forward_only = false;        // it counts its steps
+  bool rows = true;                 // all outputs and states, including those of graphs it calls, have a batch axis
+  bool reads_file = false;          // it reads args of the enclosing file
+  std::string carry;                // the input that each repetition takes from the one before
+  std::string carried_as;           // the output that it takes, of the same type
   Traits traits;                    // of its outputs
 };
 
 struct Around {
   int depth = 0;
   bool scanned = false;  // a scan runs it
-  bool rows = false;     // all outputs and states must have rows
+  bool rows = false;     // all outputs and states must have a batch axis
   bool root = false;
-  bool cell = false;                          // its states are all of one type, FLOAT
-  std::optional<ir::TensorType> wanted = {};  // one output, "wanted", is of this type
+  bool cell = false;                          // all its states have the same type, FLOAT
+  std::optional<ir::TensorType> wanted = {};  // one output, "wanted", has this type
 };
 
 class Maker {
@@ -70,15 +70,15 @@ class Maker {
   void states(Body& body, Local& local, const Around& around);
   void next(Body& body, Local& local, const Around& around);
   void outputs(Body& body, Local& local, const Around& around);
-  // Something that is made of this op and has rows where they are wanted.
+  // A value that depends on this op, with a batch axis if `rows`.
   std::optional<Operand> showing(Body& body, const ir::OpSchema& op, bool rows);
-  // A graph over inputs of these types: its number.
+  // Writes a graph over inputs of these types; returns its number.
   std::size_t local(std::vector<Port> inputs, std::string carry, const Around& around);
 
   // calls.cc: calls, repeats and scans of graphs of the file.
   struct Given {
     std::vector<Operand> operands;
-    ir::SizesBySymbol sizes;  // what the graph's symbols are at its caller
+    ir::SizesBySymbol sizes;  // the values of the graph's symbols in its caller
   };
   std::optional<Given> given(Body& body, const std::vector<Port>& inputs);
   std::vector<Operand> some(Body& body, int most);
@@ -95,9 +95,9 @@ class Maker {
     std::vector<Operand> operands = {};
     std::string lengths = {};
     bool reverse = false;
-    std::string begin = {};     // whole; empty: as may be
-    bool begins_anyhow = true;  // false: by `begin` or `stream` alone
-    bool stream = false;        // its states live on
+    std::string begin = {};     // the whole field; empty: chosen at random
+    bool begins_anyhow = true;  // false: only by `begin` or `stream`
+    bool stream = false;        // its states persist from run to run
   };
   std::string scan_line(Body& body, Local& caller, const Around& around, const Scanned& how);
 
@@ -122,24 +122,24 @@ class Maker {
   }
 
   tests::Draw draw_;
-  const ir::OpSchema* focus_;  // stands in scans more often
+  const ir::OpSchema* focus_;  // occurs in scans more often
   std::vector<Local> locals_;
-  std::vector<std::map<std::size_t, std::string>> instances_;  // of the graphs under way: which called what, by name
+  std::vector<std::map<std::size_t, std::string>> instances_;  // for the graphs being written: the graph of each call, by name
   std::set<std::size_t> callable_;
-  std::vector<std::size_t> handed_;  // graphs that stand for a cell
-  std::string file_arg_;             // a factor that all graphs of the file may read; empty: none
+  std::vector<std::size_t> handed_;  // graphs that can be used as a cell
+  std::string file_arg_;             // a factor that all graphs of the file may read; empty if none
   int graphs_ = 0;
   std::optional<GenerationSpec> generation_;
   Coverage coverage_;
 };
 
-// Whether the path of a state says which repetition it is of.
+// Whether the path of a state contains the number of a repetition.
 bool has_numbers(const std::string& path);
-// The axis of the batch's rows.
+// The symbol of the batch axis.
 const Dim& batch_rows();
 bool has_rows(const ir::TensorType& type);
 std::string joined(const std::vector<std::string>& lines);
-// The text with other words in the place of some.
+// The text with some words replaced.
 std::string reworded(const std::string& text, const std::map<std::string, std::string>& by);
 
 }  // namespace graphrun::random_graphs

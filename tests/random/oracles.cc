@@ -28,12 +28,12 @@
 namespace graphrun::random_graphs {
 namespace {
 
-constexpr double kSlopeClose = 1e-5;  // of a gradient and a difference
+constexpr double kSlopeClose = 1e-5;  // between a gradient and a finite difference
 const std::string kScalar = "random.scalar";
-constexpr int kDraws = 3;  // of data: what differs by chance, at a corner or a tie, does not differ in all
+constexpr int kDraws = 3;  // draws of data: a chance difference, at a corner or a tie, does not occur in all of them
 
-// The graph with a scalar of all its FLOAT outputs and next states, its gradients by parameters and FLOAT inputs, and its own
-// outputs; `of` names what is differentiated by, in their order. Nothing where the scalar depends on none of them.
+// The graph with a scalar of all its FLOAT outputs and next states, its gradients with respect to parameters and FLOAT inputs,
+// and its own outputs; `of` names the variables of the gradients, in order. Nothing if the scalar depends on none of them.
 struct Gradients {
   ir::Graph graph;
   std::vector<std::string> of;
@@ -61,7 +61,7 @@ std::optional<Gradients> with_gradients(ir::Graph graph, const TapeOptions& tape
   return made;
 }
 
-// The lines at which two texts part.
+// The first lines at which two texts differ.
 std::string first_difference(const std::string& a, const std::string& b) {
   std::istringstream x(a), y(b);
   std::string p, q;
@@ -94,7 +94,7 @@ class Holding {
     return {{{"batch", batch}, {"time", time}, {"words", words}}, seed_ + static_cast<std::uint64_t>(k) * 1000003};
   }
 
-  // Of these files, of which "random.pbtxt" imports the others.
+  // Loads these files; "random.pbtxt" imports the others.
   ir::Graph load(const std::map<std::string, std::string>& files, bool training) const {
     const std::filesystem::path folder(options_.folder);
     for (const auto& [name, text] : files) std::ofstream(folder / name) << text;
@@ -137,13 +137,13 @@ class Holding {
     count("text read back");
   }
 
-  // The first of some draws of data for which the graph computes and stays within bounds.
+  // Finds the first of several draws of data for which the graph computes and stays within bounds.
   void numbers() {
     stage_ = "run";
     const Results reference = run(graph_, compile_options(names_to_disable()), data(0));
     if (!reference.refused.empty()) {
       const std::string& why = reference.refused;
-      // A size may be negative, a position or slice lie outside, where only a run knows the sizes; nothing else is refused.
+      // A size may be negative, or a position or slice out of range, if only a run knows the sizes; no other error is allowed.
       count("refused at run time");
       const auto is = [&](const char* code) { return why.find(code) != std::string::npos; };
       if (!is("E0602") && !is("E0610") && !is("E0611")) fail("run", why);
@@ -184,7 +184,7 @@ class Holding {
     findings_.tally["outputs " + stage_] += found.compared;
   }
 
-  // Holds for one draw of data at least.
+  // Passes if `check` holds for at least one draw of data.
   void some_draw(const std::string& oracle, const std::function<std::string(const Data&)>& compare) {
     stage_ = oracle;
     std::string what;
@@ -244,11 +244,11 @@ class Holding {
     differences(*plain);
   }
 
-  // What no gradient is taken of, which differences hold still, by the name of the input that stands for it.
+  // The values behind stop_gradient, which finite differences keep fixed, by the name of the input that replaces each.
   Feeds stopped_values(ir::Graph graph, const Data& numbers, const std::shared_ptr<Variables>& variables,
                        const RunOptions& how) const {
     Feeds values;
-    // The other outputs stay: they need every input that tells a size.
+    // Keep the other outputs: they need every input that determines a size.
     const std::size_t others = graph.outputs.size();
     const std::vector<std::string> names = take_stopped(graph);
     if (names.empty()) return values;
@@ -262,8 +262,8 @@ class Holding {
     return values;
   }
 
-  // Along a random direction for each tensor. Where the function has a corner, or bends too much, differences of two steps do
-  // not agree with each other and nothing is said.
+  // Compares directional derivatives, in a random direction for each tensor. If the function has a corner or too much
+  // curvature, the differences of two step sizes disagree with each other, and nothing is checked.
   void differences(const Gradients& derived) {
     stage_ = "differences";
     const Data numbers = data(0);
@@ -327,7 +327,7 @@ class Holding {
         const double one_sided = (up - here) / h - (here - down) / h,
                      half_sided = 2 * ((half_up - here) / h - (here - half_down) / h);
         const double better = (4 * narrow - wide) / 3;
-        // Away from corners the difference of the slopes at both sides shrinks with the step.
+        // Away from corners, the difference between the slopes on both sides shrinks with the step size.
         if (std::abs(wide - narrow) > 1e-6 * size ||
             std::abs(half_sided) > 0.75 * std::abs(one_sided) + 1e-4 * size * h / 1e-5 || std::abs(one_sided) > 1e-2 * size)
           continue;
@@ -346,7 +346,7 @@ class Holding {
     count("gradients against differences");
   }
 
-  // In float32, as it runs.
+  // In float32, as in normal use.
   void threads() {
     if (!findings_.failures.empty()) return;
     stage_ = "threads";
@@ -369,7 +369,7 @@ class Holding {
     }
   }
 
-  // With gradients where there are any, all passes on for both.
+  // With gradients if there are any, and all passes enabled for both.
   void device() {
     if (!findings_.failures.empty()) return;
     const auto derived = with_gradients(run_early_passes(graph_), {});

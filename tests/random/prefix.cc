@@ -16,12 +16,12 @@ using ir::ValueId;
 using Index = std::size_t;
 using Marks = std::vector<bool>;  // by value
 
-constexpr std::int64_t kShortest = 3;  // positions that there are in any case
+constexpr std::int64_t kShortest = 3;  // the number of positions that always exist
 
 class Prefix {
  public:
   Prefix(const Graph& root, Symbol size, bool apart) : apart_(apart) {
-    // Histories have sizes of their own that grow with it.
+    // Histories have their own sizes, which grow with it.
     sizes_.insert(size);
     for (const auto& [symbol, dim] : root.defined_symbols)
       if (mentions(dim)) sizes_.insert(symbol);
@@ -36,7 +36,7 @@ class Prefix {
       for (const ir::Variable& v : graph.variables)
         same[index(v.value)] = state[index(v.value)] && is_plain(graph.type(v.value).shape);
       for (const Node& node : graph.nodes) walk(graph, node, same, bounded);
-      // A state is what it became in the run before.
+      // The value of a state is its next value in the previous run.
       bool changed = false;
       for (const ir::Variable& v : graph.variables) {
         if (v.next == kNone || same[index(v.next)] || !state[index(v.value)]) continue;
@@ -64,7 +64,7 @@ class Prefix {
     });
   }
 
-  // The only axis that has the size, which is that and no more; none where there is none. `plain`: false where there is more.
+  // The only axis that has exactly this size; nothing if there is none. `plain`: set to false if another size contains it.
   std::optional<Index> axis_of(const Shape& shape, bool& plain) const {
     std::optional<Index> found;
     for (Index k = 0; k < shape.size(); ++k) {
@@ -90,12 +90,12 @@ class Prefix {
       all_bounded = all_bounded && bounded[index(v)];
     }
     const bool holds = all && keeps(graph, node, bounded);
-    // Lengths that are only laid out otherwise.
+    // Lengths that are only rearranged.
     const bool lengths = all_bounded && node.op->family == "shape" && !node.inputs.empty();
     for (const ValueId v : node.outputs) same[index(v)] = holds, bounded[index(v)] = lengths;
   }
 
-  // Whether a node's results are the same at their first positions where its operands are.
+  // Whether a node's results are the same at their first positions if its operands are.
   bool keeps(const Graph& graph, const Node& node, const Marks& bounded) const {
     const std::string& name = node.op->name;
     bool touched = mentions(node.attributes), plain = true;
@@ -109,7 +109,7 @@ class Prefix {
     if (node.op->family == "pointwise") return true;
     if (name == "zeros" || name == "full" || name == "broadcast_to") return true;
     if (name == "range") return node.attributes.dim("n").as_symbol().has_value();
-    // Draws differ by their place, which the sizes of the axes before it alone must not change.
+    // Draws depend on the position, which only the sizes of preceding axes may affect.
     if (name == "dropout" || name == "dropout_mask") return in[0] == Index{0};
     if (name == "stop_gradient" || name == "transpose" || name == "expand" || name == "stack") return true;
     if (name == "reshape") return in[0] == Index{0} && out[0] == Index{0};
@@ -162,7 +162,7 @@ class Prefix {
     return summed(0, !node.attributes.boolean("transpose_a")) || summed(1, node.attributes.boolean("transpose_b"));
   }
 
-  // What a body's node makes of the number of the step, or of lengths laid out, compared with each other: where rows are real.
+  // Results of comparing the step's number with (rearranged) lengths in a body: which rows are real.
   static Marks masks(const Graph& body, ValueId step, const Marks& lengths) {
     Marks mask(body.values.size(), false);
     for (const Node& node : body.nodes) {
@@ -182,7 +182,7 @@ class Prefix {
     for (Index k = l.invariant_begin(); k < l.step(); ++k)
       inside_bounded[index(body.inputs[k].value)] = bool{bounded[index(node.inputs[k])]};
     const Marks mask = masks(body, body.inputs[l.step()].value, inside_bounded);
-    bool masked = true;  // every state and output: nothing happens at padded steps
+    bool masked = true;  // every state and output: padded steps have no effect
     for (const ir::Output& o : body.outputs) {
       const std::int32_t n = body.value(o.value).node;
       masked = masked && n >= 0 && body.nodes[static_cast<Index>(n)].op->name == "where" &&

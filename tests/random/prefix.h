@@ -1,5 +1,5 @@
-// Which values of a graph do not change at their first positions along a size when there are more positions behind them: rows
-// of a batch beside which others lie, steps behind which a longer batch is padded.
+// Finds the values of a graph whose first positions along a size do not change when positions are added after them: rows of a
+// batch with more rows, or steps followed by more padding.
 #pragma once
 
 #include <set>
@@ -9,12 +9,12 @@
 
 namespace graphrun::random_graphs {
 
-// By value of the root: true where every element at positions below n along `size` is the same for all sizes of n or more, as
-// far as the ops' meanings alone tell; false may be said of one that is the same. A value without the size is the same as a
-// whole. `lengths`: inputs whose elements are at most n.
+// By value of the root: true if every element at positions below n along `size` is the same for all sizes of at least n, as far
+// as the ops' definitions alone determine; may be false for a value that is the same. A value without the size must be the same
+// as a whole. `lengths`: inputs whose elements are at most n.
 std::vector<bool> same_prefix(const ir::Graph& graph, Symbol size, const std::set<ir::ValueId>& lengths);
 
-// The same where, beyond that, no position reads another one, not even one before it.
+// The same, and in addition no position reads another one, not even an earlier one.
 std::vector<bool> positions_apart(const ir::Graph& graph, Symbol size);
 
 }  // namespace graphrun::random_graphs

@@ -1,4 +1,4 @@
-// Graphs made up from seeds: all of them check, compile and compute what they mean, whichever pass is left out.
+// Graphs generated from seeds: all of them check, compile and compute the right values, whichever pass is disabled.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -27,7 +27,7 @@ void hold_all(std::uint64_t first, std::uint64_t count, random_graphs::OracleOpt
     for (const std::string& failure : found.failures) ADD_FAILURE() << "seed " << seed << ": " << failure << "\n" << graph.text;
     for (const auto& [what, n] : found.tally) tally[what] += n;
   }
-  // Refused or ill-behaved ones tell nothing.
+  // Rejected or ill-conditioned graphs test nothing.
   const auto most = static_cast<std::int64_t>(count * 3 / 4);
   for (const char* oracle : {"run", "each pass off", "gradient with each pass off", "text read back",
                              "the same graph of several files", "outputs beside more batch", "outputs beside more time"})
@@ -37,8 +37,8 @@ void hold_all(std::uint64_t first, std::uint64_t count, random_graphs::OracleOpt
 
 TEST(RandomGraphs, ComputeTheSameWhicheverPassIsLeftOut) { hold_all(1, 40, {}); }
 
-// Every op stands in a scan's body beside a state that is read before its step and one that is read after it, forward and in
-// reverse, with rows of one length and of several.
+// Every op occurs in a scan's body together with a state that is read before its step and one that is read after it, forward
+// and in reverse, with rows of equal and unequal lengths.
 TEST(RandomGraphs, HoldEveryOpInEveryKindOfScan) {
   random_graphs::Coverage coverage;
   for (std::uint64_t seed = 3501; seed <= 7000; ++seed) coverage.add(random_graphs::generate(seed).coverage);
@@ -69,7 +69,7 @@ TEST(RandomGraphs, HoldEveryOpInEveryKindOfScan) {
     EXPECT_GE(coverage.times_seen(what), 20) << what;
 }
 
-// Graphs that once were refused or gave other numbers, each reduced to what it takes.
+// Minimized graphs that were once rejected or gave wrong numbers.
 TEST(RandomGraphs, ThoseThatOnceFailedHold) {
   random_graphs::OracleOptions options;
   options.folder = testing::TempDir();

@@ -15,9 +15,9 @@ namespace graphrun::random_graphs {
 namespace {
 
 constexpr double kStepClose = 1e-9;
-constexpr std::int64_t kSpareSteps = 2;  // for which histories have room beyond those that there are
+constexpr std::int64_t kSpareSteps = 2;  // spare steps for which histories have space
 
-// Whether a state of a scan over the words' steps begins with something made of them, which generation does not know before.
+// Whether the initial state of a scan over the words' steps depends on the words, which generation does not know in advance.
 bool begins_with_words(const ir::Graph& graph) {
   std::vector<bool> of_words(graph.values.size());
   std::optional<Dim> steps;
@@ -38,7 +38,7 @@ bool begins_with_words(const ir::Graph& graph) {
   return false;
 }
 
-// Whether nothing that is known before the words determines a size.
+// Whether a size is not determined by what is known before the words.
 bool lacks_a_size(const ir::Graph& graph) {
   std::set<Symbol> known, unknown;
   std::optional<Symbol> time;
@@ -80,7 +80,7 @@ class Driven {
   }
 
  private:
-  // Where rows read each other those that ended must look like those that continue.
+  // If rows read each other, finished rows must look like continuing ones.
   bool rows_apart() const {
     const std::vector<bool> apart = positions_apart(graph_, cut_.rows);
     return std::all_of(wanted_.begin(), wanted_.end(), [&](const std::string& name) {
@@ -101,7 +101,7 @@ class Driven {
       lengths_.push_back(lengths == feeds_.end() ? steps_ : static_cast<std::int64_t>(lengths->second.at(row)));
   }
 
-  // The part that runs once.
+  // Runs the prologue.
   void begin() {
     Executable prologue(compile(cut_.prologue, compile_options()), variables_);
     data_.set_parameters(prologue.program(), *variables_);
@@ -123,7 +123,7 @@ class Driven {
     data_.set_parameters(step_->program(), *variables_);
   }
 
-  // What the step gives otherwise than all steps at once.
+  // Describes how the step's results differ from those of all steps at once.
   std::string step(std::int64_t t) {
     Tensor word(DType::kInt32, {rows_});
     for (std::int64_t b = 0; b < rows_; ++b) word.data<std::int32_t>()[b] = static_cast<std::int32_t>(words_.at(t * rows_ + b));
@@ -154,7 +154,7 @@ class Driven {
 
   static bool close(double a, double b) { return std::abs(a - b) <= kStepClose * (1 + std::abs(a)); }
 
-  // One [rows, …] and step t of all, [time, rows, …].
+  // Compares one value, [rows, …], with step t of all, [time, rows, …].
   std::string compare(const std::string& name, std::int64_t t, const Tensor& one) const {
     const Tensor& all = of_all(name);
     const std::int64_t unit = one.count() / rows_;

@@ -1,4 +1,4 @@
-// A graph that is cut for generation, run word by word on words that are given.
+// Runs a graph that was cut for generation word by word, on given words.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 namespace graphrun::random_graphs {
 
 struct WordByWord {
-  std::string differs;  // from all steps at once; empty: nothing does
-  // At run time, or because states begin with what the first word makes, or something has a size of what the words come with.
+  std::string differs;  // from all steps at once; empty if nothing does
+  // At run time, or because an initial state depends on the first word, or a size is known only from the words.
   std::string refused;
 };
 
-// `graph`: in inference. Throws what cut_for_generation throws.
+// `graph`: compiled for inference. Throws whatever cut_for_generation throws.
 WordByWord word_by_word(const ir::Graph& graph, const GenerationSpec& spec, const Data& data);
 
 }  // namespace graphrun::random_graphs

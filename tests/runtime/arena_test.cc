@@ -15,7 +15,7 @@ namespace {
 
 bool at_once(const ArenaBlock& a, const ArenaBlock& b) { return a.first <= b.last && b.first <= a.last; }
 
-// Holds every pair of blocks against each other.
+// Compares every pair of blocks.
 void expect_no_overlap(const std::vector<ArenaBlock>& blocks, const ArenaLayout& layout) {
   ASSERT_EQ(layout.offsets.size(), blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -31,7 +31,7 @@ void expect_no_overlap(const std::vector<ArenaBlock>& blocks, const ArenaLayout&
   }
 }
 
-// What no placement can do without: the most bytes that are taken at the same time.
+// The lower bound for any placement: the most bytes in use at the same time.
 std::int64_t most_at_once(const std::vector<ArenaBlock>& blocks) {
   std::int64_t most = 0;
   for (const ArenaBlock& at : blocks) {
@@ -75,7 +75,7 @@ TEST(AssignOffsets, ComesNearToWhatIsNeeded) {
 
 TEST(AssignOffsets, ReusesWhatIsOver) {
   EXPECT_EQ(assign_offsets({{640, 0, 1}, {640, 2, 3}, {640, 4, 5}}).peak, 640);
-  // The last one fits where the first two were.
+  // The last one fits in the place of the first two.
   EXPECT_EQ(assign_offsets({{640, 0, 1}, {640, 0, 1}, {1280, 2, 3}}).peak, 1280);
 }
 
@@ -125,7 +125,7 @@ TEST(Layout, PutsAScansBodyIntoTheRegionAroundIt) {
   EXPECT_GE(placed.regions[1].blocks[0], begin);
   EXPECT_LE(placed.regions[1].blocks[0] + 1280, end);
   EXPECT_GE(placed.regions[1].workspaces[0], begin);
-  EXPECT_GE(placed.bytes, 640 + 6400);  // the last instruction's workspace beside the second block
+  EXPECT_GE(placed.bytes, 640 + 6400);  // the last instruction's workspace, in use together with the second block
 }
 
 }  // namespace

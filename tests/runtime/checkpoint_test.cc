@@ -18,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A checkpoint in which every part tells the step.
+// A checkpoint in which every part contains the step.
 Checkpoint of_step(int step) {
   Checkpoint c;
   const std::vector<float> weights(100, static_cast<float>(step));
@@ -160,7 +160,7 @@ TEST(Checkpoint, FindsTheNewestComplete) {
   EXPECT_EQ(newest_complete(run.path()), checkpoint_folder(run.path(), 300));
   put_bytes(checkpoint_folder(run.path(), 300) + "/job.pbtxt", "shorter");
   EXPECT_EQ(newest_complete(run.path()), checkpoint_folder(run.path(), 20));
-  // A newer version is found, so that loading refuses it by name.
+  // A newer version counts as found, so that loading it is rejected by name.
   std::filesystem::create_directories(checkpoint_folder(run.path(), 7777777));
   put_bytes(checkpoint_folder(run.path(), 7777777) + "/manifest.json",
             R"({"format":"graphrun checkpoint","version":99,"files":{}})");
@@ -180,7 +180,7 @@ TEST(Checkpoint, TellsWhatIsWrongWithNewerOnes) {
   ASSERT_EQ(newest.damaged.size(), 1u);
   EXPECT_THAT(newest.damaged[0],
               testing::AllOf(HasSubstr("step-000003"), HasSubstr("slots.safetensors"), HasSubstr("10 bytes")));
-  // A bit that flipped leaves the size as it was.
+  // A flipped bit does not change the size.
   std::fstream flipped(file(2), std::ios::in | std::ios::out | std::ios::binary);
   flipped.seekp(-1, std::ios::end);
   flipped.put('!');
@@ -202,7 +202,7 @@ TEST(Checkpoint, PrunesOldOnesAndLeftovers) {
   std::filesystem::create_directories(parent + "/step-000009.partial");
   put_bytes(parent + "/step-000009.partial/slots.safetensors", "half");
   std::filesystem::create_directories(parent + "/step-000008");                        // no manifest
-  std::filesystem::create_directories(parent + "/notes");                              // not ours
+  std::filesystem::create_directories(parent + "/notes");                              // not a checkpoint
   std::filesystem::rename(parent + "/step-000004", parent + "/step-000004.replaced");  // killed between two renames
   prune_checkpoints(run.path(), 2);
   std::vector<std::string> names;
@@ -212,7 +212,7 @@ TEST(Checkpoint, PrunesOldOnesAndLeftovers) {
   EXPECT_NO_THROW(prune_checkpoints(run / "none", 1));
 }
 
-// What cannot be read now may be whole: it is neither removed nor counted.
+// A checkpoint that is unreadable now may still be complete: it is neither removed nor counted.
 TEST(Checkpoint, PruningKeepsWhatCannotBeRead) {
   const TemporaryFolder run;
   for (int step : {1, 2, 3}) save_checkpoint(checkpoint_folder(run.path(), step), of_step(step));
@@ -228,7 +228,7 @@ TEST(Checkpoint, PruningKeepsWhatCannotBeRead) {
   EXPECT_FALSE(std::filesystem::exists(checkpoint_folder(run.path(), 2)));
 }
 
-// Kills a process that saves and prunes without pause, at many moments; what is found then is always whole.
+// Kills a process that keeps saving and pruning, at many moments; the checkpoints found afterwards are always complete.
 TEST(Checkpoint, SurvivesKilling) {
   const TemporaryFolder run;
   save_checkpoint(checkpoint_folder(run.path(), 0), of_step(0));

@@ -9,8 +9,8 @@
 namespace graphrun {
 namespace {
 
-// How many loops each of the root's loops has beside it, for two threads. The memory of those must not overlap: whether threads
-// would be at it at the same moment is chance.
+// For each of the root's loops, how many others run concurrently with it, with two threads. Their memory must not overlap,
+// although whether threads would actually access it at the same moment is chance.
 std::vector<std::size_t> loops_beside(const std::string& text) {
   const Program program = compile(ir::parse(text, "loops"));
   const int before = threads();
@@ -37,7 +37,7 @@ TEST_F(Loops, OfBothDirectionsRunAtTheSameTime) {
   EXPECT_EQ(loops_beside(two_directions("%g0")), (std::vector<std::size_t>{1, 0}));
 }
 
-// The second's end is not written over what the first begins with.
+// The end of the second does not overwrite the initial value of the first.
 TEST_F(Loops, OfBothDirectionsThatBeginWithTheSameRunAtTheSameTime) {
   check(two_directions("%h0"));
   EXPECT_EQ(loops_beside(two_directions("%h0")), (std::vector<std::size_t>{1, 0}));

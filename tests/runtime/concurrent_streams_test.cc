@@ -1,4 +1,4 @@
-// Loops of a device that run side by side, on a backend that only counts.
+// Loops that run concurrently on a device, with a backend that only counts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class CountedLoop : public LoopKernel {
   std::function<void()> run_;
 };
 
-// The two loops of a graph, and nothing else of it.
+// Only the two loops of a graph.
 class ConcurrentStreams : public ::testing::Test {
  protected:
   ConcurrentStreams() : program_(compile(ir::parse(two_directions("%h0"), "two directions"), {})), store_(program_) {
@@ -84,7 +84,7 @@ TEST_F(ConcurrentStreams, AreInTurnWhereSomebodyLooks) {
   EXPECT_EQ(device_.joins, 0);
 }
 
-// What goes wrong is thrown, and no stream stays begun.
+// Errors are thrown, and no stream stays forked.
 TEST_F(ConcurrentStreams, AreJoinedWhereALoopFails) {
   for (int which : {0, 1}) {
     fails_ = which, device_.joins = 0;

@@ -25,7 +25,7 @@ std::vector<int> cores() {
   return all;
 }
 
-// Brings this thread to a core as the system would: it may be moved on from there.
+// Moves this thread to a core as the system would: it may be moved again.
 void wake_on(int core) {
   const cpu_set_t before = allowed();
   cpu_set_t one;
@@ -35,8 +35,8 @@ void wake_on(int core) {
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
-// Two threads on cores of their own stay where they are for the few instructions between two looks, but on a busy machine the
-// system may move either at any time: each test tries again before it fails.
+// Two threads on separate cores stay there for the few instructions between two checks, but a busy system may move either at
+// any time: each test retries before it fails.
 template <class Try>
 void expect_soon(const Try& holds) {
   for (int i = 0; i < 50; ++i) {
@@ -101,7 +101,7 @@ TEST(Cores, BindNobody) {
   region.begin();
   std::atomic<int> bound{0};
   std::vector<std::thread> threads;
-  // More than there are cores: those that find none stay where they are.
+  // More threads than cores: those that find no core stay where they are.
   for (std::size_t i = 0; i < before.size() + 2; ++i) {
     threads.emplace_back([&] {
       region.enter();

@@ -1,4 +1,4 @@
-// A device that does nothing and counts what it is asked for.
+// A device that does nothing and counts its calls.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Checkpoints cut anywhere or with any bit changed: refused by name, and the newest good one is found.
+// Checkpoints that are truncated anywhere or have any bit flipped: rejected by name, and the newest good one is found.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class DamagedCheckpoint : public testing::Test {
     save_checkpoint(newest_, checkpoint);
   }
 
-  // Writes other bytes into every file of the newest in turn, `variants` of each, and puts it right again.
+  // Damages every file of the newest checkpoint in turn, once with each of its `variants`, and restores it.
   void each_damage(const std::function<std::vector<std::string>(const std::string&)>& variants) const {
     for (const auto& entry : fs::directory_iterator(newest_)) {
       const std::string path = entry.path().string(), sound = get_bytes(path);

@@ -44,7 +44,7 @@ Tensor random_tensor(DType dtype, const Sizes& sizes, unsigned seed) {
   return tensor.converted(dtype);
 }
 
-// Runs of one graph under the executable and under the interpreter, side by side, on batches of several sizes.
+// Runs one graph with the executable and with the interpreter, on batches of several sizes.
 class SideBySide {
  public:
   SideBySide(Graph graph, bool reuse, Precision precision)
@@ -105,7 +105,7 @@ TEST_P(RandomGraphs, GiveWhatTheInterpreterGives) {
   }
 }
 
-// ---- Scans against graphs that were unrolled by hand. ----
+// ---- Scans against graphs unrolled by hand. ----
 
 class Scans : public testing::Test {
  protected:
@@ -115,7 +115,7 @@ class Scans : public testing::Test {
     return Executable(compiled(graph), std::make_shared<Variables>()).run(feeds);
   }
 
-  // h' = average(mix(h), x), y = twist(h'), three steps of a [3, batch, 2] sequence that is fed step by step.
+  // h' = average(mix(h), x), y = twist(h'), three steps over a [3, batch, 2] sequence that is fed step by step.
   static Graph unrolled(const std::vector<int>& order) {
     Graph graph;
     Builder b(graph);
@@ -175,7 +175,7 @@ TEST_F(Scans, OfNoStepsEndAsTheyBegan) {
   EXPECT_EQ(found[1].sizes(), (Sizes{0, 4, 2}));
 }
 
-// INT32 and BOOL states that move on like a shift register: what is a state after the step was another one before it.
+// INT32 and BOOL states that work like a shift register: the next value of each state is the previous value of another.
 TEST_F(Scans, CarryStatesOfEveryType) {
   Graph body;
   Builder inner(body);
@@ -206,7 +206,7 @@ TEST_F(Scans, CarryStatesOfEveryType) {
   EXPECT_THAT(elements(found[5]), testing::ElementsAre(1, 1, 1, 0));
 }
 
-// A cache that each step writes a row of: n rows in all, not n copies of n.
+// A cache to which each step writes one row: n rows in all, not n copies of n rows.
 TEST_F(Scans, GrowACacheInPlace) {
   Graph body;
   Builder inner(body);
@@ -240,7 +240,7 @@ class Runs : public testing::Test {
   ValueId input(const std::string& name, const Shape& shape, Type type = Type::kFloat) { return b_.input(name, {type, shape}); }
   Executable executable() { return {compiled(graph_), variables_}; }
 
-  // What a run of it says.
+  // The message of a failing run.
   std::string mistake(const Feeds& feeds, ExitCode code = ExitCode::kBadData) {
     try {
       executable().run(feeds);
@@ -270,7 +270,7 @@ TEST_F(Runs, RememberTheShapesOfBatches) {
     for (std::int64_t batch : {4, 2, 8}) EXPECT_EQ(e.run({{"x", floats({batch, 3})}})[0].sizes(), (Sizes{batch, 3}));
   }
   EXPECT_EQ(e.bindings_made(), 3u);
-  // Of very many shapes the oldest ones are forgotten.
+  // With very many shapes, the oldest ones are evicted.
   for (std::int64_t batch = 0; batch < 100; ++batch) e.run({{"x", floats({batch, 3})}});
   const std::size_t made = e.bindings_made();
   e.run({{"x", floats({99, 3})}});
@@ -313,7 +313,7 @@ TEST_F(Runs, BeginAStreamsStateAsZeros) {
   EXPECT_EQ(variables_->at("h").at(0), 2);
   e.run({{"x", floats({2}, 4)}});
   EXPECT_EQ(variables_->at("h").at(0), 3);
-  e.run({{"x", floats({3}, 4)}});  // another batch: from the beginning
+  e.run({{"x", floats({3}, 4)}});  // another batch: starts over
   EXPECT_EQ(variables_->at("h").sizes(), Sizes{3});
   EXPECT_EQ(variables_->at("h").at(2), 2);
 }

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The message of the UserError that `call` throws; fails where it throws none or another exit code.
+// The message of the UserError that `call` throws; fails if it throws none or one with another exit code.
 template <class Call>
 std::string failure(ExitCode code, Call call) {
   try {

@@ -70,7 +70,7 @@ TEST(InitialValue, IsNormal) {
   double within = 0, products = 0;
   for (std::int64_t i = 0; i + 1 < t.count(); i += 2) {
     within += std::abs(t.at(i)) < 2;
-    products += t.at(i) * t.at(i + 1);  // the two of a pair are independent
+    products += t.at(i) * t.at(i + 1);  // the two numbers of a pair are independent
   }
   EXPECT_NEAR(within / 45150, 0.6827, 0.01);
   EXPECT_NEAR(products / 45150 / 4, 0, 0.025);
@@ -82,7 +82,7 @@ TEST(InitialValue, IsXavier) {
   EXPECT_NEAR(m.lowest, -std::sqrt(6.0 / 600), 1e-4);
 }
 
-// The rows, or the columns where there are fewer, are orthonormal.
+// The rows, or the columns if there are fewer, are orthonormal.
 void expect_orthogonal(const double* q, std::int64_t rows, std::int64_t columns) {
   const bool tall = rows > columns;
   const std::int64_t count = tall ? columns : rows, n = tall ? rows : columns;
@@ -104,7 +104,7 @@ TEST(InitialValue, IsOrthogonal) {
   }
   const Tensor stack = initial_value(variable("U", {3, 8, 8}, Init::kOrthogonal), 3);
   for (int i = 0; i < 3; ++i) expect_orthogonal(stack.data<double>() + 64 * i, 8, 8);
-  // Even in sign: a fixed sign on the diagonal would show.
+  // Uniform in sign: a fixed sign on the diagonal would be detected.
   int positive = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     positive += initial_value(variable("U", {3, 3}, Init::kOrthogonal), seed).at(8) > 0;

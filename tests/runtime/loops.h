@@ -1,4 +1,4 @@
-// Loops for the tests of thread groups: run with any number of threads, against what they mean.
+// Loops for the tests of thread groups: run with any number of threads and compared with their definition.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,8 +31,8 @@ inline Tensor feed_for(const FeedSpec& feed, const SymbolValues& sizes = kSizes)
   return t.converted(feed.dtype);
 }
 
-// `check`: the bits are the same for any number of threads, and where values share no memory; the numbers are those of the loop
-// step by step.
+// `check`: the bits are the same for any number of threads, and if values share no memory; the numbers equal those of the loop
+// run step by step.
 class Loops : public ::testing::Test {
  protected:
   ~Loops() override { set_threads(before_); }
@@ -45,11 +45,11 @@ class Loops : public ::testing::Test {
     Executable executable(compile(graph, options), std::make_shared<Variables>());
     Feeds feeds;
     for (const FeedSpec& feed : executable.program().feeds) feeds[feed.name] = feed_for(feed, sizes_);
-    executable.run(feeds);  // the second run finds the memory as the first left it
+    executable.run(feeds);  // the second run starts with the memory that the first one left
     return executable.run(feeds);
   }
 
-  // What the loop means, node by node.
+  // The loop by definition, node by node.
   std::vector<Tensor> meaning(const ir::Graph& graph, Precision precision) {
     set_threads(1);
     std::vector<Tensor> given(graph.values.size());
@@ -67,7 +67,7 @@ class Loops : public ::testing::Test {
   void check(const std::string& text) {
     const ir::Graph graph = ir::parse(text, "loops");
     for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
-      // Products add up in another order on every instruction set.
+      // The order of summation in products differs between instruction sets.
       const double tolerance = precision == Precision::kFloat32 ? 5e-5 : 1e-12;
       const std::vector<Tensor> expected = meaning(graph, precision), one = run(graph, 1, precision);
       ASSERT_EQ(one.size(), expected.size());
@@ -92,7 +92,7 @@ class Loops : public ::testing::Test {
     }
   }
   const int before_ = threads();
-  SymbolValues sizes_ = kSizes;  // of the batch
+  SymbolValues sizes_ = kSizes;  // the batch's
 };
 
 }  // namespace graphrun

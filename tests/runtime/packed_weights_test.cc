@@ -1,4 +1,5 @@
-// Values computed from variables alone are kept from run to run: reused while the variables stay, recomputed after any write.
+// Values computed from variables alone are kept from run to run: reused while the variables are unchanged, recomputed after any
+// write.
 #include "runtime/execute/packed_weights.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ namespace graphrun {
 namespace {
 
 using tests::same_bits;
-// A loop with its matrix, and a product outside of it on its last state.
+// A loop with its matrix, and a product outside of it with its last state.
 constexpr const char* kNetwork = R"(
 graph "network" {
   input %x: FLOAT[time, batch, 40]
@@ -71,12 +72,12 @@ class PackedWeightsTest : public ::testing::Test {
     first_ = run(executable_);
   }
   static Tensor run(Executable& executable, std::int64_t batch = 3) { return executable.run(feeds(batch))[0]; }
-  // What an executable gives that has nothing yet.
+  // The result of a new executable, which has nothing cached.
   Tensor afresh(std::int64_t batch = 3) const {
     Executable fresh(inference(), variables_);
     return run(fresh, batch);
   }
-  // The next run sees what was written, and not by chance.
+  // The next run sees what was written, and not by coincidence.
   void expect_seen() {
     const Tensor y = run(executable_);
     EXPECT_TRUE(same_bits(y, afresh()));
@@ -89,7 +90,7 @@ class PackedWeightsTest : public ::testing::Test {
       if (all.count(feed.name) == 0) all[feed.name] = Tensor::of<float>({}, {0.25f});
     }
     trainer.run(all);
-    EXPECT_EQ(trainer.packed_bytes(), 0u);  // of what it writes itself, nothing lasts
+    EXPECT_EQ(trainer.packed_bytes(), 0u);  // nothing derived from variables that it writes itself is kept
   }
 
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
@@ -100,7 +101,7 @@ class PackedWeightsTest : public ::testing::Test {
 TEST_F(PackedWeightsTest, AreUsedAgain) {
   if (executable_.packed_bytes() == 0) GTEST_SKIP() << "this machine packs nothing";
   EXPECT_TRUE(same_bits(run(executable_), first_));
-  // Behind the runtime's back: so nothing was read again.
+  // Written without the runtime's knowledge: so nothing was read again.
   for (const char* name : {"U", "P"}) variables_->at(name).data<float>()[0] += 1;
   EXPECT_TRUE(same_bits(run(executable_), first_));
   EXPECT_FALSE(same_bits(afresh(), first_));
@@ -135,15 +136,15 @@ TEST_F(PackedWeightsTest, AreSharedByBatchShapes) {
   const std::size_t bytes = executable_.packed_bytes();
   for (std::int64_t batch : {1, 2, 5, 8}) EXPECT_TRUE(same_bits(run(executable_, batch), afresh(batch))) << batch;
   EXPECT_EQ(executable_.packed_bytes(), bytes);
-  // Many rows may want another layout, and too many none.
+  // Larger batches may need another layout, and very large ones none.
   for (std::int64_t batch : {30, 150}) EXPECT_TRUE(same_bits(run(executable_, batch), afresh(batch))) << batch;
   EXPECT_TRUE(same_bits(run(executable_), first_));
-  // Where the loop is too short to be shared, too.
+  // The same if the loop is too short to be shared.
   Executable fresh(inference(), variables_);
   EXPECT_TRUE(same_bits(executable_.run(feeds(3, 2))[0], fresh.run(feeds(3, 2))[0]));
 }
 
-// Two loops at the same time over one matrix, and a third product with it: packed once; transposed it is another.
+// Two concurrent loops over one matrix, and a third product with it: it is packed once; its transpose is packed separately.
 constexpr const char* kTied = R"(
 graph "tied" {
   input %x: FLOAT[time, batch, 256]
@@ -218,7 +219,7 @@ TEST_F(PackedWeightsTest, MayBeNarrow) {
     for (std::int64_t i = 0; i < y.count(); ++i) EXPECT_NEAR(y.at(i), first_.at(i), 0.02) << i;
     bytes.push_back(executable.packed_bytes());
     EXPECT_TRUE(same_bits(run(executable), y));
-    // Rounded anew where they were written.
+    // Rounded again after they were written.
     variables_->at("P").data<float>()[3] += 1, variables_->at("P").mark_written();
     Executable fresh = narrow();
     const Tensor after = run(executable);
@@ -227,7 +228,7 @@ TEST_F(PackedWeightsTest, MayBeNarrow) {
     variables_->at("P").data<float>()[3] -= 1, variables_->at("P").mark_written();
   }
   EXPECT_LT(bytes[1], bytes[0]);
-  // Two bytes an element, and for every 16 columns a cache line that tells from which end they are gone through.
+  // Two bytes per element, and for every 16 columns a cache line with the direction in which they are traversed.
   EXPECT_EQ(bytes[0], (48u * 40 + 80u * 40) * 2 + (48u + 80u) / 16 * 64);
 }
 

@@ -1,4 +1,4 @@
-// What is recorded, when, and what comes of a device that cannot: on a backend that only counts.
+// What is recorded, when, and what happens on a device that cannot record: with a backend that only counts.
 #include "runtime/execute/recorded_runs.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 class RecordedRunsTest : public ::testing::Test {
  protected:
   RecordedRuns of(std::int64_t launches) { return RecordedRuns(launches, budget_); }
-  // True: it was played.
+  // Returns whether it was replayed.
   bool run(RecordedRuns& runs, std::uint64_t place) {
     return runs.run(device_, {place}, [&] {
       if (fails_) throw std::runtime_error("the run fails");
@@ -65,7 +65,7 @@ TEST_F(RecordedRunsTest, KeepToTheBudgetAndGiveItBack) {
   EXPECT_TRUE(run(again, 1));
 }
 
-// What cannot be recorded is run, once for each time.
+// Runs that cannot be recorded are executed each time.
 TEST_F(RecordedRunsTest, RunWhatIsNotRecorded) {
   for (const bool begins : {false, true}) {
     device_.begins = begins, device_.records = false, done_ = 0;

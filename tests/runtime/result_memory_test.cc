@@ -13,12 +13,12 @@ TEST(ResultMemory, IsThatOfAResultThatNobodyHolds) {
   const void* const place = first->raw();
   const std::uint64_t version = first->version();
   first.reset();
-  const Tensor again = memory.take(0, DType::kInt32, {10, 90});  // it fits
+  const Tensor again = memory.take(0, DType::kInt32, {10, 90});  // reuses it
   EXPECT_EQ(again.raw(), place);
   EXPECT_NE(again.version(), version);
   EXPECT_EQ(again.sizes(), Sizes({10, 90}));
   EXPECT_EQ(again.dtype(), DType::kInt32);
-  EXPECT_NE(memory.take(1, DType::kFloat32, {1000}).raw(), place);  // another result's
+  EXPECT_NE(memory.take(1, DType::kFloat32, {1000}).raw(), place);  // memory of another result
 }
 
 TEST(ResultMemory, LeavesWhatIsHeldAlone) {
@@ -34,7 +34,7 @@ TEST(ResultMemory, LeavesWhatIsHeldAlone) {
   EXPECT_EQ(shared.data<float>()[0], 7);
 }
 
-// What each run is fed is what the one before gave: two memories take turns.
+// Each run is fed the previous run's result: two buffers alternate.
 TEST(ResultMemory, TakesTurns) {
   ResultMemory memory;
   Tensor state = memory.take(0, DType::kFloat32, {64});

@@ -1,4 +1,4 @@
-// Whole layers whose products are rounded to bfloat16 on the CPU, forward and backward: loops that threads share, products
+// Whole layers whose products are rounded to bfloat16 on the CPU, forward and backward: loops that threads share, and products
 // packed for all steps.
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::vector<Tensor> run_layer(const std::string& cell, Target target) {
   request.path = tests::source_folder() + "/tests/bench/layer.pbtxt";
   request.graphs_root = tests::source_folder() + "/graphs";
   request.bindings = {{"cell", "cells/" + cell + ".pbtxt", {}},
-                      {"width", std::to_string(cell == "sru" ? kHidden : 50), {}},  // its input is of its own width
+                      {"width", std::to_string(cell == "sru" ? kHidden : 50), {}},  // its input has the width of its state
                       {"hidden", std::to_string(kHidden), {}}};
   auto variables = std::make_shared<Variables>();
   Executable executable(compile(tests::with_gradients(load_graph(request)).graph), variables, target);
@@ -43,7 +43,7 @@ std::vector<Tensor> run_layer(const std::string& cell, Target target) {
     feeds[feed.name] = t;
   }
   executable.run(feeds);
-  return executable.run(feeds);  // again: what a run leaves behind harms none
+  return executable.run(feeds);  // run twice: a run must not be affected by what the previous one left
 }
 
 TEST_P(RoundedLayer, IsAsFarFromTheExactOneAsRoundingTakesIt) {

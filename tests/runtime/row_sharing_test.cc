@@ -8,7 +8,7 @@
 namespace graphrun {
 namespace {
 
-// Rows that never meet: scores of all pairs, reduced along either, the best of them, look-ups, a number that grows.
+// Independent rows: scores of all pairs, reduced along either axis, their maximum, lookups, a counter.
 constexpr const char* kRows = R"(graph "g" {
     input %x: FLOAT[time, batch, 70]
     input %T: FLOAT[70, 70]
@@ -46,7 +46,7 @@ constexpr const char* kRows = R"(graph "g" {
     output "p" = %picked
   })";
 
-// A slice that is read under another shape and handed out so: rows of the batch are no rows of the slice.
+// A slice that is reshaped and returned: the batch's rows are not the slice's rows.
 constexpr const char* kViews = R"(graph "g" {
     input %x: FLOAT[time, batch, 70]
     input %T: FLOAT[70, 70]
@@ -71,14 +71,14 @@ constexpr const char* kViews = R"(graph "g" {
 
 class RowMembers : public Loops {
  protected:
-  // So much work that threads share it.
+  // Enough work for threads to share it.
   RowMembers() { sizes_ = {{Symbol::named("time"), 40}, {Symbol::named("batch"), 24}}; }
 };
 
 TEST_F(RowMembers, GiveTheSameBitsHoweverManyThereAre) { check(kRows); }
 TEST_F(RowMembers, CopyWhatIsReadUnderAnotherShape) { check(kViews); }
 
-// Threads that would share the first loop of a graph by rows.
+// The number of threads that would share the first loop of a graph by rows.
 int members_of(const char* text, std::int64_t batch, int threads, std::int64_t time = 7) {
   set_threads(threads);
   const Program program = compile(ir::parse(text, "loops"));
@@ -124,7 +124,7 @@ TEST_F(RowMembers, AreAsManyAsThereIsWorkAndRowsFor) {
 }
 
 TEST_F(RowMembers, AreNoneWhereARowReadsOthers) {
-  // A sum over rows; a state without rows, read by all of them; softmax between rows.
+  // A sum over rows; a state without rows that all rows read; softmax across rows.
   EXPECT_EQ(members_of(two_states("%b1 = sum(%a; axis=(0))\n %a1 = add(%a, %x)").c_str(), 12, 1), 0);
   EXPECT_EQ(members_of(two_states("%b1 = tanh(%b)\n %a1 = add(%a, %b)").c_str(), 12, 1), 0);
   EXPECT_EQ(members_of(two_states("%b1 = tanh(%b)\n %a1 = softmax(%a; axis=0)").c_str(), 12, 1), 0);

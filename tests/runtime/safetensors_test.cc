@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A file's bytes from its header and data; the length is the header's unless given.
+// The bytes of a file with this header and data; the length is the header's unless given.
 std::string file_of(const std::string& header, const std::string& data, std::uint64_t length = ~std::uint64_t{0}) {
   if (length == ~std::uint64_t{0}) length = header.size();
   std::string bytes;
@@ -85,7 +85,7 @@ TEST(Safetensors, KeepsWhatIsNoNumber) {
 
 TEST(Safetensors, ReadsOthersFiles) {
   const TemporaryFolder folder;
-  // Metadata, spaces, any order, bytes of a BOOL other than 0 and 1.
+  // Metadata, spaces, any order, BOOL bytes other than 0 and 1.
   put_bytes(folder / "x", file_of(R"({ "b": {"shape":[2],"dtype":"BOOL","data_offsets":[4,6]}, "__metadata__": {"format":"pt"},
                                        "a": {"dtype":"I32","shape":[1,1],"data_offsets":[0,4]} }   )",
                                   std::string("\x05\0\0\0\x02\0", 6)));

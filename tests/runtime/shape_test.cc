@@ -100,7 +100,7 @@ TEST(Dim, Divides) {
   EXPECT_FALSE(Dim(std::numeric_limits<std::int64_t>::min()).divided_by(-1));
 }
 
-// (a * b) / b is a for polynomials drawn at random, and what does not divide leaves a rest when evaluated.
+// (a * b) / b equals a for random polynomials, and an inexact division has a nonzero remainder when evaluated.
 TEST(Dim, DividesWhatItMultiplied) {
   std::mt19937 random(1);
   const std::vector<Dim> symbols = {1, kSteps, kBatchSize, Symbol::named("words")};

@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A file that goes when the test ends.
+// A file that is removed when the test ends.
 class SourceFile {
  public:
   explicit SourceFile(const std::string& text)
@@ -64,7 +64,7 @@ TEST(Render, CountsColumnsOfTabsAndWideCharacters) {
   EXPECT_THAT(render(wide), HasSubstr("\n    |     ^~~~"));
 }
 
-// Where the caret stands below the X of a line that begins with `text`, in columns after the line's first.
+// The position of the caret under the X of a line that begins with `text`, in columns from the start of the line.
 std::size_t caret_after(const std::string& text) {
   const SourceFile file(text + "X");
   const std::string shown = render(Diagnostic{Severity::kError, "E1", file.at(1, static_cast<int>(text.size()) + 1), "x", {}});
@@ -110,7 +110,7 @@ TEST(Render, ShowsAWindowOfALongLine) {
   EXPECT_LT(text.size(), 1000u);
   const std::size_t source = text.find("  1 | "), caret = text.find("    | ");
   // "…" is three bytes and one column.
-  EXPECT_EQ(text.find('X', source) - source - 2, text.find('^', caret) - caret);  // the file's path may hold either
+  EXPECT_EQ(text.find('X', source) - source - 2, text.find('^', caret) - caret);  // the path of the file may contain either
 }
 
 TEST(Render, ShowsTextThatStandsForAFile) {

@@ -1,4 +1,4 @@
-// A folder of a test's own, which goes when the test ends. Tests run side by side in several processes.
+// A folder for one test, which is removed when the test ends. Tests run concurrently in several processes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +37,8 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// Plain writing and reading, apart from what is tested. Removed first: truncating makes some file systems wait for the disk.
+// Plain writing and reading, independent of the code under test. Removes first: truncating makes some file systems wait for the
+// disk.
 inline void put_bytes(const std::string& path, const std::string& bytes) {
   std::filesystem::remove(path);
   std::ofstream(path, std::ios::binary) << bytes;

@@ -1,4 +1,4 @@
-// Loops that threads share by columns: the same bits for any number of threads, and the numbers of the same loop step by step.
+// Loops that threads share by columns: the same bits for any number of threads, and the same numbers as the loop step by step.
 #include "runtime/scan/thread_group.h"
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ TEST_F(Loops, OfOneProduct) {
   })");
 }
 
-// Two products, the second of what the first made: reset before.
+// Two products, the second of the first one's result, as in a reset gate applied before the product.
 TEST_F(Loops, OfDependentProductsBackwards) {
   check(R"(graph "g" {
     input %x: FLOAT[time, batch, 100]
@@ -111,7 +111,7 @@ TEST_F(Loops, OfDependentProductsBackwards) {
   })");
 }
 
-// States of other widths than each other's share the body's memory, but no columns.
+// States of different widths share the body's memory, but no columns.
 TEST_F(Loops, OfStatesOfTwoWidths) {
   check(R"(graph "g" {
     input %x: FLOAT[time, batch, 96]
@@ -142,7 +142,7 @@ TEST_F(Loops, OfStatesOfTwoWidths) {
   })");
 }
 
-// Narrower results than there are threads with columns: who has none of them makes none.
+// Results narrower than the number of threads with columns: threads without columns compute nothing.
 TEST_F(Loops, OfNarrowResults) {
   for (const char* width : {"1", "16", "64", "70"}) {
     std::string text = R"(graph "g" {
@@ -177,7 +177,7 @@ TEST_F(Loops, OfNarrowResults) {
   }
 }
 
-// What columns do not cut: one thread does it, and the others wait.
+// Instructions that cannot be divided by columns: one thread runs them, and the others wait.
 TEST_F(Loops, OfNormalisedStates) {
   check(R"(graph "g" {
     input %x: FLOAT[time, batch, 400]
@@ -207,7 +207,7 @@ TEST_F(Loops, OfNormalisedStates) {
   })");
 }
 
-// A step's number, numbers for each row, and a product of a state as it was.
+// A step's number, one number per row, and a product with a state's previous value.
 TEST_F(Loops, OfScalarsAndRows) {
   check(R"(graph "g" {
     input %x: FLOAT[time, batch, 1]
@@ -234,7 +234,7 @@ TEST_F(Loops, OfScalarsAndRows) {
   })");
 }
 
-// A pointwise op that fails in the fifth step, at one column.
+// A pointwise op that fails in the fifth step, in one column.
 void register_failing() {
   static const bool once = [] {
     test::add_op(OpDefinition("t_fails", "test").Input("x", "").Output("y").Shape(test::same_as_first).NoGradient("test"),
@@ -253,7 +253,7 @@ void register_failing() {
   (void)once;
 }
 
-// A loop with one, at the end of which `%end` stands; before it, for `beside`, one without that may run at the same time.
+// A loop with one, whose end is `%end`; before it, if `beside`, a loop without one that may run concurrently.
 std::string failing(bool beside) {
   const auto loop = [](const std::string& name, const std::string& op) {
     return "%" + name + ": FLOAT[batch, 150] = scan(%h0, %x, %U; states=1, each=1, steps=<time>) body \"b\" {" + R"(

@@ -11,7 +11,7 @@
 namespace graphrun {
 namespace {
 
-// Puts the number of threads back when the test ends.
+// Restores the number of threads when the test ends.
 class Threads : public testing::Test {
  protected:
   ~Threads() override { set_threads(before_); }

@@ -1,11 +1,11 @@
-// A graph of two loops that may run at the same time.
+// A graph of two loops that may run concurrently.
 #pragma once
 
 #include <string>
 
 namespace graphrun {
 
-// Both directions of a layer, with a product of each one's inputs before it and a sum of both behind; `begin`: of the second.
+// Both directions of a layer, with a product of each one's inputs before it and a sum of both after it; `begin`: the second's.
 inline std::string two_directions(const std::string& begin, const std::string& second_width = "150", bool ends = true) {
   const auto loop = [](const std::string& name, const std::string& begin, const std::string& width,
                        const std::string& reverse) {

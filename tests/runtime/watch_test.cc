@@ -10,7 +10,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 
-// What was made, by name, with the first element and the steps.
+// Records each result by name, with its first element and the steps.
 class Notes : public Watch {
  public:
   void made(const Instruction& instruction, std::span<const TensorView> outputs, std::span<const std::int64_t> steps) override {

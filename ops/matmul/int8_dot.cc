@@ -29,7 +29,7 @@ void multiply_plainly(const Int8Panel& p, std::int32_t* sums) {
 
 #if defined(__x86_64__)
 
-constexpr std::size_t kAhead = 3072;  // bytes of the panel that are requested before they are read
+constexpr std::size_t kAhead = 3072;  // how far ahead the panel is prefetched, in bytes
 
 std::int32_t quad_of(const Int8Panel& p, std::int64_t row, std::int64_t quad) {
   std::int32_t bits;
@@ -39,8 +39,8 @@ std::int32_t quad_of(const Int8Panel& p, std::int64_t row, std::int64_t quad) {
 
 #define GRAPHRUN_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 
-// R rows from row i on, C times 16 columns from column j on. `chains`: how many sums each of them is made of, so that few sums
-// do not wait for each other.
+// R rows from row i, C times 16 columns from column j. Each sum is split into `chains` independent ones, which hide the latency
+// of the instruction where there are few.
 template <int R, int C, int chains>
 GRAPHRUN_VNNI void strip_vnni(const Int8Panel& p, std::int32_t* sums, std::int64_t i, std::int64_t j) {
   __m512i sum[chains][R][C];
@@ -103,7 +103,7 @@ GRAPHRUN_VNNI void multiply_vnni(const Int8Panel& p, std::int32_t* sums) {
 
 #define GRAPHRUN_AVX2 __attribute__((target("avx2")))
 
-// R rows from row i on, 16 columns from column j on, as two halves. |row| · (column with the row's sign) is at most 127 · 127,
+// R rows from row i, 16 columns from column j, in two halves. |row| · (column with the row's sign) is at most 127 · 127,
 // so that pairs of them stay within int16.
 template <int R>
 GRAPHRUN_AVX2 void strip_avx2(const Int8Panel& p, std::int32_t* sums, std::int64_t i, std::int64_t j) {

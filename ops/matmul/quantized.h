@@ -1,7 +1,7 @@
-// Products in int8: a matrix with a scale for each column, rows with a scale for each, sums in int32. A row is rounded as it is
-// multiplied and on its own, so what comes of it does not depend on its batch. An element is rounded to the nearest, ties to
-// even, of 127 steps to the largest magnitude of its column or row; magnitudes of a row below 1e-30 count as 0. A column or row
-// with an infinity or a NaN gives NaN.
+// Products in int8: a matrix with a scale for each column, rows with a scale for each row, sums in int32. Each row is rounded by
+// itself when it is multiplied, so its result does not depend on the batch. The largest magnitude of a column or row becomes
+// 127; elements are rounded to nearest, ties to even. A row of magnitudes below 1e-30 counts as zeros. A column or row that
+// contains an infinity or a NaN gives NaN.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,11 @@ namespace graphrun {
 class QuantizedProduct {
  public:
   QuantizedProduct(const Product& product, std::int64_t panel) : product_(product), panel_(panel) {}
-  // Whether sums of so many terms stay within int32.
+  // Whether sums of k terms stay within int32.
   bool available() const { return product_.k <= kMostInt8Terms; }
 
   std::size_t bytes() const { return offset(padded()); }
-  // Rounds columns [begin, end) of op(B) into their place in `packed`; `begin` is the first of a panel, `end` the end of one or
-  // n.
+  // Rounds columns [begin, end) of op(B) into `packed`. `begin` is the first column of a panel, `end` the end of a panel or n.
   void pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const;
   // Those columns of C. `back`: panels from last to first.
   void multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end, bool back) const;
@@ -33,12 +32,12 @@ class QuantizedProduct {
   std::int64_t padded() const { return (product_.n + kColumnStep - 1) / kColumnStep * kColumnStep; }
   std::int64_t quads() const { return (product_.k + kInt8Quad - 1) / kInt8Quad; }
   std::int64_t terms() const { return quads() * kInt8Quad; }
-  // In bytes, of the panel that begins at `column`.
+  // The offset in bytes of the panel that begins at `column`.
   std::size_t offset(std::int64_t column) const {
     return static_cast<std::size_t>(padded()) * (sizeof(float) + sizeof(std::int32_t)) +
            static_cast<std::size_t>(column * terms());
   }
-  // Columns of the panel that begins at `column`, and with the padding.
+  // The number of columns in that panel, and the number including padding.
   std::int64_t columns_at(std::int64_t column) const { return std::min(panel_, product_.n - column); }
   std::int64_t width_at(std::int64_t column) const { return std::min(panel_, padded() - column); }
   void pack_panel(const float* b, void* packed, std::int64_t column) const;

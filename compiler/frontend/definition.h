@@ -132,7 +132,7 @@ struct Definition {
 };
 
 // Reads what a file's message says. Every mistake is appended to `diagnostics`; what is only suspicious too, as a warning.
-std::unique_ptr<Definition> read_definition(const Graph& message, const Places& places, const std::string& path,
+std::unique_ptr<Definition> read_definition(const graphrun::Graph& message, const Places& places, const std::string& path,
                                             std::vector<Diagnostic>& diagnostics);
 
 // Finds the symbols, then checks every name that needs no args: unknown names and ops, and what nothing reads.

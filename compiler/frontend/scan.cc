@@ -1,7 +1,8 @@
 // Scans: an instance in a region of its own, closed into a node. Padding is written into the body here, as selections.
 #include <algorithm>
 
-#include "compiler/frontend/instance.h"
+#include "compiler/frontend/compose.h"
+#include "compiler/frontend/evaluate.h"
 
 namespace graphrun::frontend {
 namespace {

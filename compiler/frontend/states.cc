@@ -1,7 +1,9 @@
 // The states of an instance: which there are, of what type, what they begin as and what they become.
 #include <algorithm>
 
-#include "compiler/frontend/instance.h"
+#include "compiler/frontend/compose.h"
+#include "compiler/frontend/evaluate.h"
+#include "compiler/frontend/states.h"
 
 namespace graphrun::frontend {
 namespace {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "compiler/ir/op.h"
+#include "compiler/rewrite/rewrite.h"
 #include "runtime/program/kernel.h"
 
 namespace graphrun {
@@ -93,7 +94,6 @@ class Folder {
   bool run() {
     bool changed = false;
     for (Node& node : g_.nodes) {
-      for (Graph& region : node.regions) changed = Folder(region).run() || changed;
       if (!node.regions.empty() || node.outputs.size() != 1 || node.op->random || node.op->update) continue;
       const ValueId result = node.outputs[0];
       if (node.op == &constant_) {
@@ -146,7 +146,7 @@ class Folder {
 }  // namespace
 
 PassResult fold_constants(Graph graph) {
-  const bool changed = Folder(graph).run();
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return Folder(g).run(); });
   return {std::move(graph), changed};
 }
 

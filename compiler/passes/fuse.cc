@@ -174,9 +174,6 @@ class Fuser {
 
 bool fuse_in(Graph& graph) {
   bool changed = false;
-  for (Node& node : graph.nodes) {
-    for (Graph& region : node.regions) changed = fuse_in(region) || changed;
-  }
   // What a group leaves over may find others once the group stands out of the way.
   while (Fuser(graph).run()) changed = true;
   return changed;
@@ -185,7 +182,7 @@ bool fuse_in(Graph& graph) {
 }  // namespace
 
 PassResult fuse(Graph graph) {
-  const bool changed = fuse_in(graph);
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return fuse_in(g); });
   return {std::move(graph), changed};
 }
 

@@ -163,18 +163,10 @@ class EdgeFuser {
   const std::vector<bool> at_end_;
 };
 
-bool fuse_reductions_in(Graph& graph) {
-  bool changed = false;
-  for (Node& node : graph.nodes) {
-    for (Graph& region : node.regions) changed = fuse_reductions_in(region) || changed;
-  }
-  return EdgeFuser(graph).run() || changed;
-}
-
 }  // namespace
 
 PassResult fuse_reductions(Graph graph) {
-  const bool changed = fuse_reductions_in(graph);
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return EdgeFuser(g).run(); });
   return {std::move(graph), changed};
 }
 

@@ -141,13 +141,11 @@ class Product {
 };
 
 bool factor_in(Graph& g) {
-  bool changed = false;
   std::map<std::size_t, Terms> found;
   for (std::size_t n = 0; n < g.nodes.size(); ++n) {
-    for (Graph& region : g.nodes[n].regions) changed = factor_in(region) || changed;
     if (auto terms = Matcher(g, g.nodes[n]).match()) found.emplace(n, *std::move(terms));
   }
-  if (found.empty()) return changed;
+  if (found.empty()) return false;
   Rebuild rebuild(g);
   for (std::size_t n = 0; n < rebuild.old_nodes().size(); ++n) {
     Node& node = rebuild.old_nodes()[n];
@@ -165,7 +163,7 @@ bool factor_in(Graph& g) {
 }  // namespace
 
 PassResult logsumexp_to_matmul(Graph graph) {
-  const bool changed = factor_in(graph);
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return factor_in(g); });
   return {std::move(graph), changed};
 }
 

@@ -188,21 +188,17 @@ void make(Rebuild& rebuild, const Merged& merged, const Node& at, ValueId& sum) 
   rebuild.replace(merged.sum, std::exchange(sum, kNone));
 }
 
-bool merge_in(Graph& graph, std::vector<bool> same) {
-  bool changed = false;
-  for (Node& node : graph.nodes) {
-    for (Graph& region : node.regions) {
-      std::vector<bool> of_region(region.values.size());
-      if (ir::is_scan(node)) {
-        const ir::ScanLayout l = ir::scan_layout(node);
-        for (std::size_t i = l.invariant_begin(); i < l.step(); ++i)
-          of_region[static_cast<std::size_t>(region.inputs[i].value)] = true;
-      }
-      changed = merge_in(region, std::move(of_region)) || changed;
-    }
-  }
-  const Products products(graph, std::move(same));
-  if (products.found.empty()) return changed;
+// By value of a scan's body: whether it is handed in as the same at every step.
+std::vector<bool> same_at_every_step(const Graph& body, const Node& scan) {
+  std::vector<bool> same(body.values.size());
+  const ir::ScanLayout l = ir::scan_layout(scan);
+  for (std::size_t i = l.invariant_begin(); i < l.step(); ++i) same[static_cast<std::size_t>(body.inputs[i].value)] = true;
+  return same;
+}
+
+bool merge_in(Graph& graph, const Node* around) {
+  const Products products(graph, around ? same_at_every_step(graph, *around) : std::vector<bool>());
+  if (products.found.empty()) return false;
   Rebuild rebuild(graph);
   ValueId sum = kNone;
   auto next = products.found.begin();
@@ -217,7 +213,7 @@ bool merge_in(Graph& graph, std::vector<bool> same) {
 }  // namespace
 
 PassResult merge(Graph graph) {
-  const bool changed = merge_in(graph, {});
+  const bool changed = rewrite_inner_first(graph, merge_in);
   return {std::move(graph), changed};
 }
 

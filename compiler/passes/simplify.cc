@@ -89,7 +89,6 @@ bool simplify_graph(Graph& g) {
   for (std::size_t n = 0; n < g.nodes.size(); ++n) {
     Node& node = g.nodes[n];
     replaced.rewire(node);
-    for (Graph& region : node.regions) changed = simplify_graph(region) || changed;
     if (ir::is_scan(node)) {
       shorten(node, read, replaced);
     } else {
@@ -149,7 +148,7 @@ bool Match::become(std::string_view op, std::vector<ValueId> inputs, const ir::N
 }
 
 PassResult simplify(Graph graph) {
-  const bool changed = simplify_graph(graph);
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return simplify_graph(g); });
   return {std::move(graph), changed};
 }
 

@@ -153,17 +153,10 @@ class Unmasking {
   std::map<std::size_t, Node> moved_;
 };
 
-bool unmask_in(Graph& g) {
-  bool changed = false;
-  for (Node& node : g.nodes)
-    for (Graph& region : node.regions) changed = unmask_in(region) || changed;
-  return Unmasking(g).run() || changed;
-}
-
 }  // namespace
 
 PassResult unmask(Graph graph) {
-  const bool changed = unmask_in(graph);
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return Unmasking(g).run(); });
   return {std::move(graph), changed};
 }
 

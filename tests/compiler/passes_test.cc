@@ -14,6 +14,7 @@
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/pass.h"
+#include "compiler/rewrite/rewrite.h"
 #include "runtime/base/random.h"
 #include "runtime/execute/executable.h"
 #include "tests/compiler/sample_graphs.h"
@@ -238,6 +239,32 @@ TEST(Passes, GoThroughAHundredThousandNodes) {
   const Graph after = run_passes(std::move(g));
   // No product with one; the first layer adds x and a once; the rest in programs of 64 ops.
   EXPECT_EQ(after.nodes.size(), (79999u + 63) / 64);
+}
+
+TEST(RewriteInnerFirst, VisitsRegionsBeforeWhatIsAroundThem) {
+  Graph g = ir::parse(R"(graph "g" {
+    input %x: FLOAT[time, 2]
+    %all: FLOAT[time, 2] = scan(%x; states=0, each=1, steps=<time>, reverse=false) body "b" {
+      input %x: FLOAT[2]
+      input %step: INT32[]
+      %y = tanh(%x)
+      output "y" = %y
+    }
+    output "y" = %all
+  })",
+                      "test");
+  std::vector<std::string> visited;
+  const auto visit = [&](Graph& graph, const ir::Node* around) {
+    visited.push_back(graph.name);
+    EXPECT_EQ(around != nullptr, graph.name == "b");
+    if (around) {
+      EXPECT_TRUE(ir::is_scan(*around));
+    }
+    return around != nullptr;
+  };
+  EXPECT_TRUE(rewrite_inner_first(g, visit));
+  EXPECT_THAT(visited, ::testing::ElementsAre("b", "g"));
+  EXPECT_FALSE(rewrite_inner_first(g, [](Graph&, const ir::Node*) { return false; }));
 }
 
 TEST(DropUnneeded, TakesInputsAndVariablesThatNoOutputNeeds) {

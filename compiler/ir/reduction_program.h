@@ -18,7 +18,7 @@ struct ReductionProgram {
   static constexpr std::size_t kMostPieces = 64;
 
   struct Fold {
-    std::string op;          // a name of is_fold
+    std::string op;          // one of is_fold: OpSchema::fold
     std::size_t result = 0;  // of program.results: what is reduced
     friend bool operator==(const Fold&, const Fold&) = default;
   };

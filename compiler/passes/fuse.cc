@@ -134,8 +134,7 @@ class Fuser {
     const auto made = std::find(values.begin(), values.end(), v);
     if (made != values.end()) return PointwiseProgram::Operand::instruction(static_cast<Index>(made - values.begin()));
     if (is_program_number(graph_, v)) {
-      const Node& constant = graph_.nodes[static_cast<Index>(graph_.value(v).node)];
-      return PointwiseProgram::Operand::constant(constant.attributes.number("value"), graph_.type(v).type);
+      return PointwiseProgram::Operand::constant(*ir::number(graph_, v), graph_.type(v).type);
     }
     auto at = std::find(inputs.begin(), inputs.end(), v);
     if (at == inputs.end()) at = inputs.insert(at, v);

@@ -32,7 +32,7 @@ class Matcher {
 
   // Nothing where the node is no such logsumexp.
   std::optional<Terms> match() {
-    if (node_.op->name != "logsumexp" || (node_.inputs.size() > 1 && node_.inputs[1] != kNone)) return std::nullopt;
+    if (!ir::plays(node_, ir::Role::kLogsumexp) || (node_.inputs.size() > 1 && node_.inputs[1] != kNone)) return std::nullopt;
     const auto axes = node_.attributes.integers("axis");
     terms_.rank = static_cast<std::int64_t>(shape(node_.inputs[0]).size());
     if (axes.size() != 1 || terms_.rank < 3) return std::nullopt;
@@ -70,10 +70,8 @@ class Matcher {
     } else if (!has_leading(v)) {
       terms_.matrix.push_back(v);
     } else {
-      const std::int32_t made = g_.value(v).node;
-      if (made < 0 || g_.nodes[static_cast<std::size_t>(made)].op->name != "add") return false;
-      const Node& sum = g_.nodes[static_cast<std::size_t>(made)];
-      return collect(sum.inputs[0]) && collect(sum.inputs[1]);
+      const Node* sum = ir::made_by(g_, v, ir::Role::kAdd);
+      return sum && collect(sum->inputs[0]) && collect(sum->inputs[1]);
     }
     return true;
   }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -18,6 +19,7 @@
 #include "runtime/base/random.h"
 #include "runtime/execute/executable.h"
 #include "tests/compiler/sample_graphs.h"
+#include "tests/folders.h"
 
 namespace graphrun {
 namespace {
@@ -218,6 +220,35 @@ TEST(Passes, AnUnknownNameIsAUsageError) {
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("help: it is now called 'logsumexp_to_matmul'"));
   }
+}
+
+// The names in the first column of the table behind a heading: of rows "| `name` | … |".
+std::vector<std::string> named_in_table(const std::string& markdown, const std::string& heading) {
+  std::vector<std::string> names;
+  std::istringstream in(markdown.substr(std::min(markdown.find("\n" + heading), markdown.size())));
+  bool in_table = false;
+  for (std::string line; std::getline(in, line);) {
+    if (in_table && line.empty()) break;
+    if (!line.starts_with("| `")) continue;
+    in_table = true;
+    names.push_back(line.substr(3, line.find('`', 3) - 3));
+  }
+  return names;
+}
+
+TEST(Passes, StandInTheReadmeInTheirOrder) {
+  std::vector<std::string> names;
+  for (const Pass& pass : all_passes()) names.push_back(pass.name);
+  EXPECT_EQ(named_in_table(test::file_text(tests::source_folder() + "/compiler/README.md"), "## passes/"), names)
+      << "the table of passes in compiler/README.md is not the list in compiler/passes/passes.cc";
+}
+
+TEST(Passes, TablesOfAReadmeAreRead) {
+  const std::string markdown =
+      "# a\n| `no` | … |\n\n## passes/: b\nText.\n\n| pass | effect |\n|---|---|\n| `one` | `x` |\n| `two` | y |\n\n| `no` | z "
+      "|\n";
+  EXPECT_EQ(named_in_table(markdown, "## passes/"), (std::vector<std::string>{"one", "two"}));
+  EXPECT_TRUE(named_in_table(markdown, "## other").empty());
 }
 
 // A second or two; a walk that is quadratic in the nodes would take many minutes.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/builder.h"
+#include "compiler/ir/roles.h"
 #include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {
@@ -14,7 +15,7 @@ using ir::ValueId;
 
 constexpr std::string_view kName = "stopped.";
 
-bool stops(const Node& node) { return node.op->name == "stop_gradient"; }
+bool stops(const Node& node) { return ir::plays(node, ir::Role::kStopGradient); }
 
 bool has_stops(const Graph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compiler/ir/op.h"
-#include "compiler/ir/shape_order.h"
+#include "compiler/rewrite/shape_order.h"
 
 namespace graphrun {
 namespace {
@@ -159,7 +159,7 @@ bool Sources::is_worth_it(const Group& group) const {
   }
   for (const ir::TensorType& type : smaller) {
     const auto larger = std::find_if(freed.begin(), freed.end(), [&](const ir::TensorType& f) {
-      return f.type == type.type && ir::is_smaller(type.shape, f.shape);
+      return f.type == type.type && is_smaller(type.shape, f.shape);
     });
     if (larger == freed.end()) return false;
     freed.erase(larger);

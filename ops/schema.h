@@ -135,6 +135,27 @@ class OpDefinition {
     schema_.pointwise = true;
     return *this;
   }
+  // What it is to passes: compiler/ir/roles.h.
+  OpDefinition& Role(ir::Role role) {
+    schema_.role = role;
+    return *this;
+  }
+  OpDefinition& Access(ir::Access access) {
+    schema_.access = access;
+    return *this;
+  }
+  OpDefinition& Algebra(ir::Algebra algebra) {
+    schema_.algebra = algebra;
+    return *this;
+  }
+  OpDefinition& Fold(std::string reduction) {
+    schema_.fold = std::move(reduction);
+    return *this;
+  }
+  OpDefinition& Window(std::function<ir::Window(const Attributes&, const graphrun::Shape& x)> of) {
+    schema_.window = std::move(of);
+    return *this;
+  }
 
   const ir::OpSchema& schema() const { return schema_; }
 

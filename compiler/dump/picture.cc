@@ -65,16 +65,11 @@ class Drawer {
     picture_.arrows.push_back({from, to, std::move(label), feedback});
   }
 
-  static std::optional<double> constant(const ir::Graph& g, ValueId v) {
-    const std::int32_t node = v == kNone ? -1 : g.value(v).node;
-    if (node < 0 || g.nodes[static_cast<std::size_t>(node)].op->name != "constant") return std::nullopt;
-    return g.nodes[static_cast<std::size_t>(node)].attributes.number("value");
-  }
-
   // A constant gets a box only if something other than a node's label needs it.
   int source(Scope& s, ValueId v) {
     int& drawn = s.source[at(v)];
-    if (drawn == kUndrawn) drawn = box(s.g, v, short_number(constant(s.g, v).value_or(0)), "plaintext", kInputColor, s.cluster);
+    if (drawn == kUndrawn)
+      drawn = box(s.g, v, short_number(ir::number(s.g, v).value_or(0)), "plaintext", kInputColor, s.cluster);
     return drawn;
   }
 
@@ -88,7 +83,7 @@ class Drawer {
     for (const Node& n : s.g.nodes) {
       if (ir::is_scan(n)) {
         scan(s, n);
-      } else if (n.op->name != "constant") {
+      } else if (!ir::plays(n, ir::Role::kNumber)) {
         node(s, n);
       }
     }
@@ -97,7 +92,7 @@ class Drawer {
   void node(Scope& s, const Node& n) {
     std::string what = n.op->name;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
-      if (const auto value = constant(s.g, n.inputs[i]))
+      if (const auto value = ir::number(s.g, n.inputs[i]))
         what += (i ? ", " : " ") + operand_name(n, i) + " = " + short_number(*value);
     }
     for (const auto& [name, value] : n.attributes.all()) {
@@ -112,7 +107,7 @@ class Drawer {
     for (ValueId v : n.outputs) s.source[at(v)] = to;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const ValueId v = n.inputs[i];
-      if (v != kNone && !constant(s.g, v)) arrow(source(s, v), to, n.inputs.size() > 1 ? operand_name(n, i) : "", false);
+      if (v != kNone && !ir::number(s.g, v)) arrow(source(s, v), to, n.inputs.size() > 1 ? operand_name(n, i) : "", false);
     }
   }
 

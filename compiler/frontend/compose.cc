@@ -3,7 +3,8 @@
 #include <cctype>
 #include <cmath>
 
-#include "compiler/frontend/instance.h"
+#include "compiler/frontend/compose.h"
+#include "compiler/frontend/evaluate.h"
 
 namespace graphrun::frontend {
 namespace {

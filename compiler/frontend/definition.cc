@@ -18,7 +18,7 @@ class Reader {
  public:
   Reader(std::string path, std::vector<Diagnostic>& diagnostics) : path_(std::move(path)), diagnostics_(diagnostics) {}
 
-  std::unique_ptr<Definition> read(const Graph& m, const Places& p, const Definition* outer) {
+  std::unique_ptr<Definition> read(const graphrun::Graph& m, const Places& p, const Definition* outer) {
     auto out = std::make_unique<Definition>();
     Definition& d = *out;
     d.name = m.name();
@@ -469,7 +469,7 @@ std::string Definition::signature() const {
          join(outputs, [](const OutputDef& x) { return x.name; }) + ")";
 }
 
-std::unique_ptr<Definition> read_definition(const Graph& message, const Places& places, const std::string& path,
+std::unique_ptr<Definition> read_definition(const graphrun::Graph& message, const Places& places, const std::string& path,
                                             std::vector<Diagnostic>& diagnostics) {
   return Reader(path, diagnostics).read(message, places, nullptr);
 }

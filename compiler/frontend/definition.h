@@ -133,7 +133,7 @@ struct Definition {
 };
 
 // Reads a file's message. Appends every mistake to `diagnostics`, and suspicious things as warnings.
-std::unique_ptr<Definition> read_definition(const Graph& message, const Places& places, const std::string& path,
+std::unique_ptr<Definition> read_definition(const graphrun::Graph& message, const Places& places, const std::string& path,
                                             std::vector<Diagnostic>& diagnostics);
 
 // Finds the symbols, then checks all names that do not depend on args: reports unknown names and ops, and unread declarations.

@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/frontend/instance.h"
+#include "compiler/frontend/compose.h"
+#include "compiler/frontend/evaluate.h"
 #include "compiler/ir/foreign_names.h"
 
 namespace graphrun::frontend {

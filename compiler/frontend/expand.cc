@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/frontend/compose.h"
+#include "compiler/frontend/evaluate.h"
 #include "compiler/frontend/instance.h"
 #include "compiler/ir/sizes.h"
 

@@ -13,25 +13,9 @@
 #include "compiler/frontend/library.h"
 #include "compiler/frontend/meaning.h"
 #include "compiler/frontend/region.h"
+#include "compiler/frontend/states.h"
 
 namespace graphrun::frontend {
-
-// The path of one state: "layers", "0", "s", "h".
-using Leaf = std::vector<std::string>;
-std::string dotted(const Leaf& leaf);
-Leaf split_path(const std::string& path);
-
-// The states of an instance: names down to leaves; for a repeat, the members are numbered.
-struct StateTree {
-  bool leaf = false, numbered = false;
-  bool whole = true;  // false: the states of a call are missing, because they could not be determined
-  std::vector<std::pair<std::string, StateTree>> members;
-  const StateTree* member(const std::string& name) const;             // null if there is none
-  const StateTree& at(const Leaf& path, std::size_t from = 0) const;  // throws Failure
-};
-std::vector<Leaf> leaves(const StateTree& tree);
-// The tree with a meaning for each leaf, computed from its path.
-Meaning fill(const StateTree& tree, const std::function<Meaning(const Leaf&)>& value, Leaf prefix = {});
 
 class Instance;
 
@@ -169,50 +153,5 @@ class Instance {
   std::set<Definition::Read> prepared_;    // of calls
   std::shared_ptr<const StateTree> tree_;  // once it is complete
 };
-
-// A call, scan or repeat of an instance.
-class Sub {
- public:
-  Sub(Instance& parent, const InstanceDef& def);
-  virtual ~Sub() = default;
-  virtual std::shared_ptr<const StateTree> tree() = 0;
-  virtual ir::TensorType leaf_type(const Leaf& leaf) = 0;
-  virtual Meaning zero(const Leaf& leaf) = 0;
-  virtual Meaning end() = 0;
-  virtual Meaning output(const std::string& name, const Location& at) = 0;
-
-  Instance& parent() { return parent_; }
-  const InstanceDef& def() const { return def_; }
-  const std::string& path() const { return path_; }
-
- protected:
-  Location at() const { return parent_.at(def_.at); }
-  // The callee's inputs, each evaluated lazily in the parent.
-  void bind(std::map<std::string, Thunk>& out, const std::vector<ir::Binding>& bindings, std::optional<int> index,
-            const std::function<Meaning(const Meaning&, const std::string& name)>& through = {});
-  void check_inputs(const std::map<std::string, Thunk>& inputs);
-  Instance::Setup setup(std::optional<int> index, const std::string& path, Region& region);
-  // What `begin:` sets for a leaf; nothing if it does not mention the leaf. `notes`: why the value differs from what the
-  // binding literally says.
-  std::optional<Meaning> given(const StateTree& tree, const Leaf& leaf, std::optional<int> index,
-                               std::vector<std::string>* notes = nullptr);
-  void check_begins();  // checks that there are states to begin
-
-  Instance& parent_;
-  const InstanceDef& def_;
-  std::shared_ptr<const GraphValue> graph_;
-  std::string path_, parameters_path_;
-  const Location* via_;
-};
-
-std::unique_ptr<Sub> make_sub(Instance& parent, const InstanceDef& def);
-std::unique_ptr<Sub> make_scan(Instance& parent, const InstanceDef& def);
-
-// Operations on meanings that build nodes in the scope's region.
-Meaning stacked(const Meaning& value, Region& region, const Location& at);  // a stack as one tensor, or a bundle of them
-ir::ValueId as_value(const Meaning& value, Region& region, const Location& at, const std::string& what,
-                     std::optional<Type> type = {});  // a tensor, or a number as a constant
-Meaning apply_op(const std::string& op, std::vector<Meaning> operands, std::vector<std::pair<std::string, Meaning>> named,
-                 const Location& at, Scope& scope);
 
 }  // namespace graphrun::frontend

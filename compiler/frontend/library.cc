@@ -136,7 +136,7 @@ const Definition* Library::read(const std::string& file, const std::string& show
     }
     const std::string* name = intern_file(shown);
     namers_[name] = {Namer::Kind::kFile, shown, kept};
-    Graph message;
+    graphrun::Graph message;
     Places places = parse_source(text, name, &message, &diagnostics_);
     const std::size_t read = diagnostics_.size();
     entry.text = std::move(text);

@@ -1,5 +1,7 @@
 #include "compiler/frontend/region.h"
 
+#include "compiler/ir/roles.h"
+
 namespace graphrun::frontend {
 
 ir::ValueId Region::use(const TensorRef& value) {
@@ -9,9 +11,8 @@ ir::ValueId Region::use(const TensorRef& value) {
   if (const auto it = captures.find(outside); it != captures.end()) return it->second;
   const ir::Value& v = parent->graph.value(outside);
   ir::ValueId here;
-  const ir::Node* producer = v.node >= 0 ? &parent->graph.nodes[static_cast<std::size_t>(v.node)] : nullptr;
-  if (producer && producer->op->name == "constant") {
-    here = builder.constant(producer->attributes.number("value"), v.type.type);
+  if (const std::optional<double> number = ir::number(parent->graph, outside)) {
+    here = builder.constant(*number, v.type.type);
   } else {
     here = builder.input(v.name, v.type);
     captured.push_back(here);

@@ -1,7 +1,8 @@
 // Scans: an instance in its own region, which is closed and becomes a node. Padding is handled here, by selections in the body.
 #include <algorithm>
 
-#include "compiler/frontend/instance.h"
+#include "compiler/frontend/compose.h"
+#include "compiler/frontend/evaluate.h"
 
 namespace graphrun::frontend {
 namespace {

@@ -1,7 +1,9 @@
 // The states of an instance: which there are, their types, initial values and next values.
 #include <algorithm>
 
-#include "compiler/frontend/instance.h"
+#include "compiler/frontend/compose.h"
+#include "compiler/frontend/evaluate.h"
+#include "compiler/frontend/states.h"
 
 namespace graphrun::frontend {
 namespace {

@@ -163,10 +163,8 @@ ValueId Builder::zeros(const TensorType& type) {
 
 ValueId Builder::cast(ValueId value, Type type) {
   if (graph_->type(value).type == type) return value;
-  const Value& v = graph_->value(value);
-  if (v.node >= 0) {
-    const Node& producer = graph_->nodes[static_cast<std::size_t>(v.node)];
-    if (producer.op->name == "constant" && type == Type::kFloat) return constant(producer.attributes.number("value"), type);
+  if (type == Type::kFloat) {
+    if (const std::optional<double> x = number(*graph_, value)) return constant(*x, type);
   }
   return op("cast", {value}, {{"type", std::string(name_of(type))}});
 }

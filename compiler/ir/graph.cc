@@ -32,7 +32,7 @@ std::int64_t Graph::parameter_count() const {
   return n;
 }
 
-bool is_scan(const Node& node) { return node.op->name == "scan"; }
+bool is_scan(const Node& node) { return plays(node, Role::kScan); }
 
 ScanLayout scan_layout(const Node& scan) {
   ScanLayout l;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/roles.h"
 
 namespace graphrun::ir {
 
@@ -69,7 +70,7 @@ using SequenceRule = std::function<std::vector<ValueId>(SequenceContext&)>;
 
 struct OpSchema {
   std::string name;
-  std::string family;  // the folder in ops/
+  std::string family;  // the folder in ops/; for people, no pass asks for it
   std::string doc;     // equation, shapes, source, an example equation
   std::vector<InputSpec> inputs;
   std::vector<std::string> outputs;
@@ -92,6 +93,14 @@ struct OpSchema {
   Promotion promotion = Promotion::kNone;
   bool commutative = false;  // op(a, b) is op(b, a), to the last bit
   bool pointwise = false;    // a line of ops/tiles/table.h: element by element over broadcast operands
+  // What it is to passes: compiler/ir/roles.h.
+  Role role = Role::kNone;
+  Access access = Access::kOther;
+  Algebra algebra;
+  std::string fold;  // the reduction of a fused program that computes the same ("sum"); empty: none does
+  // Of its only operand, of shape x, the part that it takes; of an op that puts its operand into something larger, where in the
+  // result that is. Positions count from the start.
+  std::function<Window(const Attributes&, const Shape& x)> window;
 
   int input_index(std::string_view name) const;  // -1: none
   const AttributeSpec* attribute(std::string_view name) const;

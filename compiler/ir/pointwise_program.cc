@@ -11,7 +11,7 @@ namespace {
 
 using Instruction = PointwiseProgram::Instruction;
 
-bool is_cast(const OpSchema& op) { return op.name == "cast"; }
+bool is_cast(const OpSchema& op) { return op.role == Role::kCast; }
 
 std::string text_of(const PointwiseProgram::Operand& o) {
   switch (o.kind) {
@@ -170,7 +170,7 @@ std::size_t PointwiseProgram::inputs() const {
   return count;
 }
 
-bool is_draw(const OpSchema& op) { return op.name == "dropout" || op.name == "dropout_mask"; }
+bool is_draw(const OpSchema& op) { return op.role == Role::kDraw; }
 bool is_program_op(const OpSchema& op) { return op.pointwise || is_cast(op) || is_draw(op); }
 
 std::string print(const PointwiseProgram& program) {

@@ -18,7 +18,7 @@ struct ReductionProgram {
   static constexpr std::size_t kMostPieces = 64;
 
   struct Fold {
-    std::string op;          // an op for which is_fold holds
+    std::string op;          // one of is_fold: OpSchema::fold
     std::size_t result = 0;  // the result of `program` that is reduced
     friend bool operator==(const Fold&, const Fold&) = default;
   };

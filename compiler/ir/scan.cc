@@ -22,6 +22,7 @@ OpSchema scan_schema() {
   s.infer = [](InferContext&) { throw InternalError("scan: built by Builder::scan alone"); };
   s.no_gradient = "the differentiator rewrites its body";
   s.internal = true;
+  s.role = Role::kScan;
   return s;
 }
 

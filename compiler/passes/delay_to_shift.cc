@@ -52,10 +52,6 @@ class Delays {
 
  private:
   static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
-  const Node* producer(ValueId v) const {
-    const std::int32_t n = v == kNone ? -1 : body_.value(v).node;
-    return n < 0 ? nullptr : &body_.nodes[static_cast<std::size_t>(n)];
-  }
 
   // What can be had for all steps at once. Draws stay where they are made: they would be made twice.
   void decide_nodes() {
@@ -72,8 +68,8 @@ class Delays {
     const ValueId before = body_.inputs[s].value, next = body_.outputs[s].value;
     if (!may_be_stacked(body_.type(before).shape)) return std::nullopt;
     Delay delay{s, next, kNone, kNone};
-    const Node* node = producer(next);
-    if (node && node->op->name == "where" && node->inputs[2] == before) {
+    const Node* node = ir::made_by(body_, next, ir::Role::kSelect);
+    if (node && node->inputs[2] == before) {
       delay.value = node->inputs[1], delay.mask = node->inputs[0];
       delay.lengths = lengths_of(delay.mask, body_.type(before).shape);
       if (delay.lengths == kNone) return std::nullopt;
@@ -84,9 +80,9 @@ class Delays {
 
   // The lengths, where the mask says that the step is below them, for rows of such a shape: theirs, and axes of size 1.
   ValueId lengths_of(ValueId mask, const Shape& shape) const {
-    const Node* node = producer(mask);
-    while (node && (node->op->name == "expand" || node->op->name == "reshape")) node = producer(node->inputs[0]);
-    if (!node || node->op->name != "lt" || node->inputs[0] != body_.inputs[l_.step()].value) return kNone;
+    const Node* node = ir::producer(body_, mask);
+    while (node && node->op->view) node = ir::producer(body_, node->inputs[0]);
+    if (!node || !ir::plays(*node, ir::Role::kLess) || node->inputs[0] != body_.inputs[l_.step()].value) return kNone;
     const ValueId lengths = node->inputs[1];
     const auto same = [&](const ir::Input& input) { return input.value == lengths; };
     const auto first = body_.inputs.begin() + static_cast<std::ptrdiff_t>(l_.invariant_begin());

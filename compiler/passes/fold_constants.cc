@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "compiler/ir/op.h"
+#include "compiler/rewrite/rewrite.h"
 #include "runtime/program/kernel.h"
 
 namespace graphrun {
@@ -93,11 +94,10 @@ class Folder {
   bool run() {
     bool changed = false;
     for (Node& node : g_.nodes) {
-      for (Graph& region : node.regions) changed = Folder(region).run() || changed;
       if (!node.regions.empty() || node.outputs.size() != 1 || node.op->random || node.op->update) continue;
       const ValueId result = node.outputs[0];
-      if (node.op == &constant_) {
-        remember(result, {g_.type(result).type, node.attributes.number("value")});
+      if (const std::optional<double> number = ir::number(g_, result)) {
+        remember(result, {g_.type(result).type, *number});
         continue;
       }
       const std::optional<Scalar> scalar = fold(node);
@@ -122,13 +122,13 @@ class Folder {
   std::optional<Scalar> fold(const Node& node) const {
     const TensorType& type = g_.type(node.outputs[0]);
     if (!type.shape.empty()) return std::nullopt;
-    if (node.op->name == "dim") {
+    if (ir::plays(node, ir::Role::kSize)) {
       const Dim& size = node.attributes.dim("size");
       const bool fits =
           size.is_constant() && size.constant() >= 0 && size.constant() <= std::numeric_limits<std::int32_t>::max();
       return fits ? std::optional(Scalar{Type::kInt32, static_cast<double>(size.constant())}) : std::nullopt;
     }
-    if (!node.op->pointwise && node.op->name != "cast") return std::nullopt;
+    if (!node.op->pointwise && !ir::plays(node, ir::Role::kCast)) return std::nullopt;
     std::vector<Scalar> operands;
     for (ValueId v : node.inputs) {
       const auto it = known_.find(v);
@@ -146,7 +146,7 @@ class Folder {
 }  // namespace
 
 PassResult fold_constants(Graph graph) {
-  const bool changed = Folder(graph).run();
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return Folder(g).run(); });
   return {std::move(graph), changed};
 }
 

@@ -134,8 +134,7 @@ class Fuser {
     const auto made = std::find(values.begin(), values.end(), v);
     if (made != values.end()) return PointwiseProgram::Operand::instruction(static_cast<Index>(made - values.begin()));
     if (is_program_number(graph_, v)) {
-      const Node& constant = graph_.nodes[static_cast<Index>(graph_.value(v).node)];
-      return PointwiseProgram::Operand::constant(constant.attributes.number("value"), graph_.type(v).type);
+      return PointwiseProgram::Operand::constant(*ir::number(graph_, v), graph_.type(v).type);
     }
     auto at = std::find(inputs.begin(), inputs.end(), v);
     if (at == inputs.end()) at = inputs.insert(at, v);
@@ -174,9 +173,6 @@ class Fuser {
 
 bool fuse_in(Graph& graph) {
   bool changed = false;
-  for (Node& node : graph.nodes) {
-    for (Graph& region : node.regions) changed = fuse_in(region) || changed;
-  }
   // What a group leaves over may find others once the group stands out of the way.
   while (Fuser(graph).run()) changed = true;
   return changed;
@@ -185,7 +181,7 @@ bool fuse_in(Graph& graph) {
 }  // namespace
 
 PassResult fuse(Graph graph) {
-  const bool changed = fuse_in(graph);
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return fuse_in(g); });
   return {std::move(graph), changed};
 }
 

@@ -309,10 +309,8 @@ PointwiseProgram::Instruction instruction_of(const Graph& graph, const Node& nod
 }
 
 bool is_program_number(const Graph& graph, ValueId v) {
-  const std::int32_t n = graph.value(v).node;
-  if (n < 0) return false;
-  const Node& node = graph.nodes[static_cast<Index>(n)];
-  return node.op->name == "constant" && !std::isnan(node.attributes.number("value"));
+  const std::optional<double> number = ir::number(graph, v);
+  return number && !std::isnan(*number);
 }
 
 }  // namespace graphrun

@@ -30,13 +30,12 @@ struct Work {
 };
 
 Work work_of(const Graph& graph, const Node& node) {
-  if (node.op->name == "fused") return {ir::parse_program(node.attributes.string("code")), node.inputs};
+  if (ir::plays(node, ir::Role::kProgram)) return {ir::parse_program(node.attributes.string("code")), node.inputs};
   Work work;
   PointwiseProgram::Instruction made = instruction_of(graph, node);
   for (ValueId v : node.inputs) {
     if (is_program_number(graph, v)) {
-      const Node& constant = graph.nodes[static_cast<Index>(graph.value(v).node)];
-      made.operands.push_back(PointwiseProgram::Operand::constant(constant.attributes.number("value"), graph.type(v).type));
+      made.operands.push_back(PointwiseProgram::Operand::constant(*ir::number(graph, v), graph.type(v).type));
       continue;
     }
     auto at = std::find(work.inputs.begin(), work.inputs.end(), v);
@@ -95,8 +94,7 @@ class EdgeFuser {
 
  private:
   std::optional<Edge> edge_of(const Node& node) const {
-    const bool fused = node.op->name == "fused";
-    if (!fused && !may_be_instruction(node)) return std::nullopt;
+    if (!ir::plays(node, ir::Role::kProgram) && !may_be_instruction(node)) return std::nullopt;
     Edge edge;
     for (ValueId v : node.outputs) {
       if (at_end_[static_cast<Index>(v)] || readers_.of(v).empty()) return std::nullopt;
@@ -163,18 +161,10 @@ class EdgeFuser {
   const std::vector<bool> at_end_;
 };
 
-bool fuse_reductions_in(Graph& graph) {
-  bool changed = false;
-  for (Node& node : graph.nodes) {
-    for (Graph& region : node.regions) changed = fuse_reductions_in(region) || changed;
-  }
-  return EdgeFuser(graph).run() || changed;
-}
-
 }  // namespace
 
 PassResult fuse_reductions(Graph graph) {
-  const bool changed = fuse_reductions_in(graph);
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return EdgeFuser(g).run(); });
   return {std::move(graph), changed};
 }
 

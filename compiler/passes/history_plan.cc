@@ -11,9 +11,11 @@
 namespace graphrun {
 namespace {
 
+using ir::Access;
 using ir::Graph;
 using ir::kNone;
 using ir::Node;
+using ir::Role;
 using ir::ValueId;
 
 class Planner {
@@ -32,10 +34,6 @@ class Planner {
 
  private:
   static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
-  const Node* producer(ValueId v) const {
-    const std::int32_t n = v == kNone ? -1 : body_.value(v).node;
-    return n < 0 ? nullptr : &body_.nodes[static_cast<std::size_t>(n)];
-  }
 
   // All states, each read by nothing but the put that adds a row.
   bool find_histories() {
@@ -46,9 +44,8 @@ class Planner {
     for (const ir::Output& o : body_.outputs) ++readers[o.value];
     for (std::size_t s = 0; s < l_.states; ++s) {
       const ValueId before = body_.inputs[s].value, after = body_.outputs[s].value;
-      const Node* put = producer(after);
-      if (!put || put->op->name != "put" || put->inputs[0] != before || put->inputs[2] != step_ || readers[before] != 1)
-        return false;
+      const Node* put = ir::made_by(body_, after, Role::kPut);
+      if (!put || put->inputs[0] != before || put->inputs[2] != step_ || readers[before] != 1) return false;
       const std::optional<Symbol> size = body_.type(after).shape[0].as_symbol();
       if (!size || read_[index(scan_.outputs[s])]) return false;
       sizes_.insert(*size);
@@ -79,17 +76,13 @@ class Planner {
 
   // step + 1, or the lesser of it and something.
   bool is_at_most_present(ValueId v) const {
-    const Node* node = producer(v);
-    if (!node) return false;
-    if (node->op->name == "minimum") {
-      return std::any_of(node->inputs.begin(), node->inputs.end(), [&](ValueId x) { return is_at_most_present(x); });
+    if (const Node* least = ir::made_by(body_, v, Role::kMinimum)) {
+      return std::any_of(least->inputs.begin(), least->inputs.end(), [&](ValueId x) { return is_at_most_present(x); });
     }
-    if (node->op->name != "add") return false;
-    const auto is_one = [&](ValueId x) {
-      const Node* one = producer(x);
-      return one && one->op->name == "constant" && one->attributes.number("value") == 1;
-    };
-    return (node->inputs[0] == step_ && is_one(node->inputs[1])) || (node->inputs[1] == step_ && is_one(node->inputs[0]));
+    const Node* node = ir::made_by(body_, v, Role::kAdd);
+    const auto is_one = [&](ValueId x) { return ir::number(body_, x) == 1.0; };
+    return node &&
+           ((node->inputs[0] == step_ && is_one(node->inputs[1])) || (node->inputs[1] == step_ && is_one(node->inputs[0])));
   }
 
   std::vector<std::size_t> axes_of(const Node& node, std::size_t rank) const {
@@ -114,11 +107,15 @@ class Planner {
     if (most == 0) return true;
     if (most > 1 || !node.regions.empty() || node.outputs.size() != 1) return false;
     const bool keeps = history_axes(node.outputs[0]) == 1;
-    const std::string& family = node.op->family;
-    if (family == "pointwise" || family == "random") return keeps;
-    if (family == "shape") return keeps && operands == 1 && node.inputs.size() == 1;
-    if (family == "matmul") return keeps && operands == 1;
-    if (family != "reduce" || !node.attributes.has("axis")) return false;
+    switch (node.op->access) {
+      case Access::kElementwise: return keeps;
+      case Access::kRearrange: return keeps && operands == 1 && node.inputs.size() == 1;
+      case Access::kProduct: return keeps && operands == 1;
+      case Access::kReduction: break;
+      case Access::kLookup:
+      case Access::kOther: return false;
+    }
+    if (!node.attributes.has("axis")) return false;
     const Shape& shape = body_.type(node.inputs[0]).shape;
     for (std::size_t axis : axes_of(node, shape.size())) {
       if (!is_history_axis(shape[axis])) continue;
@@ -161,7 +158,7 @@ class Planner {
       }
     };
     each_made([&](ValueId v) { local = false, level = std::max(level, plan_.level[index(v)]); });
-    if (node.op->family == "matmul") {
+    if (node.op->access == Access::kProduct) {
       bool behind = false;
       each_made([&](ValueId v) { behind = behind || (stuck_[index(v)] && plan_.level[index(v)] == level); });
       level += behind;

@@ -21,8 +21,10 @@ using ir::ValueId;
 
 // Worth moving for their own sake: one call over all steps does better than one at each. Behind the loop only products are: a
 // reduction makes less of what the loop would have to keep.
-bool is_product(const Node& node) { return node.op->family == "matmul"; }
-bool is_heavy(const Node& node) { return is_product(node) || node.op->family == "reduce" || node.op->name == "gather"; }
+bool is_product(const Node& node) { return node.op->access == ir::Access::kProduct; }
+bool is_heavy(const Node& node) {
+  return is_product(node) || node.op->access == ir::Access::kReduction || node.op->access == ir::Access::kLookup;
+}
 
 enum class What { kAll, kInvariants };
 
@@ -48,10 +50,7 @@ class Decision {
 
  private:
   static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
-  const Node* producer(ValueId v) const {
-    const std::int32_t n = v == kNone ? -1 : body_.value(v).node;
-    return n < 0 ? nullptr : &body_.nodes[static_cast<std::size_t>(n)];
-  }
+  const Node* producer(ValueId v) const { return ir::producer(body_, v); }
   bool varies(const Node& node) const {
     return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return d_.on_step[index(v)]; });
   }
@@ -71,7 +70,7 @@ class Decision {
     std::vector<bool> wanted(body_.nodes.size());
     for (std::size_t n = body_.nodes.size(); n-- > 0;) {
       const Node& node = body_.nodes[n];
-      before[n] = before[n] && (wanted[n] || node.op->name != "broadcast_to");
+      before[n] = before[n] && (wanted[n] || !ir::plays(node, ir::Role::kBroadcast));
       if (!before[n]) continue;
       for (ValueId v : node.inputs) {
         if (producer(v)) wanted[static_cast<std::size_t>(body_.value(v).node)] = true;

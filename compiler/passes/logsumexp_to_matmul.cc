@@ -32,7 +32,7 @@ class Matcher {
 
   // Nothing where the node is no such logsumexp.
   std::optional<Terms> match() {
-    if (node_.op->name != "logsumexp" || (node_.inputs.size() > 1 && node_.inputs[1] != kNone)) return std::nullopt;
+    if (!ir::plays(node_, ir::Role::kLogsumexp) || (node_.inputs.size() > 1 && node_.inputs[1] != kNone)) return std::nullopt;
     const auto axes = node_.attributes.integers("axis");
     terms_.rank = static_cast<std::int64_t>(shape(node_.inputs[0]).size());
     if (axes.size() != 1 || terms_.rank < 3) return std::nullopt;
@@ -70,10 +70,8 @@ class Matcher {
     } else if (!has_leading(v)) {
       terms_.matrix.push_back(v);
     } else {
-      const std::int32_t made = g_.value(v).node;
-      if (made < 0 || g_.nodes[static_cast<std::size_t>(made)].op->name != "add") return false;
-      const Node& sum = g_.nodes[static_cast<std::size_t>(made)];
-      return collect(sum.inputs[0]) && collect(sum.inputs[1]);
+      const Node* sum = ir::made_by(g_, v, ir::Role::kAdd);
+      return sum && collect(sum->inputs[0]) && collect(sum->inputs[1]);
     }
     return true;
   }
@@ -141,13 +139,11 @@ class Product {
 };
 
 bool factor_in(Graph& g) {
-  bool changed = false;
   std::map<std::size_t, Terms> found;
   for (std::size_t n = 0; n < g.nodes.size(); ++n) {
-    for (Graph& region : g.nodes[n].regions) changed = factor_in(region) || changed;
     if (auto terms = Matcher(g, g.nodes[n]).match()) found.emplace(n, *std::move(terms));
   }
-  if (found.empty()) return changed;
+  if (found.empty()) return false;
   Rebuild rebuild(g);
   for (std::size_t n = 0; n < rebuild.old_nodes().size(); ++n) {
     Node& node = rebuild.old_nodes()[n];
@@ -165,7 +161,7 @@ bool factor_in(Graph& g) {
 }  // namespace
 
 PassResult logsumexp_to_matmul(Graph graph) {
-  const bool changed = factor_in(graph);
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return factor_in(g); });
   return {std::move(graph), changed};
 }
 

@@ -1,11 +1,11 @@
 #include "compiler/passes/merge.h"
 
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "compiler/ir/op.h"
@@ -59,23 +59,23 @@ class Products {
 
   // Rows of the left factor with one matrix for all of them.
   bool is_rows_by_matrix(const Node& n) const {
-    return n.op->name == "matmul" && !n.attributes.boolean("transpose_a") && g_.type(n.inputs[0]).shape.size() >= 2 &&
+    return ir::plays(n, ir::Role::kMatmul) && !n.attributes.boolean("transpose_a") && g_.type(n.inputs[0]).shape.size() >= 2 &&
            g_.type(n.inputs[1]).shape.size() == 2;
   }
 
   // ---- sums
 
   bool is_inner_addition(ValueId v, const ir::TensorType& type) const {
-    return node_of(v) >= 0 && node(node_of(v)).op->name == "add" && g_.type(v) == type && reads_[index(v)] == 1;
+    return ir::made_by(g_, v, ir::Role::kAdd) && g_.type(v) == type && reads_[index(v)] == 1;
   }
   // Nothing else adds up what this addition makes.
   bool is_last_addition(std::size_t n) const {
     const Node& add = g_.nodes[n];
-    if (add.op->name != "add" || gone[n]) return false;
+    if (!ir::plays(add, ir::Role::kAdd) || gone[n]) return false;
     const ValueId y = add.outputs[0];
     if (reads_[index(y)] != 1 || readers_.of(y).empty()) return true;
     const Node& reader = node(readers_.of(y)[0]);
-    return reader.op->name != "add" || g_.type(reader.outputs[0]) != g_.type(y);
+    return !ir::plays(reader, ir::Role::kAdd) || g_.type(reader.outputs[0]) != g_.type(y);
   }
 
   void look_at_sum(std::size_t n) {
@@ -126,22 +126,31 @@ class Products {
 
   // ---- shared factors
 
-  // What products must have in common: op, left factor, the right one's shape and kind, who reads the result first.
-  using Key = std::tuple<std::string, ValueId, bool, std::string, bool, std::int32_t>;
+  // What products must have in common, the first reader of their results included.
+  struct Key {
+    bool reduces;  // outer products rather than rows by a matrix
+    ValueId left;
+    bool transpose_b;
+    std::string right;  // its shape
+    bool same;          // the right factor is the same at every step
+    std::int32_t reader;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
 
   void find_shared() {
     std::map<Key, std::vector<std::int32_t>> groups;
     std::vector<const Key*> order;
     for (std::size_t n = 0; n < g_.nodes.size(); ++n) {
       const Node& product = g_.nodes[n];
-      const bool reduces = product.op->name == "matmul_reduce";
+      const bool reduces = ir::plays(product, ir::Role::kMatmulReduce);
       if (gone[n] || !(reduces || is_rows_by_matrix(product))) continue;
       const ValueId b = product.inputs[1], y = product.outputs[0];
       const bool is_body = !same_.empty(), grows = !is_body && !reduces;
       const auto readers = readers_.of(y);
       const std::int32_t reader = !grows ? -1 : readers.empty() ? -2 : readers[0];
-      const Key key{product.op->name,      product.inputs[0], !reduces && product.attributes.boolean("transpose_b"),
-                    str(g_.type(b).shape), is_same(b),        reader};
+      const Key key{
+          reduces, product.inputs[0], !reduces && product.attributes.boolean("transpose_b"), str(g_.type(b).shape), is_same(b),
+          reader};
       const auto [it, fresh] = groups.try_emplace(key);
       if (fresh) order.push_back(&it->first);
       // What comes later than the first cannot wait for it: it stays.
@@ -150,11 +159,10 @@ class Products {
     for (const Key* key : order) {
       const std::vector<std::int32_t>& members = groups.at(*key);
       if (members.size() < 2) continue;
-      const bool reduces = std::get<0>(*key) == "matmul_reduce";
       Merged merged{static_cast<std::size_t>(members[0]),
-                    reduces ? "matmul_reduce_many" : "matmul_many",
-                    {std::get<1>(*key)},
-                    std::get<2>(*key),
+                    key->reduces ? "matmul_reduce_many" : "matmul_many",
+                    {key->left},
+                    key->transpose_b,
                     {}};
       for (std::int32_t n : members) {
         merged.inputs.push_back(node(n).inputs[1]);
@@ -188,21 +196,17 @@ void make(Rebuild& rebuild, const Merged& merged, const Node& at, ValueId& sum) 
   rebuild.replace(merged.sum, std::exchange(sum, kNone));
 }
 
-bool merge_in(Graph& graph, std::vector<bool> same) {
-  bool changed = false;
-  for (Node& node : graph.nodes) {
-    for (Graph& region : node.regions) {
-      std::vector<bool> of_region(region.values.size());
-      if (ir::is_scan(node)) {
-        const ir::ScanLayout l = ir::scan_layout(node);
-        for (std::size_t i = l.invariant_begin(); i < l.step(); ++i)
-          of_region[static_cast<std::size_t>(region.inputs[i].value)] = true;
-      }
-      changed = merge_in(region, std::move(of_region)) || changed;
-    }
-  }
-  const Products products(graph, std::move(same));
-  if (products.found.empty()) return changed;
+// By value of a scan's body: whether it is handed in as the same at every step.
+std::vector<bool> same_at_every_step(const Graph& body, const Node& scan) {
+  std::vector<bool> same(body.values.size());
+  const ir::ScanLayout l = ir::scan_layout(scan);
+  for (std::size_t i = l.invariant_begin(); i < l.step(); ++i) same[static_cast<std::size_t>(body.inputs[i].value)] = true;
+  return same;
+}
+
+bool merge_in(Graph& graph, const Node* around) {
+  const Products products(graph, around ? same_at_every_step(graph, *around) : std::vector<bool>());
+  if (products.found.empty()) return false;
   Rebuild rebuild(graph);
   ValueId sum = kNone;
   auto next = products.found.begin();
@@ -217,7 +221,7 @@ bool merge_in(Graph& graph, std::vector<bool> same) {
 }  // namespace
 
 PassResult merge(Graph graph) {
-  const bool changed = merge_in(graph, {});
+  const bool changed = rewrite_inner_first(graph, merge_in);
   return {std::move(graph), changed};
 }
 

@@ -137,16 +137,15 @@ std::vector<bool> read_in(const Graph& graph) {
 }
 
 bool spread_in(Graph& graph) {
-  bool changed = false, any = false;
+  bool any = false;
   const std::vector<bool> read = read_in(graph);
   std::vector<SpreadPlan> plans(graph.nodes.size());
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (!ir::is_scan(graph.nodes[n])) continue;
-    changed = spread_in(graph.nodes[n].regions[0]) || changed;
     plans[n] = plan_spread(graph.nodes[n], read);
     any = any || plans[n].possible;
   }
-  if (!any) return changed;
+  if (!any) return false;
   Rebuild rebuild(graph);
   for (std::size_t n = 0; n < plans.size(); ++n) {
     Node& node = rebuild.old_nodes()[n];
@@ -163,7 +162,7 @@ bool spread_in(Graph& graph) {
 }  // namespace
 
 PassResult parallelize_history(Graph graph) {
-  const bool changed = spread_in(graph);
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return spread_in(g); });
   return {std::move(graph), changed};
 }
 

@@ -1,7 +1,7 @@
 #include "compiler/passes/simplify.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
 
 #include "compiler/passes/simplify_rules.h"
 #include "compiler/rewrite/rewrite.h"
@@ -19,31 +19,33 @@ using ir::ValueId;
 // A node that rules rewrite into each other without end would be a bug; no chain of real ones is as long.
 constexpr int kMostRewrites = 32;
 
-const std::vector<Rule>& rules_of(const OpSchema* op) {
+// Of one role, in the order in which they are tried.
+const std::vector<Rule>& rules_of(ir::Role role) {
   static const auto* const table = [] {
-    auto* by_op = new std::unordered_map<const OpSchema*, std::vector<Rule>>;
+    auto* by_role = new std::map<ir::Role, std::vector<Rule>>;
     for (const RuleTable* rules : {&arithmetic_rules(), &shape_rules()}) {
-      for (const auto& [name, rule] : *rules) {
-        if (const OpSchema* known = ir::OpRegistry::instance().find(name)) (*by_op)[known].push_back(rule);
-      }
+      for (const auto& [of, rule] : *rules) (*by_role)[of].push_back(rule);
     }
-    for (const OpSchema* op : ir::OpRegistry::instance().all()) {
-      if (op->pointwise) (*by_op)[op].push_back(read_before_broadcast);
-    }
-    return by_op;
+    return by_role;
   }();
   static const std::vector<Rule> none;
-  const auto it = table->find(op);
+  const auto it = table->find(role);
   return it == table->end() ? none : it->second;
+}
+
+bool try_rules(Match& match) {
+  const OpSchema& op = *match.node().op;
+  if (by_algebra(match)) return true;
+  const std::vector<Rule>& rules = rules_of(op.role);
+  if (std::any_of(rules.begin(), rules.end(), [&](Rule rule) { return rule(match); })) return true;
+  return op.pointwise && read_before_broadcast(match);
 }
 
 // Tries the rules of the node's op until none fires; the op may change on the way. Returns whether any did.
 bool rewrite(Graph& g, std::size_t n, Replacements& replaced) {
   for (int round = 0; round < kMostRewrites; ++round) {
     Match match(g, n);
-    const std::vector<Rule>& rules = rules_of(g.nodes[n].op);
-    const bool fired = std::any_of(rules.begin(), rules.end(), [&](Rule rule) { return rule(match); });
-    if (!fired) return round > 0;
+    if (!try_rules(match)) return round > 0;
     if (match.replacement != kNone) {
       replaced.replace(g.nodes[n].outputs[0], match.replacement);
       return true;
@@ -89,7 +91,6 @@ bool simplify_graph(Graph& g) {
   for (std::size_t n = 0; n < g.nodes.size(); ++n) {
     Node& node = g.nodes[n];
     replaced.rewire(node);
-    for (Graph& region : node.regions) changed = simplify_graph(region) || changed;
     if (ir::is_scan(node)) {
       shorten(node, read, replaced);
     } else {
@@ -103,19 +104,10 @@ bool simplify_graph(Graph& g) {
 
 }  // namespace
 
-const Node* Match::made_by(ValueId v, std::string_view op) const {
-  const std::int32_t node = v == kNone ? -1 : g_.value(v).node;
-  if (node < 0) return nullptr;
-  const Node& n = g_.nodes[static_cast<std::size_t>(node)];
-  return n.op->name == op ? &n : nullptr;
+const Node* Match::made_by_same(ValueId v) const {
+  const Node* n = producer(v);
+  return n && n->op == node().op ? n : nullptr;
 }
-
-bool Match::is_constant(ValueId v, double value) const {
-  const Node* n = made_by(v, "constant");
-  return n && n->attributes.number("value") == value;
-}
-
-bool Match::is_zeros(ValueId v) const { return is_constant(v, 0) || made_by(v, "zeros"); }
 
 bool Match::become(ValueId v) {
   if (type(v) != result()) return false;
@@ -124,32 +116,38 @@ bool Match::become(ValueId v) {
 }
 
 bool Match::become(std::string_view op, std::vector<ValueId> inputs, const ir::NamedAttributes& attributes) {
-  const OpSchema* schema = ir::OpRegistry::instance().find(op);
-  if (!schema) return false;
+  return replace(ir::OpRegistry::instance().get(op), std::move(inputs), attributes);
+}
+
+bool Match::keep_op(std::vector<ValueId> inputs, const ir::NamedAttributes& attributes) {
+  return replace(*node().op, std::move(inputs), attributes);
+}
+
+bool Match::replace(const OpSchema& op, std::vector<ValueId> inputs, const ir::NamedAttributes& attributes) {
   Attributes complete;
-  for (const ir::AttributeSpec& spec : schema->attributes) {
+  for (const ir::AttributeSpec& spec : op.attributes) {
     if (spec.default_value) complete.set(spec.name, *spec.default_value);
   }
   for (const auto& [name, value] : attributes) complete.set(name, value);
   ir::InferContext c;
-  c.op = schema;
+  c.op = &op;
   c.attributes = &complete;
   for (ValueId v : inputs) c.inputs.push_back(v == kNone ? nullptr : &type(v));
   try {
-    schema->infer(c);
+    op.infer(c);
   } catch (const ir::OpError&) {
     return false;
   }
   if (c.outputs.size() != 1 || c.outputs[0] != result()) return false;
   Node& n = g_.nodes[n_];
-  n.op = schema;
+  n.op = &op;
   n.inputs = std::move(inputs);
   n.attributes = std::move(complete);
   return true;
 }
 
 PassResult simplify(Graph graph) {
-  const bool changed = simplify_graph(graph);
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return simplify_graph(g); });
   return {std::move(graph), changed};
 }
 

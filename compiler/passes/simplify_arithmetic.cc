@@ -5,132 +5,104 @@ namespace graphrun {
 namespace {
 
 using ir::Node;
+using ir::Role;
 using ir::ValueId;
 
-// op(x, e) and op(e, x) are x.
-template <double Neutral>
-bool neutral_right(Match& m) {
-  return m.is_constant(m.in(1), Neutral) && m.become(m.in(0));
-}
-template <double Neutral>
-bool neutral_left(Match& m) {
-  return m.is_constant(m.in(0), Neutral) && m.become(m.in(1));
+// Whether every element of v is `value`.
+bool is_all(const Match& m, ValueId v, std::optional<double> value) {
+  return value && (*value == 0 ? m.is_zeros(v) : m.is_number(v, *value));
 }
 
-bool add_zeros(Match& m) { return (m.is_zeros(m.in(1)) && m.become(m.in(0))) || (m.is_zeros(m.in(0)) && m.become(m.in(1))); }
-bool subtract_zeros(Match& m) { return m.is_zeros(m.in(1)) && m.become(m.in(0)); }
+bool of_one(Match& m) {
+  const ir::Algebra& algebra = m.node().op->algebra;
+  const Node* inner = m.made_by_same(m.in(0));
+  if (inner && algebra.involution && m.become(inner->inputs[0])) return true;
+  if (inner && algebra.idempotent && m.become(m.in(0))) return true;
+  const Node* negative = algebra.even ? m.made_by(m.in(0), Role::kNegate) : nullptr;
+  return negative && m.keep_op({negative->inputs[0]});
+}
+
+bool of_two(Match& m) {
+  const ir::Algebra& algebra = m.node().op->algebra;
+  const ValueId a = m.in(0), b = m.in(1);
+  return (algebra.idempotent && a == b && m.become(a)) ||         //
+         (is_all(m, b, algebra.right_neutral) && m.become(a)) ||  //
+         (is_all(m, a, algebra.left_neutral) && m.become(b)) ||   //
+         (is_all(m, a, algebra.absorbing) && m.become(a)) ||      //
+         (is_all(m, b, algebra.absorbing) && m.become(b));
+}
+
 bool subtract_from_zeros(Match& m) { return m.is_zeros(m.in(0)) && m.become("neg", {m.in(1)}); }
 
 // a + (-b), (-a) + b.
 bool add_negative(Match& m) {
-  if (const Node* n = m.made_by(m.in(1), "neg")) return m.become("sub", {m.in(0), n->inputs[0]});
-  if (const Node* n = m.made_by(m.in(0), "neg")) return m.become("sub", {m.in(1), n->inputs[0]});
+  if (const Node* n = m.made_by(m.in(1), Role::kNegate)) return m.become("sub", {m.in(0), n->inputs[0]});
+  if (const Node* n = m.made_by(m.in(0), Role::kNegate)) return m.become("sub", {m.in(1), n->inputs[0]});
   return false;
 }
 bool subtract_negative(Match& m) {
-  const Node* n = m.made_by(m.in(1), "neg");
+  const Node* n = m.made_by(m.in(1), Role::kNegate);
   return n && m.become("add", {m.in(0), n->inputs[0]});
 }
 bool times_minus_one(Match& m) {
-  return (m.is_constant(m.in(1), -1) && m.become("neg", {m.in(0)})) ||
-         (m.is_constant(m.in(0), -1) && m.become("neg", {m.in(1)}));
+  return (m.is_number(m.in(1), -1) && m.become("neg", {m.in(0)})) || (m.is_number(m.in(0), -1) && m.become("neg", {m.in(1)}));
 }
-bool power_two(Match& m) { return m.is_constant(m.in(1), 2) && m.become("square", {m.in(0)}); }
+bool power_two(Match& m) { return m.is_number(m.in(1), 2) && m.become("square", {m.in(0)}); }
 
-// f(f(x)) = x.
-bool undoes_itself(Match& m) {
-  const Node* n = m.made_by(m.in(0), m.node().op->name);
-  return n && m.become(n->inputs[0]);
-}
-// f(f(x)) = f(x).
-bool settles(Match& m) { return m.made_by(m.in(0), m.node().op->name) && m.become(m.in(0)); }
-// f(x, x) = x.
-bool of_the_same(Match& m) { return m.in(0) == m.in(1) && m.become(m.in(0)); }
-// f(-x) = f(x).
-bool forgets_the_sign(Match& m) {
-  const Node* n = m.made_by(m.in(0), "neg");
-  return n && m.become(m.node().op->name, {n->inputs[0]});
-}
-
-bool and_constant(Match& m) {
-  if (m.is_constant(m.in(1), 1) || m.is_constant(m.in(0), 0)) return m.become(m.in(0));
-  if (m.is_constant(m.in(0), 1) || m.is_constant(m.in(1), 0)) return m.become(m.in(1));
-  return false;
-}
-bool or_constant(Match& m) {
-  if (m.is_constant(m.in(1), 0) || m.is_constant(m.in(0), 1)) return m.become(m.in(0));
-  if (m.is_constant(m.in(0), 0) || m.is_constant(m.in(1), 1)) return m.become(m.in(1));
-  return false;
-}
 bool not_equal(Match& m) {
-  if (const Node* n = m.made_by(m.in(0), "eq")) return m.become("ne", n->inputs);
-  if (const Node* n = m.made_by(m.in(0), "ne")) return m.become("eq", n->inputs);
+  if (const Node* n = m.made_by(m.in(0), Role::kEqual)) return m.become("ne", n->inputs);
+  if (const Node* n = m.made_by(m.in(0), Role::kNotEqual)) return m.become("eq", n->inputs);
   return false;
 }
 
-bool where_equal_branches(Match& m) { return m.in(1) == m.in(2) && m.become(m.in(1)); }
-bool where_known_condition(Match& m) {
-  const Node* c = m.made_by(m.in(0), "constant");
-  return c && m.become(m.in(c->attributes.number("value") != 0 ? 1 : 2));
+bool select_equal_branches(Match& m) { return m.in(1) == m.in(2) && m.become(m.in(1)); }
+bool select_known_condition(Match& m) {
+  const std::optional<double> condition = m.number(m.in(0));
+  return condition && m.become(m.in(*condition != 0 ? 1 : 2));
 }
-bool where_not(Match& m) {
-  const Node* n = m.made_by(m.in(0), "not");
-  return n && m.become("where", {n->inputs[0], m.in(2), m.in(1)});
+bool select_not(Match& m) {
+  const Node* n = m.made_by(m.in(0), Role::kNot);
+  return n && m.keep_op({n->inputs[0], m.in(2), m.in(1)});
 }
 // A selection by the same condition inside a branch: what it takes there is known.
-bool where_in_where(Match& m) {
-  const Node* a = m.made_by(m.in(1), "where");
-  if (a && a->inputs[0] == m.in(0) && m.become("where", {m.in(0), a->inputs[1], m.in(2)})) return true;
-  const Node* b = m.made_by(m.in(2), "where");
-  return b && b->inputs[0] == m.in(0) && m.become("where", {m.in(0), m.in(1), b->inputs[2]});
+bool select_in_select(Match& m) {
+  const Node* a = m.made_by(m.in(1), Role::kSelect);
+  if (a && a->inputs[0] == m.in(0) && m.keep_op({m.in(0), a->inputs[1], m.in(2)})) return true;
+  const Node* b = m.made_by(m.in(2), Role::kSelect);
+  return b && b->inputs[0] == m.in(0) && m.keep_op({m.in(0), m.in(1), b->inputs[2]});
 }
 
 bool cast_to_itself(Match& m) { return m.become(m.in(0)); }
 // BOOL widens to a number over any other: 0 and 1 are exact everywhere.
 bool cast_of_cast(Match& m) {
-  const Node* n = m.made_by(m.in(0), "cast");
+  const Node* n = m.made_by(m.in(0), Role::kCast);
   if (!n || m.type(n->inputs[0]).type != Type::kBool) return false;
-  return m.become(n->inputs[0]) || m.become("cast", {n->inputs[0]}, {{"type", m.node().attributes.string("type")}});
+  return m.become(n->inputs[0]) || m.keep_op({n->inputs[0]}, {{"type", m.node().attributes.string("type")}});
 }
-
-bool dropout_nothing(Match& m) { return m.node().attributes.number("rate") == 0 && m.become(m.in(0)); }
 
 }  // namespace
 
+bool by_algebra(Match& m) {
+  const Node& node = m.node();
+  if (node.op->identity && node.op->identity(node.attributes) && m.become(m.in(0))) return true;
+  if (node.inputs.size() == 1) return of_one(m);
+  return node.inputs.size() == 2 && of_two(m);
+}
+
 const RuleTable& arithmetic_rules() {
   static const RuleTable rules = {
-      {"add", add_zeros},
-      {"add", add_negative},
-      {"sub", subtract_zeros},
-      {"sub", subtract_from_zeros},
-      {"sub", subtract_negative},
-      {"mul", neutral_right<1.0>},
-      {"mul", neutral_left<1.0>},
-      {"mul", times_minus_one},
-      {"div", neutral_right<1.0>},
-      {"pow", neutral_right<1.0>},
-      {"pow", power_two},
-      {"neg", undoes_itself},
-      {"not", undoes_itself},
-      {"not", not_equal},
-      {"abs", settles},
-      {"abs", forgets_the_sign},
-      {"relu", settles},
-      {"square", forgets_the_sign},
-      {"cos", forgets_the_sign},
-      {"minimum", of_the_same},
-      {"maximum", of_the_same},
-      {"and", of_the_same},
-      {"and", and_constant},
-      {"or", of_the_same},
-      {"or", or_constant},
-      {"where", where_equal_branches},
-      {"where", where_known_condition},
-      {"where", where_not},
-      {"where", where_in_where},
-      {"cast", cast_to_itself},
-      {"cast", cast_of_cast},
-      {"dropout", dropout_nothing},
+      {Role::kAdd, add_negative},
+      {Role::kSubtract, subtract_from_zeros},
+      {Role::kSubtract, subtract_negative},
+      {Role::kMultiply, times_minus_one},
+      {Role::kPower, power_two},
+      {Role::kNot, not_equal},
+      {Role::kSelect, select_equal_branches},
+      {Role::kSelect, select_known_condition},
+      {Role::kSelect, select_not},
+      {Role::kSelect, select_in_select},
+      {Role::kCast, cast_to_itself},
+      {Role::kCast, cast_of_cast},
   };
   return rules;
 }

@@ -11,7 +11,7 @@
 
 namespace graphrun {
 
-// One node and what stands above it. A rule ends with one of the two `become`s, which check the type: where they return false
+// One node and what stands above it. A rule ends with `become` or `keep_op`, which check the type: where they return false
 // nothing has happened, and the rule does not fire.
 class Match {
  public:
@@ -22,29 +22,40 @@ class Match {
   const ir::TensorType& type(ir::ValueId v) const { return g_.type(v); }
   const ir::TensorType& result() const { return type(node().outputs[0]); }
 
-  // The node that made v, where its op is `op`; null otherwise.
-  const ir::Node* made_by(ir::ValueId v, std::string_view op) const;
+  // The node that made v, where it plays `role`; null otherwise.
+  const ir::Node* made_by(ir::ValueId v, ir::Role role) const { return ir::made_by(g_, v, role); }
+  // The node that made v, where its op is this node's; null otherwise.
+  const ir::Node* made_by_same(ir::ValueId v) const;
   // The result of which v is one.
   int result_index(ir::ValueId v) const { return g_.value(v).result; }
-  bool is_constant(ir::ValueId v, double value) const;
-  bool is_zeros(ir::ValueId v) const;  // the constant 0, or a tensor of zeros
+  bool is_number(ir::ValueId v, double value) const { return ir::number(g_, v) == value; }
+  bool is_zeros(ir::ValueId v) const { return ir::is_zeros(g_, v); }
+  std::optional<double> number(ir::ValueId v) const { return ir::number(g_, v); }
+  // The node that made v; null where none did.
+  const ir::Node* producer(ir::ValueId v) const { return ir::producer(g_, v); }
 
   // The node's only result is v.
   bool become(ir::ValueId v);
   // The node is op(inputs; attributes) from now on; attributes that are not named have their defaults.
   bool become(std::string_view op, std::vector<ir::ValueId> inputs, const ir::NamedAttributes& attributes = {});
+  // The same with the op that the node has.
+  bool keep_op(std::vector<ir::ValueId> inputs, const ir::NamedAttributes& attributes = {});
 
   // What the rule decided.
   ir::ValueId replacement = ir::kNone;
 
  private:
+  bool replace(const ir::OpSchema& op, std::vector<ir::ValueId> inputs, const ir::NamedAttributes& attributes);
+
   ir::Graph& g_;
   std::size_t n_;
 };
 
 using Rule = bool (*)(Match&);
-using RuleTable = std::vector<std::pair<std::string_view, Rule>>;  // an op's name, a rule; in the order in which they are tried
+using RuleTable = std::vector<std::pair<ir::Role, Rule>>;  // a role, a rule for its ops; in the order in which they are tried
 
+// Of every op: what its schema says about its numbers (OpSchema::algebra, OpSchema::identity).
+bool by_algebra(Match& m);
 // Of every pointwise op: what is broadcast to a shape that its other operands have anyway is read as it was.
 bool read_before_broadcast(Match& m);
 

@@ -7,18 +7,15 @@ namespace graphrun {
 namespace {
 
 using ir::Node;
+using ir::Role;
 using ir::ValueId;
+using ir::Window;
 
 // Looking for a member of a longer stack or concatenation would make the walk quadratic in its length.
 constexpr std::size_t kMostMembers = 64;
 
 std::size_t axis_of(const Node& n, std::size_t rank) {
   return static_cast<std::size_t>(ir::resolve_axis(n.attributes.integer("axis"), rank, n.op->name));
-}
-
-// A position that may be counted from the end: a negative number.
-Dim from_start(const Dim& position, const Dim& size) {
-  return position.is_constant() && position.constant() < 0 ? size + position : position;
 }
 
 bool surely_at_most(const Dim& a, const Dim& b) {
@@ -58,7 +55,7 @@ bool is_identity(const std::vector<std::int64_t>& axes) {
 bool transpose_nothing(Match& m) { return is_identity(permutation_of(m.node(), m.result().shape.size())) && m.become(m.in(0)); }
 
 bool transpose_transpose(Match& m) {
-  const Node* inner = m.made_by(m.in(0), "transpose");
+  const Node* inner = m.made_by(m.in(0), Role::kTranspose);
   if (!inner) return false;
   const std::size_t rank = m.result().shape.size();
   const auto first = permutation_of(*inner, rank);
@@ -72,7 +69,7 @@ bool transpose_transpose(Match& m) {
 bool matmul_transpose(Match& m) {
   const Attributes& at = m.node().attributes;
   for (std::size_t i = 0; i < 2; ++i) {
-    const Node* t = m.made_by(m.in(i), "transpose");
+    const Node* t = m.made_by(m.in(i), Role::kTranspose);
     if (!t || !swaps_last_two(*t, m.type(m.in(i)).shape.size())) continue;
     std::vector<ValueId> factors = {m.in(0), m.in(1)};
     factors[i] = t->inputs[0];
@@ -87,19 +84,16 @@ bool matmul_transpose(Match& m) {
 bool to_the_same_shape(Match& m) { return m.become(m.in(0)); }
 
 bool reshape_reshape(Match& m) {
-  for (const char* op : {"reshape", "expand"}) {
-    const Node* inner = m.made_by(m.in(0), op);
-    if (!inner) continue;
-    return m.become(inner->inputs[0]) || m.become("reshape", {inner->inputs[0]}, {{"shape", m.result().shape}});
-  }
-  return false;
+  const Node* inner = m.producer(m.in(0));
+  if (!inner || !inner->op->view) return false;
+  return m.become(inner->inputs[0]) || m.keep_op({inner->inputs[0]}, {{"shape", m.result().shape}});
 }
 
 // broadcast_to of broadcast_to, sum_to of sum_to: the outer shape alone counts.
 bool to_the_outer_shape(Match& m) {
-  const Node* inner = m.made_by(m.in(0), m.node().op->name);
+  const Node* inner = m.made_by_same(m.in(0));
   if (!inner) return false;
-  return m.become(inner->inputs[0]) || m.become(m.node().op->name, {inner->inputs[0]}, {{"shape", m.result().shape}});
+  return m.become(inner->inputs[0]) || m.keep_op({inner->inputs[0]}, {{"shape", m.result().shape}});
 }
 
 }  // namespace
@@ -108,12 +102,12 @@ bool read_before_broadcast(Match& m) {
   std::vector<ValueId> inputs = m.node().inputs;
   bool any = false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Node* inner = m.made_by(inputs[i], "broadcast_to");
+    const Node* inner = m.made_by(inputs[i], Role::kBroadcast);
     if (!inner) continue;
     const auto& all = m.node().attributes.all();
     std::vector<ValueId> fewer = inputs;
     fewer[i] = inner->inputs[0];
-    if (m.become(m.node().op->name, fewer, ir::NamedAttributes(all.begin(), all.end()))) inputs = std::move(fewer), any = true;
+    if (m.keep_op(fewer, ir::NamedAttributes(all.begin(), all.end()))) inputs = std::move(fewer), any = true;
   }
   return any;
 }
@@ -129,61 +123,42 @@ bool shape_of_zeros(Match& m) {
 
 // The members that `n`, a stack or concatenation along `axis`, was made of: nothing where it is another axis, or where they are
 // many.
-const std::vector<ValueId>* members(const Match& m, ValueId v, const char* op, std::size_t axis) {
-  const Node* n = m.made_by(v, op);
+const std::vector<ValueId>* members(const Match& m, ValueId v, Role role, std::size_t axis) {
+  const Node* n = m.made_by(v, role);
   if (!n || n->inputs.size() > kMostMembers || axis_of(*n, m.type(v).shape.size()) != axis) return nullptr;
   return &n->inputs;
 }
 
-bool slice_all(Match& m) {
-  const Shape& x = m.type(m.in(0)).shape;
-  const Dim& size = x[axis_of(m.node(), x.size())];
-  return from_start(m.node().attributes.dim("begin"), size).is(0) && m.become(m.in(0));
-}
+// What a slice or an index takes; where a pad puts its operand.
+Window window_of(const Match& m, const Node& n) { return n.op->window(n.attributes, m.type(n.inputs[0]).shape); }
 
-// The bounds of a slice, an index or a pad within its operand.
-struct Part {
-  std::size_t axis;
-  Dim begin, end;
-};
-
-Part part_of(const Node& n, const Shape& x) {
-  const std::size_t axis = axis_of(n, x.size());
-  const Dim& size = x[axis];
-  if (n.op->name == "index") {
-    const Dim at = from_start(n.attributes.dim("at"), size);
-    return {axis, at, at + 1};
-  }
-  if (n.op->name == "pad") return {axis, n.attributes.dim("begin"), n.attributes.dim("begin") + size};
-  return {axis, from_start(n.attributes.dim("begin"), size), from_start(n.attributes.dim("end"), size)};
-}
+bool slice_all(Match& m) { return window_of(m, m.node()).begin.is(0) && m.become(m.in(0)); }
 
 // A slice or index of a slice: fires where it surely lies within, so that no check at run time is lost.
 bool part_of_slice(Match& m) {
-  const Node* inner = m.made_by(m.in(0), "slice");
+  const Node* inner = m.made_by(m.in(0), Role::kSlice);
   if (!inner) return false;
-  const Shape& x = m.type(inner->inputs[0]).shape;
-  const Part first = part_of(*inner, x), second = part_of(m.node(), m.type(m.in(0)).shape);
+  const Window first = window_of(m, *inner), second = window_of(m, m.node());
   if (first.axis != second.axis || !surely_at_most(0, second.begin) || !surely_at_most(first.begin + second.end, first.end)) {
     return false;
   }
   const Dim begin = first.begin + second.begin;
   const auto axis = static_cast<std::int64_t>(first.axis);
-  if (m.node().op->name == "index") return m.become("index", {inner->inputs[0]}, {{"axis", axis}, {"at", begin}});
-  return m.become("slice", {inner->inputs[0]}, {{"axis", axis}, {"begin", begin}, {"end", first.begin + second.end}});
+  if (ir::plays(m.node(), Role::kIndex)) return m.keep_op({inner->inputs[0]}, {{"axis", axis}, {"at", begin}});
+  return m.keep_op({inner->inputs[0]}, {{"axis", axis}, {"begin", begin}, {"end", first.begin + second.end}});
 }
 
 // A slice of a padding that takes just what was padded.
 bool slice_pad(Match& m) {
-  const Node* inner = m.made_by(m.in(0), "pad");
+  const Node* inner = m.made_by(m.in(0), Role::kPad);
   if (!inner) return false;
-  const Part padded = part_of(*inner, m.type(inner->inputs[0]).shape), taken = part_of(m.node(), m.type(m.in(0)).shape);
+  const Window padded = window_of(m, *inner), taken = window_of(m, m.node());
   return padded.axis == taken.axis && padded.begin == taken.begin && padded.end == taken.end && m.become(inner->inputs[0]);
 }
 
 bool slice_concat(Match& m) {
-  const Part taken = part_of(m.node(), m.type(m.in(0)).shape);
-  const auto* xs = members(m, m.in(0), "concat", taken.axis);
+  const Window taken = window_of(m, m.node());
+  const auto* xs = members(m, m.in(0), Role::kConcat, taken.axis);
   if (!xs) return false;
   Dim at = 0;
   for (ValueId x : *xs) {
@@ -195,16 +170,16 @@ bool slice_concat(Match& m) {
 }
 
 bool index_stack(Match& m) {
-  const Part taken = part_of(m.node(), m.type(m.in(0)).shape);
-  const Node* n = m.made_by(m.in(0), "stack");
+  const Window taken = window_of(m, m.node());
+  const Node* n = m.made_by(m.in(0), Role::kStack);
   if (!n || axis_of(*n, m.type(m.in(0)).shape.size()) != taken.axis || !taken.begin.is_constant()) return false;
   const std::int64_t at = taken.begin.constant();
   return at >= 0 && static_cast<std::size_t>(at) < n->inputs.size() && m.become(n->inputs[static_cast<std::size_t>(at)]);
 }
 
 bool index_expand(Match& m) {
-  const Part taken = part_of(m.node(), m.type(m.in(0)).shape);
-  const Node* n = m.made_by(m.in(0), "expand");
+  const Window taken = window_of(m, m.node());
+  const Node* n = m.made_by(m.in(0), Role::kExpand);
   return n && axis_of(*n, m.type(m.in(0)).shape.size()) == taken.axis && m.become(n->inputs[0]);
 }
 
@@ -215,7 +190,7 @@ bool concat_one(Match& m) { return m.node().inputs.size() == 1 && m.become(m.in(
 
 // All parts of one split in their order.
 bool concat_split(Match& m) {
-  const Node* n = m.made_by(m.in(0), "split");
+  const Node* n = m.made_by(m.in(0), Role::kSplit);
   if (!n || n->outputs != m.node().inputs) return false;
   const std::size_t rank = m.result().shape.size();
   return axis_of(*n, rank) == axis_of(m.node(), rank) && m.become(n->inputs[0]);
@@ -231,35 +206,35 @@ bool stack_one(Match& m) {
 
 const RuleTable& shape_rules() {
   static const RuleTable rules = {
-      {"transpose", transpose_nothing},
-      {"transpose", transpose_transpose},
-      {"transpose", shape_of_zeros},
-      {"matmul", matmul_transpose},
-      {"reshape", to_the_same_shape},
-      {"reshape", reshape_reshape},
-      {"reshape", shape_of_zeros},
-      {"expand", shape_of_zeros},
-      {"broadcast_to", to_the_same_shape},
-      {"broadcast_to", to_the_outer_shape},
-      {"broadcast_to", shape_of_zeros},
-      {"sum_to", to_the_same_shape},
-      {"sum_to", to_the_outer_shape},
-      {"sum_to", shape_of_zeros},
-      {"slice", slice_all},
-      {"slice", part_of_slice},
-      {"slice", slice_pad},
-      {"slice", slice_concat},
-      {"slice", shape_of_zeros},
-      {"pad", to_the_same_shape},
-      {"pad", shape_of_zeros},
-      {"index", part_of_slice},
-      {"index", index_stack},
-      {"index", index_expand},
-      {"index", shape_of_zeros},
-      {"concat", concat_one},
-      {"concat", concat_split},
-      {"stack", stack_one},
-      {"stop_gradient", let_pass},
+      {Role::kTranspose, transpose_nothing},
+      {Role::kTranspose, transpose_transpose},
+      {Role::kTranspose, shape_of_zeros},
+      {Role::kMatmul, matmul_transpose},
+      {Role::kReshape, to_the_same_shape},
+      {Role::kReshape, reshape_reshape},
+      {Role::kReshape, shape_of_zeros},
+      {Role::kExpand, shape_of_zeros},
+      {Role::kBroadcast, to_the_same_shape},
+      {Role::kBroadcast, to_the_outer_shape},
+      {Role::kBroadcast, shape_of_zeros},
+      {Role::kSumTo, to_the_same_shape},
+      {Role::kSumTo, to_the_outer_shape},
+      {Role::kSumTo, shape_of_zeros},
+      {Role::kSlice, slice_all},
+      {Role::kSlice, part_of_slice},
+      {Role::kSlice, slice_pad},
+      {Role::kSlice, slice_concat},
+      {Role::kSlice, shape_of_zeros},
+      {Role::kPad, to_the_same_shape},
+      {Role::kPad, shape_of_zeros},
+      {Role::kIndex, part_of_slice},
+      {Role::kIndex, index_stack},
+      {Role::kIndex, index_expand},
+      {Role::kIndex, shape_of_zeros},
+      {Role::kConcat, concat_one},
+      {Role::kConcat, concat_split},
+      {Role::kStack, stack_one},
+      {Role::kStopGradient, let_pass},
   };
   return rules;
 }

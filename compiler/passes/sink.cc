@@ -40,10 +40,6 @@ class Accumulations {
 
  private:
   static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
-  const Node* producer(ValueId v) const {
-    const std::int32_t n = body_.value(v).node;
-    return n < 0 ? nullptr : &body_.nodes[static_cast<std::size_t>(n)];
-  }
 
   // Takes apart additions that nothing else reads. Nothing where one is of other types than the state's (broadcast).
   std::vector<ValueId> terms_of(ValueId sum) const {
@@ -52,8 +48,8 @@ class Accumulations {
       const ValueId v = open.back();
       open.pop_back();
       if (body_.type(v) != body_.type(sum)) return {};
-      const Node* node = producer(v);
-      if (node && node->op->name == "add" && readers_[index(v)] == 1) {
+      const Node* node = ir::made_by(body_, v, ir::Role::kAdd);
+      if (node && readers_[index(v)] == 1) {
         open.insert(open.end(), node->inputs.rbegin(), node->inputs.rend());  // the first is looked at first
       } else {
         terms.push_back(v);
@@ -75,7 +71,7 @@ class Accumulations {
   }
 
   bool goes(ValueId v) const {
-    const Node* node = producer(v);
+    const Node* node = ir::producer(body_, v);
     if (!node || !node->op->sums || readers_[index(v)] != 1) return false;
     return std::all_of(node->inputs.begin(), node->inputs.end(), [&](ValueId x) { return x == kNone || may_be_kept(x); });
   }
@@ -122,7 +118,7 @@ class Sinking {
       // The end's name goes to the whole sum, so what the loop still adds up has another.
       ir::Builder& b = r_.builder();
       ValueId sum = a.stay.empty() ? scan.inputs[a.state] : outputs[a.state];
-      if (a.stay.empty() && is_zeros(sum)) sum = kNone;
+      if (a.stay.empty() && ir::is_zeros(b.graph(), sum)) sum = kNone;
       for (ValueId v : a.go) {
         const ValueId term = sum_of(scan, v);
         sum = sum == kNone ? term : add(b, sum, term);
@@ -138,11 +134,6 @@ class Sinking {
     return b.op("add", {x, y});
   }
 
-  bool is_zeros(ValueId v) const {
-    const Graph& g = r_.builder().graph();
-    return g.value(v).node >= 0 && g.nodes[static_cast<std::size_t>(g.value(v).node)].op->name == "zeros";
-  }
-
   const Node& term(const Graph& body, ValueId v) const { return body.nodes[static_cast<std::size_t>(body.value(v).node)]; }
 
   // What a term reads becomes results of the scan, where it is none yet. A reduction's operand is recomputed after the loop
@@ -150,7 +141,7 @@ class Sinking {
   void hand_out(ValueId v, const BodyDependence& dependence) {
     const Node& node = term(scan_.regions[0], v);
     const std::vector<ValueId> reads = node.inputs;
-    const bool reduces = node.op->family == "reduce";
+    const bool reduces = node.op->access == ir::Access::kReduction;
     for (ValueId x : reads) {
       if (x == kNone || outside_.count(x) != 0 || again_.count(x) != 0) continue;
       std::optional<Remake> again = reduces ? remake_of(scan_, dependence, x) : std::nullopt;

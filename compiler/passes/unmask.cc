@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace {
 using ir::Graph;
 using ir::kNone;
 using ir::Node;
+using ir::Role;
 using ir::ValueId;
 
 // Masked with more, a row's loss would show how its logits are rounded.
@@ -53,14 +55,10 @@ class Unmasking {
     ValueId mask = kNone, logits = kNone;
   };
 
-  const Node* producer(ValueId v, std::string_view op) const {
-    const std::int32_t n = v == kNone ? -1 : g_.value(v).node;
-    return n >= 0 && g_.nodes[static_cast<std::size_t>(n)].op->name == op ? &g_.nodes[static_cast<std::size_t>(n)] : nullptr;
-  }
   // Whether v is a number of at most this size.
   bool is_number(ValueId v, double most) const {
-    const Node* constant = producer(v, "constant");
-    return constant && std::abs(constant->attributes.number("value")) <= most;
+    const std::optional<double> number = ir::number(g_, v);
+    return number && std::abs(*number) <= most;
   }
   bool leaves(ValueId v) const { return at_end_[static_cast<std::size_t>(v)]; }
   // Whether `mask` has as many axes as the rows, of which the last, theirs, is 1: it is the same for all elements of a row.
@@ -72,9 +70,9 @@ class Unmasking {
   // The outer selection of a gradient that nothing else reads.
   void look_at_gradient(std::size_t n) {
     const Node& node = g_.nodes[n];
-    if (node.op->name != "where" || !is_number(node.inputs[2], 0)) return;
+    if (!ir::plays(node, Role::kSelect) || !is_number(node.inputs[2], 0)) return;
     const ValueId x = node.inputs[1];
-    if (!producer(x, "cross_entropy_gradient") || readers_.of(x).size() != 1 || leaves(x)) return;
+    if (!ir::made_by(g_, x, Role::kCrossEntropyGradient) || readers_.of(x).size() != 1 || leaves(x)) return;
     if (!selects_rows(node.inputs[0], x) || g_.type(node.outputs[0]) != g_.type(x)) return;
     const auto made = static_cast<std::size_t>(g_.value(x).node);
     masked_gradients_[n] = made;
@@ -84,7 +82,7 @@ class Unmasking {
   // Logits that go when every reader can do without the selection.
   void look_at_logits(std::size_t n) {
     const Node& node = g_.nodes[n];
-    if (node.op->name != "where" || masked_gradients_.count(n) != 0) return;
+    if (!ir::plays(node, Role::kSelect) || masked_gradients_.count(n) != 0) return;
     if (!is_number(node.inputs[2], kMostNumber) || leaves(node.outputs[0])) return;
     const ValueId masked = node.outputs[0], mask = node.inputs[0];
     if (!selects_rows(mask, node.inputs[1]) || g_.type(masked) != g_.type(node.inputs[1])) return;
@@ -92,7 +90,7 @@ class Unmasking {
     const auto fits = [&](std::int32_t reader) {
       const Node& r = g_.nodes[static_cast<std::size_t>(reader)];
       if (r.inputs[0] != masked) return false;
-      if (r.op->name == "cross_entropy") return true;
+      if (ir::plays(r, Role::kCrossEntropy)) return true;
       const auto gradient = gradients_.find(static_cast<std::size_t>(reader));
       return gradient != gradients_.end() && gradient->second == mask;
     };
@@ -100,7 +98,7 @@ class Unmasking {
     if (!std::all_of(all.begin(), all.end(), fits)) return;
     for (const std::int32_t r : all) {
       const auto reader = static_cast<std::size_t>(r);
-      if (g_.nodes[reader].op->name == "cross_entropy") losses_[reader] = {mask, node.inputs[1]};
+      if (ir::plays(g_.nodes[reader], Role::kCrossEntropy)) losses_[reader] = {mask, node.inputs[1]};
     }
     logits_[masked] = node.inputs[1];
   }
@@ -153,17 +151,10 @@ class Unmasking {
   std::map<std::size_t, Node> moved_;
 };
 
-bool unmask_in(Graph& g) {
-  bool changed = false;
-  for (Node& node : g.nodes)
-    for (Graph& region : node.regions) changed = unmask_in(region) || changed;
-  return Unmasking(g).run() || changed;
-}
-
 }  // namespace
 
 PassResult unmask(Graph graph) {
-  const bool changed = unmask_in(graph);
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return Unmasking(g).run(); });
   return {std::move(graph), changed};
 }
 

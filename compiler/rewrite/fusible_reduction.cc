@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/ir/op.h"
-#include "compiler/ir/reduction_program.h"
 
 namespace graphrun {
 namespace {
@@ -39,15 +38,15 @@ std::optional<ReducedAxes> given_axes(const ir::Node& node, std::size_t rank) {
 }  // namespace
 
 std::optional<FusibleReduction> fusible_reduction(const ir::Graph& graph, const ir::Node& node) {
-  const bool to_shape = node.op->name == "sum_to";
-  if (!to_shape && !ir::is_fold(node.op->name)) return std::nullopt;
+  if (node.op->fold.empty()) return std::nullopt;
   if (node.inputs.size() > 1 && node.inputs[1] != ir::kNone) return std::nullopt;  // lengths
   const ir::TensorType& x = graph.type(node.inputs[0]);
   if (x.type != Type::kFloat) return std::nullopt;
-  const std::optional<ReducedAxes> axes =
-      to_shape ? summed_axes(x.shape, node.attributes.shape("shape")) : given_axes(node, x.shape.size());
+  const std::optional<ReducedAxes> axes = ir::plays(node, ir::Role::kSumTo)
+                                              ? summed_axes(x.shape, node.attributes.shape("shape"))
+                                              : given_axes(node, x.shape.size());
   if (!axes) return std::nullopt;
-  return FusibleReduction{to_shape ? "sum" : node.op->name, *axes};
+  return FusibleReduction{node.op->fold, *axes};
 }
 
 }  // namespace graphrun

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "compiler/ir/op.h"
-#include "compiler/ir/shape_order.h"
+#include "compiler/rewrite/shape_order.h"
 
 namespace graphrun {
 namespace {
@@ -20,7 +20,7 @@ class Search {
 
   bool visit(ValueId v) {
     if (v == kNone || !seen_.insert(v).second) return true;
-    if (d_.on_state[static_cast<std::size_t>(v)] && ir::is_smaller(body_.type(v).shape, shape_)) {
+    if (d_.on_state[static_cast<std::size_t>(v)] && is_smaller(body_.type(v).shape, shape_)) {
       sources_.push_back(v);
       return true;
     }
@@ -29,7 +29,7 @@ class Search {
     const Node& node = body_.nodes[static_cast<std::size_t>(n)];
     const bool cheap = node.inputs.empty() || node.op->pointwise || node.op->view;
     if (!cheap || node.op->random || !can_lift(body_, node, d_, steps_)) {
-      if (!ir::is_smaller(body_.type(v).shape, shape_)) return false;
+      if (!is_smaller(body_.type(v).shape, shape_)) return false;
       sources_.push_back(v);
       return true;
     }

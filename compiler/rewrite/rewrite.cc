@@ -79,25 +79,38 @@ void Rebuild::finish() {
   compact(graph_, std::vector<bool>(graph_.nodes.size(), true), made);
 }
 
+namespace {
+
+bool rewrite_region(Graph& graph, const Node* around, const std::function<bool(Graph&, const Node*)>& rewrite) {
+  bool changed = false;
+  for (Node& node : graph.nodes) {
+    for (Graph& region : node.regions) changed = rewrite_region(region, &node, rewrite) || changed;
+  }
+  return rewrite(graph, around) || changed;
+}
+
+}  // namespace
+
+bool rewrite_inner_first(Graph& graph, const std::function<bool(Graph& graph, const Node* around)>& rewrite) {
+  return rewrite_region(graph, nullptr, rewrite);
+}
+
 bool rewrite_scans(Graph& graph, const std::function<bool(const Node& scan)>& wanted,
                    const std::function<void(Rebuild&, Node scan)>& rewrite) {
-  bool changed = false, any = false;
-  for (Node& node : graph.nodes) {
-    if (!ir::is_scan(node)) continue;
-    changed = rewrite_scans(node.regions[0], wanted, rewrite) || changed;
-    any = any || wanted(node);
-  }
-  if (!any) return changed;
-  Rebuild rebuild(graph);
-  for (Node& node : rebuild.old_nodes()) {
-    if (ir::is_scan(node)) {
-      rewrite(rebuild, std::move(node));
-    } else {
-      rebuild.keep(std::move(node));
+  return rewrite_inner_first(graph, [&](Graph& g, const Node*) {
+    const auto is_wanted = [&](const Node& node) { return ir::is_scan(node) && wanted(node); };
+    if (std::none_of(g.nodes.begin(), g.nodes.end(), is_wanted)) return false;
+    Rebuild rebuild(g);
+    for (Node& node : rebuild.old_nodes()) {
+      if (ir::is_scan(node)) {
+        rewrite(rebuild, std::move(node));
+      } else {
+        rebuild.keep(std::move(node));
+      }
     }
-  }
-  rebuild.finish();
-  return true;
+    rebuild.finish();
+    return true;
+  });
 }
 
 void compact(Graph& graph, const std::vector<bool>& keep_node, const std::vector<bool>& keep_value) {

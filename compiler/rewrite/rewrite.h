@@ -57,6 +57,10 @@ class Rebuild {
   std::unordered_set<ir::ValueId> renamed_;
 };
 
+// Calls `rewrite` for a graph and all regions in it, each region before the graph around it. `around` is the node whose region
+// the graph is, null for the outermost; its operands are those of the graph around. Returns whether any call returned true.
+bool rewrite_inner_first(ir::Graph& graph, const std::function<bool(ir::Graph& graph, const ir::Node* around)>& rewrite);
+
 // Rebuilds every graph with a scan that is wanted, bodies before the graphs around them. Returns whether there was any.
 bool rewrite_scans(ir::Graph& graph, const std::function<bool(const ir::Node& scan)>& wanted,
                    const std::function<void(Rebuild&, ir::Node scan)>& rewrite);

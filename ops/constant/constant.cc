@@ -53,6 +53,7 @@ REGISTER_OP("constant", "constant")
     .Doc("A number as a scalar: what a literal in an equation becomes.\n  let: \"half = constant(value=0.5)\"")
     .Required("value", AttributeKind::kFloat, "the number; INT32: a whole one; BOOL: 0 or 1")
     .String("type", "FLOAT", kTypeDoc)
+    .Role(ir::Role::kNumber)
     .Output("y")
     .NoGradient(kNoOperands)
     .Shape([](ir::InferContext& c) {
@@ -66,6 +67,7 @@ REGISTER_OP("zeros", "constant")
     .Doc("Zeros (false) of a shape.\n  let: \"start = zeros(shape=[batch, hidden])\"")
     .Required("shape", AttributeKind::kShape, "the result's sizes")
     .String("type", "FLOAT", kTypeDoc)
+    .Role(ir::Role::kZeros)
     .Output("y")
     .NoGradient(kNoOperands)
     .Shape([](ir::InferContext& c) {
@@ -98,6 +100,7 @@ std::int32_t size_as_int32(std::int64_t size) {
 REGISTER_OP("dim", "constant")
     .Doc("A size as an INT32 scalar: what the name of a symbol in an expression becomes.\n  let: \"average = total / time\"")
     .Required("size", AttributeKind::kDim, "the size")
+    .Role(ir::Role::kSize)
     .Output("y")
     .NoGradient(kNoOperands)
     .Shape([](ir::InferContext& c) {

@@ -27,6 +27,7 @@ REGISTER_OP("gather", "index")
     .Input("table", "[n, ...]")
     .Input("indices", "[...] INT32: which rows")
     .OverSequence(over_leading_axes({0}))
+    .Access(ir::Access::kLookup)
     .Output("y")
     .Shape([](ir::InferContext& c) {
       ir::require_rank_at_least(c, 0, 1);

@@ -17,6 +17,7 @@ REGISTER_OP("put", "index")
     .Input("buffer", "[n, ...]")
     .Input("row", "[...]: of buffer's type, and of its shape without the first axis")
     .Input("i", "[] INT32: which row")
+    .Role(ir::Role::kPut)
     .Output("y")
     .InPlace(0, 0)
     .Shape([](ir::InferContext& c) {

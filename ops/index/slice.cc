@@ -30,6 +30,24 @@ void copy_part(const char* x, char* out, const AxisView& x_view, std::int64_t be
   });
 }
 
+// What slice and index take of an axis of x.
+ir::Window part_taken(const Attributes& attributes, const Shape& x) {
+  const auto axis = static_cast<std::size_t>(ir::resolve_axis(attributes.integer("axis"), x.size(), "slice"));
+  const Dim& size = x[axis];
+  if (attributes.has("at")) {
+    const Dim at = from_start(attributes.dim("at"), size);
+    return {axis, at, at + 1};
+  }
+  return {axis, from_start(attributes.dim("begin"), size), from_start(attributes.dim("end"), size)};
+}
+
+// Where in its result pad puts x.
+ir::Window place_in_padding(const Attributes& attributes, const Shape& x) {
+  const auto axis = static_cast<std::size_t>(ir::resolve_axis(attributes.integer("axis"), x.size(), "pad"));
+  const Dim& begin = attributes.dim("begin");
+  return {axis, begin, begin + x[axis]};
+}
+
 REGISTER_OP("slice", "index")
     .Doc(
         "y = x at positions begin, …, end-1 of axis. In equations x[:n], x[1:], x[:, 2:5].\n"
@@ -40,6 +58,8 @@ REGISTER_OP("slice", "index")
     .Required("begin", AttributeKind::kDim, "the first position taken; a negative number counts from the end")
     .Required("end", AttributeKind::kDim, "the first position not taken; a negative number counts from the end")
     .OverSequence(over_leading_axes_with_axis())
+    .Role(ir::Role::kSlice)
+    .Window(part_taken)
     .Output("y")
     .Shape([](ir::InferContext& c) {
       Shape out = c.input(0).shape;
@@ -80,6 +100,8 @@ REGISTER_OP("index", "index")
     .Required("axis", AttributeKind::kInt, "the axis that goes")
     .Required("at", AttributeKind::kDim, "the position; a negative number counts from the end")
     .OverSequence(over_leading_axes_with_axis())
+    .Role(ir::Role::kIndex)
+    .Window(part_taken)
     .Output("y")
     .Shape([](ir::InferContext& c) {
       Shape out = c.input(0).shape;
@@ -119,6 +141,8 @@ REGISTER_OP("pad", "index")
     .Required("begin", AttributeKind::kDim, "where x begins in the result")
     .Required("size", AttributeKind::kDim, "of the axis in the result")
     .OverSequence(over_leading_axes_with_axis())
+    .Role(ir::Role::kPad)
+    .Window(place_in_padding)
     .Output("y")
     .Shape([](ir::InferContext& c) {
       Shape out = c.input(0).shape;

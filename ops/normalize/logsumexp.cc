@@ -19,6 +19,9 @@ REGISTER_OP("logsumexp", "reduce")
     .Required("axis", AttributeKind::kInts, "the axis that goes, or a list of neighbouring ones")
     .Bool("keep", false, "true: the axis stays, with size 1")
     .OverSequence(over_leading_axes_with_axis())
+    .Role(ir::Role::kLogsumexp)
+    .Access(ir::Access::kReduction)
+    .Fold("logsumexp")
     .Output("y")
     .Shape([](ir::InferContext& c) {
       ir::require_type(c, 0, Type::kFloat);

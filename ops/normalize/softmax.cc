@@ -30,7 +30,8 @@ Kernel bind_along(const KernelRequest& request, const Run& run) {
 
 OpDefinition softmax_like(const std::string& name, const std::string& doc) {
   OpDefinition op(name, "reduce");
-  op.Doc(doc)
+  op.Access(ir::Access::kReduction)
+      .Doc(doc)
       .Input("x", "[...] FLOAT")
       .OptionalInput("lengths", kLengthsDoc)
       .Int("axis", -1, "the axis along which the exponentials are summed")
@@ -50,7 +51,8 @@ OpDefinition softmax_like(const std::string& name, const std::string& doc) {
 
 OpDefinition softmax_gradient_like(const std::string& of, const std::string& equation) {
   OpDefinition op(of + "_gradient", "reduce");
-  op.Doc("The gradient of " + of + ": " + equation + ", sums along axis; 0 from the lengths on.\n  y, g, d_x [..., n, ...]")
+  op.Access(ir::Access::kReduction)
+      .Doc("The gradient of " + of + ": " + equation + ", sums along axis; 0 from the lengths on.\n  y, g, d_x [..., n, ...]")
       .Input("y", "[...] FLOAT: the result")
       .OptionalInput("lengths", "INT32: as " + of + " had them")
       .Input("g", "[...] FLOAT: the gradient of the result")

@@ -1,5 +1,7 @@
 // The table (ops/tiles/table.def) as ops: each line yields a schema, a shape rule, a gradient and a CPU kernel.
+#include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 
 #include "ops/over_sequence.h"
@@ -143,6 +145,46 @@ bool commutes(std::string_view expression) {
   return false;
 }
 
+// What passes may know of a line beyond its expression.
+struct Known {
+  ir::Role role = ir::Role::kNone;
+  ir::Algebra algebra;
+};
+
+// Of one operand, or of two that are the same.
+constexpr ir::Algebra kInvolution = {{}, {}, {}, true, false, false}, kIdempotent = {{}, {}, {}, false, true, false},
+                      kEven = {{}, {}, {}, false, false, true}, kIdempotentAndEven = {{}, {}, {}, false, true, true};
+
+// Of ops of two.
+ir::Algebra neutral(std::optional<double> left, std::optional<double> right) { return {left, right, {}, false, false, false}; }
+ir::Algebra logical(double neutral, double absorbing) { return {neutral, neutral, absorbing, false, true, false}; }
+
+const std::map<std::string_view, Known>& known_lines() {
+  using ir::Role;
+  static const std::map<std::string_view, Known> lines = {
+      {"add", {Role::kAdd, neutral(0, 0)}},
+      {"sub", {Role::kSubtract, neutral({}, 0)}},
+      {"mul", {Role::kMultiply, neutral(1, 1)}},
+      {"div", {Role::kNone, neutral({}, 1)}},
+      {"pow", {Role::kPower, neutral({}, 1)}},
+      {"neg", {Role::kNegate, kInvolution}},
+      {"abs", {Role::kNone, kIdempotentAndEven}},
+      {"relu", {Role::kNone, kIdempotent}},
+      {"square", {Role::kNone, kEven}},
+      {"cos", {Role::kNone, kEven}},
+      {"minimum", {Role::kMinimum, kIdempotent}},
+      {"maximum", {Role::kNone, kIdempotent}},
+      {"eq", {Role::kEqual, {}}},
+      {"ne", {Role::kNotEqual, {}}},
+      {"lt", {Role::kLess, {}}},
+      {"not", {Role::kNot, kInvolution}},
+      {"and", {Role::kNone, logical(1, 0)}},
+      {"or", {Role::kNone, logical(0, 1)}},
+      {"where", {Role::kSelect, {}}},
+  };
+  return lines;
+}
+
 OpDefinition definition(const PointwiseLine& line) {
   OpDefinition op{std::string(line.name), "pointwise"};
   std::string doc = std::string(line.doc) + ".\n";
@@ -158,6 +200,10 @@ OpDefinition definition(const PointwiseLine& line) {
     op.Input(std::string(line.operand(i)), "[...] " + std::string(condition ? "BOOL" : types_of(line.promotion)));
   }
   op.Output("y").Shape(infer).Promote(line.promotion).Pointwise().OverSequence(over_broadcast_operands());
+  op.Access(ir::Access::kElementwise);
+  if (const auto known = known_lines().find(line.name); known != known_lines().end()) {
+    op.Role(known->second.role).Algebra(known->second.algebra);
+  }
   if (commutes(line.expression)) op.Commutative();
   if (!line.infix.empty()) op.Infix(std::string(line.infix));
   const bool gives_bool = line.promotion == ir::Promotion::kCompare || line.promotion == ir::Promotion::kLogical;
@@ -176,6 +222,10 @@ OpDefinition definition(const PointwiseLine& line) {
 
 const bool registered = [] {
   const std::vector<PointwiseLine>& table = pointwise_table();
+  for (const auto& [name, what] : known_lines()) {
+    GRAPHRUN_CHECK(std::any_of(table.begin(), table.end(), [&](const PointwiseLine& line) { return line.name == name; }),
+                   "no pointwise op is called '" + std::string(name) + "'");
+  }
   for (std::size_t i = 0; i < table.size(); ++i) {
     ir::OpRegistry::instance().add(definition(table[i]).schema());
     KernelRegistry::instance().add(table[i].name, Device::kCpu, [i](const KernelRequest& request) { return bind(i, request); });

@@ -40,12 +40,14 @@ Kernel bind_position(const KernelRequest& request) {
 
 OpDefinition position_op(const std::string& name, const std::string& what) {
   OpDefinition op(name, "reduce");
-  op.Doc("y = the position of the " + what +
-         " of x along axis, the first of equals, INT32. Positions from `lengths` on do not\n"
-         "count; over nothing it is 0.\n"
-         "  x [..., n, ...] -> y [..., ...]\n"
-         "  let: \"label = " +
-         name + "(logits, axis=-1)\"")
+  op.Access(ir::Access::kReduction)
+      .Fold(name)
+      .Doc("y = the position of the " + what +
+           " of x along axis, the first of equals, INT32. Positions from `lengths` on do not\n"
+           "count; over nothing it is 0.\n"
+           "  x [..., n, ...] -> y [..., ...]\n"
+           "  let: \"label = " +
+           name + "(logits, axis=-1)\"")
       .Input("x", "[...] FLOAT or INT32")
       .OptionalInput("lengths",
                      "INT32: the number of positions along axis that count; its shape is that of x without axis, or leads it")

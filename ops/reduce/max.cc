@@ -97,9 +97,10 @@ OpDefinition extreme_op(const std::string& name, const std::string& what) {
 
 OpDefinition extreme_gradient_op(const std::string& name, const std::string& what) {
   OpDefinition op(name + "_gradient", "reduce");
-  op.Doc("The gradient of " + name + ": g at the first " + what +
-         " along axis, 0 elsewhere.\n"
-         "  x [..., n, ...], g [..., ...] -> d_x [..., n, ...]")
+  op.Access(ir::Access::kReduction)
+      .Doc("The gradient of " + name + ": g at the first " + what +
+           " along axis, 0 elsewhere.\n"
+           "  x [..., n, ...], g [..., ...] -> d_x [..., n, ...]")
       .Input("x", "[...] FLOAT: what was reduced")
       .OptionalInput("lengths", "INT32: as " + name + " had them")
       .Input("g", "FLOAT: the gradient of the result, of its shape")

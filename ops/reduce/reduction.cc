@@ -100,7 +100,9 @@ ir::ValueId spread(ir::GradientContext& c, ir::ValueId value) {
 
 OpDefinition reduction(std::string name, std::string doc, std::string x) {
   OpDefinition op(std::move(name), "reduce");
-  op.Doc(std::move(doc))
+  op.Access(ir::Access::kReduction)
+      .Fold(op.schema().name)
+      .Doc(std::move(doc))
       .Input("x", std::move(x))
       .OptionalInput("lengths",
                      "INT32: the number of positions along axis that count; its shape is that of x without axis, or leads it")

@@ -64,6 +64,9 @@ REGISTER_OP("sum_to", "reduce")
       return {c.b.op("reshape", {y}, {{"shape", c.with_steps(shape)}})};
     })
     .SumsOverLeadingAxes()
+    .Role(ir::Role::kSumTo)
+    .Access(ir::Access::kReduction)
+    .Fold("sum")
     .Output("y")
     .Shape([](ir::InferContext& c) {
       ir::require_type(c, 0, Type::kFloat);

@@ -43,6 +43,8 @@ REGISTER_OP("broadcast_to", "shape")
       const Shape& shape = c.attributes.shape("shape");
       return c.again({c.aligned(0, shape.size())}, {{"shape", c.with_steps(shape)}});
     })
+    .Role(ir::Role::kBroadcast)
+    .Access(ir::Access::kRearrange)
     .Output("y")
     .Shape([](ir::InferContext& c) {
       const Shape &x = c.input(0).shape, &shape = c.attributes->shape("shape");

@@ -39,6 +39,8 @@ REGISTER_OP("concat", "shape")
     .VariadicInput("xs", "[...]: of one type, alike in all axes but one")
     .Required("axis", AttributeKind::kInt, "the axis along which they follow each other")
     .OverSequence(over_leading_axes_with_axis())
+    .Role(ir::Role::kConcat)
+    .Access(ir::Access::kRearrange)
     .Output("y")
     .Shape([](ir::InferContext& c) {
       require_one_type(c);
@@ -85,6 +87,8 @@ REGISTER_OP("stack", "shape")
     .VariadicInput("xs", "[...]: of one type and shape")
     .Int("axis", 0, "where the new axis stands in the result")
     .OverSequence(over_leading_axes_with_axis())
+    .Role(ir::Role::kStack)
+    .Access(ir::Access::kRearrange)
     .Output("y")
     .Shape([](ir::InferContext& c) {
       require_one_type(c);
@@ -120,6 +124,8 @@ REGISTER_OP("split", "shape")
     .Required("parts", AttributeKind::kInt, "how many")
     .Int("axis", -1, "the axis that is cut")
     .OverSequence(over_leading_axes_with_axis())
+    .Role(ir::Role::kSplit)
+    .Access(ir::Access::kRearrange)
     .Output("y")
     .Shape([](ir::InferContext& c) {
       Shape out = c.input(0).shape;

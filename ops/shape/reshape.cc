@@ -18,6 +18,8 @@ REGISTER_OP("reshape", "shape")
     .OverSequence([](ir::SequenceContext& c) {
       return c.again({c.sequence(0)}, {{"shape", c.with_steps(c.attributes.shape("shape"))}});
     })
+    .Role(ir::Role::kReshape)
+    .Access(ir::Access::kRearrange)
     .Output("y")
     .View()
     .Shape([](ir::InferContext& c) {
@@ -41,6 +43,8 @@ REGISTER_OP("expand", "shape")
     .Input("x", "[...]")
     .Required("axis", AttributeKind::kInt, "where the new axis stands in the result; -1: last")
     .OverSequence(over_leading_axes_with_axis())
+    .Role(ir::Role::kExpand)
+    .Access(ir::Access::kRearrange)
     .Output("y")
     .View()
     .Shape([](ir::InferContext& c) {

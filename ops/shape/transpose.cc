@@ -91,6 +91,8 @@ REGISTER_OP("transpose", "shape")
       for (std::size_t axis : permutation_of(c.attributes, c.rank(0))) order.push_back(static_cast<std::int64_t>(axis) + 1);
       return c.again({c.sequence(0)}, {{"permutation", order}});
     })
+    .Role(ir::Role::kTranspose)
+    .Access(ir::Access::kRearrange)
     .Output("y")
     .Shape([](ir::InferContext& c) {
       check_permutation(c);

@@ -72,6 +72,8 @@ REGISTER_OP("cast", "pointwise")
     .Input("x", "[...] of any type")
     .Required("type", AttributeKind::kString, kTypeDoc)
     .OverSequence(over_leading_axes())
+    .Role(ir::Role::kCast)
+    .Access(ir::Access::kElementwise)
     .Output("y")
     .Shape([](ir::InferContext& c) {
       c.outputs = {{type_attribute(c), c.input(0).shape}};

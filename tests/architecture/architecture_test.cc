@@ -1,13 +1,11 @@
 // The rules of the tree: which folder may include which, no cycles, what stands at the top level, files that fit in the head.
 #include <gtest/gtest.h>
 
-#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <regex>
 #include <set>
-#include <utility>
 
 #include "tests/architecture/tree.h"
 
@@ -63,24 +61,29 @@ TEST(Architecture, NoCyclesOfFolders) {
 }
 
 TEST(Architecture, FoldersFitInTheHead) {
-  for (const auto& [folder, units] : units_of(tree())) {
-    EXPECT_LE(units.size(), kMostUnits) << folder << ": group its files by subject in folders of their own";
+  for (const std::string& folder : crowded_folders(units_of(tree()), kMostUnits)) {
+    ADD_FAILURE() << folder << " has more than " << kMostUnits << " units: group its files by subject in folders of their own";
   }
 }
 
 TEST(Architecture, ReadmesNameEveryFile) {
   for (const auto& [folder, units] : units_of(tree())) {
     const fs::path readme = readme_of(kRoot, folder);
-    std::ifstream in(readme);
-    std::set<std::string> words;
-    std::string word;
-    for (char c; in.get(c);) {
-      const bool of_name = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
-      if (of_name) word += c;
-      if (!of_name && !word.empty()) words.insert(std::exchange(word, ""));
+    for (const std::string& unit : unnamed_units(read_text(readme), units)) {
+      ADD_FAILURE() << readme << " does not name " << folder << "/" << unit;
     }
-    for (const std::string& unit : units)
-      EXPECT_TRUE(words.count(unit) != 0) << readme << " does not name " << folder << "/" << unit;
+  }
+}
+
+// Passes ask a schema what an operator is (compiler/ir/roles.h), so that another one of that kind needs no pass to know it.
+TEST(Architecture, TheCompilerComparesNoNamesOfOperators) {
+  // It cuts graphs, and still looks for what it cuts at by name.
+  const std::string exempt = "compiler/generation";
+  for (const auto& [path, source] : tree()) {
+    if (!path.starts_with("compiler/") || path.starts_with(exempt)) continue;
+    for (int line : comparisons_of_op_names(read_text(kRoot / path))) {
+      ADD_FAILURE() << path << ":" << line << ": compares an operator's name; give its schema a role or a property instead";
+    }
   }
 }
 
@@ -178,6 +181,30 @@ TEST(ArchitectureChecks, UnitsAreCounted) {
   ASSERT_EQ(units.size(), 2u);
   EXPECT_EQ(units.at("a"), (std::set<std::string>{"one", "two"}));
   EXPECT_EQ(units.at("a/b"), (std::set<std::string>{"three"}));
+}
+
+TEST(ArchitectureChecks, CrowdedFoldersAreFound) {
+  const std::map<std::string, std::set<std::string>> units = {{"a", {"one", "two"}}, {"b", {"one", "two", "three"}}};
+  EXPECT_EQ(crowded_folders(units, 2), std::vector<std::string>{"b"});
+  EXPECT_TRUE(crowded_folders(units, 3).empty());
+}
+
+TEST(ArchitectureChecks, UnnamedUnitsAreFound) {
+  const std::string readme = "| `walk`, `step-inl.h` | the walk and its steps |\n`tree.cc` is";
+  EXPECT_TRUE(unnamed_units(readme, {"step-inl", "tree", "walk"}).empty());
+  // Part of a longer name is no name.
+  EXPECT_EQ(unnamed_units(readme, {"step", "tree", "walker"}), (std::vector<std::string>{"step", "walker"}));
+}
+
+TEST(ArchitectureChecks, ComparisonsOfOpNamesAreFound) {
+  const auto lines = [](const char* text) { return comparisons_of_op_names(text); };
+  EXPECT_EQ(lines("a;\nif (node.op->name == \"add\") b;"), std::vector<int>{2});
+  EXPECT_EQ(lines("return n.op->name != name ? x : y;"), std::vector<int>{1});
+  EXPECT_EQ(lines("const bool heavy = node->op->family == \"matmul\";"), std::vector<int>{1});
+  EXPECT_EQ(lines("return family != \"reduce\";"), std::vector<int>{1});
+  EXPECT_EQ(lines("bool is_cast(const OpSchema& op) { return op.name == \"cast\"; }"), std::vector<int>{1});
+  EXPECT_EQ(lines("return \"add\" == node.op->name;"), std::vector<int>{1});
+  EXPECT_TRUE(lines("// op->name == \"add\"\nif (value.name == name && a.op == b.op) text += n.op->name;").empty());
 }
 
 TEST(ArchitectureChecks, SourcesAreRead) {

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace graphrun::architecture {
 
@@ -38,6 +42,8 @@ std::size_t runtime_layer(const std::string& path) {
 
 std::string folder_of(const std::string& path) { return fs::path(path).parent_path().generic_string(); }
 
+}  // namespace
+
 std::string read_text(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw std::runtime_error("cannot read " + path.string());
@@ -45,8 +51,6 @@ std::string read_text(const fs::path& path) {
   text << in.rdbuf();
   return text.str();
 }
-
-}  // namespace
 
 Source read_source(std::string path, const std::string& text) {
   Source source;
@@ -156,6 +160,41 @@ fs::path readme_of(const fs::path& root, const std::string& folder) {
     if (fs::exists(root / at / "README.md")) return root / at / "README.md";
   }
   return root / "README.md";
+}
+
+std::vector<std::string> crowded_folders(const std::map<std::string, std::set<std::string>>& units, std::size_t most) {
+  std::vector<std::string> folders;
+  for (const auto& [folder, names] : units) {
+    if (names.size() > most) folders.push_back(folder);
+  }
+  return folders;
+}
+
+std::vector<std::string> unnamed_units(const std::string& readme, const std::set<std::string>& units) {
+  std::set<std::string> words;
+  std::string word;
+  for (char c : readme + "\n") {
+    const bool of_name = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+    if (of_name) word += c;
+    if (!of_name && !word.empty()) words.insert(std::exchange(word, ""));
+  }
+  std::vector<std::string> unnamed;
+  std::set_difference(units.begin(), units.end(), words.begin(), words.end(), std::back_inserter(unnamed));
+  return unnamed;
+}
+
+std::vector<int> comparisons_of_op_names(const std::string& text) {
+  // op->name == "add", "add" == node.op->name, family != "reduce".
+  static const std::regex comparison(
+      R"(\b(op_?(->|\.)(name|family)|family)\s*[=!]=|[=!]=\s*[\w.>\-]*\bop_?(->|\.)(name|family)\b)");
+  std::vector<int> lines;
+  std::istringstream in(text);
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (std::regex_search(line.substr(0, line.find("//")), comparison)) lines.push_back(number);
+  }
+  return lines;
 }
 
 std::vector<std::string> find_cycle(const Tree& tree) {

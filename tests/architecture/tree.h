@@ -46,6 +46,18 @@ std::map<std::string, std::set<std::string>> units_of(const Tree& tree);
 // The README.md that describes a folder: its own, or that of the nearest folder around it.
 std::filesystem::path readme_of(const std::filesystem::path& root, const std::string& folder);
 
+// The folders that have more than `most` units.
+std::vector<std::string> crowded_folders(const std::map<std::string, std::set<std::string>>& units, std::size_t most);
+
+// Those of the units that the text of a README does not name.
+std::vector<std::string> unnamed_units(const std::string& readme, const std::set<std::string>& units);
+
+// The lines of a source that compare an operator's name or family with something else.
+std::vector<int> comparisons_of_op_names(const std::string& text);
+
+// The whole text of a file. Throws std::runtime_error where it cannot be read.
+std::string read_text(const std::filesystem::path& path);
+
 // One cycle of quoted includes as paths, the first repeated at the end; empty where there is none.
 std::vector<std::string> find_cycle(const Tree& tree);
 

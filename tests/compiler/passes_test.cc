@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -14,9 +15,11 @@
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/pass.h"
+#include "compiler/rewrite/rewrite.h"
 #include "runtime/base/random.h"
 #include "runtime/execute/executable.h"
 #include "tests/compiler/sample_graphs.h"
+#include "tests/folders.h"
 
 namespace graphrun {
 namespace {
@@ -219,6 +222,35 @@ TEST(Passes, AnUnknownNameIsAUsageError) {
   }
 }
 
+// The names in the first column of the table behind a heading: of rows "| `name` | … |".
+std::vector<std::string> named_in_table(const std::string& markdown, const std::string& heading) {
+  std::vector<std::string> names;
+  std::istringstream in(markdown.substr(std::min(markdown.find("\n" + heading), markdown.size())));
+  bool in_table = false;
+  for (std::string line; std::getline(in, line);) {
+    if (in_table && line.empty()) break;
+    if (!line.starts_with("| `")) continue;
+    in_table = true;
+    names.push_back(line.substr(3, line.find('`', 3) - 3));
+  }
+  return names;
+}
+
+TEST(Passes, StandInTheReadmeInTheirOrder) {
+  std::vector<std::string> names;
+  for (const Pass& pass : all_passes()) names.push_back(pass.name);
+  EXPECT_EQ(named_in_table(test::file_text(tests::source_folder() + "/compiler/README.md"), "## passes/"), names)
+      << "the table of passes in compiler/README.md is not the list in compiler/passes/passes.cc";
+}
+
+TEST(Passes, TablesOfAReadmeAreRead) {
+  const std::string markdown =
+      "# a\n| `no` | … |\n\n## passes/: b\nText.\n\n| pass | effect |\n|---|---|\n| `one` | `x` |\n| `two` | y |\n\n| `no` | z "
+      "|\n";
+  EXPECT_EQ(named_in_table(markdown, "## passes/"), (std::vector<std::string>{"one", "two"}));
+  EXPECT_TRUE(named_in_table(markdown, "## other").empty());
+}
+
 // A second or two; a walk that is quadratic in the nodes would take many minutes.
 TEST(Passes, GoThroughAHundredThousandNodes) {
   Graph g;
@@ -238,6 +270,32 @@ TEST(Passes, GoThroughAHundredThousandNodes) {
   const Graph after = run_passes(std::move(g));
   // No product with one; the first layer adds x and a once; the rest in programs of 64 ops.
   EXPECT_EQ(after.nodes.size(), (79999u + 63) / 64);
+}
+
+TEST(RewriteInnerFirst, VisitsRegionsBeforeWhatIsAroundThem) {
+  Graph g = ir::parse(R"(graph "g" {
+    input %x: FLOAT[time, 2]
+    %all: FLOAT[time, 2] = scan(%x; states=0, each=1, steps=<time>, reverse=false) body "b" {
+      input %x: FLOAT[2]
+      input %step: INT32[]
+      %y = tanh(%x)
+      output "y" = %y
+    }
+    output "y" = %all
+  })",
+                      "test");
+  std::vector<std::string> visited;
+  const auto visit = [&](Graph& graph, const ir::Node* around) {
+    visited.push_back(graph.name);
+    EXPECT_EQ(around != nullptr, graph.name == "b");
+    if (around) {
+      EXPECT_TRUE(ir::is_scan(*around));
+    }
+    return around != nullptr;
+  };
+  EXPECT_TRUE(rewrite_inner_first(g, visit));
+  EXPECT_THAT(visited, ::testing::ElementsAre("b", "g"));
+  EXPECT_FALSE(rewrite_inner_first(g, [](Graph&, const ir::Node*) { return false; }));
 }
 
 TEST(DropUnneeded, TakesInputsAndVariablesThatNoOutputNeeds) {

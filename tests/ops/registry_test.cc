@@ -1,8 +1,11 @@
 // Walks the registry, so that every op has documentation and checks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "compiler/ir/op.h"
 #include "runtime/program/kernel.h"
@@ -67,6 +70,80 @@ TEST(OpRegistry, EveryOpHasAGradientOrSaysWhyNot) {
   for (const ir::OpSchema* op : library_ops()) {
     if (has_region(*op)) continue;
     EXPECT_NE(op->gradient != nullptr, !op->no_gradient.empty()) << op->name << " must have one of the two";
+  }
+}
+
+// What compiler/ir/roles.h promises to passes of the ops that play a role: so many operands that are not optional, these
+// attributes.
+struct Contract {
+  std::size_t operands;
+  std::vector<const char*> attributes;
+};
+
+const std::map<ir::Role, Contract>& contracts() {
+  using ir::Role;
+  static const std::map<Role, Contract> all = {
+      {Role::kNumber, {0, {"value"}}},
+      {Role::kZeros, {0, {}}},
+      {Role::kSize, {0, {"size"}}},
+      {Role::kAdd, {2, {}}},
+      {Role::kSubtract, {2, {}}},
+      {Role::kMultiply, {2, {}}},
+      {Role::kPower, {2, {}}},
+      {Role::kNegate, {1, {}}},
+      {Role::kMinimum, {2, {}}},
+      {Role::kEqual, {2, {}}},
+      {Role::kNotEqual, {2, {}}},
+      {Role::kLess, {2, {}}},
+      {Role::kNot, {1, {}}},
+      {Role::kSelect, {3, {}}},
+      {Role::kCast, {1, {"type"}}},
+      {Role::kDraw, {1, {"rate", "key"}}},
+      {Role::kReshape, {1, {"shape"}}},
+      {Role::kExpand, {1, {"axis"}}},
+      {Role::kTranspose, {1, {"permutation"}}},
+      {Role::kBroadcast, {1, {"shape"}}},
+      {Role::kSumTo, {1, {"shape"}}},
+      {Role::kSlice, {1, {"axis", "begin", "end"}}},
+      {Role::kIndex, {1, {"axis", "at"}}},
+      {Role::kPad, {1, {"axis", "begin", "size"}}},
+      {Role::kPut, {3, {}}},
+      {Role::kSplit, {1, {"parts", "axis"}}},
+      {Role::kStopGradient, {1, {}}},
+      {Role::kMatmul, {2, {"transpose_a", "transpose_b"}}},
+      {Role::kMatmulReduce, {2, {}}},
+      {Role::kLogsumexp, {1, {"axis", "keep"}}},
+      {Role::kCrossEntropy, {2, {}}},
+      {Role::kCrossEntropyGradient, {4, {}}},
+  };
+  return all;
+}
+
+TEST(OpRegistry, OpsAreWhatTheirRolePromises) {
+  std::set<ir::Role> played;
+  for (const ir::OpSchema* op : library_ops()) {
+    played.insert(op->role);
+    const bool part = op->role == ir::Role::kSlice || op->role == ir::Role::kIndex || op->role == ir::Role::kPad;
+    EXPECT_EQ(op->window != nullptr, part) << op->name;
+    const auto contract = contracts().find(op->role);
+    if (contract == contracts().end()) continue;
+    const auto needed = std::count_if(op->inputs.begin(), op->inputs.end(), [](const ir::InputSpec& i) { return !i.optional; });
+    EXPECT_EQ(static_cast<std::size_t>(needed), contract->second.operands) << op->name;
+    for (const char* name : contract->second.attributes) EXPECT_NE(op->attribute(name), nullptr) << op->name << ": " << name;
+  }
+  for (const auto& [role, contract] : contracts())
+    EXPECT_TRUE(played.count(role)) << static_cast<int>(role) << " is played by none";
+}
+
+TEST(OpRegistry, AlgebraIsOfOpsOfOneOrTwoOperands) {
+  for (const ir::OpSchema* op : library_ops()) {
+    const ir::Algebra& a = op->algebra;
+    if (a.involution || a.even) {
+      EXPECT_EQ(op->inputs.size(), 1u) << op->name;
+    }
+    if (a.left_neutral || a.right_neutral || a.absorbing) {
+      EXPECT_EQ(op->inputs.size(), 2u) << op->name;
+    }
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include "runtime/base/shape.h"
 
-namespace graphrun::ir {
+namespace graphrun {
 
 // Whether `small` has fewer elements than `large` for all sizes (above 1) of the batch: its sizes are a subset of the other's.
 inline bool is_smaller(const Shape& small, const Shape& large) {
@@ -19,4 +19,4 @@ inline bool is_smaller(const Shape& small, const Shape& large) {
   return std::any_of(left.begin(), left.end(), [](const Dim& d) { return d != Dim(1); });
 }
 
-}  // namespace graphrun::ir
+}  // namespace graphrun

@@ -67,6 +67,7 @@ Instruction instruction_of(const ir::Graph& graph, const Node& node) {
   out.inputs.assign(node.inputs.begin(), node.inputs.end());
   out.outputs.assign(node.outputs.begin(), node.outputs.end());
   out.at = node.at;
+  out.origins = node.origins;
   return out;
 }
 

@@ -49,15 +49,11 @@ DeviceCode::DeviceCode(const Sizes& result, std::span<const TensorView> inputs, 
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     types_.push_back(inputs[k].dtype);
     forms_.push_back(inputs[k].sizes == result ? Form::kWhole : inputs[k].count() == 1 ? Form::kOne : Form::kStrided);
-    arguments_ += fmt::format("  const {}* x{};\n", device_type(inputs[k].dtype), k);
-    operands_.push_back({Operand::Kind::kInput, k, 0, {}});
+    inputs_.push_back(arguments_.add_address(fmt::format("x{}", k), std::string("const ") + device_type(inputs[k].dtype)));
     most = std::max(most, inputs[k].count());
   }
   small_ = most < std::int64_t{1} << 31;
-  const auto size = [this](const std::string& name, std::int64_t value) {
-    arguments_ += "  Index " + name + ";\n";
-    operands_.push_back({Operand::Kind::kSize, 0, value, {}});
-  };
+  const auto size = [this](std::string name, std::int64_t value) { add_index(arguments_, std::move(name), value); };
   const bool strided = std::find(forms_.begin(), forms_.end(), Form::kStrided) != forms_.end();
   for (std::size_t a = 0; strided && a < axes_.sizes.size(); ++a) size(fmt::format("size{}", a), axes_.sizes[a]);
   for (std::size_t k = 0; k < forms_.size(); ++k) {
@@ -66,8 +62,7 @@ DeviceCode::DeviceCode(const Sizes& result, std::span<const TensorView> inputs, 
     }
   }
   for (std::size_t d = 0; d < steps_.draws.size(); ++d) {
-    arguments_ += fmt::format("  element::DrawnTensor draw{};\n", d);
-    operands_.push_back({Operand::Kind::kDraw, 0, 0, steps_.draws[d]});
+    draw_arguments_.push_back(arguments_.add<element::DrawnTensor>(fmt::format("draw{}", d)));
   }
 }
 
@@ -179,34 +174,41 @@ std::string DeviceCode::functions() const {
   return text + "  }\n  return r;\n}\n";
 }
 
-std::string DeviceCode::begin() const {
-  return fmt::format("typedef {} Index;  // of elements\n\nstruct Arguments {{\n", small_ ? "std::uint32_t" : "std::uint64_t") +
-         arguments_;
+std::string DeviceCode::index_type() const {
+  return fmt::format("typedef {} Index;  // of elements\n\n", small_ ? "std::uint32_t" : "std::uint64_t");
 }
 
-DeviceText elementwise_text(const DeviceCode& code, std::size_t results) {
+Argument DeviceCode::add_index(ArgumentLayout& to, std::string name, std::int64_t value) const {
+  return small_ ? to.add_spelled(std::move(name), "Index", static_cast<std::uint32_t>(value))
+                : to.add_spelled(std::move(name), "Index", static_cast<std::uint64_t>(value));
+}
+
+ElementwiseText elementwise_text(const DeviceCode& code, std::size_t results) {
+  ElementwiseText made;
+  made.arguments = code.arguments();
   std::string stores;
-  std::string body = kTextBegin + code.begin();
   for (std::size_t r = 0; r < results; ++r) {
-    body += fmt::format("  {}* y{};\n", code.type_of_result(r), r);
+    made.results.push_back(made.arguments.add_address(fmt::format("y{}", r), code.type_of_result(r)));
     stores += fmt::format("    element::store(a.y{0} + i, r.r{0});\n", r);
   }
-  body += "  Index pieces;  // of n elements\n  std::int32_t wide;\n};\n\n" + code.functions() + R"x(
+  code.add_index(made.arguments, "elements", element_count(code.sizes()));
+  made.wide = made.arguments.add<std::int32_t>("wide");
+  const std::string body = kTextBegin + code.index_type() + made.arguments.text() + "\n" + code.functions() + R"x(
 template <int n>
 GRAPHRUN_DEVICE void run(const Arguments& a) {
-  const Index all = cuda::block_count() * cuda::thread_count();
-  for (Index piece = cuda::block_index() * cuda::thread_count() + cuda::thread_index(); piece < a.pieces; piece += all) {
+  const Index pieces = a.elements / n, all = cuda::block_count() * cuda::thread_count();
+  for (Index piece = cuda::block_index() * cuda::thread_count() + cuda::thread_index(); piece < pieces; piece += all) {
     const Index i = piece * n;
     const Results<n> r = compute<n>(a, i);
-)x" + stores +
-          R"x(  }
+)x" + stores + R"x(  }
 }
 
 GRAPHRUN_ENTRY(graphrun_@, Arguments) { arguments.wide ? run<4>(arguments) : run<1>(arguments); }
 
 }  // namespace graphrun::generated_@
 )x";
-  return named_text(kDeviceIncludes, body);
+  static_cast<DeviceText&>(made) = named_text(kDeviceIncludes, body);
+  return made;
 }
 
 }  // namespace graphrun

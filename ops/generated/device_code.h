@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/generated/argument_layout.h"
 #include "ops/generated/device_functions.h"
 #include "ops/tiles/tile_program.h"
 
@@ -28,6 +29,10 @@ inline constexpr const char* kDeviceIncludes =
 inline constexpr const char* kTextBegin = "\nnamespace graphrun::generated_@ {\n\n";
 inline constexpr const char* kTextEnd = "\n}  // namespace graphrun::generated_@\n";
 
+// How the text spells the draws of a dropout.
+template <>
+inline constexpr const char* kArgumentTypeName<element::DrawnTensor> = "element::DrawnTensor";
+
 // C's name of an element's type.
 const char* device_type(DType dtype);
 // A number of that type, as C writes it.
@@ -42,8 +47,15 @@ class DeviceCode {
   // For inputs that broadcast to `result`, the sizes of every step.
   DeviceCode(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps);
 
-  // The text's begin: the type `Index`, and a struct Arguments still open, whose first members operands() are.
-  std::string begin() const;
+  // The text's begin: the type `Index`, in which elements are counted.
+  std::string index_type() const;
+  // A member of that type.
+  Argument add_index(ArgumentLayout& to, std::string name, std::int64_t value) const;
+  // The first members of struct Arguments: the addresses of the inputs, x0, x1, …; sizes, which are known; draws.
+  const ArgumentLayout& arguments() const { return arguments_; }
+  Argument input_argument(std::size_t k) const { return inputs_[k]; }
+  Argument draw_argument(std::size_t d) const { return draw_arguments_[d]; }
+  const std::vector<Draw>& draws() const { return steps_.draws; }
   // `Results<n>`, a struct of packs r0, r1, …, and `compute<n>(const Arguments&, i)`, which gives those of elements i to i + n:
   // of one row, and of addresses that are multiples of n elements, where n is more than 1.
   std::string functions() const;
@@ -54,14 +66,6 @@ class DeviceCode {
   DType dtype_of_input(std::size_t k) const { return types_[k]; }
   std::size_t inputs() const { return types_.size(); }
 
-  // What the members of Arguments are, in their order.
-  struct Operand {
-    enum class Kind : std::uint8_t { kInput, kSize, kDraw } kind = Kind::kInput;
-    std::size_t input = 0;
-    std::int64_t size = 0;
-    Draw draw;
-  };
-  const std::vector<Operand>& operands() const { return operands_; }
   const Sizes& sizes() const { return result_; }
   // Whether input k is read in packs where they are, rather than element by element.
   bool reads_packs(std::size_t k) const;
@@ -81,12 +85,17 @@ class DeviceCode {
   std::vector<DType> types_;  // of the inputs
   TileAxes axes_;
   std::vector<Form> forms_;  // by input
-  std::vector<Operand> operands_;
-  std::string arguments_;
+  ArgumentLayout arguments_;
+  std::vector<Argument> inputs_, draw_arguments_;
   bool small_ = true;
 };
 
 // The kernel that writes all results, of the same sizes.
-DeviceText elementwise_text(const DeviceCode& code, std::size_t results);
+struct ElementwiseText : DeviceText {
+  ArgumentLayout arguments;
+  std::vector<Argument> results;  // addresses
+  Argument wide;                  // whether threads take four elements at once: std::int32_t
+};
+ElementwiseText elementwise_text(const DeviceCode& code, std::size_t results);
 
 }  // namespace graphrun

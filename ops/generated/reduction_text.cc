@@ -28,11 +28,10 @@ FoldText fold_text(const std::string& op, const std::string& type) {
 
 // What a text of folds is put together from.
 struct FoldTexts {
-  std::string results;  // members y0, y1, … of struct Arguments
-  std::string values;   // struct Value, and put_together(left, right)
-  std::string start;    // a Value's members before the first element
-  std::string take;     // sets `one` to what the element whose results are `r`, at `position`, is by itself
-  std::string write;    // writes `total`, of column `c`
+  std::string values;  // struct Value, and put_together(left, right)
+  std::string start;   // a Value's members before the first element
+  std::string take;    // sets `one` to what the element whose results are `r`, at `position`, is by itself
+  std::string write;   // writes `total`, of column `c`
 };
 FoldTexts fold_texts(const DeviceCode& code, std::span<const DeviceFold> folds, const std::string& arguments) {
   FoldTexts texts;
@@ -40,8 +39,6 @@ FoldTexts fold_texts(const DeviceCode& code, std::span<const DeviceFold> folds, 
   for (std::size_t i = 0; i < folds.size(); ++i) {
     const std::string type = code.type_of_result(folds[i].result);
     const FoldText fold = fold_text(folds[i].op, type);
-    const bool position = ir::gives_position(folds[i].op);
-    texts.results += fmt::format("  {}* y{};\n", position ? "std::int32_t" : type, i);
     value += fmt::format("  alignas({}) {} v{};\n", kFoldBytes, fold.type, i);
     texts.start += fmt::format("{}{}", i == 0 ? "" : ", ", fold.start);
     join += fmt::format("  {{\n    const {} a = left.v{}, b = right.v{};\n    out.v{} = {};\n  }}\n", fold.type, i, i, i,
@@ -59,11 +56,20 @@ FoldTexts fold_texts(const DeviceCode& code, std::span<const DeviceFold> folds, 
 
 }  // namespace
 
-DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds) {
+ReductionArguments reduction_arguments(const DeviceCode& code, std::span<const DeviceFold> folds, const AxisView& view) {
+  ReductionArguments made{code.arguments(), {}};
+  for (std::size_t i = 0; i < folds.size(); ++i) {
+    const std::string type = ir::gives_position(folds[i].op) ? "std::int32_t" : code.type_of_result(folds[i].result);
+    made.results.push_back(made.layout.add_address(fmt::format("y{}", i), type));
+  }
+  made.layout.add("view", view);
+  return made;
+}
+
+DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ArgumentLayout& arguments) {
   GRAPHRUN_CHECK(folds.size() <= kFoldsOfKernel, "too many folds for one kernel");
   const FoldTexts texts = fold_texts(code, folds, "arguments");
-  std::string body = kTextBegin + code.begin() + texts.results;
-  body += "  AxisView view;\n  ColumnGrid grid;\n};\n\n" + code.functions() + texts.values;
+  std::string body = kTextBegin + code.index_type() + arguments.text() + "\n" + code.functions() + texts.values;
   body += R"x(
 GRAPHRUN_ENTRY(graphrun_@, Arguments) {
   const cuda::Column c(arguments.grid, arguments.view, Lengths{nullptr, 1, arguments.view.n});
@@ -86,9 +92,9 @@ GRAPHRUN_ENTRY(graphrun_@, Arguments) {
   return named_text(std::string(kDeviceIncludes) + "#include \"ops/reduce/column_folds.h\"\n", body);
 }
 
-std::string reduced_element_text(const DeviceCode& code, std::span<const DeviceFold> folds) {
+std::string reduced_element_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ArgumentLayout& arguments) {
   const FoldTexts texts = fold_texts(code, folds, "a");
-  return code.begin() + "  AxisView view;\n" + texts.results + "};\n\n" + code.functions() + texts.values + R"x(
+  return code.index_type() + arguments.text() + "\n" + code.functions() + texts.values + R"x(
 GRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault&) {
   const loop::ReducedColumn c(a.view, e);
   Value total{)x" +

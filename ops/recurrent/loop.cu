@@ -12,8 +12,6 @@ namespace {
 
 static_assert(sizeof(LoopPlace) == sizeof(loop::Place));  // one is put where the other is read
 
-void put_number(cuda::ArgumentBytes& to, std::int64_t number) { to.put(static_cast<std::int32_t>(number)); }
-
 // Whether an operand's packs of four stand at multiples of their size, at every step.
 bool aligned(const LoopPlace& place, std::size_t bytes) {
   const auto fits = [bytes](const char* at) { return reinterpret_cast<std::uintptr_t>(at) % bytes == 0; };
@@ -28,36 +26,23 @@ class DeviceLoop : public LoopKernel {
   void prepare() const override { kernel_ = cuda::generated_kernel(code_.text().entry, code_.text().text); }
 
   void run(const LoopRun& run) const override {
-    cuda::ArgumentBytes arguments;
-    for (const LoopPlace& place : run.places) arguments.put(place);
+    ArgumentBytes arguments(code_.arguments());
+    arguments.set_all(code_.places_argument(), std::span(run.places));
+    arguments.set_address(code_.counter_argument(), run.context.workspace);
     for (const LoopCode::Member& m : code_.members()) {
       if (m.pointwise == nullptr) continue;
-      put_operands(arguments, *m.pointwise->code, {}, run.context.random);
-      arguments.align();
-    }
-    arguments.put(run.context.workspace);
-    arguments.put(code_.steps());
-    put_number(arguments, code_.reverse());
-    put_number(arguments, static_cast<std::int64_t>(code_.piece_at()));
-    put_number(arguments, code_.deep()), put_number(arguments, code_.sums());
-    put_number(arguments, code_.row_parts()), put_number(arguments, static_cast<std::int64_t>(code_.passed_bytes()));
-    for (const LoopCode::Member& m : code_.members()) {
-      put_number(arguments, m.rows), put_number(arguments, m.columns);
-      if (m.pointwise != nullptr) put_number(arguments, wide(m, run));
-      if (m.product == nullptr) continue;
-      put_number(arguments, m.resident);
-      for (std::size_t t = 0; t < m.product->terms(); ++t) put_number(arguments, m.product->group.products[t].k);
-    }
-    for (const LoopCode::Passed& p : code_.passed()) {
-      put_number(arguments, static_cast<std::int64_t>(p.at)), put_number(arguments, static_cast<std::int64_t>(p.bytes));
+      arguments.set(m.wide, std::int32_t{wide(m, run)});
+      set_draws(arguments, *m.pointwise->code, run.context.random,
+                [&](Argument own) { return ArgumentLayout::of_struct(m.struct_argument, own); });
     }
     const bool together = code_.meets() && code_.cluster() == 1;
     kernel_->launch(run.context.stream, {code_.blocks(), code_.threads(), code_.shared(), true, together, code_.cluster()},
-                    arguments.data());
+                    arguments.bytes());
   }
 
   std::size_t workspace() const override { return code_.workspace(); }
   Traits traits() const override { return {code_.meets(), code_.cluster() > 1, code_.keeps_weights(), code_.row_parts()}; }
+  std::string text() const override { return code_.text().text; }
   std::string describe() const override {
     std::int64_t products = 0, resident = 0;
     const char* form = nullptr;
@@ -96,25 +81,11 @@ class DeviceLoop : public LoopKernel {
   mutable std::shared_ptr<cuda::GeneratedKernel> kernel_;
 };
 
-// Bytes of a launch's arguments beside those of places and parts' sizes.
-std::size_t most_argument_bytes(const BoundScan& scan) {
-  std::size_t bytes = 80;
-  for (const BoundInstruction& bound : scan.body.instructions) {
-    bytes += bound.operands.size() * sizeof(LoopPlace) + bound.outputs().size() * 8 + 64;
-    const auto* part = dynamic_cast<const PointwisePart*>(bound.kernel.part.get());
-    if (part == nullptr) continue;
-    for (const DeviceCode::Operand& operand : part->code->operands()) {
-      bytes += operand.kind == DeviceCode::Operand::Kind::kDraw ? sizeof(element::DrawnTensor) : sizeof(void*);
-    }
-  }
-  return bytes;
-}
-
 [[maybe_unused]] const bool loop_registered = [] {
   set_loop_factory([](const BoundScan& scan, const ProgramLayout& layout, int sharing) -> LoopChoice {
-    if (const Obstacle many = argument_obstacle(most_argument_bytes(scan), cuda::ArgumentBytes::kMostBytes))
-      return {nullptr, many};
     LoopCode code(scan, layout, share_of(cuda_device().limits(), sharing));
+    const std::size_t bytes = code.arguments().bytes();
+    if (const Obstacle many = argument_obstacle(bytes, ArgumentBytes::kMostBytes)) return {nullptr, many};
     if (const Obstacle obstacle = code.obstacle()) return {nullptr, obstacle};
     return {std::make_shared<DeviceLoop>(std::move(code)), {}};
   });

@@ -93,8 +93,13 @@ LoopCode::LoopCode(const BoundScan& scan, const ProgramLayout& layout, const Dev
     const TensorView& result = bound.outputs()[0];
     member.columns = result.sizes.empty() ? 1 : result.sizes.back();
     member.rows = member.columns == 0 ? 0 : result.count() / member.columns;
-    member.product = dynamic_cast<const ProductPart*>(bound.kernel.part.get());
-    member.pointwise = dynamic_cast<const PointwisePart*>(bound.kernel.part.get());
+    if (bound.kernel.part != nullptr) {
+      in_each_case(
+          *bound.kernel.part, [&](const ProductPart& part) { member.product = &part; },
+          [&](const PointwisePart& part) { member.pointwise = &part; },
+          [](const ReductionPart&) { throw InternalError("a reduction in a loop by columns"); },
+          [](const ElementPart&) { throw InternalError("an operator by elements in a loop by columns"); });
+    }
     member.copied = result.dtype;
     member.meets = barrier_before[i] != 0;
     if (member.product != nullptr) member.rounded = rounded_form(*member.product, limits_.matrix_units);
@@ -104,7 +109,8 @@ LoopCode::LoopCode(const BoundScan& scan, const ProgramLayout& layout, const Dev
   threads_ = rounds ? static_cast<int>(round_up(limits_.threads, cuda::kWarpThreads)) : limits_.threads;
   if (!take_clusters(scan, layout)) take_grid(scan, layout);
   GRAPHRUN_CHECK(workspace() <= LoopKernel::kWorkspace + graphrun::passed_bytes(scan), "what the blocks of a loop pass");
-  const std::string body = kTextBegin + parts() + arguments() + product_functions() + steps_text() + kTextEnd;
+  lay_out_arguments();
+  const std::string body = kTextBegin + parts() + arguments_.text() + "\n" + product_functions() + steps_text() + kTextEnd;
   const char* const products = !passed_.empty() ? "loop_passed.h" : rounds ? "loop_rounded.h" : "loop_device.h";
   text_ = named_text(kDeviceIncludes + fmt::format("#include \"ops/recurrent/{}\"\n", products), body);
 }
@@ -336,7 +342,8 @@ std::string LoopCode::parts() const {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const PointwisePart* const part = members_[i].pointwise;
     if (part == nullptr) continue;
-    text += fmt::format("namespace part{} {{\n\n", i) + part->code->begin() + "};\n\n" + part->code->functions();
+    text += fmt::format("namespace part{} {{\n\n", i) + part->code->index_type() + part->code->arguments().text() + "\n" +
+            part->code->functions();
     std::string results, orders, stores;
     for (std::size_t r = 0; r < part->results; ++r) {
       results += fmt::format(", {}* y{}", part->code->type_of_result(r), r);
@@ -367,19 +374,37 @@ GRAPHRUN_DEVICE void run(const Arguments& a{}, const loop::Part& part, int rows,
   return text;
 }
 
-std::string LoopCode::arguments() const {
-  std::string text = fmt::format("struct Arguments {{\n  loop::Place places[{}];\n", places_), numbers;
+void LoopCode::lay_out_arguments() {
+  const auto number = [this](std::string name, std::int64_t value) {
+    arguments_.add(std::move(name), static_cast<std::int32_t>(value));
+  };
+  places_argument_ = arguments_.add_array<LoopPlace>("places", places_);
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    const Member& m = members_[i];
-    if (m.pointwise != nullptr) text += fmt::format("  part{0}::Arguments part{0};\n", i);
-    numbers += fmt::format("  std::int32_t rows{0}, columns{0};\n", i);
-    if (m.pointwise != nullptr) numbers += fmt::format("  std::int32_t wide{};\n", i);
-    if (m.product != nullptr) numbers += fmt::format("  std::int32_t resident{0}, inner{0}[{1}];\n", i, m.product->terms());
+    Member& m = members_[i];
+    if (m.pointwise == nullptr) continue;
+    const DeviceCode& code = *m.pointwise->code;
+    m.struct_argument = arguments_.add_struct(fmt::format("part{}", i), fmt::format("part{}::Arguments", i), code.arguments());
+    for (std::size_t k = 0; k < code.inputs(); ++k)  // addresses come with the step
+      arguments_.fix_address(ArgumentLayout::of_struct(m.struct_argument, code.input_argument(k)), nullptr);
   }
-  for (std::size_t p = 0; p < passed_.size(); ++p) numbers += fmt::format("  std::int32_t passed{0}, bytes{0};\n", p);
-  return text +
-         "  unsigned* counter;\n  std::int64_t steps;\n  std::int32_t reverse, piece, deep, sums, row_parts, passing;\n" +
-         numbers + "};\n\n";
+  counter_argument_ = arguments_.add_address("counter", "unsigned");
+  arguments_.add("steps", steps_);
+  number("reverse", reverse_);
+  number("piece", static_cast<std::int64_t>(piece_at_)), number("deep", deep_), number("sums", sums_);
+  number("row_parts", row_parts()), number("passing", static_cast<std::int64_t>(passed_bytes_));
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    Member& m = members_[i];
+    number(fmt::format("rows{}", i), m.rows), number(fmt::format("columns{}", i), m.columns);
+    if (m.pointwise != nullptr) m.wide = arguments_.add<std::int32_t>(fmt::format("wide{}", i));
+    if (m.product == nullptr) continue;
+    number(fmt::format("resident{}", i), m.resident);
+    for (std::size_t t = 0; t < m.product->terms(); ++t)
+      number(fmt::format("inner{}_{}", i, t), m.product->group.products[t].k);
+  }
+  for (std::size_t p = 0; p < passed_.size(); ++p) {
+    number(fmt::format("passed{}", p), static_cast<std::int64_t>(passed_[p].at));
+    number(fmt::format("bytes{}", p), static_cast<std::int64_t>(passed_[p].bytes));
+  }
 }
 
 std::string LoopCode::product_functions() const {
@@ -399,7 +424,7 @@ std::string LoopCode::product_functions() const {
                         group.products[0].transpose_b ? "true" : "false");
     for (std::size_t t = 0; t < m.product->terms(); ++t) {
       text += fmt::format(
-          "  p.inner[{0}] = a.inner{1}[{0}], p.a[{0}] = loop::address<const {2}>(a.places[{3}], step) + first * "
+          "  p.inner[{0}] = a.inner{1}_{0}, p.a[{0}] = loop::address<const {2}>(a.places[{3}], step) + first * "
           "p.inner[{0}];\n",
           t, i, type, m.place + group.a(t));
       text += fmt::format("  p.passed[{}] = {};\n", t,
@@ -527,15 +552,13 @@ std::string LoopCode::pointwise_text(std::size_t i) const {
   const Member& m = members_[i];
   const DeviceCode& code = *m.pointwise->code;
   std::string text = fmt::format("    {{\n      part{0}::Arguments own = a.part{0};\n", i);
-  std::size_t draw = 0;
-  for (const DeviceCode::Operand& operand : code.operands()) {
-    if (operand.kind == DeviceCode::Operand::Kind::kInput) {
-      text += fmt::format("      own.x{0} = loop::address<const {1}>(a.places[{2}], step);\n", operand.input,
-                          code.type_of_input(operand.input), m.place + operand.input);
-    } else if (operand.kind == DeviceCode::Operand::Kind::kDraw) {
-      text += fmt::format(
-          "      own.draw{0}.row = fold_coordinate(own.draw{0}.row, static_cast<std::uint64_t>(step.position()));\n", draw++);
-    }
+  for (std::size_t k = 0; k < code.inputs(); ++k) {
+    text +=
+        fmt::format("      own.x{0} = loop::address<const {1}>(a.places[{2}], step);\n", k, code.type_of_input(k), m.place + k);
+  }
+  for (std::size_t d = 0; d < code.draws().size(); ++d) {
+    text += fmt::format(
+        "      own.draw{0}.row = fold_coordinate(own.draw{0}.row, static_cast<std::uint64_t>(step.position()));\n", d);
   }
   std::string results;
   for (std::size_t r = 0; r < m.pointwise->results; ++r) {

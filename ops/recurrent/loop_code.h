@@ -53,6 +53,11 @@ class LoopCode {
     int in_word;
   };
 
+  // What a launch brings, and which of it the plan does not know: the operands' places, what blocks wait on and pass.
+  const ArgumentLayout& arguments() const { return arguments_; }
+  Argument places_argument() const { return places_argument_; }
+  Argument counter_argument() const { return counter_argument_; }
+
   struct Member {
     std::size_t place = 0;  // of its first operand, in LoopRun::places
     std::size_t inputs = 0, outputs = 0;
@@ -66,7 +71,8 @@ class LoopCode {
     // By left factor: which of passed() it is, or -1, and whether it is the last step's.
     std::vector<int> reads_passed;
     std::vector<char> of_last_step;
-    std::vector<int> passes;  // by result: which of passed() it is, or -1
+    std::vector<int> passes;         // by result: which of passed() it is, or -1
+    Argument struct_argument, wide;  // of pointwise work: its code's arguments; whether packs of four are aligned
   };
   // A product's left factor that blocks pass to each other.
   struct Passed {
@@ -114,7 +120,7 @@ class LoopCode {
   std::size_t weight_bytes(const Member& product) const;
   void deepen_piece();
   std::string parts() const;
-  std::string arguments() const;
+  void lay_out_arguments();
   std::string product_functions() const;
   std::string order_of(const Passed& passed) const;
   std::string steps_text() const;
@@ -134,6 +140,8 @@ class LoopCode {
   int threads_ = 1;
   std::int64_t deep_ = 0, sums_ = 0;
   std::size_t passed_bytes_ = 0, piece_at_ = 0, piece_bytes_ = 0;
+  ArgumentLayout arguments_;
+  Argument places_argument_, counter_argument_;
   DeviceText text_;
 };
 

@@ -13,62 +13,64 @@ namespace {
 
 constexpr int kMostThreads = 256;
 
-template <class Types>
-std::string pointers(const Types& types, const char* what, const char* name) {
-  std::string text;
-  for (std::size_t k = 0; k < types.size(); ++k) text += fmt::format("  {}{}* {}{};\n", what, device_type(types[k]), name, k);
-  return text;
+// Addresses of elements of these types, which come with the step.
+void add_addresses(ArgumentLayout& to, const std::vector<DType>& types, const char* constant, const char* name) {
+  for (std::size_t k = 0; k < types.size(); ++k)
+    to.fix_address(to.add_address(fmt::format("{}{}", name, k), std::string(constant) + device_type(types[k])), nullptr);
 }
 
-std::size_t draws_of(const DeviceCode& code) {
-  return static_cast<std::size_t>(std::count_if(code.operands().begin(), code.operands().end(), [](const auto& operand) {
-    return operand.kind == DeviceCode::Operand::Kind::kDraw;
-  }));
+constexpr const char* kOne = "\nGRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault& fault) {\n";
+
+void fix_inputs(ArgumentLayout& to, const DeviceCode& code) {
+  for (std::size_t k = 0; k < code.inputs(); ++k) to.fix_address(code.input_argument(k), nullptr);
 }
 
-ElementText element_of(const PointwisePart& part, const BoundInstruction& bound) {
-  ElementText made;
-  for (std::size_t k = 0; k < bound.inputs().size(); ++k) made.inputs.push_back(part.code->dtype_of_input(k));
+ElementText element_of(const PointwisePart& part) {
+  ElementText made{"", part.code->arguments(), part.code};
+  fix_inputs(made.arguments, *part.code);
+  std::vector<DType> outputs;
   std::string stores;
   for (std::size_t r = 0; r < part.results; ++r) {
-    made.outputs.push_back(part.code->dtype_of_result(r));
+    outputs.push_back(part.code->dtype_of_result(r));
     stores += fmt::format("  a.y{0}[e] = r.r{0}.v[0];\n", r);
   }
-  made.draws = draws_of(*part.code);
-  made.text = part.code->begin() + pointers(made.outputs, "", "y") + "};\n\n" + part.code->functions() +
+  add_addresses(made.arguments, outputs, "", "y");
+  made.text = part.code->index_type() + made.arguments.text() + "\n" + part.code->functions() +
               "\nGRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault&) {\n"
               "  const Results<1> r = compute<1>(a, static_cast<Index>(e));\n" +
               stores + "}\n";
   return made;
 }
 
-ElementText element_of(const ReductionPart& part, const BoundInstruction& bound) {
-  ElementText made;
-  for (std::size_t k = 0; k < part.code->inputs(); ++k) made.inputs.push_back(part.code->dtype_of_input(k));
-  for (const TensorView& y : bound.outputs()) made.outputs.push_back(y.dtype);
-  made.draws = draws_of(*part.code);
-  made.text = reduced_element_text(*part.code, part.folds);
+ElementText element_of(const ReductionPart& part) {
+  ReductionArguments arguments = reduction_arguments(*part.code, part.folds, part.view);
+  ElementText made{"", std::move(arguments.layout), part.code};
+  fix_inputs(made.arguments, *part.code);
+  for (Argument y : arguments.results) made.arguments.fix_address(y, nullptr);
+  made.text = reduced_element_text(*part.code, part.folds, made.arguments);
   return made;
 }
 
 // An element's sum goes through the terms and their positions in order.
-ElementText element_of(const ProductPart& part, const BoundInstruction& bound) {
+ElementText element_of(const ProductPart& part) {
+  const std::vector<Product>& products = part.group.products;
+  std::size_t inputs = 0;
+  for (std::size_t i = 0; i < products.size(); ++i) inputs = std::max({inputs, part.group.a(i) + 1, part.group.b(i) + 1});
   ElementText made;
-  made.inputs.assign(bound.inputs().size(), part.dtype);
-  made.outputs.assign(bound.outputs().size(), part.dtype);
+  add_addresses(made.arguments, std::vector(inputs, part.dtype), "const ", "x");
+  add_addresses(made.arguments, std::vector(part.groups(), part.dtype), "", "y");
+  made.arguments.add("columns", products[0].n);
+  for (std::size_t i = 0; i < products.size(); ++i) made.arguments.add(fmt::format("inner{}", i), products[i].k);
   const char* const type = device_type(part.dtype);
-  made.text = "struct Arguments {\n" + pointers(made.inputs, "const ", "x") + pointers(made.outputs, "", "y") +
-              fmt::format("  std::int64_t columns, inner[{}];\n}};\n\n", part.group.products.size());
-  made.text +=
-      "GRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault&) {\n"
-      "  const std::int64_t row = e / a.columns, column = e % a.columns;\n";
+  made.text = made.arguments.text() +
+              "\nGRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault&) {\n"
+              "  const std::int64_t row = e / a.columns, column = e % a.columns;\n";
   for (std::size_t g = 0; g < part.groups(); ++g) made.text += fmt::format("  {} sum{} = 0;\n", type, g);
-  for (std::size_t i = 0; i < part.group.products.size(); ++i) {
-    const std::string at =
-        part.group.products[i].transpose_b ? fmt::format("column * a.inner[{}] + k", i) : "k * a.columns + column";
-    made.text += fmt::format(
-        "  for (std::int64_t k = 0; k < a.inner[{0}]; ++k) sum{1} += a.x{2}[row * a.inner[{0}] + k] * a.x{3}[{4}];\n", i,
-        part.group.y(i), part.group.a(i), part.group.b(i), at);
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    const std::string at = products[i].transpose_b ? fmt::format("column * a.inner{} + k", i) : "k * a.columns + column";
+    made.text +=
+        fmt::format("  for (std::int64_t k = 0; k < a.inner{0}; ++k) sum{1} += a.x{2}[row * a.inner{0} + k] * a.x{3}[{4}];\n",
+                    i, part.group.y(i), part.group.a(i), part.group.b(i), at);
   }
   for (std::size_t g = 0; g < part.groups(); ++g) made.text += fmt::format("  a.y{0}[e] = sum{0};\n", g);
   made.text += "}\n";
@@ -76,12 +78,12 @@ ElementText element_of(const ProductPart& part, const BoundInstruction& bound) {
 }
 
 ElementText element_of(const ElementPart& part) {
-  return {"struct Arguments {\n" + pointers(part.inputs, "const ", "x") + pointers(std::vector{part.output}, "", "y") +
-              part.members +
-              "};\n\nGRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault& fault) {\n" +
-              part.element + "}\n",
-          part.inputs,
-          {part.output}};
+  ElementText made;
+  add_addresses(made.arguments, part.inputs, "const ", "x");
+  add_addresses(made.arguments, {part.output}, "", "y");
+  for (const auto& [name, number] : part.numbers) made.arguments.add(name, number);
+  made.text = made.arguments.text() + kOne + part.element + "}\n";
+  return made;
 }
 
 ElementText copy_of(DType dtype) {
@@ -92,12 +94,27 @@ ElementText copy_of(DType dtype) {
 }
 
 ElementText element_text(const BoundInstruction& bound) {
-  const LoopPart* const part = bound.kernel.part.get();
-  if (const auto* pointwise = dynamic_cast<const PointwisePart*>(part)) return element_of(*pointwise, bound);
-  if (const auto* reduction = dynamic_cast<const ReductionPart*>(part)) return element_of(*reduction, bound);
-  if (const auto* product = dynamic_cast<const ProductPart*>(part)) return element_of(*product, bound);
-  if (const auto* element = dynamic_cast<const ElementPart*>(part)) return element_of(*element);
-  return copy_of(bound.outputs()[0].dtype);
+  if (bound.kernel.part == nullptr) return copy_of(bound.outputs()[0].dtype);
+  return in_each_case(*bound.kernel.part, [](const auto& part) { return element_of(part); });
+}
+
+// How many elements one thread goes through for one of a part's results.
+std::int64_t depth_of(const LoopPart& part) {
+  return in_each_case(
+      part, [](const PointwisePart&) { return std::int64_t{0}; }, [](const ElementPart&) { return std::int64_t{0}; },
+      [](const ReductionPart& reduction) { return reduction.view.n; },
+      [](const ProductPart& product) {
+        std::int64_t deepest = 0;
+        for (const Product& p : product.group.products) deepest = std::max(deepest, p.k);
+        return deepest;
+      });
+}
+
+// Whether a part may have inputs that are absent: a reduction's lengths may.
+bool may_lack_inputs(const LoopPart& part) {
+  return in_each_case(
+      part, [](const ReductionPart&) { return true; }, [](const PointwisePart&) { return false; },
+      [](const ElementPart&) { return false; }, [](const ProductPart&) { return false; });
 }
 
 // What keeps an instruction from being part of such a kernel.
@@ -110,20 +127,10 @@ Obstacle obstacle_of(const BoundInstruction& bound) {
   const auto any_absent = [](const std::vector<std::int32_t>& values) {
     return std::any_of(values.begin(), values.end(), [](std::int32_t v) { return v < 0; });
   };
-  const auto up_to_deepest = [&](std::int64_t depth) {
-    return Obstacle::beyond(Kind::kDeep, static_cast<double>(depth), double{kDeepest}, &source);
-  };
   const LoopPart* const part = bound.kernel.part.get();
   if (part == nullptr || any_absent(source.outputs)) return {Kind::kNoPart, &source};
-  // A reduction's lengths may be absent.
-  if (const auto* reduction = dynamic_cast<const ReductionPart*>(part)) return up_to_deepest(reduction->view.n);
-  if (any_absent(source.inputs)) return {Kind::kNoPart, &source};
-  const auto* const product = dynamic_cast<const ProductPart*>(part);
-  std::int64_t deepest = 0;
-  if (product != nullptr) {
-    for (const Product& p : product->group.products) deepest = std::max(deepest, p.k);
-  }
-  return up_to_deepest(deepest);
+  if (!may_lack_inputs(*part) && any_absent(source.inputs)) return {Kind::kNoPart, &source};
+  return Obstacle::beyond(Kind::kDeep, static_cast<double>(depth_of(*part)), double{kDeepest}, &source);
 }
 
 }  // namespace
@@ -140,7 +147,6 @@ Obstacle RowLoopCode::obstacle_to(const BoundScan& scan, const RowSharing& shari
 
 RowLoopCode::RowLoopCode(const BoundScan& scan, const RowSharing& sharing, const DeviceLimits& limits)
     : limits_(limits), rows_(sharing.rows), steps_(scan.steps), reverse_(scan.reverse) {
-  std::vector<ElementText> elements;
   std::int64_t widest = 1;
   std::size_t operands = 0;  // of all instructions so far
   for (std::size_t i = 0; i < scan.body.instructions.size(); ++i) {
@@ -152,10 +158,9 @@ RowLoopCode::RowLoopCode(const BoundScan& scan, const RowSharing& sharing, const
     member.of_each = sharing.shared[i] == 0;
     const std::int64_t all = bound.outputs()[0].count();
     member.each = member.of_each ? all : all / rows_;
-    member.part = bound.kernel.part.get();
+    member.element = element_text(bound);
     widest = std::max(widest, member.each);
-    members_.push_back(member);
-    elements.push_back(element_text(bound));
+    members_.push_back(std::move(member));
   }
   blocks_ = std::min<std::int64_t>(rows_, limits.multiprocessors);
   const std::int64_t together = widest * ((rows_ + blocks_ - 1) / blocks_);
@@ -164,8 +169,9 @@ RowLoopCode::RowLoopCode(const BoundScan& scan, const RowSharing& sharing, const
       std::min<std::int64_t>(std::max<std::int64_t>(round_up(together, cuda::kWarpThreads), cuda::kWarpThreads),
                              std::min(kMostThreads, limits.threads)));
   place_own(scan, sharing);
+  lay_out_arguments();
   text_ = named_text(std::string(kDeviceIncludes) + "#include \"ops/recurrent/row_loop_device.h\"\n",
-                     kTextBegin + steps_text(scan, elements) + kTextEnd);
+                     kTextBegin + steps_text(scan) + kTextEnd);
 }
 
 // One for each slot that is used, whoever uses it: a launch brings only so many bytes.
@@ -215,14 +221,27 @@ std::string RowLoopCode::address(const BoundScan& scan, std::size_t instruction,
   return fmt::format("loop::address<{}{}>(a.places[{}], step)", constant, type, place_of_slot_.at(at.index));
 }
 
-std::string RowLoopCode::steps_text(const BoundScan& scan, const std::vector<ElementText>& elements) const {
-  std::string text, arguments = fmt::format("struct Arguments {{\n  loop::Place places[{}];\n", places_.size()), numbers;
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    text += fmt::format("namespace part{0} {{\n\n{1}\n}}  // namespace part{0}\n\n", i, elements[i].text);
-    arguments += fmt::format("  part{0}::Arguments part{0};\n", i);
-    numbers += fmt::format("  std::int64_t each{0};\n  std::int32_t node{0};\n", i);
+void RowLoopCode::lay_out_arguments() {
+  places_argument_ = arguments_.add_array<LoopPlace>("places", places_.size());
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    members_[i].struct_argument =
+        arguments_.add_struct(fmt::format("part{}", i), fmt::format("part{}::Arguments", i), members_[i].element.arguments);
   }
-  text += arguments + "  loop::FaultPlace* fault;\n  std::int64_t steps, rows;\n  std::int32_t reverse;\n" + numbers + "};\n\n";
+  fault_argument_ = arguments_.add_address("fault", "loop::FaultPlace");
+  arguments_.add("steps", steps_);
+  arguments_.add("rows", rows_);
+  arguments_.add("reverse", std::int32_t{reverse_});
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    arguments_.add(fmt::format("each{}", i), members_[i].each);
+    members_[i].node = arguments_.add<std::int32_t>(fmt::format("node{}", i));
+  }
+}
+
+std::string RowLoopCode::steps_text(const BoundScan& scan) const {
+  std::string text;
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    text += fmt::format("namespace part{0} {{\n\n{1}\n}}  // namespace part{0}\n\n", i, members_[i].element.text);
+  text += arguments_.text() + "\n";
   text += R"x(GRAPHRUN_ENTRY(graphrun_@, Arguments) {
   const Arguments& a = arguments;
   char* const shared = static_cast<char*>(cuda::shared_memory());
@@ -230,13 +249,14 @@ std::string RowLoopCode::steps_text(const BoundScan& scan, const std::vector<Ele
   const std::int64_t rows = a.rows * (cuda::block_index() + 1) / cuda::block_count() - first;
   for (loop::Step step{0, a.steps, a.reverse != 0}; step.number < a.steps; ++step.number) {
 )x";
-  for (std::size_t i = 0; i < elements.size(); ++i) {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
     const Member& m = members_[i];
     text += fmt::format("    {{\n      part{0}::Arguments own = a.part{0};\n", i);
-    for (std::size_t k = 0; k < elements[i].inputs.size(); ++k)
-      text += fmt::format("      own.x{} = {};\n", k, address(scan, i, k));
+    // A reduction's lengths may be absent.
+    const std::size_t inputs = m.element.code != nullptr ? m.element.code->inputs() : m.inputs;
+    for (std::size_t k = 0; k < inputs; ++k) text += fmt::format("      own.x{} = {};\n", k, address(scan, i, k));
     for (std::size_t r = 0; r < m.outputs; ++r) text += fmt::format("      own.y{} = {};\n", r, address(scan, i, m.inputs + r));
-    for (std::size_t d = 0; d < elements[i].draws; ++d) {
+    for (std::size_t d = 0; m.element.code != nullptr && d < m.element.code->draws().size(); ++d) {
       text += fmt::format(
           "      own.draw{0}.row = fold_coordinate(own.draw{0}.row, static_cast<std::uint64_t>(step.position()));\n", d);
     }

@@ -17,13 +17,12 @@
 
 namespace graphrun {
 
-// What an instruction of such a loop is in the text: a struct Arguments, whose first members are the addresses x0, x1, …, and
-// whose last are y0, y1, …, and one(const Arguments& a, std::int64_t e, Fault fault), which makes element e of every result. In
-// a namespace of its own.
+// What an instruction of such a loop is in the text, in a namespace of its own: a struct Arguments, with the addresses x0, x1,
+// … and y0, y1, …, and one(const Arguments& a, std::int64_t e, Fault fault), which makes element e of every result.
 struct ElementText {
   std::string text;
-  std::vector<DType> inputs, outputs;
-  std::size_t draws = 0;  // members draw0, draw1, …, which depend on the step
+  ArgumentLayout arguments;                          // all known before a launch but the draws of `code`
+  std::shared_ptr<const DeviceCode> code = nullptr;  // of pointwise work, else null
 };
 
 class RowLoopCode {
@@ -37,13 +36,18 @@ class RowLoopCode {
     std::size_t inputs = 0, outputs = 0;
     std::int64_t each = 0;  // elements of a result in a row; of all of it, where every block makes it for itself
     bool of_each = false;
-    const LoopPart* part = nullptr;  // null: a copy
+    ElementText element;
+    Argument struct_argument, node;  // element's arguments; what a fault names the instruction by
   };
   // Where a block has no room for what a step makes of its rows.
   Obstacle obstacle() const { return memory_obstacle(shared_, limits_.shared); }
   const DeviceText& text() const { return text_; }
   const std::vector<Member>& members() const { return members_; }
-  // Which of LoopRun::places the launch brings.
+  // What a launch brings, and which of it is not known before.
+  const ArgumentLayout& arguments() const { return arguments_; }
+  Argument places_argument() const { return places_argument_; }
+  Argument fault_argument() const { return fault_argument_; }
+  // Which of LoopRun::places it brings.
   const std::vector<std::size_t>& places() const { return places_; }
   std::int64_t rows() const { return rows_; }
   std::int64_t steps() const { return steps_; }
@@ -60,7 +64,8 @@ class RowLoopCode {
   void find_places(const BoundScan& scan, const BoundInstruction& bound, std::size_t first);
   void place_own(const BoundScan& scan, const RowSharing& sharing);
   std::string address(const BoundScan& scan, std::size_t instruction, std::size_t operand) const;
-  std::string steps_text(const BoundScan& scan, const std::vector<ElementText>& elements) const;
+  void lay_out_arguments();
+  std::string steps_text(const BoundScan& scan) const;
 
   const DeviceLimits limits_;
   std::vector<Member> members_;
@@ -71,6 +76,8 @@ class RowLoopCode {
   int threads_ = 32;
   std::vector<Own> own_;  // by block of the body
   std::size_t shared_ = 0;
+  ArgumentLayout arguments_;
+  Argument places_argument_, fault_argument_;
   DeviceText text_;
 };
 

@@ -39,7 +39,7 @@ struct LoopRun {
 class LoopKernel {
  public:
   // Bytes of workspace that every loop has: the blocks meet there. Behind them is what they pass to each other, at most what
-  // the body's parts say (LoopPart::passed_bytes).
+  // the body's kernels say (Kernel::passed_bytes).
   static constexpr std::size_t kWorkspace = 256;
 
   virtual ~LoopKernel() = default;
@@ -55,6 +55,8 @@ class LoopKernel {
     std::int64_t row_parts = 1;
   };
   virtual Traits traits() const = 0;
+  // The text of its kernel, with comments that quote the equations it came from.
+  virtual std::string text() const = 0;
   virtual std::string describe() const = 0;  // "as one launch of 128 blocks of 256 threads, 48 KiB each"
 };
 

@@ -54,32 +54,6 @@ TEST(DeviceCode, ReadsNumbersThatNoLiteralSays) {
   EXPECT_THAT(text, HasSubstr("(float(0.10000000149011612))"));
 }
 
-TEST(ArgumentBytes, LieAsTheStructsMembersDo) {
-  struct Arguments {
-    const void* x;
-    std::uint32_t size;
-    double scale;
-    std::int32_t wide;
-  };
-  cuda::ArgumentBytes bytes;
-  int x = 0;
-  bytes.put(static_cast<const void*>(&x));
-  bytes.put(std::uint32_t{7});
-  bytes.put(2.5);
-  bytes.put(std::int32_t{1});
-  const auto* const found = static_cast<const Arguments*>(bytes.data());
-  EXPECT_EQ(found->x, &x);
-  EXPECT_EQ(found->size, 7u);
-  EXPECT_EQ(found->scale, 2.5);
-  EXPECT_EQ(found->wide, 1);
-}
-
-TEST(ArgumentBytes, RefuseMoreThanALaunchBrings) {
-  cuda::ArgumentBytes bytes;
-  for (std::size_t i = 0; i < cuda::ArgumentBytes::kMostBytes / 8; ++i) bytes.put(std::int64_t{0});
-  EXPECT_THROW(bytes.put('c'), InternalError);
-}
-
 class CodeCacheTest : public ::testing::Test {
  protected:
   CodeCacheTest() { setenv("GRAPHRUN_CACHE", (folder_.path() + "/cache").c_str(), 1); }

@@ -34,7 +34,7 @@ struct ReductionPart {
   AxisView view;
 };
 
-// What makes each element of its one result by itself, given as text: see ElementText (ops/recurrent/row_loop_code.h).
+// What makes each element of its one result by itself, given as text: see ElementText (ops/recurrent/row_loop_text.h).
 struct ElementPart {
   std::vector<std::pair<std::string, std::int64_t>> numbers;  // members of struct Arguments behind the operands
   std::string element;                                        // statements that make element `e` of `a`

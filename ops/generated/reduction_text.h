@@ -28,7 +28,7 @@ struct ReductionArguments {
 ReductionArguments reduction_arguments(const DeviceCode& code, std::span<const DeviceFold> folds, const AxisView& view);
 // The kernel that reduces results along an axis. `arguments`: those above, then ColumnGrid `grid`.
 DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ArgumentLayout& arguments);
-// What reduces one column after the other in a loop: an ElementText (ops/recurrent/row_loop_code.h).
+// What reduces one column after the other in a loop: an ElementText (ops/recurrent/row_loop_text.h).
 std::string reduced_element_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ArgumentLayout& arguments);
 
 }  // namespace graphrun

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ops/generated/device_launch.h"
-#include "ops/recurrent/loop_code.h"
 #include "ops/recurrent/loop_device.h"
+#include "ops/recurrent/loop_text.h"
 #include "runtime/device/cuda_library.h"
 
 namespace graphrun {
@@ -21,51 +21,55 @@ bool aligned(const LoopPlace& place, std::size_t bytes) {
 
 class DeviceLoop : public LoopKernel {
  public:
-  explicit DeviceLoop(LoopCode code) : code_(std::move(code)) {}
+  explicit DeviceLoop(LoopPlan plan) : plan_(std::move(plan)), text_(loop_text(plan_)) {}
+  std::size_t argument_bytes() const { return text_.arguments.bytes(); }
 
-  void prepare() const override { kernel_ = cuda::generated_kernel(code_.text().entry, code_.text().text); }
+  void prepare() const override { kernel_ = cuda::generated_kernel(text_.entry, text_.text); }
 
   void run(const LoopRun& run) const override {
-    ArgumentBytes arguments(code_.arguments());
-    arguments.set_all(code_.places_argument(), std::span(run.places));
-    arguments.set_address(code_.counter_argument(), run.context.workspace);
-    for (const LoopCode::Member& m : code_.members()) {
+    ArgumentBytes arguments(text_.arguments);
+    arguments.set_all(text_.places, std::span(run.places));
+    arguments.set_address(text_.counter, run.context.workspace);
+    for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+      const LoopPlan::Member& m = plan_.members[i];
       if (m.pointwise == nullptr) continue;
-      arguments.set(m.wide, std::int32_t{wide(m, run)});
+      arguments.set(text_.members[i].wide, std::int32_t{wide(m, run)});
       set_draws(arguments, *m.pointwise->code, run.context.random,
-                [&](Argument own) { return ArgumentLayout::of_struct(m.struct_argument, own); });
+                [&](Argument own) { return ArgumentLayout::of_struct(text_.members[i].part, own); });
     }
-    const bool together = code_.meets() && code_.cluster() == 1;
-    kernel_->launch(run.context.stream, {code_.blocks(), code_.threads(), code_.shared(), true, together, code_.cluster()},
+    const bool together = plan_.synchronizes() && plan_.cluster() == 1;
+    kernel_->launch(run.context.stream, {plan_.blocks(), plan_.threads, plan_.shared(), true, together, plan_.cluster()},
                     arguments.bytes());
   }
 
-  std::size_t workspace() const override { return code_.workspace(); }
-  Traits traits() const override { return {code_.meets(), code_.cluster() > 1, code_.keeps_weights(), code_.row_parts()}; }
-  std::string text() const override { return code_.text().text; }
+  std::size_t workspace() const override { return plan_.workspace(); }
+  Traits traits() const override {
+    return {plan_.synchronizes(), plan_.cluster() > 1, plan_.keeps_weights(), plan_.grid_row_parts()};
+  }
+  std::string text() const override { return text_.text; }
   std::string describe() const override {
     std::int64_t products = 0, resident = 0;
     const char* form = nullptr;
-    for (const LoopCode::Member& m : code_.members()) {
+    for (const LoopPlan::Member& m : plan_.members) {
       products += m.product != nullptr;
       if (m.rounded != nullptr) form = m.rounded->name;
       resident += m.product != nullptr && m.resident >= 0;
     }
-    const std::int64_t clusters = code_.blocks() / code_.cluster();
+    const std::int64_t clusters = plan_.blocks() / plan_.cluster();
     std::string text = "as one launch of ";
-    if (code_.cluster() > 1) text += std::to_string(clusters) + (clusters == 1 ? " cluster of " : " clusters of ");
-    text += std::to_string(code_.cluster() > 1 ? code_.cluster() : code_.blocks()) + " blocks of " +
-            std::to_string(code_.threads()) + " threads, " + std::to_string((code_.shared() + 1023) / 1024) + " KiB each";
-    if (code_.row_parts() > 1) text += ", in " + std::to_string(code_.row_parts()) + " parts of the rows";
+    if (plan_.cluster() > 1) text += std::to_string(clusters) + (clusters == 1 ? " cluster of " : " clusters of ");
+    text += std::to_string(plan_.cluster() > 1 ? plan_.cluster() : plan_.blocks()) + " blocks of " +
+            std::to_string(plan_.threads) + " threads, " + std::to_string((plan_.shared() + 1023) / 1024) + " KiB each";
+    if (plan_.grid_row_parts() > 1) text += ", in " + std::to_string(plan_.grid_row_parts()) + " parts of the rows";
     if (products == 0) return text;
     text += ", with the weights of " + std::to_string(resident) + " of " + std::to_string(products) + " products in it";
-    if (!code_.passed().empty()) text += ", " + std::to_string(code_.passed().size()) + " passed from block to block";
+    if (!plan_.passed.empty()) text += ", " + std::to_string(plan_.passed.size()) + " passed from block to block";
     if (form == nullptr) return text;
     return text + ", on matrix units in " + form;
   }
 
  private:
-  static bool wide(const LoopCode::Member& m, const LoopRun& run) {
+  static bool wide(const LoopPlan::Member& m, const LoopRun& run) {
     if (m.columns % 4 != 0) return false;
     const DeviceCode& code = *m.pointwise->code;
     for (std::size_t k = 0; k < m.inputs; ++k) {
@@ -77,17 +81,18 @@ class DeviceLoop : public LoopKernel {
     return true;
   }
 
-  const LoopCode code_;
+  const LoopPlan plan_;
+  const LoopText text_;
   mutable std::shared_ptr<cuda::GeneratedKernel> kernel_;
 };
 
 [[maybe_unused]] const bool loop_registered = [] {
   set_loop_factory([](const BoundScan& scan, const ProgramLayout& layout, int sharing) -> LoopChoice {
-    LoopCode code(scan, layout, share_of(cuda_device().limits(), sharing));
-    const std::size_t bytes = code.arguments().bytes();
-    if (const Obstacle many = argument_obstacle(bytes, ArgumentBytes::kMostBytes)) return {nullptr, many};
-    if (const Obstacle obstacle = code.obstacle()) return {nullptr, obstacle};
-    return {std::make_shared<DeviceLoop>(std::move(code)), {}};
+    LoopPlan plan = plan_loop(scan, layout, share_of(cuda_device().limits(), sharing));
+    if (const Obstacle obstacle = plan.obstacle()) return {nullptr, obstacle};
+    auto loop = std::make_shared<DeviceLoop>(std::move(plan));
+    if (const Obstacle many = argument_obstacle(loop->argument_bytes(), ArgumentBytes::kMostBytes)) return {nullptr, many};
+    return {std::move(loop), {}};
   });
   return true;
 }();

@@ -1,7 +1,7 @@
 // Loops by rows on CUDA: all steps of a scan no row of which reads another, as one launch.
 #include "ops/generated/device_launch.h"
-#include "ops/recurrent/row_loop_code.h"
 #include "ops/recurrent/row_loop_device.h"
+#include "ops/recurrent/row_loop_text.h"
 #include "runtime/device/cuda_library.h"
 
 namespace graphrun {
@@ -11,46 +11,48 @@ static_assert(sizeof(IndexFault) == sizeof(loop::FaultPlace));  // one is put wh
 
 class DeviceRowLoop : public LoopKernel {
  public:
-  explicit DeviceRowLoop(RowLoopCode code) : code_(std::move(code)) {}
+  explicit DeviceRowLoop(RowLoopPlan plan) : plan_(std::move(plan)), text_(row_loop_text(plan_)) {}
+  std::size_t argument_bytes() const { return text_.arguments.bytes(); }
 
-  void prepare() const override { kernel_ = cuda::generated_kernel(code_.text().entry, code_.text().text); }
+  void prepare() const override { kernel_ = cuda::generated_kernel(text_.entry, text_.text); }
 
   void run(const LoopRun& run) const override {
-    ArgumentBytes arguments(code_.arguments());
+    ArgumentBytes arguments(text_.arguments);
     std::vector<LoopPlace> places;
-    for (std::size_t place : code_.places()) places.push_back(run.places[place]);
-    arguments.set_all(code_.places_argument(), std::span<const LoopPlace>(places));
-    arguments.set_address(code_.fault_argument(), run.context.fault);
-    for (std::size_t i = 0; i < code_.members().size(); ++i) {
-      const RowLoopCode::Member& m = code_.members()[i];
+    for (std::size_t place : plan_.places) places.push_back(run.places[place]);
+    arguments.set_all(text_.places, std::span<const LoopPlace>(places));
+    arguments.set_address(text_.fault, run.context.fault);
+    for (std::size_t i = 0; i < text_.members.size(); ++i) {
+      const RowLoopText::OfMember& m = text_.members[i];
       arguments.set(m.node, run.nodes[i]);
       if (m.element.code == nullptr) continue;
       set_draws(arguments, *m.element.code, run.context.random,
-                [&](Argument own) { return ArgumentLayout::of_struct(m.struct_argument, own); });
+                [&](Argument own) { return ArgumentLayout::of_struct(m.part, own); });
     }
-    kernel_->launch(run.context.stream, {code_.blocks(), code_.threads(), code_.shared()}, arguments.bytes());
+    kernel_->launch(run.context.stream, {plan_.blocks, plan_.threads, plan_.shared}, arguments.bytes());
   }
 
   Traits traits() const override { return {false, false, true}; }
-  std::string text() const override { return code_.text().text; }
+  std::string text() const override { return text_.text; }
   std::string describe() const override {
-    return "as one launch of " + std::to_string(code_.blocks()) + " blocks of " + std::to_string(code_.threads()) +
+    return "as one launch of " + std::to_string(plan_.blocks) + " blocks of " + std::to_string(plan_.threads) +
            " threads, rows of the batch each";
   }
 
  private:
-  const RowLoopCode code_;
+  const RowLoopPlan plan_;
+  const RowLoopText text_;
   mutable std::shared_ptr<cuda::GeneratedKernel> kernel_;
 };
 
 [[maybe_unused]] const bool row_loop_registered = [] {
   set_row_loop_factory([](const BoundScan& scan, const RowSharing& rows) -> LoopChoice {
-    if (const Obstacle obstacle = RowLoopCode::obstacle_to(scan, rows)) return {nullptr, obstacle};
-    RowLoopCode code(scan, rows, cuda_device().limits());
-    if (const Obstacle obstacle = code.obstacle()) return {nullptr, obstacle};
-    const std::size_t bytes = code.arguments().bytes();
-    if (const Obstacle many = argument_obstacle(bytes, ArgumentBytes::kMostBytes)) return {nullptr, many};
-    return {std::make_shared<DeviceRowLoop>(std::move(code)), {}};
+    if (const Obstacle obstacle = row_loop_obstacle(scan, rows)) return {nullptr, obstacle};
+    RowLoopPlan plan = plan_row_loop(scan, rows, cuda_device().limits());
+    if (const Obstacle obstacle = plan.obstacle()) return {nullptr, obstacle};
+    auto loop = std::make_shared<DeviceRowLoop>(std::move(plan));
+    if (const Obstacle many = argument_obstacle(loop->argument_bytes(), ArgumentBytes::kMostBytes)) return {nullptr, many};
+    return {std::move(loop), {}};
   });
   return true;
 }();

@@ -1,4 +1,4 @@
-// What CUDA's kernels of pointwise work are handed beside the operands' addresses.
+// What CUDA's kernels of pointwise work are handed besides the operands' addresses.
 #pragma once
 
 #include <span>

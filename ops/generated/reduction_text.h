@@ -17,6 +17,7 @@ inline constexpr const char* kArgumentTypeName<AxisView> = "AxisView";
 struct DeviceFold {
   std::string op;
   std::size_t result = 0;
+  Origin origin = {};  // what it was in the graph
 };
 // Bytes that a fold's value takes in shared memory; folds that one kernel may have at once.
 inline constexpr std::size_t kFoldBytes = 16, kFoldsOfKernel = 8;
@@ -24,11 +25,16 @@ inline constexpr std::size_t kFoldBytes = 16, kFoldsOfKernel = 8;
 struct ReductionArguments {
   ArgumentLayout layout;
   std::vector<Argument> results;
+  std::vector<std::string> targets;  // their names
 };
 ReductionArguments reduction_arguments(const DeviceCode& code, std::span<const DeviceFold> folds, const AxisView& view);
 // The kernel that reduces results along an axis. `arguments`: those above, then ColumnGrid `grid`.
-DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ArgumentLayout& arguments);
+DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ReductionArguments& arguments);
+// That text with comments that quote the equations.
+std::string commented_reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds,
+                                     const ReductionArguments& arguments);
 // What reduces one column after the other in a loop: an ElementText (ops/recurrent/row_loop_text.h).
-std::string reduced_element_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ArgumentLayout& arguments);
+std::string reduced_element_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ReductionArguments& arguments,
+                                 Comments comments);
 
 }  // namespace graphrun

@@ -20,7 +20,8 @@ int width_for(const DeviceCode& code, const KernelContext& c) {
 
 REGISTER_KERNEL("fused", kCuda, [](const KernelRequest& request) {
   const auto code = std::make_shared<const DeviceCode>(
-      request.outputs.at(0).sizes, request.inputs, tile_steps(ir::parse_program(request.attributes->string("code")), request));
+      request.outputs.at(0).sizes, request.inputs, tile_steps(ir::parse_program(request.attributes->string("code")), request),
+      code_names(request));
   const ElementwiseText text = elementwise_text(*code, request.outputs.size());
   const std::int64_t count = request.outputs[0].count();
   Kernel made{[code, text, count, kernel = cuda::generated_kernel(text.entry, text.text)](const KernelContext& c) {
@@ -32,6 +33,7 @@ REGISTER_KERNEL("fused", kCuda, [](const KernelRequest& request) {
     arguments.set(text.wide, std::int32_t{width > 1});
     kernel->launch(c.stream, cuda::grid_of_elements(count / width), arguments.bytes());
   }};
+  made.text = [code, results = request.outputs.size()] { return commented_elementwise_text(*code, results); };
   take_part(made, request, code);
   return made;
 });

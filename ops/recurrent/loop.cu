@@ -46,7 +46,7 @@ class DeviceLoop : public LoopKernel {
   Traits traits() const override {
     return {plan_.synchronizes(), plan_.cluster() > 1, plan_.keeps_weights(), plan_.grid_row_parts()};
   }
-  std::string text() const override { return text_.text; }
+  std::string text() const override { return commented_loop_text(plan_); }
   std::string describe() const override {
     std::int64_t products = 0, resident = 0;
     const char* form = nullptr;

@@ -89,6 +89,12 @@ LoopPlanner::LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, con
   for (std::size_t i = 0; i < scan.body.instructions.size(); ++i) {
     const BoundInstruction& bound = scan.body.instructions[i];
     LoopPlan::Member member;
+    member.name = bound.source->name;
+    for (std::size_t o = 0; o < bound.operands.size(); ++o) {
+      const std::int32_t v = bound.source->operand(o);
+      member.operand_names.push_back(v < 0 ? "" : scan.body.source->values[static_cast<std::size_t>(v)].name);
+    }
+    for (const Origin& origin : bound.source->origins) member.equations.push_back(origin.at);
     member.place = plan_.places;
     member.inputs = bound.inputs().size(), member.outputs = bound.outputs().size();
     plan_.places += member.inputs + member.outputs;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "ops/generated/loop_part.h"
@@ -30,7 +31,10 @@ struct LoopPlan {
 
   // An instruction of the body.
   struct Member {
-    std::size_t place = 0;  // of its first operand, in LoopRun::places
+    std::string name;                        // of its first result
+    std::vector<std::string> operand_names;  // inputs, then outputs
+    std::vector<Location> equations;         // what it came from; of pointwise work its code knows
+    std::size_t place = 0;                   // of its first operand, in LoopRun::places
     std::size_t inputs = 0, outputs = 0;
     std::int64_t rows = 0, columns = 0;
     std::int64_t resident = -1;  // of a product: where its weights are in a block's memory; -1: they stay in the device's

@@ -22,5 +22,7 @@ struct LoopText : DeviceText {
 };
 
 LoopText loop_text(const LoopPlan& plan);
+// That text with comments that quote the equations.
+std::string commented_loop_text(const LoopPlan& plan);
 
 }  // namespace graphrun

@@ -33,7 +33,7 @@ class DeviceRowLoop : public LoopKernel {
   }
 
   Traits traits() const override { return {false, false, true}; }
-  std::string text() const override { return text_.text; }
+  std::string text() const override { return commented_row_loop_text(plan_); }
   std::string describe() const override {
     return "as one launch of " + std::to_string(plan_.blocks) + " blocks of " + std::to_string(plan_.threads) +
            " threads, rows of the batch each";

@@ -129,6 +129,8 @@ RowLoopPlan plan_row_loop(const BoundScan& scan, const RowSharing& sharing, cons
   for (std::size_t i = 0; i < scan.body.instructions.size(); ++i) {
     const BoundInstruction& bound = scan.body.instructions[i];
     RowLoopPlan::Member member;
+    member.name = bound.source->name;
+    for (const Origin& origin : bound.source->origins) member.equations.push_back(origin.at);
     member.inputs = bound.inputs().size(), member.outputs = bound.outputs().size();
     member.operands = places.of(bound, operands);
     operands += bound.operands.size();

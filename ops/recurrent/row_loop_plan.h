@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "ops/generated/loop_part.h"
@@ -23,6 +24,8 @@ struct RowLoopPlan {
   };
   // An instruction of the body.
   struct Member {
+    std::string name;                 // of its first result
+    std::vector<Location> equations;  // what it came from; of pointwise work its code knows
     std::size_t inputs = 0, outputs = 0;
     std::vector<Operand> operands;  // inputs, then outputs
     std::int64_t each = 0;          // elements of a result in a row; of all of it, where every block makes it for itself

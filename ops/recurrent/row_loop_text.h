@@ -12,10 +12,11 @@
 
 namespace graphrun {
 
-// What an instruction of such a loop is in the text, in a namespace of its own: a struct Arguments, with the addresses x0, x1,
-// … and y0, y1, …, and one(const Arguments& a, std::int64_t e, Fault fault), which makes element e of every result.
+// What an instruction of such a loop is in the text, in a namespace of its own: a struct Arguments, with the addresses
+// of inputs and outputs, and one(const Arguments&, std::int64_t e, Fault fault), which makes element e of every result.
 struct ElementText {
   std::string text;
+  std::vector<std::string> inputs, outputs;          // names of the addresses
   ArgumentLayout arguments;                          // all known before a launch but the draws of `code`
   std::shared_ptr<const DeviceCode> code = nullptr;  // of pointwise work, else null
 };
@@ -32,5 +33,7 @@ struct RowLoopText : DeviceText {
 };
 
 RowLoopText row_loop_text(const RowLoopPlan& plan);
+// That text with comments that quote the equations.
+std::string commented_row_loop_text(const RowLoopPlan& plan);
 
 }  // namespace graphrun

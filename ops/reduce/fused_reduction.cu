@@ -24,9 +24,13 @@ struct FoldPart {
 REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
   const ir::ReductionProgram program = ir::parse_reduction_program(request.attributes->string("code"));
   const Sizes work = sizes_of_work(request);
-  const auto code = std::make_shared<const DeviceCode>(work, request.inputs, tile_steps(program.program, request));
+  const auto code =
+      std::make_shared<const DeviceCode>(work, request.inputs, tile_steps(program.program, request), code_names(request));
   std::vector<DeviceFold> folds;
-  for (const ir::ReductionProgram::Fold& fold : program.folds) folds.push_back({fold.op, fold.result});
+  for (const ir::ReductionProgram::Fold& fold : program.folds) {
+    const std::size_t origin = program.program.instructions.size() + folds.size();
+    folds.push_back({fold.op, fold.result, origin < request.origins.size() ? request.origins[origin] : Origin{}});
+  }
   const AxisView view = reduced_view(*request.attributes, work);
   const ColumnGrid grid = column_grid(view);
   std::vector<FoldPart> parts;
@@ -35,7 +39,7 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
     const std::span<const DeviceFold> own = std::span(folds).subspan(first, some);
     ReductionArguments arguments = reduction_arguments(*code, own, view);
     arguments.layout.add("grid", grid);
-    const DeviceText text = reduction_text(*code, own, arguments.layout);
+    const DeviceText text = reduction_text(*code, own, arguments);
     parts.push_back({cuda::generated_kernel(text.entry, text.text), std::move(arguments), first, some});
   }
   Kernel kernel{[code, grid, parts](const KernelContext& c) {
@@ -49,6 +53,12 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
                           arguments.bytes());
     }
   }};
+  kernel.text = [code, folds, parts] {
+    std::string text;
+    for (const FoldPart& part : parts)
+      text += commented_reduction_text(*code, std::span(folds).subspan(part.first, part.folds), part.arguments);
+    return text;
+  };
   take_part(kernel, request, work, view, code, folds);
   return kernel;
 });

@@ -38,8 +38,8 @@ struct LoopRun {
 
 class LoopKernel {
  public:
-  // Bytes of workspace that every loop has: the blocks meet there. Behind them is what they pass to each other, at most what
-  // the body's kernels say (Kernel::passed_bytes).
+  // Bytes of workspace that every loop has: the blocks synchronize on it. Behind them is what they pass to each other, at most
+  // what the body's kernels say (Kernel::passed_bytes).
   static constexpr std::size_t kWorkspace = 256;
 
   virtual ~LoopKernel() = default;
@@ -51,7 +51,7 @@ class LoopKernel {
   // What it is like: whether its blocks wait for each other, in clusters alone, whether all weights stay in their memory, and
   // in how many parts of a grid rows are shared out.
   struct Traits {
-    bool meets = false, in_clusters = false, keeps_weights = false;
+    bool synchronizes = false, in_clusters = false, keeps_weights = false;
     std::int64_t row_parts = 1;
   };
   virtual Traits traits() const = 0;

@@ -54,7 +54,8 @@ Source read_source(std::string path, const std::string& text) {
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
     ++source.lines;
-    if (line.substr(0, line.find("//")).find("dynamic_cast") != std::string::npos) source.dynamic_casts.push_back(source.lines);
+    if (line.substr(0, line.find("//")).find("dynamic_cast<") != std::string::npos)
+      source.dynamic_casts.push_back(source.lines);
     std::erase_if(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
     if (line == "#pragmaonce") source.pragma_once = true;
     constexpr std::string_view kInclude = "#include";

@@ -67,6 +67,8 @@ Instruction instruction_of(const ir::Graph& graph, const Node& node) {
   out.inputs.assign(node.inputs.begin(), node.inputs.end());
   out.outputs.assign(node.outputs.begin(), node.outputs.end());
   out.at = node.at;
+  out.origins = node.origins;
+  if (out.origins.empty()) out.origins = {{out.name, node.at}};
   return out;
 }
 

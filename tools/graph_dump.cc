@@ -7,6 +7,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/dump/dump.h"
+#include "compiler/dump/kernels.h"
 #include "compiler/fetch.h"
 #include "compiler/frontend/source.h"
 #include "compiler/ir/op.h"
@@ -28,7 +29,7 @@ namespace graphrun {
 namespace {
 
 constexpr unsigned kColumns = 100;  // of help
-constexpr const char* kLoopDeviceHelp = "whose loops --stage=loops tells of: cpu, cuda, cuda:N or auto, the CPU";
+constexpr const char* kDeviceHelp = "for --stage=loops and kernels, where the graph runs: cpu, cuda, cuda:N or auto, the CPU";
 
 struct Request {
   GraphRequest graph;
@@ -48,7 +49,7 @@ struct Request {
 std::vector<std::string> stage_names() {
   std::vector<std::string> names = {"loaded", "expanded", "checked", "differentiated", "pruned"};
   for (const Pass& pass : all_passes()) names.push_back(pass.name);
-  names.insert(names.end(), {"scheduled", "planned", "memory", "loops"});
+  names.insert(names.end(), {"scheduled", "planned", "memory", "loops", "kernels"});
   return names;
 }
 
@@ -62,10 +63,10 @@ CommandLine command_line() {
       "text, pbtxt, dot, svg or json; that of the output's ending unless given, else text")(
       "output,o", po::value<std::string>()->value_name("FILE")->default_value("-"), "where to; - is stdout")(
       "size", po::value<std::vector<std::string>>()->value_name("NAME=N"),
-      "a size of the batch, for --stage=loops, and for the picture and the peak of --stage=memory; may be repeated")(
-      "device", po::value<std::string>()->value_name("NAME")->default_value("auto"), kLoopDeviceHelp)(
+      "a size of the batch, for --stage=loops and kernels, and for the picture and the peak of --stage=memory; may be "
+      "repeated")("device", po::value<std::string>()->value_name("NAME")->default_value("auto"), kDeviceHelp)(
       "product-precision", po::value<std::string>()->value_name("NAME")->default_value("float32"),
-      "for --stage=loops and memory: what products' factors are rounded to: tf32, bfloat16 or float32, not at all");
+      "for --stage=loops, kernels and memory: what products' factors are rounded to: tf32, bfloat16 or float32, not at all");
   po::options_description how("how to compile", kColumns);
   how.add_options()("training", "with dropout and label smoothing (as --minimize does)")("inference", "without them")(
       "minimize", po::value<std::string>()->value_name("OUTPUT"), "differentiate this output and update the parameters")(
@@ -179,9 +180,10 @@ Request parse_request(const po::variables_map& options) {
   if (r.stage == "memory" && r.format != DumpFormat::kText && r.format != DumpFormat::kSvg) {
     throw UsageError("--stage=memory prints text or svg");
   }
-  if (r.stage == "loops" && r.format != DumpFormat::kText) throw UsageError("--stage=loops prints text");
+  const bool bound = r.stage == "loops" || r.stage == "kernels";
+  if (bound && r.format != DumpFormat::kText) throw UsageError(fmt::format("--stage={} prints text", r.stage));
   r.target.products = parse_product_precision(options["product-precision"].as<std::string>());
-  if (r.stage == "loops") r.target.device = parse_device(options["device"].as<std::string>());
+  if (bound) r.target.device = parse_device(options["device"].as<std::string>());
   const std::string precision = options["precision"].as<std::string>();
   if (precision != "float32" && precision != "float64") unknown("precision", precision, {"float32", "float64"});
   r.compile.precision = precision == "float64" ? Precision::kFloat64 : Precision::kFloat32;
@@ -257,6 +259,11 @@ std::string loops(const Request& r, const ir::Graph& checked) {
   return fmt::format("loops on {}:\n{}", where, describe_loops(program, r.sizes, r.target));
 }
 
+std::string kernels(const Request& r, const ir::Graph& checked) {
+  const Program program = compile(checked, r.compile, r.train ? &*r.train : nullptr);
+  return describe_kernels(program, r.sizes, r.target);
+}
+
 // The command line's names of the graph, also where the stage asked for comes before they are used.
 void check_names(const Request& r, const ir::Graph& checked) {
   if (r.train && checked.output(r.train->minimize) == nullptr) {
@@ -277,8 +284,10 @@ void check_names(const Request& r, const ir::Graph& checked) {
     if (std::find(known.begin(), known.end(), symbol.name()) == known.end()) unknown("size", symbol.name(), known);
   }
   const bool drawn = r.stage == "memory" && !(r.sizes.empty() && r.format == DumpFormat::kText);
-  if (!drawn && r.stage != "loops") return;
-  const char* const what = drawn ? "how much memory there is to show" : "how loops run";
+  if (!drawn && r.stage != "loops" && r.stage != "kernels") return;
+  const char* const what = drawn                ? "how much memory there is to show"
+                           : r.stage == "loops" ? "how loops run"
+                                                : "what kernels compute";
   std::vector<std::string> missing, options;
   for (const std::string& name : known) {
     if (r.sizes.count(Symbol::named(name)) != 0) continue;
@@ -300,6 +309,7 @@ std::string dump_of(Request& r, std::vector<Diagnostic>& warnings) {
   if (r.stage == "checked" && !r.time_passes) return dump(checked, r.format);
   if (r.stage == "memory") return memory(r, checked);
   if (r.stage == "loops") return loops(r, checked);
+  if (r.stage == "kernels") return kernels(r, checked);
   return dump(compiled_until(r, checked), r.format);
 }
 

@@ -50,6 +50,8 @@ struct Node {
   Attributes attributes;
   std::vector<Graph> regions;  // scan: one, its body
   Location at;
+  // Of a node that a pass made of several: these nodes, in the order of the instructions of its code, then of its reductions.
+  std::vector<Origin> origins = {};
 };
 
 // A feed of the root graph.

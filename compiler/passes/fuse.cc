@@ -24,6 +24,7 @@ using Index = std::size_t;
 struct Fusion {
   PointwiseProgram program;
   std::vector<ValueId> inputs, results;
+  std::vector<Origin> origins;  // by instruction
 };
 
 // Groups and single nodes in an order in which definitions precede uses, as near to the old one as that allows.
@@ -125,6 +126,7 @@ class Fuser {
         made.results.push_back(out);
       }
       values.push_back(out);
+      made.origins.push_back({graph_.value(out).name, node.at});
       made.program.instructions.push_back(std::move(instruction));
     }
     return made;
@@ -163,6 +165,7 @@ class Fuser {
     rebuild.builder().set_location(at);
     rebuild.builder().set_name("fused");
     const std::vector<ValueId> results = rebuild.builder().ops("fused", std::move(inputs), {{"code", print(fusion.program)}});
+    rebuild.builder().graph().nodes.back().origins = fusion.origins;
     for (Index r = 0; r < results.size(); ++r) rebuild.replace(fusion.results[r], results[r]);
   }
 

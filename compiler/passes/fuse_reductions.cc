@@ -27,10 +27,12 @@ using Index = std::size_t;
 struct Work {
   PointwiseProgram program;
   std::vector<ValueId> inputs;
+  std::vector<Origin> origins;  // by instruction
 };
 
 Work work_of(const Graph& graph, const Node& node) {
-  if (ir::plays(node, ir::Role::kProgram)) return {ir::parse_program(node.attributes.string("code")), node.inputs};
+  if (ir::plays(node, ir::Role::kProgram))
+    return {ir::parse_program(node.attributes.string("code")), node.inputs, node.origins};
   Work work;
   PointwiseProgram::Instruction made = instruction_of(graph, node);
   for (ValueId v : node.inputs) {
@@ -44,6 +46,7 @@ Work work_of(const Graph& graph, const Node& node) {
   }
   work.program.instructions.push_back(std::move(made));
   work.program.results.push_back(0);
+  work.origins.push_back({graph.value(node.outputs[0]).name, node.at});
   return work;
 }
 
@@ -134,12 +137,14 @@ class EdgeFuser {
                    const Work& work, const std::vector<FusibleReduction>& reductions) {
     ReductionProgram code{work.program, {}};
     std::vector<ValueId> inputs, wanted;
+    std::vector<Origin> origins = work.origins;
     for (ValueId v : work.inputs) inputs.push_back(rebuild.of(v));
     for (Index i = 0; i < edge.readers.size(); ++i) {
       const Node& reduction = rebuild.old_nodes()[edge.readers[i]];
       const auto result = std::find(pointwise.outputs.begin(), pointwise.outputs.end(), reduction.inputs[0]);
       code.folds.push_back({reductions[i].fold, static_cast<Index>(result - pointwise.outputs.begin())});
       wanted.push_back(reduction.outputs[0]);
+      origins.push_back({values[static_cast<Index>(reduction.outputs[0])].name, reduction.at});
     }
     std::vector<std::int64_t> axes;
     for (std::int64_t axis = edge.axes.first; axis < edge.axes.last; ++axis) axes.push_back(axis);
@@ -147,6 +152,7 @@ class EdgeFuser {
     b.set_location(rebuild.old_nodes()[edge.readers.front()].at);
     b.set_name("fused");
     const std::vector<ValueId> results = b.ops("fused_reduction", std::move(inputs), {{"axis", axes}, {"code", print(code)}});
+    b.graph().nodes.back().origins = std::move(origins);
     for (Index i = 0; i < wanted.size(); ++i) {
       ValueId result = results[i];
       // Axes of size 1 that stay.

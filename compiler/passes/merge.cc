@@ -25,10 +25,11 @@ struct Merged {
   std::size_t at = 0;
   const char* op = "";
   std::vector<ValueId> inputs;
-  bool transpose_b = false;        // of products; matmul_reduce_many has no such attribute
-  std::vector<ValueId> results;    // the values that its results replace; of a sum none
-  ValueId sum = kNone;             // of a sum: the last addition's result, and the terms that are no products
-  std::vector<ValueId> rest = {};  // are added to it
+  bool transpose_b = false;          // of products; matmul_reduce_many has no such attribute
+  std::vector<ValueId> results;      // the values that its results replace; of a sum none
+  ValueId sum = kNone;               // of a sum: the last addition's result, and the terms that are no products
+  std::vector<ValueId> rest = {};    // are added to it
+  std::vector<Origin> origins = {};  // of the products
 };
 
 // What may become one in a graph, nodes of its regions not counted.
@@ -118,6 +119,7 @@ class Products {
     for (ValueId v : products) {
       const Node& product = node(node_of(v));
       merged.inputs.insert(merged.inputs.end(), product.inputs.begin(), product.inputs.end());
+      merged.origins.push_back({g_.value(v).name, product.at});
       gone[static_cast<std::size_t>(node_of(v))] = true;
       std::erase(terms, v);
     }
@@ -167,6 +169,7 @@ class Products {
       for (std::int32_t n : members) {
         merged.inputs.push_back(node(n).inputs[1]);
         merged.results.push_back(node(n).outputs[0]);
+        merged.origins.push_back({g_.value(node(n).outputs[0]).name, node(n).at});
         gone[static_cast<std::size_t>(n)] = true;
       }
       found.push_back(std::move(merged));
@@ -188,6 +191,7 @@ void make(Rebuild& rebuild, const Merged& merged, const Node& at, ValueId& sum) 
   ir::NamedAttributes attributes;
   if (std::string_view(merged.op) != "matmul_reduce_many") attributes = {{"transpose_b", merged.transpose_b}};
   const std::vector<ValueId> made = b.ops(merged.op, std::move(inputs), attributes);
+  b.graph().nodes.back().origins = merged.origins;
   for (std::size_t i = 0; i < merged.results.size(); ++i) rebuild.replace(merged.results[i], made[i]);
   if (!merged.results.empty()) return;
   sum = sum == kNone ? made[0] : b.op("add", {sum, made[0]});

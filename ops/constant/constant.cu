@@ -24,7 +24,7 @@ Kernel bind_filled(const KernelRequest& request) {
   const double value = request.attributes->has("value") ? request.attributes->number("value") : 0;
   const TensorView& out = request.outputs[0];
   Kernel kernel = with_any(out.dtype, [&](auto zero) { return filled<decltype(zero)>(out.count(), value); });
-  take_part_of_elements(kernel, request, {}, "", "  a.y0[e] = " + device_literal(value, out.dtype) + ";\n", {});
+  take_part_of_elements(kernel, request, {}, "  a.y0[e] = " + device_literal(value, out.dtype) + ";\n");
   return kernel;
 }
 REGISTER_KERNEL("constant", kCuda, bind_filled);

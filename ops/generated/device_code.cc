@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -18,12 +19,13 @@ std::string device_literal(double number, DType dtype) {
   if (dtype == DType::kBool) return number != 0 ? "(std::uint8_t(1))" : "(std::uint8_t(0))";
   if (std::isnan(number)) return fmt::format("(element::infinity({0}(0)) - element::infinity({0}(0)))", type);
   if (std::isinf(number)) return fmt::format("({}element::infinity({}(0)))", number < 0 ? "-" : "", type);
-  // Every float32 is a float64 whose shortest digits give it back.
-  const double exact = dtype == DType::kFloat32 ? static_cast<double>(static_cast<float>(number)) : number;
-  if (std::isinf(exact)) return device_literal(exact, dtype);
-  std::string digits = fmt::format("{}", exact);
+  if (dtype == DType::kFloat32 && std::isinf(static_cast<float>(number)))
+    return device_literal(static_cast<float>(number), dtype);
+  // The shortest digits that give the number back.
+  std::string digits = dtype == DType::kFloat32 ? fmt::format("{}", static_cast<float>(number)) : fmt::format("{}", number);
   if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
-  return fmt::format("({}({}))", type, digits);
+  if (dtype == DType::kFloat32) digits += "f";
+  return digits[0] == '-' ? "(" + digits + ")" : digits;
 }
 
 const char* device_type(DType dtype) {
@@ -36,28 +38,58 @@ const char* device_type(DType dtype) {
   throw InternalError("device_type");
 }
 
-DeviceText named_text(const std::string& includes, const std::string& body) {
-  const std::string digest = sha256(includes + body).substr(0, 24);
+namespace {
+
+// Stands for an "@" of an equation, where it is no place for a digest; no text that is quoted has it.
+constexpr char kAt = '\x01';
+
+std::string digest_of(const std::string& includes, const std::string& body) { return sha256(includes + body).substr(0, 24); }
+
+std::string with_digest(const std::string& includes, const std::string& body, const std::string& digest) {
   std::string text = includes;
-  for (char c : body) c == '@' ? void(text += digest) : text.push_back(c);
-  return {"graphrun_" + digest, std::move(text)};
+  for (char c : body) c == '@' ? void(text += digest) : text.push_back(c == kAt ? '@' : c);
+  return text;
 }
 
-DeviceCode::DeviceCode(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps)
+}  // namespace
+
+DeviceText named_text(const std::string& includes, const std::string& body) {
+  const std::string digest = digest_of(includes, body);
+  return {"graphrun_" + digest, with_digest(includes, body, digest)};
+}
+
+std::string commented_text(const std::string& includes, const std::string& body, const std::string& commented) {
+  return with_digest(includes, commented, digest_of(includes, body));
+}
+
+std::string equation_comment(const Location& at, const std::string& indent, Comments comments) {
+  if (comments == Comments::kNone || !at.known()) return "";
+  std::string equation = text_at(at);
+  std::replace(equation.begin(), equation.end(), '@', kAt);
+  return fmt::format("{}// {}:{}{}{}\n", indent, *at.file, at.line, equation.empty() ? "" : ": ", equation);
+}
+
+CodeNames code_names(const KernelRequest& request) {
+  CodeNames names;
+  const std::size_t inputs = std::min(request.names.size(), request.inputs.size());
+  names.inputs.assign(request.names.begin(), request.names.begin() + static_cast<std::ptrdiff_t>(inputs));
+  names.instructions.assign(request.origins.begin(), request.origins.end());
+  return names;
+}
+
+DeviceCode::DeviceCode(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps, const CodeNames& names)
     : result_(result), steps_(std::move(steps)), axes_(result, inputs, false) {
   std::int64_t most = element_count(result);
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    types_.push_back(inputs[k].dtype);
-    forms_.push_back(inputs[k].sizes == result ? Form::kWhole : inputs[k].count() == 1 ? Form::kOne : Form::kStrided);
-    arguments_ += fmt::format("  const {}* x{};\n", device_type(inputs[k].dtype), k);
-    operands_.push_back({Operand::Kind::kInput, k, 0, {}});
-    most = std::max(most, inputs[k].count());
+  for (const TensorView& input : inputs) {
+    types_.push_back(input.dtype);
+    forms_.push_back(input.sizes == result ? Form::kWhole : input.count() == 1 ? Form::kOne : Form::kStrided);
+    most = std::max(most, input.count());
   }
+  find_names(names);
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    inputs_.push_back(arguments_.add_address(input_names_[k], std::string("const ") + device_type(types_[k])));
   small_ = most < std::int64_t{1} << 31;
-  const auto size = [this](const std::string& name, std::int64_t value) {
-    arguments_ += "  Index " + name + ";\n";
-    operands_.push_back({Operand::Kind::kSize, 0, value, {}});
-  };
+  const auto size = [this](std::string name, std::int64_t value) { add_index(arguments_, std::move(name), value); };
   const bool strided = std::find(forms_.begin(), forms_.end(), Form::kStrided) != forms_.end();
   for (std::size_t a = 0; strided && a < axes_.sizes.size(); ++a) size(fmt::format("size{}", a), axes_.sizes[a]);
   for (std::size_t k = 0; k < forms_.size(); ++k) {
@@ -66,8 +98,43 @@ DeviceCode::DeviceCode(const Sizes& result, std::span<const TensorView> inputs, 
     }
   }
   for (std::size_t d = 0; d < steps_.draws.size(); ++d) {
-    arguments_ += fmt::format("  element::DrawnTensor draw{};\n", d);
-    operands_.push_back({Operand::Kind::kDraw, 0, 0, steps_.draws[d]});
+    draw_arguments_.push_back(arguments_.add<element::DrawnTensor>(draw_name(d)));
+  }
+}
+
+// Those of the text's own come first, so that a value never takes them.
+void DeviceCode::find_names(const CodeNames& names) {
+  for (const char* own : {"arguments", "first", "lane", "width", "results", "Arguments", "Results", "Index", "compute", "run",
+                          "one", "elements", "wide", "view", "grid"})
+    names_.take(own);
+  for (std::size_t a = 0; a < axes_.sizes.size(); ++a) {
+    for (const char* of_axis : {"size", "rest", "along"}) names_.take(fmt::format("{}{}", of_axis, a));
+    for (std::size_t k = 0; k < types_.size(); ++k) names_.take(fmt::format("stride{}_{}", k, a));
+  }
+  for (std::size_t d = 0; d < steps_.draws.size(); ++d) names_.take(draw_name(d));
+  for (std::size_t k = 0; k < types_.size(); ++k) {
+    const bool known = k < names.inputs.size() && !names.inputs[k].empty();
+    input_names_.push_back(names_.of(known ? names.inputs[k] : fmt::format("x{}", k)));
+  }
+  for (std::size_t d = 0; d < steps_.draws.size(); ++d) input_names_.push_back(names_.take(fmt::format("stays{}", d)));
+  for (const std::string& input : input_names_) {
+    pack_names_.push_back(names_.take(input + "_pack"));
+    place_names_.push_back(names_.take(input + "_at"));
+  }
+  const std::vector<TileStep>& steps = steps_.steps;
+  step_names_.resize(steps.size()), places_.resize(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool known = steps[i].instruction < names.instructions.size();
+    const bool last = i + 1 == steps.size() || steps[i + 1].instruction != steps[i].instruction;
+    if (known) places_[i] = names.instructions[steps[i].instruction].at;
+    const std::string name = known ? identifier(names.instructions[steps[i].instruction].name) : fmt::format("t{}", i);
+    step_names_[i] = names_.take(last ? name : name + "_scaled");
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].result < 0) continue;
+    const auto r = static_cast<std::size_t>(steps[i].result);
+    result_names_.resize(std::max(result_names_.size(), r + 1)), target_names_.resize(result_names_.size());
+    result_names_[r] = step_names_[i], target_names_[r] = names_.take("to_" + step_names_[i]);
   }
 }
 
@@ -87,32 +154,44 @@ std::string DeviceCode::type_of_input(std::size_t k) const { return device_type(
 
 std::string DeviceCode::name_of(const TileOperand& operand) const {
   switch (operand.kind) {
-    case TileOperand::Kind::kInput: return fmt::format("x{}", operand.index);
-    case TileOperand::Kind::kStep: return fmt::format("t{}", operand.index);
+    case TileOperand::Kind::kInput: return input_names_[operand.index];
+    case TileOperand::Kind::kStep: return step_names_[operand.index];
     case TileOperand::Kind::kNumber: break;
   }
   return device_literal(operand.number, operand.dtype);
 }
 
+// As C has it where C has it: arithmetic, and the functions of one element; else by the table's line.
+std::string DeviceCode::expression(std::size_t i) const {
+  const TileStep& step = steps_.steps[i];
+  const std::string to = device_type(step.dtype), x = name_of(step.operands[0]);
+  if (step.line == kCastLine)
+    return step.dtype == DType::kBool ? fmt::format("element::to_bool({})", x) : fmt::format("element::cast<{}>({})", to, x);
+  const PointwiseLine& line = pointwise_table()[step.line];
+  const bool same = step.read == step.dtype && step.dtype != DType::kBool;
+  if (same && line.arity == 2 && std::string_view("+-*/").find(line.infix) != std::string_view::npos && !line.infix.empty())
+    return fmt::format("{} {} {}", x, line.infix, name_of(step.operands[1]));
+  if (same && line.arity == 1 && line.infix == "-") return "-" + x;
+  if (same && line.arity == 1 && line.expression == std::string(line.name) + "(x)")
+    return fmt::format("element::{}({})", line.name, x);
+  constexpr auto kCompare = std::to_array<std::string_view>({"<", "<=", ">", ">=", "==", "!="});
+  if (std::find(kCompare.begin(), kCompare.end(), line.infix) != kCompare.end())
+    return fmt::format("static_cast<{}>({} {} {})", to, x, line.infix, name_of(step.operands[1]));
+  if (line.arity == 3 && step.read == step.dtype)
+    return fmt::format("{} != 0 ? {} : {}", x, name_of(step.operands[1]), name_of(step.operands[2]));
+  std::vector<std::string> operands;
+  for (int k = 0; k < line.arity; ++k) {
+    const std::string name = name_of(step.operands[static_cast<std::size_t>(k)]);
+    operands.push_back(line.arity == 3 && k == 0 ? name + " != 0" : name);
+  }
+  return fmt::format("static_cast<{}>(lines::Op_{}::of<{}>({}))", to, line.name, device_type(step.read),
+                     fmt::join(operands, ", "));
+}
+
 std::string DeviceCode::instruction(std::size_t i) const {
   const TileStep& step = steps_.steps[i];
-  const std::string to = device_type(step.dtype);
-  std::string value;
-  if (step.line == kCastLine) {
-    const std::string x = name_of(step.operands[0]);
-    value = step.dtype == DType::kBool ? fmt::format("element::to_bool({})", x) : fmt::format("element::cast<{}>({})", to, x);
-  } else {
-    const PointwiseLine& line = pointwise_table()[step.line];
-    std::vector<std::string> operands;
-    for (int k = 0; k < line.arity; ++k) {
-      const std::string name = name_of(step.operands[static_cast<std::size_t>(k)]);
-      operands.push_back(line.arity == 3 && k == 0 ? name + " != 0" : name);
-    }
-    value = fmt::format("static_cast<{}>(lines::Op_{}::of<{}>({}))", to, line.name, device_type(step.read),
-                        fmt::join(operands, ", "));
-  }
-  std::string text = fmt::format("    const {} t{} = {};\n", to, i, value);
-  if (step.result >= 0) text += fmt::format("    r.r{}.v[j] = t{};\n", step.result, i);
+  std::string text = fmt::format("    const {} {} = {};\n", device_type(step.dtype), step_names_[i], expression(i));
+  if (step.result >= 0) text += fmt::format("    results.{0}.v[lane] = {0};\n", step_names_[i]);
   return text;
 }
 
@@ -128,14 +207,14 @@ std::string DeviceCode::places() const {
   };
   std::size_t first = 0;
   while (first <= last && !used(first)) ++first;
-  std::string rest = "i";
+  std::string rest = "first";
   for (std::size_t axis = last + 1; axis-- > first;) {
     if (used(axis)) {
-      text += axis == 0 ? fmt::format("  const Index c0 = {};\n", rest)
-                        : fmt::format("  const Index c{0} = {1} % a.size{0};\n", axis, rest);
+      text += axis == 0 ? fmt::format("  const Index along0 = {};\n", rest)
+                        : fmt::format("  const Index along{0} = {1} % arguments.size{0};\n", axis, rest);
     }
     if (axis > first) {
-      text += fmt::format("  const Index rest{0} = {1} / a.size{0};\n", axis, rest);
+      text += fmt::format("  const Index rest{0} = {1} / arguments.size{0};\n", axis, rest);
       rest = fmt::format("rest{}", axis);
     }
   }
@@ -145,68 +224,99 @@ std::string DeviceCode::places() const {
     for (std::size_t axis = 0; axis <= last; ++axis) {
       if (axes_.strides[axis][k] == 0) continue;
       if (!place.empty()) place += " + ";
-      place += axis == last ? fmt::format("c{}", axis) : fmt::format("c{0} * a.stride{1}_{0}", axis, k);
+      place += axis == last ? fmt::format("along{}", axis) : fmt::format("along{0} * arguments.stride{1}_{0}", axis, k);
     }
-    text += fmt::format("  const Index at{} = {};\n", k, place);
+    text += fmt::format("  const Index {} = {};\n", place_names_[k], place);
   }
   return text;
 }
 
-std::string DeviceCode::functions() const {
+std::string DeviceCode::functions(Comments comments) const {
   const std::size_t last = axes_.sizes.size() - 1;
-  std::string text = "template <int n>\nstruct Results {\n", loads, reads;
-  std::size_t results = 0;
-  for (const TileStep& step : steps_.steps) results = std::max(results, static_cast<std::size_t>(step.result + 1));
-  for (std::size_t r = 0; r < results; ++r) text += fmt::format("  element::Pack<{}, n> r{};\n", type_of_result(r), r);
+  std::string text = "template <int width>\nstruct Results {\n", loads, reads;
+  for (std::size_t r = 0; r < result_names_.size(); ++r)
+    text += fmt::format("  element::Pack<{}, width> {};\n", type_of_result(r), result_names_[r]);
   for (std::size_t k = 0; k < forms_.size(); ++k) {
+    const std::string &pack = pack_names_[k], &x = input_names_[k], &at = place_names_[k];
     switch (forms_[k]) {
-      case Form::kWhole: loads += fmt::format("  const auto p{0} = element::load<n>(a.x{0} + i);\n", k); break;
-      case Form::kOne: loads += fmt::format("  const auto p{0} = element::repeated<n>(*a.x{0});\n", k); break;
+      case Form::kWhole:
+        loads += fmt::format("  const auto {} = element::load<width>(arguments.{} + first);\n", pack, x);
+        break;
+      case Form::kOne: loads += fmt::format("  const auto {} = element::repeated<width>(*arguments.{});\n", pack, x); break;
       case Form::kStrided:
-        loads += axes_.strides[last][k] == 0 ? fmt::format("  const auto p{0} = element::repeated<n>(a.x{0}[at{0}]);\n", k)
-                                             : fmt::format("  const auto p{0} = element::load<n>(a.x{0} + at{0});\n", k);
+        loads += axes_.strides[last][k] == 0
+                     ? fmt::format("  const auto {} = element::repeated<width>(arguments.{}[{}]);\n", pack, x, at)
+                     : fmt::format("  const auto {} = element::load<width>(arguments.{} + {});\n", pack, x, at);
     }
-    reads += fmt::format("    const {0} x{1} = p{1}.v[j];\n", device_type(types_[k]), k);
+    reads += fmt::format("    const {} {} = {}.v[lane];\n", device_type(types_[k]), x, pack);
   }
   for (std::size_t d = 0; d < steps_.draws.size(); ++d) {
     const std::size_t k = forms_.size() + d;
-    loads += fmt::format("  const auto p{} = element::stay<n>(a.draw{}, i);\n", k, d);
-    reads += fmt::format("    const std::uint8_t x{0} = p{0}.v[j];\n", k);
+    loads += fmt::format("  const auto {} = element::stay<width>(arguments.{}, first);\n", pack_names_[k], draw_name(d));
+    reads += fmt::format("    const std::uint8_t {} = {}.v[lane];\n", input_names_[k], pack_names_[k]);
   }
-  text += "};\n\ntemplate <int n>\nGRAPHRUN_DEVICE Results<n> compute(const Arguments& a, Index i) {\n" + places() + loads;
-  text += "  Results<n> r;\n  GRAPHRUN_UNROLL\n  for (int j = 0; j < n; ++j) {\n" + reads;
-  for (std::size_t i = 0; i < steps_.steps.size(); ++i) text += instruction(i);
-  return text + "  }\n  return r;\n}\n";
+  text += "};\n\ntemplate <int width>\nGRAPHRUN_DEVICE Results<width> compute(const Arguments& arguments, Index first) {\n" +
+          places() + loads;
+  text += "  Results<width> results;\n  GRAPHRUN_UNROLL\n  for (int lane = 0; lane < width; ++lane) {\n" + reads;
+  std::string comment;
+  for (std::size_t i = 0; i < steps_.steps.size(); ++i) {
+    const std::string own = equation_comment(places_[i], "    ", comments);
+    if (own != comment) text += own;
+    comment = own;
+    text += instruction(i);
+  }
+  return text + "  }\n  return results;\n}\n";
 }
 
-std::string DeviceCode::begin() const {
-  return fmt::format("typedef {} Index;  // of elements\n\nstruct Arguments {{\n", small_ ? "std::uint32_t" : "std::uint64_t") +
-         arguments_;
+std::string DeviceCode::index_type() const {
+  return fmt::format("typedef {} Index;  // of elements\n\n", small_ ? "std::uint32_t" : "std::uint64_t");
 }
 
-DeviceText elementwise_text(const DeviceCode& code, std::size_t results) {
+Argument DeviceCode::add_index(ArgumentLayout& to, std::string name, std::int64_t value) const {
+  return small_ ? to.add_spelled(std::move(name), "Index", static_cast<std::uint32_t>(value))
+                : to.add_spelled(std::move(name), "Index", static_cast<std::uint64_t>(value));
+}
+
+namespace {
+
+std::string elementwise_body(const DeviceCode& code, const ElementwiseText& made, Comments comments) {
   std::string stores;
-  std::string body = kTextBegin + code.begin();
-  for (std::size_t r = 0; r < results; ++r) {
-    body += fmt::format("  {}* y{};\n", code.type_of_result(r), r);
-    stores += fmt::format("    element::store(a.y{0} + i, r.r{0});\n", r);
-  }
-  body += "  Index pieces;  // of n elements\n  std::int32_t wide;\n};\n\n" + code.functions() + R"x(
-template <int n>
-GRAPHRUN_DEVICE void run(const Arguments& a) {
-  const Index all = cuda::block_count() * cuda::thread_count();
-  for (Index piece = cuda::block_index() * cuda::thread_count() + cuda::thread_index(); piece < a.pieces; piece += all) {
-    const Index i = piece * n;
-    const Results<n> r = compute<n>(a, i);
+  for (std::size_t r = 0; r < made.results.size(); ++r)
+    stores += fmt::format("    element::store(arguments.{} + first, results.{});\n", code.target_name(r), code.result_name(r));
+  return kTextBegin + code.index_type() + made.arguments.text() + "\n" + code.functions(comments) + R"x(
+template <int width>
+GRAPHRUN_DEVICE void run(const Arguments& arguments) {
+  const Index pieces = arguments.elements / width, all = cuda::block_count() * cuda::thread_count();
+  for (Index piece = cuda::block_index() * cuda::thread_count() + cuda::thread_index(); piece < pieces; piece += all) {
+    const Index first = piece * width;
+    const Results<width> results = compute<width>(arguments, first);
 )x" + stores +
-          R"x(  }
+         R"x(  }
 }
 
 GRAPHRUN_ENTRY(graphrun_@, Arguments) { arguments.wide ? run<4>(arguments) : run<1>(arguments); }
 
 }  // namespace graphrun::generated_@
 )x";
-  return named_text(kDeviceIncludes, body);
+}
+
+}  // namespace
+
+ElementwiseText elementwise_text(const DeviceCode& code, std::size_t results) {
+  ElementwiseText made;
+  made.arguments = code.arguments();
+  for (std::size_t r = 0; r < results; ++r)
+    made.results.push_back(made.arguments.add_address(code.target_name(r), code.type_of_result(r)));
+  code.add_index(made.arguments, "elements", element_count(code.sizes()));
+  made.wide = made.arguments.add<std::int32_t>("wide");
+  static_cast<DeviceText&>(made) = named_text(kDeviceIncludes, elementwise_body(code, made, Comments::kNone));
+  return made;
+}
+
+std::string commented_elementwise_text(const DeviceCode& code, std::size_t results) {
+  const ElementwiseText made = elementwise_text(code, results);
+  return commented_text(kDeviceIncludes, elementwise_body(code, made, Comments::kNone),
+                        elementwise_body(code, made, Comments::kEquations));
 }
 
 }  // namespace graphrun

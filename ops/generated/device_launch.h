@@ -1,4 +1,4 @@
-// What CUDA's kernels of pointwise work are handed beside the operands' addresses.
+// What CUDA's kernels of pointwise work are handed besides the operands' addresses.
 #pragma once
 
 #include <span>
@@ -42,25 +42,17 @@ inline element::DrawnTensor drawn_tensor(const Draw& draw, const RandomState& ra
   return out;
 }
 
-inline void put_size(cuda::ArgumentBytes& to, const DeviceCode& code, std::int64_t size) {
-  code.small() ? to.put(static_cast<std::uint32_t>(size)) : to.put(static_cast<std::uint64_t>(size));
+// The draws of a kernel's code; `argument` gives each its member.
+template <class ArgumentOf>
+void set_draws(ArgumentBytes& to, const DeviceCode& code, const RandomState& random, const ArgumentOf& argument) {
+  for (std::size_t d = 0; d < code.draws().size(); ++d)
+    to.set(argument(code.draw_argument(d)), drawn_tensor(code.draws()[d], random, code.sizes()));
 }
 
-// The members that a generated kernel's arguments begin with; without inputs, addresses are to come.
-inline void put_operands(cuda::ArgumentBytes& to, const DeviceCode& code, std::span<const TensorView> inputs,
-                         const RandomState& random) {
-  for (const DeviceCode::Operand& operand : code.operands()) {
-    switch (operand.kind) {
-      case DeviceCode::Operand::Kind::kInput:
-        to.put(inputs.empty() ? static_cast<const void*>(nullptr) : inputs[operand.input].data);
-        break;
-      case DeviceCode::Operand::Kind::kSize: put_size(to, code, operand.size); break;
-      case DeviceCode::Operand::Kind::kDraw: to.put(drawn_tensor(operand.draw, random, code.sizes())); break;
-    }
-  }
-}
-inline void put_operands(cuda::ArgumentBytes& to, const DeviceCode& code, const KernelContext& c) {
-  put_operands(to, code, c.inputs, c.random);
+// What a launch of a kernel of pointwise work brings, but for its results.
+inline void set_operands(ArgumentBytes& to, const DeviceCode& code, const KernelContext& c) {
+  for (std::size_t k = 0; k < c.inputs.size(); ++k) to.set_address(code.input_argument(k), c.inputs[k].data);
+  set_draws(to, code, c.random, [](Argument own) { return own; });
 }
 
 }  // namespace graphrun

@@ -21,7 +21,8 @@ inline void take_part_alone(Kernel& kernel, const KernelRequest& request, const 
   }
   const ir::PointwiseProgram program{{std::move(instruction)}, {0}};
   take_part(kernel, request,
-            std::make_shared<const DeviceCode>(request.outputs.at(0).sizes, request.inputs, tile_steps(program, request)));
+            std::make_shared<const DeviceCode>(request.outputs.at(0).sizes, request.inputs, tile_steps(program, request),
+                                               code_names(request)));
 }
 
 }  // namespace graphrun

@@ -2,6 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "compiler/ir/pointwise_program.h"
 #include "compiler/ir/reduction_program.h"
@@ -10,33 +14,62 @@
 #include "ops/generated/reduction_text.h"
 #include "ops/tiles/tile_steps.h"
 #include "runtime/program/kernel.h"
+#include "runtime/scan/launch.h"
 
 namespace graphrun {
 
+template <>
+inline constexpr const char* kArgumentTypeName<LoopPlace> = "loop::Place";
+
 // Pointwise work whose results all have the program's shape.
-struct PointwisePart : LoopPart {
-  PointwisePart(std::shared_ptr<const DeviceCode> c, std::size_t r) : code(std::move(c)), results(r) {}
+struct PointwisePart {
   std::shared_ptr<const DeviceCode> code;
-  std::size_t results;
+  std::size_t results = 0;
 };
 
 // Pointwise work whose results are reduced along an axis as they are made.
-struct ReductionPart : LoopPart {
-  ReductionPart(std::shared_ptr<const DeviceCode> c, std::vector<DeviceFold> f, const AxisView& v)
-      : code(std::move(c)), folds(std::move(f)), view(v) {}
+struct ReductionPart {
   std::shared_ptr<const DeviceCode> code;
   std::vector<DeviceFold> folds;
   AxisView view;
 };
 
-// What makes each element of its one result by itself, given as text: see ElementText (ops/recurrent/row_loop_code.h).
-struct ElementPart : LoopPart {
-  std::string members;  // of struct Arguments behind the operands: 64-bit numbers
-  std::string element;  // statements that make element `e` of `a`
-  std::vector<std::int64_t> numbers;
+// What makes each element of its one result by itself, given as text: see ElementText (ops/recurrent/row_loop_text.h).
+struct ElementPart {
+  std::vector<std::pair<std::string, std::int64_t>> numbers;  // members of struct Arguments behind the operands
+  std::string element;                                        // statements that make element `e` of `a`
   std::vector<DType> inputs;
   DType output = DType::kFloat32;
 };
+
+// Products with weights: ops/matmul/product_part.h.
+struct ProductPart;
+
+// What a kernel is in a loop: one of these. Code that tells them apart visits the variant (in_each_case), so that a new
+// alternative does not compile until every such place handles it.
+struct LoopPart {
+  using Alternatives = std::variant<std::shared_ptr<const PointwisePart>, std::shared_ptr<const ReductionPart>,
+                                    std::shared_ptr<const ElementPart>, std::shared_ptr<const ProductPart>>;
+  Alternatives is;
+};
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
+
+// Calls the one of `cases`, a function of each alternative, that fits the part.
+template <class... Cases>
+auto in_each_case(const LoopPart& part, Cases... cases) {
+  return std::visit([overloaded = Overloaded{std::move(cases)...}](const auto& is) { return overloaded(*is); }, part.is);
+}
+
+template <class Part>
+std::shared_ptr<const LoopPart> loop_part(Part part) {
+  return std::make_shared<const LoopPart>(LoopPart{std::make_shared<const Part>(std::move(part))});
+}
 
 // In how many parts the blocks of a grid share out rows, at most.
 constexpr std::int64_t kMostRowParts = 8;
@@ -64,10 +97,10 @@ inline void share_by_rows(Kernel& kernel, const KernelRequest& request, const Si
 // Makes pointwise work a part of loops: its last axis is shared out, or its first one.
 inline void take_part(Kernel& kernel, const KernelRequest& request, std::shared_ptr<const DeviceCode> code) {
   const Sizes& result = code->sizes();
-  if (code->operands().empty()) return;
+  if (code->inputs() == 0 && code->draws().empty()) return;
   share_by_rows(kernel, request, result);
   if (result.empty()) {
-    kernel.part = std::make_shared<PointwisePart>(std::move(code), request.outputs.size());
+    kernel.part = loop_part(PointwisePart{std::move(code), request.outputs.size()});
     return;
   }
   auto columns = std::make_shared<ColumnKernel>();
@@ -75,7 +108,7 @@ inline void take_part(Kernel& kernel, const KernelRequest& request, std::shared_
   for (const TensorView& v : request.inputs)
     columns->reads_other_columns.push_back(v.sizes.empty() || v.sizes.back() != result.back());
   kernel.by_columns = std::move(columns);
-  kernel.part = std::make_shared<PointwisePart>(std::move(code), request.outputs.size());
+  kernel.part = loop_part(PointwisePart{std::move(code), request.outputs.size()});
 }
 
 // Makes a reduction a part of loops by rows, where the first axis stays.
@@ -83,18 +116,18 @@ inline void take_part(Kernel& kernel, const KernelRequest& request, const Sizes&
                       std::shared_ptr<const DeviceCode> code, std::vector<DeviceFold> folds) {
   if (work.empty() || work[0] == 0 || view.outer % work[0] != 0 || folds.size() > kFoldsOfKernel) return;
   share_by_rows(kernel, request, work);
-  if (kernel.by_rows != nullptr) kernel.part = std::make_shared<ReductionPart>(std::move(code), std::move(folds), view);
+  if (kernel.by_rows != nullptr) kernel.part = loop_part(ReductionPart{std::move(code), std::move(folds), view});
 }
 
 // Makes an op of which each element of the result is made by itself a part of loops by rows.
 inline void take_part_of_elements(Kernel& kernel, const KernelRequest& request, std::vector<bool> reads_other_rows,
-                                  std::string members, std::string element, std::vector<std::int64_t> numbers) {
-  auto part = std::make_shared<ElementPart>();
-  part->members = std::move(members), part->element = std::move(element), part->numbers = std::move(numbers);
-  for (const TensorView& v : request.inputs) part->inputs.push_back(v.dtype);
+                                  std::string element, std::vector<std::pair<std::string, std::int64_t>> numbers = {}) {
+  ElementPart part;
+  part.numbers = std::move(numbers), part.element = std::move(element);
+  for (const TensorView& v : request.inputs) part.inputs.push_back(v.dtype);
   const TensorView& result = request.outputs.at(0);
-  part->output = result.dtype;
-  kernel.part = std::move(part);
+  part.output = result.dtype;
+  kernel.part = loop_part(std::move(part));
   share_by_rows(kernel, request, 0, std::move(reads_other_rows));
 }
 

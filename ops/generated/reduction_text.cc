@@ -28,28 +28,28 @@ FoldText fold_text(const std::string& op, const std::string& type) {
 
 // What a text of folds is put together from.
 struct FoldTexts {
-  std::string results;  // members y0, y1, … of struct Arguments
-  std::string values;   // struct Value, and put_together(left, right)
-  std::string start;    // a Value's members before the first element
-  std::string take;     // sets `one` to what the element whose results are `r`, at `position`, is by itself
-  std::string write;    // writes `total`, of column `c`
+  std::string values;  // struct Value, and put_together(left, right)
+  std::string start;   // a Value's members before the first element
+  std::string take;    // sets `one` to what the element whose results are `r`, at `position`, is by itself
+  std::string write;   // writes `total`, of column `c`
 };
-FoldTexts fold_texts(const DeviceCode& code, std::span<const DeviceFold> folds, const std::string& arguments) {
+FoldTexts fold_texts(const DeviceCode& code, std::span<const DeviceFold> folds, const std::vector<std::string>& targets,
+                     Comments comments) {
   FoldTexts texts;
   std::string value, join;
   for (std::size_t i = 0; i < folds.size(); ++i) {
     const std::string type = code.type_of_result(folds[i].result);
     const FoldText fold = fold_text(folds[i].op, type);
-    const bool position = ir::gives_position(folds[i].op);
-    texts.results += fmt::format("  {}* y{};\n", position ? "std::int32_t" : type, i);
     value += fmt::format("  alignas({}) {} v{};\n", kFoldBytes, fold.type, i);
     texts.start += fmt::format("{}{}", i == 0 ? "" : ", ", fold.start);
     join += fmt::format("  {{\n    const {} a = left.v{}, b = right.v{};\n    out.v{} = {};\n  }}\n", fold.type, i, i, i,
                         fold.join);
-    texts.take += fmt::format("        {{\n          const {0} x = r.r{1}.v[0];\n          one.v{2} = {3};\n        }}\n", type,
-                              folds[i].result, i, fold.one);
-    texts.write += fmt::format("  {{\n    const {} v = total.v{};\n    {}.y{}[c.result] = {};\n  }}\n", fold.type, i, arguments,
-                               i, fold.end);
+    const std::string comment = equation_comment(folds[i].origin.at, "", comments);
+    texts.take += fmt::format("        {{\n          const {0} x = results.{1}.v[0];\n          one.v{2} = {3};\n        }}\n",
+                              type, code.result_name(folds[i].result), i, fold.one);
+    texts.write += (comment.empty() ? "" : "  " + comment) +
+                   fmt::format("  {{\n    const {} v = total.v{};\n    arguments.{}[c.result] = {};\n  }}\n", fold.type, i,
+                               targets[i], fold.end);
   }
   texts.values = "\nstruct Value {\n" + value +
                  "};\n\nGRAPHRUN_DEVICE Value put_together(const Value& left, const Value& right) {\n  Value out;\n" + join +
@@ -59,11 +59,28 @@ FoldTexts fold_texts(const DeviceCode& code, std::span<const DeviceFold> folds, 
 
 }  // namespace
 
-DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds) {
+ReductionArguments reduction_arguments(const DeviceCode& code, std::span<const DeviceFold> folds, const AxisView& view) {
+  ReductionArguments made{code.arguments(), {}, {}};
+  Identifiers names = code.names();
+  for (std::size_t i = 0; i < folds.size(); ++i) {
+    const std::string type = ir::gives_position(folds[i].op) ? "std::int32_t" : code.type_of_result(folds[i].result);
+    made.targets.push_back(
+        names.take(folds[i].origin.name.empty() ? fmt::format("y{}", i) : "to_" + identifier(folds[i].origin.name)));
+    made.results.push_back(made.layout.add_address(made.targets.back(), type));
+  }
+  made.layout.add("view", view);
+  return made;
+}
+
+namespace {
+
+const std::string kReductionIncludes = std::string(kDeviceIncludes) + "#include \"ops/reduce/column_folds.h\"\n";
+
+std::string reduction_body(const DeviceCode& code, std::span<const DeviceFold> folds, const ReductionArguments& arguments,
+                           Comments comments) {
   GRAPHRUN_CHECK(folds.size() <= kFoldsOfKernel, "too many folds for one kernel");
-  const FoldTexts texts = fold_texts(code, folds, "arguments");
-  std::string body = kTextBegin + code.begin() + texts.results;
-  body += "  AxisView view;\n  ColumnGrid grid;\n};\n\n" + code.functions() + texts.values;
+  const FoldTexts texts = fold_texts(code, folds, arguments.targets, comments);
+  std::string body = kTextBegin + code.index_type() + arguments.layout.text() + "\n" + code.functions(comments) + texts.values;
   body += R"x(
 GRAPHRUN_ENTRY(graphrun_@, Arguments) {
   const cuda::Column c(arguments.grid, arguments.view, Lengths{nullptr, 1, arguments.view.n});
@@ -71,7 +88,7 @@ GRAPHRUN_ENTRY(graphrun_@, Arguments) {
       Value{)x" +
           texts.start + R"x(},
       [&](const Value& so_far, std::int64_t at, std::int64_t position) {
-        const Results<1> r = compute<1>(arguments, static_cast<Index>(at));
+        const Results<1> results = compute<1>(arguments, static_cast<Index>(at));
         Value one;
 )x" + texts.take +
           R"x(        return put_together(so_far, one);
@@ -83,18 +100,31 @@ GRAPHRUN_ENTRY(graphrun_@, Arguments) {
 
 }  // namespace graphrun::generated_@
 )x";
-  return named_text(std::string(kDeviceIncludes) + "#include \"ops/reduce/column_folds.h\"\n", body);
+  return body;
 }
 
-std::string reduced_element_text(const DeviceCode& code, std::span<const DeviceFold> folds) {
-  const FoldTexts texts = fold_texts(code, folds, "a");
-  return code.begin() + "  AxisView view;\n" + texts.results + "};\n\n" + code.functions() + texts.values + R"x(
-GRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault&) {
-  const loop::ReducedColumn c(a.view, e);
+}  // namespace
+
+DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ReductionArguments& arguments) {
+  return named_text(kReductionIncludes, reduction_body(code, folds, arguments, Comments::kNone));
+}
+
+std::string commented_reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds,
+                                     const ReductionArguments& arguments) {
+  return commented_text(kReductionIncludes, reduction_body(code, folds, arguments, Comments::kNone),
+                        reduction_body(code, folds, arguments, Comments::kEquations));
+}
+
+std::string reduced_element_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ReductionArguments& arguments,
+                                 Comments comments) {
+  const FoldTexts texts = fold_texts(code, folds, arguments.targets, comments);
+  return code.index_type() + arguments.layout.text() + "\n" + code.functions(comments) + texts.values + R"x(
+GRAPHRUN_DEVICE void one(const Arguments& arguments, std::int64_t e, const loop::Fault&) {
+  const loop::ReducedColumn c(arguments.view, e);
   Value total{)x" +
          texts.start + R"x(};
   for (std::int64_t position = 0; position < c.n; ++position) {
-        const Results<1> r = compute<1>(a, static_cast<Index>(c.at(position)));
+        const Results<1> results = compute<1>(arguments, static_cast<Index>(c.at(position)));
         Value one;
 )x" + texts.take +
          R"x(    total = put_together(total, one);

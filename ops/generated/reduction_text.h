@@ -5,21 +5,36 @@
 #include <span>
 #include <string>
 
+#include "ops/axis_view.h"
 #include "ops/generated/device_code.h"
 
 namespace graphrun {
+
+template <>
+inline constexpr const char* kArgumentTypeName<AxisView> = "AxisView";
 
 // A reduction of one of a program's results, by its op's name (ir::is_fold).
 struct DeviceFold {
   std::string op;
   std::size_t result = 0;
+  Origin origin = {};  // what it was in the graph
 };
 // Bytes that a fold's value takes in shared memory; folds that one kernel may have at once.
 inline constexpr std::size_t kFoldBytes = 16, kFoldsOfKernel = 8;
-// The kernel that reduces results along an axis.
-DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds);
-// What reduces one column after the other in a loop: an ElementText (ops/recurrent/row_loop_code.h), its Arguments with the
-// AxisView `view` before the results.
-std::string reduced_element_text(const DeviceCode& code, std::span<const DeviceFold> folds);
+// The arguments of such work: those of the code, then the addresses of the results, then AxisView `view`.
+struct ReductionArguments {
+  ArgumentLayout layout;
+  std::vector<Argument> results;
+  std::vector<std::string> targets;  // their names
+};
+ReductionArguments reduction_arguments(const DeviceCode& code, std::span<const DeviceFold> folds, const AxisView& view);
+// The kernel that reduces results along an axis. `arguments`: those above, then ColumnGrid `grid`.
+DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ReductionArguments& arguments);
+// That text with comments that quote the equations.
+std::string commented_reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds,
+                                     const ReductionArguments& arguments);
+// What reduces one column after the other in a loop: an ElementText (ops/recurrent/row_loop_text.h).
+std::string reduced_element_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ReductionArguments& arguments,
+                                 Comments comments);
 
 }  // namespace graphrun

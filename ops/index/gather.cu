@@ -25,10 +25,10 @@ Kernel gather_kernel(const KernelRequest& request) {
   }};
   kernel.refuse = cuda::refusal(request.inputs[1], rows, "gather: index");
   if (rows == 0) return kernel;
-  take_part_of_elements(kernel, request, {true, false}, "  std::int64_t rows, width;\n",
+  take_part_of_elements(kernel, request, {true, false},
                         "  const std::int64_t at = e / a.width;\n"
                         "  a.y0[e] = a.x0[fault.checked(a.x1[at], a.rows, at) * a.width + e % a.width];\n",
-                        {rows, width});
+                        {{"rows", rows}, {"width", width}});
   return kernel;
 }
 REGISTER_KERNEL("gather", kCuda, [](const KernelRequest& request) {

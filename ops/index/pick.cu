@@ -24,8 +24,8 @@ Kernel pick_kernel(const KernelRequest& request) {
   }};
   kernel.refuse = cuda::refusal(request.inputs[1], n, "pick: index");
   if (n == 0) return kernel;
-  take_part_of_elements(kernel, request, {false, false}, "  std::int64_t n;\n",
-                        "  a.y0[e] = a.x0[e * a.n + fault.checked(a.x1[e], a.n, e)];\n", {n});
+  take_part_of_elements(kernel, request, {false, false}, "  a.y0[e] = a.x0[e * a.n + fault.checked(a.x1[e], a.n, e)];\n",
+                        {{"n", n}});
   return kernel;
 }
 REGISTER_KERNEL("pick", kCuda, [](const KernelRequest& request) {

@@ -13,16 +13,16 @@
 namespace graphrun {
 
 // Products whose right factors are the same at every step.
-struct ProductPart : LoopPart {
-  ProductPart(ProductGroup g, DType d, ProductPrecision p) : group(std::move(g)), dtype(d), precision(p) {}
+struct ProductPart {
   // The number of products summed, and the number of separate results.
   std::size_t terms() const { return group.kind == ProductGroup::Kind::kSum ? group.products.size() : 1; }
   std::size_t groups() const { return group.kind == ProductGroup::Kind::kMany ? group.products.size() : 1; }
-  std::size_t passed_bytes() const override;
+  // Bytes of left factors that the blocks of a loop pass to each other, at most.
+  std::size_t passed_bytes() const;
 
   ProductGroup group;
-  DType dtype;
-  ProductPrecision precision;  // for float32, on a device with matrix units
+  DType dtype = DType::kFloat32;
+  ProductPrecision precision = ProductPrecision::kFloat32;  // of float32, on a device with matrix units
 };
 
 // Lets products be part of such loops if every right factor is constant and no left factor is read transposed.
@@ -38,7 +38,9 @@ inline void take_part(Kernel& kernel, const KernelRequest& request, const Produc
     columns->reads_other_columns[group.a(i)] = true;
   }
   kernel.by_columns = std::move(columns);
-  kernel.part = std::make_shared<ProductPart>(group, request.outputs[0].dtype, request.products);
+  ProductPart part{group, request.outputs[0].dtype, request.products};
+  kernel.passed_bytes = part.passed_bytes();
+  kernel.part = loop_part(std::move(part));
   const Sizes& result = request.outputs[0].sizes;
   if (result.size() < 2) return;
   double operations = 0;

@@ -20,19 +20,20 @@ int width_for(const DeviceCode& code, const KernelContext& c) {
 
 REGISTER_KERNEL("fused", kCuda, [](const KernelRequest& request) {
   const auto code = std::make_shared<const DeviceCode>(
-      request.outputs.at(0).sizes, request.inputs, tile_steps(ir::parse_program(request.attributes->string("code")), request));
-  const DeviceText text = elementwise_text(*code, request.outputs.size());
+      request.outputs.at(0).sizes, request.inputs, tile_steps(ir::parse_program(request.attributes->string("code")), request),
+      code_names(request));
+  const ElementwiseText text = elementwise_text(*code, request.outputs.size());
   const std::int64_t count = request.outputs[0].count();
-  Kernel made{[code, count, kernel = cuda::generated_kernel(text.entry, text.text)](const KernelContext& c) {
+  Kernel made{[code, text, count, kernel = cuda::generated_kernel(text.entry, text.text)](const KernelContext& c) {
     if (count == 0) return;
     const int width = width_for(*code, c);
-    cuda::ArgumentBytes arguments;
-    put_operands(arguments, *code, c);
-    for (const TensorView& y : c.outputs) arguments.put(y.data);
-    put_size(arguments, *code, count / width);
-    arguments.put(std::int32_t{width > 1});
-    kernel->launch(c.stream, cuda::grid_of_elements(count / width), arguments.data());
+    ArgumentBytes arguments(text.arguments);
+    set_operands(arguments, *code, c);
+    for (std::size_t r = 0; r < c.outputs.size(); ++r) arguments.set_address(text.results[r], c.outputs[r].data);
+    arguments.set(text.wide, std::int32_t{width > 1});
+    kernel->launch(c.stream, cuda::grid_of_elements(count / width), arguments.bytes());
   }};
+  made.text = [code, results = request.outputs.size()] { return commented_elementwise_text(*code, results); };
   take_part(made, request, code);
   return made;
 });

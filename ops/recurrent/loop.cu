@@ -3,16 +3,14 @@
 #include <algorithm>
 
 #include "ops/generated/device_launch.h"
-#include "ops/recurrent/loop_code.h"
 #include "ops/recurrent/loop_device.h"
+#include "ops/recurrent/loop_text.h"
 #include "runtime/device/cuda_library.h"
 
 namespace graphrun {
 namespace {
 
 static_assert(sizeof(LoopPlace) == sizeof(loop::Place));  // one is put where the other is read
-
-void put_number(cuda::ArgumentBytes& to, std::int64_t number) { to.put(static_cast<std::int32_t>(number)); }
 
 // Whether an operand's packs of four stand at multiples of their size, at every step.
 bool aligned(const LoopPlace& place, std::size_t bytes) {
@@ -23,64 +21,55 @@ bool aligned(const LoopPlace& place, std::size_t bytes) {
 
 class DeviceLoop : public LoopKernel {
  public:
-  explicit DeviceLoop(LoopCode code) : code_(std::move(code)) {}
+  explicit DeviceLoop(LoopPlan plan) : plan_(std::move(plan)), text_(loop_text(plan_)) {}
+  std::size_t argument_bytes() const { return text_.arguments.bytes(); }
 
-  void prepare() const override { kernel_ = cuda::generated_kernel(code_.text().entry, code_.text().text); }
+  void prepare() const override { kernel_ = cuda::generated_kernel(text_.entry, text_.text); }
 
   void run(const LoopRun& run) const override {
-    cuda::ArgumentBytes arguments;
-    for (const LoopPlace& place : run.places) arguments.put(place);
-    for (const LoopCode::Member& m : code_.members()) {
+    ArgumentBytes arguments(text_.arguments);
+    arguments.set_all(text_.places, std::span(run.places));
+    arguments.set_address(text_.counter, run.context.workspace);
+    for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+      const LoopPlan::Member& m = plan_.members[i];
       if (m.pointwise == nullptr) continue;
-      put_operands(arguments, *m.pointwise->code, {}, run.context.random);
-      arguments.align();
+      arguments.set(text_.members[i].wide, std::int32_t{wide(m, run)});
+      set_draws(arguments, *m.pointwise->code, run.context.random,
+                [&](Argument own) { return ArgumentLayout::of_struct(text_.members[i].part, own); });
     }
-    arguments.put(run.context.workspace);
-    arguments.put(code_.steps());
-    put_number(arguments, code_.reverse());
-    put_number(arguments, static_cast<std::int64_t>(code_.piece_at()));
-    put_number(arguments, code_.deep()), put_number(arguments, code_.sums());
-    put_number(arguments, code_.row_parts()), put_number(arguments, static_cast<std::int64_t>(code_.passed_bytes()));
-    for (const LoopCode::Member& m : code_.members()) {
-      put_number(arguments, m.rows), put_number(arguments, m.columns);
-      if (m.pointwise != nullptr) put_number(arguments, wide(m, run));
-      if (m.product == nullptr) continue;
-      put_number(arguments, m.resident);
-      for (std::size_t t = 0; t < m.product->terms(); ++t) put_number(arguments, m.product->group.products[t].k);
-    }
-    for (const LoopCode::Passed& p : code_.passed()) {
-      put_number(arguments, static_cast<std::int64_t>(p.at)), put_number(arguments, static_cast<std::int64_t>(p.bytes));
-    }
-    const bool together = code_.meets() && code_.cluster() == 1;
-    kernel_->launch(run.context.stream, {code_.blocks(), code_.threads(), code_.shared(), true, together, code_.cluster()},
-                    arguments.data());
+    const bool together = plan_.synchronizes() && plan_.cluster() == 1;
+    kernel_->launch(run.context.stream, {plan_.blocks(), plan_.threads, plan_.shared(), true, together, plan_.cluster()},
+                    arguments.bytes());
   }
 
-  std::size_t workspace() const override { return code_.workspace(); }
-  Traits traits() const override { return {code_.meets(), code_.cluster() > 1, code_.keeps_weights(), code_.row_parts()}; }
+  std::size_t workspace() const override { return plan_.workspace(); }
+  Traits traits() const override {
+    return {plan_.synchronizes(), plan_.cluster() > 1, plan_.keeps_weights(), plan_.grid_row_parts()};
+  }
+  std::string text() const override { return commented_loop_text(plan_); }
   std::string describe() const override {
     std::int64_t products = 0, resident = 0;
     const char* form = nullptr;
-    for (const LoopCode::Member& m : code_.members()) {
+    for (const LoopPlan::Member& m : plan_.members) {
       products += m.product != nullptr;
       if (m.rounded != nullptr) form = m.rounded->name;
       resident += m.product != nullptr && m.resident >= 0;
     }
-    const std::int64_t clusters = code_.blocks() / code_.cluster();
+    const std::int64_t clusters = plan_.blocks() / plan_.cluster();
     std::string text = "as one launch of ";
-    if (code_.cluster() > 1) text += std::to_string(clusters) + (clusters == 1 ? " cluster of " : " clusters of ");
-    text += std::to_string(code_.cluster() > 1 ? code_.cluster() : code_.blocks()) + " blocks of " +
-            std::to_string(code_.threads()) + " threads, " + std::to_string((code_.shared() + 1023) / 1024) + " KiB each";
-    if (code_.row_parts() > 1) text += ", in " + std::to_string(code_.row_parts()) + " parts of the rows";
+    if (plan_.cluster() > 1) text += std::to_string(clusters) + (clusters == 1 ? " cluster of " : " clusters of ");
+    text += std::to_string(plan_.cluster() > 1 ? plan_.cluster() : plan_.blocks()) + " blocks of " +
+            std::to_string(plan_.threads) + " threads, " + std::to_string((plan_.shared() + 1023) / 1024) + " KiB each";
+    if (plan_.grid_row_parts() > 1) text += ", in " + std::to_string(plan_.grid_row_parts()) + " parts of the rows";
     if (products == 0) return text;
     text += ", with the weights of " + std::to_string(resident) + " of " + std::to_string(products) + " products in it";
-    if (!code_.passed().empty()) text += ", " + std::to_string(code_.passed().size()) + " passed from block to block";
+    if (!plan_.passed.empty()) text += ", " + std::to_string(plan_.passed.size()) + " passed from block to block";
     if (form == nullptr) return text;
     return text + ", on matrix units in " + form;
   }
 
  private:
-  static bool wide(const LoopCode::Member& m, const LoopRun& run) {
+  static bool wide(const LoopPlan::Member& m, const LoopRun& run) {
     if (m.columns % 4 != 0) return false;
     const DeviceCode& code = *m.pointwise->code;
     for (std::size_t k = 0; k < m.inputs; ++k) {
@@ -92,31 +81,18 @@ class DeviceLoop : public LoopKernel {
     return true;
   }
 
-  const LoopCode code_;
+  const LoopPlan plan_;
+  const LoopText text_;
   mutable std::shared_ptr<cuda::GeneratedKernel> kernel_;
 };
 
-// Bytes of a launch's arguments beside those of places and parts' sizes.
-std::size_t most_argument_bytes(const BoundScan& scan) {
-  std::size_t bytes = 80;
-  for (const BoundInstruction& bound : scan.body.instructions) {
-    bytes += bound.operands.size() * sizeof(LoopPlace) + bound.outputs().size() * 8 + 64;
-    const auto* part = dynamic_cast<const PointwisePart*>(bound.kernel.part.get());
-    if (part == nullptr) continue;
-    for (const DeviceCode::Operand& operand : part->code->operands()) {
-      bytes += operand.kind == DeviceCode::Operand::Kind::kDraw ? sizeof(element::DrawnTensor) : sizeof(void*);
-    }
-  }
-  return bytes;
-}
-
 [[maybe_unused]] const bool loop_registered = [] {
   set_loop_factory([](const BoundScan& scan, const ProgramLayout& layout, int sharing) -> LoopChoice {
-    if (const Obstacle many = argument_obstacle(most_argument_bytes(scan), cuda::ArgumentBytes::kMostBytes))
-      return {nullptr, many};
-    LoopCode code(scan, layout, share_of(cuda_device().limits(), sharing));
-    if (const Obstacle obstacle = code.obstacle()) return {nullptr, obstacle};
-    return {std::make_shared<DeviceLoop>(std::move(code)), {}};
+    LoopPlan plan = plan_loop(scan, layout, share_of(cuda_device().limits(), sharing));
+    if (const Obstacle obstacle = plan.obstacle()) return {nullptr, obstacle};
+    auto loop = std::make_shared<DeviceLoop>(std::move(plan));
+    if (const Obstacle many = argument_obstacle(loop->argument_bytes(), ArgumentBytes::kMostBytes)) return {nullptr, many};
+    return {std::move(loop), {}};
   });
   return true;
 }();

@@ -1,7 +1,7 @@
 // Loops by rows on CUDA: all steps of a scan no row of which reads another, as one launch.
 #include "ops/generated/device_launch.h"
-#include "ops/recurrent/row_loop_code.h"
 #include "ops/recurrent/row_loop_device.h"
+#include "ops/recurrent/row_loop_text.h"
 #include "runtime/device/cuda_library.h"
 
 namespace graphrun {
@@ -11,90 +11,48 @@ static_assert(sizeof(IndexFault) == sizeof(loop::FaultPlace));  // one is put wh
 
 class DeviceRowLoop : public LoopKernel {
  public:
-  DeviceRowLoop(RowLoopCode code, std::vector<std::shared_ptr<const LoopPart>> parts)
-      : code_(std::move(code)), parts_(std::move(parts)) {}
+  explicit DeviceRowLoop(RowLoopPlan plan) : plan_(std::move(plan)), text_(row_loop_text(plan_)) {}
+  std::size_t argument_bytes() const { return text_.arguments.bytes(); }
 
-  void prepare() const override { kernel_ = cuda::generated_kernel(code_.text().entry, code_.text().text); }
+  void prepare() const override { kernel_ = cuda::generated_kernel(text_.entry, text_.text); }
 
   void run(const LoopRun& run) const override {
-    cuda::ArgumentBytes arguments;
-    for (std::size_t place : code_.places()) arguments.put(run.places[place]);
-    for (const RowLoopCode::Member& m : code_.members()) {
-      put_part(arguments, m, run.context.random);
-      arguments.align();
+    ArgumentBytes arguments(text_.arguments);
+    std::vector<LoopPlace> places;
+    for (std::size_t place : plan_.places) places.push_back(run.places[place]);
+    arguments.set_all(text_.places, std::span<const LoopPlace>(places));
+    arguments.set_address(text_.fault, run.context.fault);
+    for (std::size_t i = 0; i < text_.members.size(); ++i) {
+      const RowLoopText::OfMember& m = text_.members[i];
+      arguments.set(m.node, run.nodes[i]);
+      if (m.element.code == nullptr) continue;
+      set_draws(arguments, *m.element.code, run.context.random,
+                [&](Argument own) { return ArgumentLayout::of_struct(m.part, own); });
     }
-    arguments.put(run.context.fault);
-    arguments.put(code_.steps());
-    arguments.put(code_.rows());
-    arguments.put(static_cast<std::int32_t>(code_.reverse()));
-    for (std::size_t i = 0; i < code_.members().size(); ++i) {
-      arguments.put(code_.members()[i].each);
-      arguments.put(run.nodes[i]);
-    }
-    kernel_->launch(run.context.stream, {code_.blocks(), code_.threads(), code_.shared()}, arguments.data());
+    kernel_->launch(run.context.stream, {plan_.blocks, plan_.threads, plan_.shared}, arguments.bytes());
   }
 
   Traits traits() const override { return {false, false, true}; }
+  std::string text() const override { return commented_row_loop_text(plan_); }
   std::string describe() const override {
-    return "as one launch of " + std::to_string(code_.blocks()) + " blocks of " + std::to_string(code_.threads()) +
+    return "as one launch of " + std::to_string(plan_.blocks) + " blocks of " + std::to_string(plan_.threads) +
            " threads, rows of the batch each";
   }
 
-  // Bytes of a launch's arguments, at most.
-  static std::size_t most_argument_bytes(const RowLoopCode& code) {
-    std::size_t bytes = 64 + code.places().size() * sizeof(LoopPlace);
-    for (const RowLoopCode::Member& m : code.members()) {
-      bytes += (m.inputs + m.outputs) * sizeof(void*) + 40;
-      if (const DeviceCode* pointwise = code_of(m.part)) {
-        for (const DeviceCode::Operand& operand : pointwise->operands())
-          bytes += operand.kind == DeviceCode::Operand::Kind::kDraw ? sizeof(element::DrawnTensor) : sizeof(void*);
-      }
-      if (const auto* product = dynamic_cast<const ProductPart*>(m.part)) bytes += product->group.products.size() * 8;
-      if (const auto* element = dynamic_cast<const ElementPart*>(m.part)) bytes += element->numbers.size() * 8;
-    }
-    return bytes;
-  }
-
  private:
-  static const DeviceCode* code_of(const LoopPart* part) {
-    if (const auto* pointwise = dynamic_cast<const PointwisePart*>(part)) return pointwise->code.get();
-    if (const auto* reduction = dynamic_cast<const ReductionPart*>(part)) return reduction->code.get();
-    return nullptr;
-  }
-
-  // Addresses come with the step.
-  static void put_part(cuda::ArgumentBytes& to, const RowLoopCode::Member& m, const RandomState& random) {
-    const void* const nowhere = nullptr;
-    if (const DeviceCode* code = code_of(m.part)) {
-      put_operands(to, *code, {}, random);
-      if (const auto* reduction = dynamic_cast<const ReductionPart*>(m.part)) to.put(reduction->view);
-      for (std::size_t r = 0; r < m.outputs; ++r) to.put(nowhere);
-      return;
-    }
-    for (std::size_t o = 0; o < m.inputs + m.outputs; ++o) to.put(nowhere);
-    if (const auto* product = dynamic_cast<const ProductPart*>(m.part)) {
-      to.put(product->group.products[0].n);
-      for (const Product& p : product->group.products) to.put(p.k);
-    } else if (const auto* element = dynamic_cast<const ElementPart*>(m.part)) {
-      for (std::int64_t number : element->numbers) to.put(number);
-    }
-  }
-
-  const RowLoopCode code_;
-  const std::vector<std::shared_ptr<const LoopPart>> parts_;  // that the code's members point to
+  const RowLoopPlan plan_;
+  const RowLoopText text_;
   mutable std::shared_ptr<cuda::GeneratedKernel> kernel_;
 };
 
 [[maybe_unused]] const bool row_loop_registered = [] {
   set_row_loop_factory([](const BoundScan& scan, const RowSharing& rows) -> LoopChoice {
-    if (const Obstacle obstacle = RowLoopCode::obstacle_to(scan, rows)) return {nullptr, obstacle};
-    RowLoopCode code(scan, rows, cuda_device().limits());
-    if (const Obstacle obstacle = code.obstacle()) return {nullptr, obstacle};
-    const std::size_t bytes = DeviceRowLoop::most_argument_bytes(code);
-    if (const Obstacle many = argument_obstacle(bytes, cuda::ArgumentBytes::kMostBytes)) return {nullptr, many};
-    std::vector<std::shared_ptr<const LoopPart>> parts;
-    for (const BoundInstruction& bound : scan.body.instructions) parts.push_back(bound.kernel.part);
-    return {std::make_shared<DeviceRowLoop>(std::move(code), std::move(parts)), {}};
+    if (const Obstacle obstacle = row_loop_obstacle(scan, rows)) return {nullptr, obstacle};
+    RowLoopPlan plan = plan_row_loop(scan, rows, cuda_device().limits());
+    if (const Obstacle obstacle = plan.obstacle()) return {nullptr, obstacle};
+    auto loop = std::make_shared<DeviceRowLoop>(std::move(plan));
+    if (const Obstacle many = argument_obstacle(loop->argument_bytes(), ArgumentBytes::kMostBytes)) return {nullptr, many};
+    return {std::move(loop), {}};
   });
   return true;
 }();

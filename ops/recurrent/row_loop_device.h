@@ -1,4 +1,4 @@
-// What a loop is made of whose blocks have rows of their own (ops/recurrent/row_loop_code.h). For the text of generated
+// What a loop is made of whose blocks have rows of their own (ops/recurrent/row_loop_plan.h). For the text of generated
 // kernels.
 #pragma once
 

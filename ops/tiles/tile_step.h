@@ -31,6 +31,7 @@ struct TileStep {
   int cost = 1;                   // per element, in additions
   std::size_t line = kCastLine;   // of pointwise_table()
   DType read = DType::kFloat32;   // of its operands (for where: of a and b)
+  std::size_t instruction = 0;    // of the program: which one this is, or a part of
 };
 
 struct TileSteps {

@@ -53,7 +53,9 @@ class StepMaker {
     const std::vector<ir::TensorType> types = infer(program, inputs);
     for (std::size_t i = 0; i < types.size(); ++i) {
       const PointwiseProgram::Instruction& made = program.instructions[i];
+      const std::size_t first = steps_.size();
       ir::is_draw(*made.op) ? add_draw(made) : add(made, concrete(types[i].type, precision_));
+      for (std::size_t s = first; s < steps_.size(); ++s) steps_[s].instruction = i;
       last_step_.push_back(steps_.size() - 1);
     }
     for (std::size_t r = 0; r < program.results.size(); ++r) {

@@ -235,6 +235,24 @@ std::string Location::str() const {
   return *file + ":" + std::to_string(line) + ":" + std::to_string(column);
 }
 
+std::string text_at(const Location& at) {
+  const std::unique_ptr<std::istream> text = at.known() ? open_text(*at.file) : nullptr;
+  if (!text) return "";
+  std::string line;
+  for (int number = 0; number < at.line; ++number) {
+    if (!std::getline(*text, line) || line.size() > kLongestLine) return "";
+  }
+  const std::size_t mark = std::min(line.size(), static_cast<std::size_t>(std::max(at.column, 1) - 1));
+  const std::size_t open = mark == 0 ? std::string::npos : line.rfind('"', mark - 1), close = line.find('"', mark);
+  const bool quoted = open != std::string::npos && close != std::string::npos;
+  std::string found = quoted ? line.substr(open + 1, close - open - 1) : line;
+  found.erase(0, found.find_first_not_of(" \t\r"));
+  found.erase(found.find_last_not_of(" \t\r") + 1);
+  std::string shown;
+  for (const Character& c : characters_of(found)) shown += c.shown;
+  return shown;
+}
+
 const std::string* intern_file(std::string_view path) {
   InternTables& tables = intern_tables();
   const std::lock_guard lock(tables.mutex);

@@ -34,6 +34,16 @@ struct Location {
   std::string str() const;  // "file:line:column"; "" if unknown
 };
 
+// The part of a graph that generated code came from: the name of a value, and where it is computed in the user's files.
+struct Origin {
+  std::string name;
+  Location at;
+};
+
+// The text in quotes around a place in a file, as an equation stands there: `f = sigmoid(p - q)`. Where there are no quotes,
+// the line without the spaces around it; empty where the place is unknown or the file cannot be read.
+std::string text_at(const Location& at);
+
 const std::string* intern_file(std::string_view path);
 // Text that takes the place of a file in messages, under a name that is not a path: for example, command-line text ("--set").
 // Interning another text under the same name replaces the earlier one.

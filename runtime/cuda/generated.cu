@@ -35,7 +35,7 @@ class DeviceKernel : public GeneratedKernel {
  public:
   DeviceKernel(std::string entry, std::string text) : entry_(std::move(entry)), text_(std::move(text)) {}
 
-  void launch(void* stream, const Grid& grid, const void* arguments) override {
+  void launch(void* stream, const Grid& grid, std::span<const std::byte> arguments) override {
     if (kernel_ == nullptr && !failure_) compile_waiting();
     if (failure_) std::rethrow_exception(failure_);
     if (grid.shared > kSharedUnasked && grid.shared > shared_asked_) {
@@ -44,7 +44,7 @@ class DeviceKernel : public GeneratedKernel {
             "asking for a block's shared memory");
       shared_asked_ = grid.shared;
     }
-    void* parameters[] = {const_cast<void*>(arguments)};
+    void* parameters[] = {const_cast<std::byte*>(arguments.data())};
     if (grid.cluster > kClusterUnasked && grid.cluster > cluster_asked_) {
       check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel_), cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
             "asking for clusters");

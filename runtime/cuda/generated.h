@@ -5,12 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
 
-#include "runtime/base/status.h"
 #include "runtime/cuda/launch.h"
 
 namespace graphrun::cuda {
@@ -18,9 +16,9 @@ namespace graphrun::cuda {
 class GeneratedKernel {
  public:
   virtual ~GeneratedKernel() = default;
-  // `arguments`: the bytes of the entry's struct. The first launch compiles this kernel and all others that were asked for
-  // before it.
-  virtual void launch(void* stream, const Grid& grid, const void* arguments) = 0;
+  // `arguments`: the bytes of the entry's struct, aligned to 8. The first launch compiles this kernel and all others that were
+  // asked for before it.
+  virtual void launch(void* stream, const Grid& grid, std::span<const std::byte> arguments) = 0;
 };
 
 // The kernel that `text` defines as GRAPHRUN_ENTRY(entry, …). The text may include what device_headers() names, and all its own
@@ -33,27 +31,5 @@ struct DeviceHeader {
   const char* text;
 };
 std::span<const DeviceHeader> device_headers();
-
-// The bytes of a struct of numbers and addresses, put together member by member with the alignment that C gives them.
-class ArgumentBytes {
- public:
-  static constexpr std::size_t kMostBytes = 4096;  // that a launch can bring to any device
-
-  template <class T>
-  void put(const T& value) {
-    static_assert(alignof(T) <= alignof(std::uint64_t));
-    const std::size_t at = (size_ + alignof(T) - 1) / alignof(T) * alignof(T);
-    GRAPHRUN_CHECK(at + sizeof value <= kMostBytes, "a generated kernel with too many arguments");
-    std::memcpy(reinterpret_cast<char*>(words_) + at, &value, sizeof value);
-    size_ = at + sizeof value;
-  }
-  // As a struct ends: the next member is one of 8 bytes, or a struct with such.
-  void align() { size_ = (size_ + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t) * sizeof(std::uint64_t); }
-  const void* data() const { return words_; }
-
- private:
-  std::uint64_t words_[kMostBytes / sizeof(std::uint64_t)];
-  std::size_t size_ = 0;
-};
 
 }  // namespace graphrun::cuda

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include <array>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -40,12 +40,10 @@ void compile_waiting();
 class EmulatedKernel : public GeneratedKernel {
  public:
   EmulatedKernel(std::string entry, std::string text) : entry_(std::move(entry)), text_(std::move(text)) {}
-  void launch(void*, const Grid& grid, const void* arguments) override {
+  void launch(void*, const Grid& grid, std::span<const std::byte> arguments) override {
     if (function_ == nullptr) compile_waiting();
-    // All bytes that there may be: how many the kernel reads is its own affair.
-    using Bytes = std::array<std::uint64_t, ArgumentBytes::kMostBytes / sizeof(std::uint64_t)>;
-    const auto own = std::make_shared<Bytes>();
-    std::memcpy(own->data(), arguments, sizeof(Bytes));
+    const auto own = std::make_shared<std::vector<std::uint64_t>>((arguments.size() + 7) / 8);
+    std::memcpy(own->data(), arguments.data(), arguments.size());
     do_or_note([grid, own, function = function_] {
       emulate({grid.blocks, grid.threads, grid.shared, grid.barriers, grid.together, grid.cluster},
               [&] { function(own->data()); });
@@ -126,6 +124,11 @@ std::shared_ptr<GeneratedKernel> generated_kernel(const std::string& entry, cons
 }
 
 }  // namespace graphrun::cuda
+
+// For tests: runs a kernel of one thread, compiled from `text` alone.
+extern "C" void graphrun_launch_generated(const char* entry, const char* text, const std::byte* arguments, std::size_t bytes) {
+  graphrun::cuda::generated_kernel(entry, text)->launch(nullptr, {}, {arguments, bytes});
+}
 
 // For tests: every text that was asked for, one after the other in `visit`.
 extern "C" void graphrun_visit_generated(void (*visit)(const char* text, void* to), void* to) {

@@ -40,8 +40,7 @@ class Binder {
   std::vector<TensorView> sized_values(const Region& region) const;
   BoundInstruction bind_instruction(const Instruction& instruction, const std::vector<TensorView>& values,
                                     const std::vector<bool>& constant, std::size_t region, std::size_t depth);
-  Kernel make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant,
-                     const std::vector<std::int32_t>& variables) const;
+  Kernel make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant, std::size_t region) const;
   std::unique_ptr<BoundScan> bind_scan(const BoundInstruction& bound, std::size_t region, std::size_t depth);
   void reserve_for_threads(const BoundScan& scan);
   void keep_what_lasts(BoundRegion& region, bool by_columns);
@@ -130,15 +129,16 @@ BoundInstruction Binder::bind_instruction(const Instruction& instruction, const 
   if (instruction.kind == Instruction::Kind::kScan) bound.scan = bind_scan(bound, region, depth);
   if (instruction.kind != Instruction::Kind::kKernel) return bound;
   try {
-    bound.kernel = make_kernel(bound, constant, variables_[region]);
+    bound.kernel = make_kernel(bound, constant, region);
   } catch (...) {
     rethrow_from(instruction);
   }
   return bound;
 }
 
-Kernel Binder::make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant,
-                           const std::vector<std::int32_t>& variables) const {
+Kernel Binder::make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant, std::size_t region) const {
+  const std::vector<std::int32_t>& variables = variables_[region];
+  const std::vector<ValueSpec>& values = program_.regions[region].values;
   const Instruction& instruction = *bound.source;
   const KernelFactory* factory = KernelRegistry::instance().find(instruction.op, target_.device);
   GRAPHRUN_CHECK(factory != nullptr, "no kernel for '" + instruction.op + "'");
@@ -151,6 +151,11 @@ Kernel Binder::make_kernel(const BoundInstruction& bound, const std::vector<bool
     request.constant_inputs.push_back(v >= 0 && constant[static_cast<std::size_t>(v)]);
     request.lasting_inputs.push_back(v >= 0 && variables[static_cast<std::size_t>(v)] >= 0);
   }
+  for (std::size_t o = 0; o < bound.operands.size(); ++o) {
+    const std::int32_t v = instruction.operand(o);
+    request.names.push_back(v < 0 ? std::string_view() : std::string_view(values[static_cast<std::size_t>(v)].name));
+  }
+  request.origins = instruction.origins;
   request.weights = target_.weights;
   request.products = target_.products;
   request.symbols = &symbols_;

@@ -16,8 +16,8 @@ namespace {
 
 std::string waiting(const std::vector<char>& barrier_before) {
   const auto n = std::count(barrier_before.begin(), barrier_before.end(), 1);
-  return n == 0 ? "which never meet"
-                : "which meet " + (n == 1 ? std::string("once") : std::to_string(n) + " times") + " a step";
+  return n == 0 ? "which never wait for each other"
+                : "which wait for each other " + (n == 1 ? std::string("once") : std::to_string(n) + " times") + " a step";
 }
 
 std::string number(double n) { return std::to_string(static_cast<std::int64_t>(n)); }
@@ -53,7 +53,7 @@ std::string text_of(const Obstacle& obstacle, const BoundScan& scan) {
     case Kind::kNothingInRows: return "nothing in it has an axis of rows";
     case Kind::kFewRows:
       return "its work is worth " + bound + " threads, and the batch has " + counted(std::llround(obstacle.found), "row");
-    case Kind::kOneThread: return threads() == 1 ? "there is no other" : "those beside it have the others";
+    case Kind::kOneThread: return threads() == 1 ? "there is no other" : "concurrent loops have the others";
     case Kind::kLittleWork:
       return "about " + found + " operations " + (scan.plan.way == ScanPlan::Way::kRows ? "in all steps" : "a step") +
              ", most of them " + node + ", and " + bound + " are worth a second one";
@@ -86,7 +86,7 @@ struct Shown {
 std::string by_threads(const BoundScan& scan) {
   if (scan.plan.threads == 1) return "by one thread: " + text_of(scan.plan.not_more, scan);
   return "by " + counted(scan.plan.threads, "thread") +
-         (scan.plan.way == ScanPlan::Way::kRows ? ", rows of the batch each, which never meet"
+         (scan.plan.way == ScanPlan::Way::kRows ? ", rows of the batch each, which never wait for each other"
                                                 : ", columns of every result each, " + waiting(scan.group->barrier_before));
 }
 
@@ -102,8 +102,8 @@ std::string plan(const BoundInstruction& bound, const Shown& shown) {
   if (scan.steps == 0) return "nothing to do";
   const char* const concurrent = bound.concurrent > 0 ? ", at the same time as the next" : "";
   if (scan.loop) {
-    const bool meets = scan.loop->traits().meets;
-    return scan.loop->describe() + ", " + waiting(meets ? barriers_before(scan, shown.layout) : std::vector<char>()) +
+    const bool synchronizes = scan.loop->traits().synchronizes;
+    return scan.loop->describe() + ", " + waiting(synchronizes ? barriers_before(scan, shown.layout) : std::vector<char>()) +
            concurrent;
   }
   return (scan.plan.is_shared() ? by_threads(scan) : kernel_by_kernel(scan, shown)) + concurrent;
@@ -112,15 +112,18 @@ std::string plan(const BoundInstruction& bound, const Shown& shown) {
 void describe(const BoundRegion& region, const Shown& shown, std::string& text) {
   for (const BoundInstruction& bound : region.instructions) {
     if (!bound.scan) continue;
-    text += std::string(2 * (region.depth + 1), ' ') + bound.source->name + ": " + counted(bound.scan->steps, "step") +
-            (bound.scan->reverse ? " backwards" : "") + " of " +
-            counted(static_cast<std::int64_t>(bound.scan->body.instructions.size()), "kernel") + ", " + plan(bound, shown) +
-            "\n";
+    text += std::string(2 * (region.depth + 1), ' ') + describe_loop(shown.program, shown.layout, bound) + "\n";
     describe(bound.scan->body, shown, text);
   }
 }
 
 }  // namespace
+
+std::string describe_loop(const Program& program, const ProgramLayout& layout, const BoundInstruction& loop) {
+  return loop.source->name + ": " + counted(loop.scan->steps, "step") + (loop.scan->reverse ? " backwards" : "") + " of " +
+         counted(static_cast<std::int64_t>(loop.scan->body.instructions.size()), "kernel") + ", " +
+         plan(loop, {program, layout});
+}
 
 std::string describe_loops(const Program& program, const SymbolValues& sizes, Target target) {
   PackedWeightsStore store(program);
@@ -134,8 +137,8 @@ std::string describe_bound_memory(const Program& program, const SymbolValues& si
   PackedWeightsStore store(program);
   const std::int64_t with = bind(program, sizes, target, store)->layout.bytes, without = layout(program, sizes).bytes;
   return "with what kernels work in: " + std::to_string(with) + " bytes (" + std::to_string(with - without) + " more), by " +
-         counted(threads(), "thread") + "; beside it, packed once until parameters change: " + std::to_string(store.bytes()) +
-         " bytes\n";
+         counted(threads(), "thread") +
+         "; in memory of their own, packed once until parameters change: " + std::to_string(store.bytes()) + " bytes\n";
 }
 
 }  // namespace graphrun

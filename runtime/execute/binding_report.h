@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "runtime/program/arena.h"
+#include "runtime/program/bound.h"
 #include "runtime/program/kernel.h"
 #include "runtime/program/program.h"
 
@@ -12,8 +14,11 @@ namespace graphrun {
 // One line for each scan, followed by those in its body. Every symbol must have a size. Throws whatever bind throws.
 std::string describe_loops(const Program& program, const SymbolValues& sizes, Target target);
 
-// The size of the arena, including the kernels' workspace, and of what kernels keep outside it from run to run; on the CPU for
-// threads() threads. Throws like describe_loops.
+// How a bound scan of a binding of the program runs: "read: 30 steps of 2 kernels, by 2 threads, …".
+std::string describe_loop(const Program& program, const ProgramLayout& layout, const BoundInstruction& loop);
+
+// The arena with what kernels work in, and what they keep outside of it from run to run; on the CPU by threads() threads.
+// Throws as describe_loops does.
 std::string describe_bound_memory(const Program& program, const SymbolValues& sizes, Target target = {});
 
 }  // namespace graphrun

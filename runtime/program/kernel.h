@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/attributes.h"
+#include "runtime/base/status.h"
 #include "runtime/base/target.h"
 #include "runtime/tensor/tensor.h"
 
@@ -37,6 +38,9 @@ struct KernelRequest {
   bool is_lasting(std::size_t i) const { return i < lasting_inputs.size() && lasting_inputs[i]; }
   WeightForm weights = WeightForm::kFloat32;  // of lasting inputs
   ProductPrecision products = ProductPrecision::kFloat32;
+  // What generated code is named by: inputs, then results, and what its instructions were in the graph (Instruction::origins).
+  std::vector<std::string_view> names;
+  std::span<const Origin> origins;
   WeightForm form_of(std::size_t i) const { return is_lasting(i) ? weights : WeightForm::kFloat32; }
 };
 
@@ -95,13 +99,9 @@ struct RowKernel {
   std::function<void(const KernelContext&, std::int64_t begin, std::int64_t end)> run;
 };
 
-// What a kernel is in a loop that a device runs as one launch (runtime/scan/launch.h); the device's library defines it.
-class LoopPart {
- public:
-  virtual ~LoopPart() = default;
-  // Bytes that the blocks of such a launch may pass to each other through the device's memory, at most.
-  virtual std::size_t passed_bytes() const { return 0; }
-};
+// What a kernel is in a loop that a device runs as one launch (runtime/scan/launch.h). The operators define it
+// (ops/generated/loop_part.h): here it is opaque.
+struct LoopPart;
 
 // A kernel reports a bad index and the like by throwing UserError (kBadData); the executor adds the node's name and place.
 struct Kernel {
@@ -115,8 +115,12 @@ struct Kernel {
   // On a device: what it is in a loop run as one launch, with `by_columns` or `by_rows`, of which only sizes and what is read
   // count, or neither where it makes a few numbers; null: nothing there.
   std::shared_ptr<const LoopPart> part = nullptr;
+  // Bytes that the blocks of such a launch may pass to each other through the device's memory, at most.
+  std::size_t passed_bytes = 0;
   // Where there is no `by_columns`, and with other operands there would be: what about these prevents it.
   const char* no_columns = nullptr;
+  // Where its code is generated: that code for people to read, with comments that quote the equations it came from.
+  std::function<std::string()> text = nullptr;
 };
 
 using KernelFactory = std::function<Kernel(const KernelRequest&)>;

@@ -98,6 +98,8 @@ struct Instruction {
   ScanSpec scan;            // kScan
   bool concurrent = false;  // kScan of the root: may run concurrently with the scan before it, and with that one's peers
   Location at;
+  // Where several nodes became one: each of them, in the order of the code that it carries.
+  std::vector<Origin> origins = {};
 
   // The value of operand o, counting inputs, then outputs; -1: absent.
   std::int32_t operand(std::size_t o) const { return o < inputs.size() ? inputs[o] : outputs[o - inputs.size()]; }

@@ -87,7 +87,7 @@ bool is_part_of_loop(const BoundInstruction& bound) {
 std::size_t passed_bytes(const BoundScan& scan) {
   std::size_t bytes = 0;
   for (const BoundInstruction& bound : scan.body.instructions) {
-    if (bound.kernel.part != nullptr) bytes += bound.kernel.part->passed_bytes();
+    bytes += bound.kernel.passed_bytes;
   }
   return bytes;
 }

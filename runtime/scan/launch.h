@@ -37,8 +37,8 @@ struct LoopRun {
 
 class LoopKernel {
  public:
-  // Bytes of workspace that every loop has, used by the blocks' barrier. After them follows the data that blocks pass to each
-  // other, at most as much as the body's parts say (LoopPart::passed_bytes).
+  // Bytes of workspace that every loop has: the blocks synchronize on it. Behind them is what they pass to each other, at most
+  // what the body's kernels say (Kernel::passed_bytes).
   static constexpr std::size_t kWorkspace = 256;
 
   virtual ~LoopKernel() = default;
@@ -50,10 +50,12 @@ class LoopKernel {
   // Its properties: whether its blocks wait for each other, whether only within clusters, whether all weights stay in their
   // memory, and how many parts of the grid share the rows.
   struct Traits {
-    bool meets = false, in_clusters = false, keeps_weights = false;
+    bool synchronizes = false, in_clusters = false, keeps_weights = false;
     std::int64_t row_parts = 1;
   };
   virtual Traits traits() const = 0;
+  // The text of its kernel, with comments that quote the equations it came from.
+  virtual std::string text() const = 0;
   virtual std::string describe() const = 0;  // "as one launch of 128 blocks of 256 threads, 48 KiB each"
 };
 

@@ -75,7 +75,7 @@ std::vector<std::shared_ptr<const LoopKernel>> concurrent_launches(std::span<Bou
     if (scan.loop == nullptr) return {};
     least = std::min(least, elements_of(scan)), most = std::max(most, elements_of(scan));
     const LoopKernel::Traits alone = scan.loop->traits();
-    if (!alone.meets) {  // no block waits for one that is not resident yet
+    if (!alone.synchronizes) {  // nobody waits for a block that has no room yet
       concurrent.push_back(scan.loop);
       continue;
     }

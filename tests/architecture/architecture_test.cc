@@ -104,6 +104,14 @@ TEST(Architecture, PathsInCommentsExist) {
   }
 }
 
+TEST(Architecture, KernelsAreToldApartWithoutCasts) {
+  for (const auto& [path, source] : tree()) {
+    if (!may_not_cast(path)) continue;
+    for (int line : source.dynamic_casts)
+      ADD_FAILURE() << path << ":" << line << ": dynamic_cast; make the alternatives a variant and visit it (in_each_case)";
+  }
+}
+
 TEST(Architecture, HeadersAreGuarded) {
   // A Highway source includes itself once for each processor it is compiled for, guarded by HWY_TARGET_TOGGLE instead.
   for (const auto& [path, source] : tree()) {
@@ -172,6 +180,15 @@ TEST(ArchitectureChecks, CyclesOfFoldersAreFound) {
   cyclic["a/two.h"] = read_source("a/two.h", "");
   EXPECT_TRUE(find_cycle(cyclic).empty());
   EXPECT_EQ(find_cycle(folders_of(cyclic)), (std::vector<std::string>{"a", "b", "a"}));
+}
+
+TEST(ArchitectureChecks, CastsAreFound) {
+  const char* const text = "// dynamic_cast\nauto* p = dynamic_cast<const ProductPart*>(part);\nint x;  // no dynamic_cast\n";
+  EXPECT_EQ(read_source("ops/recurrent/loop.cc", text).dynamic_casts, std::vector<int>{2});
+  EXPECT_TRUE(may_not_cast("ops/recurrent/loop.cc"));
+  EXPECT_TRUE(may_not_cast("runtime/scan/launch.cc"));
+  EXPECT_TRUE(may_not_cast("compiler/lower.cc"));
+  EXPECT_FALSE(may_not_cast("tools/graph_dump.cc"));
 }
 
 TEST(ArchitectureChecks, UnitsAreCounted) {

@@ -58,6 +58,8 @@ Source read_source(std::string path, const std::string& text) {
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
     ++source.lines;
+    if (line.substr(0, line.find("//")).find("dynamic_cast<") != std::string::npos)
+      source.dynamic_casts.push_back(source.lines);
     std::erase_if(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
     if (line == "#pragmaonce") source.pragma_once = true;
     constexpr std::string_view kInclude = "#include";
@@ -133,6 +135,8 @@ std::string layering_fault(const std::string& source, const Include& include) {
   if (to.starts_with("ops/")) return "of ops/, compiler/ includes ops/schema.h alone";
   return "compiler/ includes runtime/, compiler/ and ops/schema.h alone";
 }
+
+bool may_not_cast(const std::string& path) { return under_any(path, {"runtime/", "ops/", "compiler/"}); }
 
 Tree folders_of(const Tree& tree) {
   Tree folders;

@@ -20,6 +20,7 @@ struct Source {
   std::string path;  // from the root of the repository, "runtime/tensor/tensor.h"
   int lines = 0;
   bool pragma_once = false;
+  std::vector<int> dynamic_casts;  // lines that have one, comments aside
   std::vector<Include> includes;
 };
 
@@ -36,6 +37,10 @@ std::vector<std::string> top_level(const std::filesystem::path& root);
 
 // Why `source` may not include `include`, by the folders they stand in; empty where it may.
 std::string layering_fault(const std::string& source, const Include& include);
+
+// Whether a file may not ask an object for its class (dynamic_cast). What a kernel, an operator or a node is has a fixed set of
+// alternatives, and whoever tells them apart visits a variant: then a new alternative does not compile until it is handled.
+bool may_not_cast(const std::string& path);
 
 // The folders of a tree but for its tests, as a tree: each includes the folders that its files include.
 Tree folders_of(const Tree& tree);

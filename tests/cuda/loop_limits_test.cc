@@ -8,8 +8,8 @@
 #include <set>
 
 #include "compiler/compile.h"
-#include "ops/recurrent/loop_code.h"
 #include "ops/recurrent/loop_device.h"
+#include "ops/recurrent/loop_text.h"
 #include "runtime/cuda/emulation.h"
 #include "runtime/execute/binding.h"
 #include "runtime/execute/packed_weights.h"
@@ -57,10 +57,10 @@ class BoundLayer {
   }
 
   // In the order of the program: the forward loop first.
-  std::vector<LoopCode> loops(const DeviceLimits& limits) const {
-    std::vector<LoopCode> all;
+  std::vector<LoopPlan> loops(const DeviceLimits& limits) const {
+    std::vector<LoopPlan> all;
     for (const BoundInstruction& bound : binding_->root.instructions) {
-      if (bound.scan) all.emplace_back(*bound.scan, binding_->layout, limits);
+      if (bound.scan) all.push_back(plan_loop(*bound.scan, binding_->layout, limits));
     }
     return all;
   }
@@ -72,33 +72,33 @@ class BoundLayer {
 };
 
 // Columns of a result that some block has.
-std::int64_t widest_share(const LoopCode& code, const LoopCode::Member& m) {
-  const std::int64_t sharing = code.cluster() > 1 ? code.cluster() : code.blocks() / code.row_parts();
+std::int64_t widest_share(const LoopPlan& plan, const LoopPlan::Member& m) {
+  const std::int64_t sharing = plan.cluster() > 1 ? plan.cluster() : plan.blocks() / plan.grid_row_parts();
   const std::int64_t together = loop::kColumnsTogether, pieces = (m.columns + together - 1) / together;
   return (pieces + sharing - 1) / sharing * together;
 }
 
 // Elements of a product's weights that some block has.
-std::int64_t widest_weights(const LoopCode& code, const LoopCode::Member& m) {
+std::int64_t widest_weights(const LoopPlan& plan, const LoopPlan::Member& m) {
   std::int64_t inner = 0;
   for (const Product& p : m.product->group.products) inner += p.k;
-  return inner * widest_share(code, m);
+  return inner * widest_share(plan, m);
 }
 
 // Rows that some block has.
-std::int64_t most_rows(const LoopCode& code, std::int64_t rows) {
-  const std::int64_t parts = code.cluster() == 1 ? code.row_parts() : code.blocks() / code.cluster();
+std::int64_t most_rows(const LoopPlan& plan, std::int64_t rows) {
+  const std::int64_t parts = plan.cluster() == 1 ? plan.grid_row_parts() : plan.blocks() / plan.cluster();
   return (rows + parts - 1) / parts;
 }
 
 // What blocks pass stands behind the weights, which end at `end`: two of each, of `tile` rows, words of `in_word` elements.
-std::int64_t expect_room_for_passed(const LoopCode& code, std::int64_t end, std::int64_t batch, std::int64_t tile,
+std::int64_t expect_room_for_passed(const LoopPlan& plan, std::int64_t end, std::int64_t batch, std::int64_t tile,
                                     std::int64_t deep, std::int64_t size) {
-  for (const LoopCode::Passed& p : code.passed()) {
+  for (const LoopPlan::Passed& p : plan.passed) {
     EXPECT_GE(static_cast<std::int64_t>(p.at), end);
     EXPECT_EQ(p.at % 16, 0u);
     EXPECT_GE(static_cast<std::int64_t>(p.bytes),
-              (most_rows(code, batch) + tile - 1) / tile * tile * ((p.inner + deep - 1) / deep * deep) * size);
+              (most_rows(plan, batch) + tile - 1) / tile * tile * ((p.inner + deep - 1) / deep * deep) * size);
     end = static_cast<std::int64_t>(p.at + 2 * p.bytes);
   }
   return end;
@@ -112,26 +112,26 @@ TEST_P(LoopLimits, AreKeptOnEveryDevice) {
        std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 64}, {20, 650}, {64, 1024}, {80, 1000}, {256, 2048}, {3, 7}}) {
     const BoundLayer layer(GetParam(), batch, hidden);
     for (const auto& [name, limits] : kDevices) {
-      const std::vector<LoopCode> loops = layer.loops(limits);
+      const std::vector<LoopPlan> loops = layer.loops(limits);
       ASSERT_EQ(loops.size(), 2u);
-      (loops[0].cluster() > 1 ? in_clusters : forward).insert(loops[0].text().text);
-      (loops[1].cluster() > 1 ? in_clusters : backward).insert(loops[1].text().text);
-      for (const LoopCode& code : loops) {
-        ASSERT_TRUE(code.fits()) << name << ", batch " << batch << ", hidden " << hidden;
-        EXPECT_LE(code.shared(), limits.shared);
+      (loops[0].cluster() > 1 ? in_clusters : forward).insert(loop_text(loops[0]).text);
+      (loops[1].cluster() > 1 ? in_clusters : backward).insert(loop_text(loops[1]).text);
+      for (const LoopPlan& plan : loops) {
+        ASSERT_TRUE(plan.fits()) << name << ", batch " << batch << ", hidden " << hidden;
+        EXPECT_LE(plan.shared(), limits.shared);
         // Every block is on the device at once: one a multiprocessor, whatever registers the compiler takes.
-        EXPECT_LE(code.blocks(), limits.multiprocessors);
-        EXPECT_LE(code.threads() * kWidestThreadRegisters, kRegisters);
-        EXPECT_EQ(code.threads() % 32, 0);
+        EXPECT_LE(plan.blocks(), limits.multiprocessors);
+        EXPECT_LE(plan.threads * kWidestThreadRegisters, kRegisters);
+        EXPECT_EQ(plan.threads % 32, 0);
         std::int64_t end = 0;
-        for (const LoopCode::Member& m : code.members()) {
+        for (const LoopPlan::Member& m : plan.members) {
           if (m.resident < 0) continue;
           EXPECT_GE(m.resident, end) << "weights of two products in one place";
           EXPECT_EQ(m.resident % 16, 0);
-          end = m.resident + widest_weights(code, m) * static_cast<std::int64_t>(size_of(m.product->dtype));
+          end = m.resident + widest_weights(plan, m) * static_cast<std::int64_t>(size_of(m.product->dtype));
         }
-        end = expect_room_for_passed(code, end, batch, loop::kTileRows, 1, sizeof(float));
-        EXPECT_GE(static_cast<std::int64_t>(code.piece_at()), end);
+        end = expect_room_for_passed(plan, end, batch, loop::kTileRows, 1, sizeof(float));
+        EXPECT_GE(static_cast<std::int64_t>(plan.piece_at), end);
       }
     }
   }
@@ -147,36 +147,36 @@ TEST_P(LoopLimits, AreKeptOnMatrixUnits) {
        std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 64}, {20, 650}, {64, 1024}, {80, 1000}, {256, 2048}, {3, 7}}) {
     const BoundLayer layer(GetParam(), batch, hidden, ProductPrecision::kBFloat16);
     for (const auto& [name, limits] : kDevices) {
-      for (const LoopCode& code : layer.loops(limits)) {
-        ASSERT_TRUE(code.fits()) << name << ", batch " << batch << ", hidden " << hidden;
-        EXPECT_LE(code.shared(), limits.shared);
-        EXPECT_EQ(code.deep(), 0) << "all left factors are the loop's own, and passed in order";
-        EXPECT_EQ(code.sums() > 0, limits.matrix_units);
-        EXPECT_EQ(code.passed().empty(), !limits.matrix_units) << name;
+      for (const LoopPlan& plan : layer.loops(limits)) {
+        ASSERT_TRUE(plan.fits()) << name << ", batch " << batch << ", hidden " << hidden;
+        EXPECT_LE(plan.shared(), limits.shared);
+        EXPECT_EQ(plan.deep, 0) << "all left factors are the loop's own, and passed in order";
+        EXPECT_EQ(plan.sums > 0, limits.matrix_units);
+        EXPECT_EQ(plan.passed.empty(), !limits.matrix_units) << name;
         std::int64_t end = 0;
-        for (const LoopCode::Member& m : code.members()) {
+        for (const LoopPlan::Member& m : plan.members) {
           if (m.product == nullptr) continue;
           EXPECT_EQ(m.rounded != nullptr, limits.matrix_units) << name;
           if (m.rounded == nullptr || m.resident < 0) continue;
           EXPECT_GE(m.resident, end) << "weights of two products in one place";
           EXPECT_EQ(m.resident % 16, 0);
-          const std::int64_t own = widest_share(code, m);
+          const std::int64_t own = widest_share(plan, m);
           std::int64_t deep = 0;
           for (std::size_t t = 0; t < m.product->terms(); ++t) deep += (m.product->group.products[t].k + 15) / 16;
           end = m.resident + (static_cast<std::int64_t>(m.product->groups()) * own + 7) / 8 * deep * 16 * 8 * 2;
         }
         if (limits.matrix_units) {
-          if (code.cluster() > 1) {
-            end = expect_room_for_passed(code, end, batch, 16, 16, 2);
-            EXPECT_EQ(code.workspace(), LoopKernel::kWorkspace);
+          if (plan.cluster() > 1) {
+            end = expect_room_for_passed(plan, end, batch, 16, 16, 2);
+            EXPECT_EQ(plan.workspace(), LoopKernel::kWorkspace);
           } else {  // of each part of the rows, in the device's memory
-            const std::int64_t passed = expect_room_for_passed(code, 0, batch, 16, 16, 2);
-            EXPECT_GE(static_cast<std::int64_t>(code.passed_bytes()), passed);
-            EXPECT_EQ(code.workspace(),
-                      LoopKernel::kWorkspace + static_cast<std::size_t>(code.row_parts()) * code.passed_bytes());
+            const std::int64_t passed = expect_room_for_passed(plan, 0, batch, 16, 16, 2);
+            EXPECT_GE(static_cast<std::int64_t>(plan.passed_bytes), passed);
+            EXPECT_EQ(plan.workspace(),
+                      LoopKernel::kWorkspace + static_cast<std::size_t>(plan.grid_row_parts()) * plan.passed_bytes);
           }
-          EXPECT_GE(static_cast<std::int64_t>(code.piece_at()), end);
-          EXPECT_GE(code.shared() - code.piece_at(), static_cast<std::size_t>(code.sums() * code.threads() * 16));
+          EXPECT_GE(static_cast<std::int64_t>(plan.piece_at), end);
+          EXPECT_GE(plan.shared() - plan.piece_at, static_cast<std::size_t>(plan.sums * plan.threads * 16));
         }
       }
     }
@@ -203,9 +203,9 @@ TEST(LoopWeights, StayInABlocksMemoryWhereTheyFit) {
 TEST(LoopClusters, AreTakenWhereOneHasRoomForAllWeights) {
   const auto clusters = [](const BoundLayer& layer, const DeviceLimits& limits) {
     std::vector<std::pair<std::int64_t, int>> of_loops;
-    for (const LoopCode& code : layer.loops(limits)) {
-      of_loops.emplace_back(code.blocks() / code.cluster(), code.cluster());
-      EXPECT_TRUE(code.cluster() == 1 || code.keeps_weights());
+    for (const LoopPlan& plan : layer.loops(limits)) {
+      of_loops.emplace_back(plan.blocks() / plan.cluster(), plan.cluster());
+      EXPECT_TRUE(plan.cluster() == 1 || plan.keeps_weights());
     }
     return of_loops;
   };
@@ -230,11 +230,11 @@ TEST(LoopClusters, AreTakenWhereOneHasRoomForAllWeights) {
 TEST(LoopRows, AreSharedOutWhereThatCostsAStepLeast) {
   const DeviceLimits& h200 = kDevices[4].limits;
   const auto parts = [&](const std::string& cell, std::int64_t batch, std::int64_t hidden) {
-    const LoopCode code = BoundLayer(cell, batch, hidden, ProductPrecision::kBFloat16).loops(h200)[0];
-    EXPECT_EQ(code.cluster(), 1);
-    EXPECT_TRUE(code.keeps_weights());
-    EXPECT_EQ(code.blocks() % code.row_parts(), 0);
-    return code.row_parts();
+    const LoopPlan plan = BoundLayer(cell, batch, hidden, ProductPrecision::kBFloat16).loops(h200)[0];
+    EXPECT_EQ(plan.cluster(), 1);
+    EXPECT_TRUE(plan.keeps_weights());
+    EXPECT_EQ(plan.blocks() % plan.grid_row_parts(), 0);
+    return plan.grid_row_parts();
   };
   EXPECT_EQ(parts("lstm", 16, 1024), 1) << "one tile of rows";
   EXPECT_EQ(parts("lstm", 64, 1024), 2) << "of a fourth of the rows a block would have 256 KiB of weights";

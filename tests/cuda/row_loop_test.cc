@@ -1,4 +1,4 @@
-// Loops that a device runs as one launch, rows of the batch by blocks that never meet, against the CPU.
+// Loops that a device runs as one launch, rows of the batch by blocks that never wait for each other, against the CPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -143,7 +143,7 @@ TEST_F(RowLoops, ComputeWhatTheCpuComputes) {
         expect_what_the_cpu_computes(program, batch);
         const auto loop = loop_of(program, batch);
         ASSERT_NE(loop, nullptr);
-        EXPECT_FALSE(loop->traits().meets);
+        EXPECT_FALSE(loop->traits().synchronizes);
         EXPECT_THAT(loop->describe(), HasSubstr("rows of the batch each"));
       }
     }

@@ -23,6 +23,7 @@ class CountedLoop : public LoopKernel {
   std::string describe() const override { return "one that counts"; }
   void prepare() const override {}
   Traits traits() const override { return {}; }
+  std::string text() const override { return ""; }
 
  private:
   std::function<void()> run_;

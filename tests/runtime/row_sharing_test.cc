@@ -8,7 +8,7 @@
 namespace graphrun {
 namespace {
 
-// Independent rows: scores of all pairs, reduced along either axis, their maximum, lookups, a counter.
+// Rows that no other row reads: scores of all pairs, reduced along either, the best of them, look-ups, a number that grows.
 constexpr const char* kRows = R"(graph "g" {
     input %x: FLOAT[time, batch, 70]
     input %T: FLOAT[70, 70]

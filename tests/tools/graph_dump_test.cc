@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <regex>
 
+#include "runtime/base/file.h"
 #include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
 
@@ -98,11 +100,62 @@ TEST_F(GraphDump, TellsHowLoopsRun) {
     EXPECT_THAT(cuda.out,
                 ContainsRegex(std::string(loop) + " of [0-9]+ kernels, as one launch of [0-9]+ blocks of 24 threads"));
   }
-  EXPECT_THAT(cuda.out,
-              ContainsRegex("  crf.best.end.a: .* as one launch of 3 blocks of .*, rows of the batch each, which never meet"));
+  EXPECT_THAT(
+      cuda.out,
+      ContainsRegex(
+          "  crf.best.end.a: .* as one launch of 3 blocks of .*, rows of the batch each, which never wait for each other"));
   refuses({"--stage", "loops", "--size", "time=4"}, "depends on the size 'batch': add --size batch=N");
   refuses({"--stage", "loops"}, "depends on the sizes 'batch', 'time': add --size batch=N --size time=N");
   refuses({"--stage", "loops", "--format", "svg"}, "--stage=loops prints text");
+}
+
+// How a loop runs depends on the machine: only what comes before that is compared.
+std::string without_plans(const std::string& text) {
+  return std::regex_replace(text, std::regex("( of [0-9]+ kernels?), [^\n]*"), "$1");
+}
+
+// A layer of ATR, forward and backward: what a reviewer reads is what is generated.
+TEST_F(GraphDump, PrintsTheKernelsOfAtr) {
+  const std::vector<std::string> words = {"layer.pbtxt", "--set",      "cell=cells/atr.pbtxt",
+                                          "--set",       "width=8",    "--set",
+                                          "hidden=16",   "--minimize", "loss",
+                                          "--stage",     "kernels",    "--size",
+                                          "time=5",      "--size",     "batch=4",
+                                          "--threads",   "1",          "--device"};
+  write("layer.pbtxt", read_file(tests::source_folder() + "/tests/bench/layer.pbtxt", 1 << 20));
+  const std::string folder = tests::source_folder() + "/tests/tools/kernels/";
+  setenv("GRAPHRUN_CUDA_LIBRARY", (tests::build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 1);
+  for (const std::string device : {"cpu", "cuda"}) {
+    std::vector<std::string> own = words;
+    own.push_back(device);
+    const Ran ran = run("graph-dump", own);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(without_plans(ran.out), without_plans(read_file(folder + "atr_" + device + ".txt", 1 << 20)))
+        << "graph-dump " << testing::PrintToString(own) << " prints something else than " << folder;
+  }
+  unsetenv("GRAPHRUN_CUDA_LIBRARY");
+}
+
+// Dropout, reductions and products that became one, each with its equation.
+TEST_F(GraphDump, PrintsEveryGeneratedKernel) {
+  const std::vector<std::string> sizes = {"--minimize", "loss", "--stage", "kernels", "--size", "time=9", "--size", "batch=3"};
+  const Ran cpu = dump(sizes);
+  EXPECT_EQ(cpu.code, 0) << cpu.err;
+  EXPECT_THAT(cpu.out,
+              ContainsRegex("// [^ ]*atr.pbtxt:18: f = sigmoid\\(p - q\\)\n +f_1 = wx - uh\n +f = sigmoid\\(f_1\\)\n"));
+  EXPECT_THAT(cpu.out, ContainsRegex("for \\(step = 8; step >= 0; --step\\) \\{\n"));
+  EXPECT_THAT(cpu.out, HasSubstr("sgd_update("));
+  setenv("GRAPHRUN_CUDA_LIBRARY", (tests::build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 1);
+  std::vector<std::string> on_device = sizes;
+  on_device.insert(on_device.end(), {"--device", "cuda"});
+  const Ran cuda = dump(on_device);
+  unsetenv("GRAPHRUN_CUDA_LIBRARY");
+  EXPECT_EQ(cuda.code, 0) << cuda.err;
+  EXPECT_THAT(cuda.out, ContainsRegex("// [^ ]*atr.pbtxt:18: f = sigmoid\\(p - q\\)\n +const float f_1 = wx - uh;\n"));
+  EXPECT_THAT(cuda.out, HasSubstr("loop::multiply(product_uh("));
+  EXPECT_THAT(cuda.out, ContainsRegex("// [^ ]*crf.pbtxt:[0-9]+: "));
+  refuses({"--stage", "kernels", "--size", "time=4"}, "what kernels compute depends on the size 'batch': add --size batch=N");
+  refuses({"--stage", "kernels", "--format", "svg"}, "--stage=kernels prints text");
 }
 
 // Every loop that one thread runs, or that runs kernel by kernel, with what is to blame at its line.

@@ -1,0 +1,16 @@
+// The generated kernels of a program, as text for people.
+#pragma once
+
+#include <string>
+
+#include "runtime/base/target.h"
+#include "runtime/program/program.h"
+
+namespace graphrun {
+
+// Every instruction in the order in which it runs, with the equation that it came from as a comment: file, line and text. On
+// the CPU, fused groups and loops as statements: what their machine code computes. On a device, the texts of generated kernels,
+// as its compiler gets them but for the comments. Every symbol has a size. Throws what bind throws.
+std::string describe_kernels(const Program& program, const SymbolValues& sizes, Target target);
+
+}  // namespace graphrun

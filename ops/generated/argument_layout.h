@@ -1,0 +1,141 @@
+// The arguments of a generated kernel. One list of members gives both the text of the struct that the kernel declares and the
+// bytes that a launch brings, so that the two cannot differ.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <typeindex>
+#include <vector>
+
+namespace graphrun {
+
+// How the text of a generated kernel spells a type of the host. A struct that both know adds a specialization where it is used.
+template <class T>
+inline constexpr const char* kArgumentTypeName = nullptr;
+template <>
+inline constexpr const char* kArgumentTypeName<std::int32_t> = "std::int32_t";
+template <>
+inline constexpr const char* kArgumentTypeName<std::uint32_t> = "std::uint32_t";
+template <>
+inline constexpr const char* kArgumentTypeName<std::int64_t> = "std::int64_t";
+template <>
+inline constexpr const char* kArgumentTypeName<std::uint64_t> = "std::uint64_t";
+template <>
+inline constexpr const char* kArgumentTypeName<float> = "float";
+template <>
+inline constexpr const char* kArgumentTypeName<double> = "double";
+
+// A member of a layout: what a value is set by.
+struct Argument {
+  std::size_t index = 0;
+};
+
+class ArgumentLayout {
+ public:
+  // Appends a member; names are C's and distinct. `T`: of a fixed size, copied as its bytes are, aligned to at most 8.
+  template <class T>
+  Argument add(std::string name) {
+    return append({std::move(name), type_name<T>(), typeid(T), sizeof(T), alignof(T)});
+  }
+  // One whose value is known before any launch.
+  template <class T>
+  Argument add(std::string name, const T& value) {
+    const Argument added = add<T>(std::move(name));
+    fix(added, value);
+    return added;
+  }
+  // One that the text spells by another name of T, such as `Index`.
+  template <class T>
+  Argument add_spelled(std::string name, std::string type, const T& value) {
+    const Argument added = append({std::move(name), std::move(type), typeid(T), sizeof(T), alignof(T)});
+    fix(added, value);
+    return added;
+  }
+  // An array.
+  template <class T>
+  Argument add_array(std::string name, std::size_t count) {
+    return append({std::move(name), type_name<T>(), typeid(T), sizeof(T), alignof(T), count});
+  }
+  // The address of elements of that type: "const float".
+  Argument add_address(std::string name, const std::string& to);
+  // A struct `type` that the text declares elsewhere from `members`; they keep the values that they have there. Their own
+  // handles count from the argument that is returned: see of_struct.
+  Argument add_struct(std::string name, std::string type, const ArgumentLayout& members);
+  static Argument of_struct(Argument added, Argument member) { return {added.index + 1 + member.index}; }
+
+  // Gives a member its value for all launches. Throws InternalError where it has one or is of another type.
+  template <class T>
+  void fix(Argument member, const T& value) {
+    check_type(member, typeid(T), 1);
+    keep(member, &value);
+  }
+  void fix_address(Argument member, const void* value) { fix(member, value); }
+
+  // `struct Name { … };` with an assertion that the compiler's size of it is bytes().
+  std::string text(const std::string& name = "Arguments") const;
+  std::size_t bytes() const;  // sizeof the struct
+
+ private:
+  friend class ArgumentBytes;
+  struct Member {
+    std::string name, type;  // as the text has them
+    std::type_index held;
+    std::size_t size = 0, alignment = 1;
+    std::size_t count = 0;  // of an array; 0: it is none
+    bool is_struct = false;
+    bool inside = false;  // of a struct of this one: the text does not list it
+    std::size_t at = 0;
+    std::vector<std::byte> value = {};  // where it is the same at every launch
+  };
+
+  template <class T>
+  static std::string type_name() {
+    static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::uint64_t));
+    static_assert(kArgumentTypeName<T> != nullptr, "how the text spells this type");
+    return kArgumentTypeName<T>;
+  }
+  Argument append(Member member);
+  void check_type(Argument member, std::type_index type, std::size_t count) const;
+  void keep(Argument member, const void* value);
+
+  std::vector<Member> members_;
+  std::size_t end_ = 0, alignment_ = 1;
+};
+
+// The bytes of one launch. The layout must live as long. Allocates nothing.
+class ArgumentBytes {
+ public:
+  static constexpr std::size_t kMostBytes = 4096;  // that a launch can bring to any device
+
+  explicit ArgumentBytes(const ArgumentLayout& layout);
+
+  // Throw InternalError where the member has a value already, or one of another type or number.
+  template <class T>
+  void set(Argument member, const T& value) {
+    layout_.check_type(member, typeid(T), 1);
+    put(member, &value, sizeof(T));
+  }
+  void set_address(Argument member, const void* value) { set(member, value); }
+  template <class T>
+  void set_all(Argument member, std::span<const T> values) {
+    layout_.check_type(member, typeid(T), values.size());
+    put(member, values.data(), values.size_bytes());
+  }
+
+  // Throws InternalError where a member has no value, and names it.
+  std::span<const std::byte> bytes() const;
+
+ private:
+  void put(Argument member, const void* value, std::size_t bytes);
+
+  const ArgumentLayout& layout_;
+  alignas(std::uint64_t) std::byte bytes_[kMostBytes];
+  std::bitset<kMostBytes> set_;  // by member, which takes at least a byte
+};
+
+}  // namespace graphrun

@@ -1,0 +1,363 @@
+#include "ops/recurrent/loop_plan.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "ops/recurrent/loop_passed.h"
+#include "ops/round_up.h"
+#include "runtime/scan/dependence.h"
+
+namespace graphrun {
+namespace {
+
+constexpr std::int64_t kColumnsTogether = loop::kColumnsTogether;
+// Fewer columns than these are not worth a block of a cluster: a tile of matrix units.
+constexpr std::int64_t kColumnsOfBlock = cuda::kUnitColumns;
+
+// A float32 product's, on a device that has matrix units; null: it is multiplied as it is.
+const LoopPlan::RoundedForm* rounded_form(const ProductPart& part, bool matrix_units) {
+  static constexpr LoopPlan::RoundedForm kTf32 = {"cuda::Tf32", "TF32", cuda::Tf32::kInWord},
+                                         kBFloat16 = {"cuda::BFloat16", "bfloat16", cuda::BFloat16::kInWord};
+  if (!matrix_units || part.dtype != DType::kFloat32) return nullptr;
+  switch (part.precision) {
+    case ProductPrecision::kTf32: return &kTf32;
+    case ProductPrecision::kBFloat16: return &kBFloat16;
+    case ProductPrecision::kFloat32: break;
+  }
+  return nullptr;
+}
+
+// Which instruction of a body makes what another reads, and whether at the step before.
+struct Maker {
+  std::size_t instruction, result;
+  bool last_step;
+};
+std::optional<Maker> maker_of(const BoundScan& scan, std::size_t reader, std::size_t input) {
+  const std::vector<BoundInstruction>& body = scan.body.instructions;
+  const Storage read = scan.body.storage_of(body[reader], input);
+  const auto memory = [&](const Storage& slot, int step) {
+    return slot_memory(scan, static_cast<std::size_t>(slot.index), step);
+  };
+  // The last that wrote there, at this step, 2, or the one before.
+  for (std::size_t back = 1; back < body.size() + 1; ++back) {
+    const bool last_step = back > reader;
+    const std::size_t i = last_step ? reader + body.size() - back : reader - back;
+    for (std::size_t r = 0; r < body[i].source->outputs.size(); ++r) {
+      const Storage made = scan.body.storage_of(body[i], body[i].source->inputs.size() + r);
+      if (made.kind != read.kind) continue;
+      const bool same = made.kind == Storage::Kind::kBlock ? !last_step && made.index == read.index
+                                                           : memory(made, last_step ? 1 : 2) == memory(read, 2);
+      if (same) return Maker{i, r, last_step};
+    }
+  }
+  return std::nullopt;
+}
+
+// Cycles in which a multiprocessor reads so many bytes of the device's memory, where all of them do so, and of its own.
+double cycles_of_memory(double bytes) { return bytes / 24; }
+double cycles_of_own(double bytes) { return bytes / 128; }
+
+// Fills a plan in.
+class LoopPlanner {
+ public:
+  LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, const DeviceLimits& limits);
+  LoopPlan take() { return std::move(plan_); }
+
+ private:
+  void find_passed(const BoundScan& scan);
+  bool take_clusters(const BoundScan& scan, const ProgramLayout& layout);
+  void take_grid(const BoundScan& scan, const ProgramLayout& layout);
+  bool has_rows_apart(const BoundScan& scan, const ProgramLayout& layout) const;
+  std::int64_t widest_columns() const;
+  double step_cycles() const;
+  void place();
+  void place_weights();
+  void place_passed();
+  bool stages(const LoopPlan::Member& product) const;
+  std::size_t least_piece(const LoopPlan::Member& product) const;
+  std::size_t weight_bytes(const LoopPlan::Member& product) const;
+  void deepen_piece();
+
+  const DeviceLimits limits_;
+  LoopPlan plan_;
+};
+
+LoopPlanner::LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, const DeviceLimits& limits) : limits_(limits) {
+  plan_.steps = scan.steps, plan_.reverse = scan.reverse, plan_.most_shared = limits.shared;
+  const std::vector<char> barrier_before = barriers_before(scan, layout);
+  for (std::size_t i = 0; i < scan.body.instructions.size(); ++i) {
+    const BoundInstruction& bound = scan.body.instructions[i];
+    LoopPlan::Member member;
+    member.name = bound.source->name;
+    for (std::size_t o = 0; o < bound.operands.size(); ++o) {
+      const std::int32_t v = bound.source->operand(o);
+      member.operand_names.push_back(v < 0 ? "" : scan.body.source->values[static_cast<std::size_t>(v)].name);
+    }
+    for (const Origin& origin : bound.source->origins) member.equations.push_back(origin.at);
+    member.place = plan_.places;
+    member.inputs = bound.inputs().size(), member.outputs = bound.outputs().size();
+    plan_.places += member.inputs + member.outputs;
+    const TensorView& result = bound.outputs()[0];
+    member.columns = result.sizes.empty() ? 1 : result.sizes.back();
+    member.rows = member.columns == 0 ? 0 : result.count() / member.columns;
+    if (bound.kernel.part != nullptr) {
+      in_each_case(
+          *bound.kernel.part, [&](const ProductPart& part) { member.product = &part; },
+          [&](const PointwisePart& part) { member.pointwise = &part; },
+          [](const ReductionPart&) { throw InternalError("a reduction in a loop by columns"); },
+          [](const ElementPart&) { throw InternalError("an operator by elements in a loop by columns"); });
+    }
+    member.copied = result.dtype;
+    member.waits = barrier_before[i] != 0;
+    if (member.product != nullptr) member.rounded = rounded_form(*member.product, limits_.matrix_units);
+    plan_.members.push_back(member);
+  }
+  const bool rounds =
+      std::any_of(plan_.members.begin(), plan_.members.end(), [](const LoopPlan::Member& m) { return m.rounded != nullptr; });
+  plan_.threads = rounds ? static_cast<int>(round_up(limits_.threads, cuda::kWarpThreads)) : limits_.threads;
+  if (!take_clusters(scan, layout)) take_grid(scan, layout);
+  GRAPHRUN_CHECK(plan_.workspace() <= LoopKernel::kWorkspace + graphrun::passed_bytes(scan), "what the blocks of a loop pass");
+}
+
+// The left factors that the loop computes itself and passes in the layout its products read. On a grid only matrix units take
+// them: rounded, they are at most half as large, and no block has to copy them to shared memory and rearrange them.
+void LoopPlanner::find_passed(const BoundScan& scan) {
+  plan_.passed.clear();
+  for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+    LoopPlan::Member& m = plan_.members[i];
+    m.passes.assign(m.outputs, -1);
+    if (m.product == nullptr) continue;
+    m.reads_passed.assign(m.product->terms(), -1), m.of_last_step.assign(m.product->terms(), 0);
+  }
+  for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+    LoopPlan::Member& m = plan_.members[i];
+    if (m.product == nullptr || (!plan_.in_clusters && m.rounded == nullptr)) continue;
+    for (std::size_t t = 0; t < m.product->terms(); ++t) {
+      const std::size_t input = m.product->group.a(t);
+      const std::optional<Maker> maker = maker_of(scan, i, input);
+      if (!maker) continue;
+      LoopPlan::Member& from = plan_.members[maker->instruction];
+      const std::int64_t inner = m.product->group.products[t].k;
+      const TensorView& made = scan.body.instructions[maker->instruction].outputs()[maker->result];
+      if (from.rows != m.rows || from.columns != inner || made.dtype != m.product->dtype) continue;
+      int& number = from.passes[maker->result];
+      GRAPHRUN_CHECK(number < 0 || plan_.members[plan_.passed[static_cast<std::size_t>(number)].reader].rounded == m.rounded,
+                     "a left factor that two products round in different ways");
+      if (number < 0) {
+        number = static_cast<int>(plan_.passed.size());
+        plan_.passed.push_back({maker->instruction, maker->result, i, inner});
+      }
+      if (maker->last_step)
+        plan_.passed[static_cast<std::size_t>(number)].begins_at = static_cast<std::int64_t>(m.place + input);
+      m.reads_passed[t] = number, m.of_last_step[t] = maker->last_step;
+    }
+  }
+}
+
+// The largest clusters whose blocks have tiles of columns for themselves, where they have room for all weights: a step's
+// barriers are then the cluster's alone. Unlike a grid's blocks, they need not all be on the device at once.
+bool LoopPlanner::take_clusters(const BoundScan& scan, const ProgramLayout& layout) {
+  if (!plan_.synchronizes() || plan_.members[0].rows == 0 || !has_rows_apart(scan, layout)) return false;
+  plan_.in_clusters = true;
+  find_passed(scan);
+  const std::int64_t widest = widest_columns();
+  for (std::size_t i = limits_.clusters.size(); i-- > 0;) {
+    plan_.column_parts = DeviceLimits::cluster_size(i);
+    plan_.row_parts = std::min<std::int64_t>(limits_.clusters[i], plan_.members[0].rows);
+    if (plan_.row_parts == 0 || widest < plan_.column_parts * kColumnsOfBlock) continue;
+    place();
+    if (plan_.keeps_weights() && plan_.fits()) return true;
+  }
+  plan_.in_clusters = false;
+  return false;
+}
+
+// All blocks, as long as each has columns of its own: what is split further leaves less to compute between barriers.
+// With matrix units, parts of the rows have blocks of their own where that costs a step least: each reads fewer rows of what
+// others made, and has more columns of the weights.
+void LoopPlanner::take_grid(const BoundScan& scan, const ProgramLayout& layout) {
+  find_passed(scan);
+  const std::int64_t most_columns = (widest_columns() + kColumnsTogether - 1) / kColumnsTogether;
+  const auto take = [&](std::int64_t row_parts) {
+    plan_.row_parts = row_parts;
+    plan_.column_parts =
+        std::clamp<std::int64_t>(most_columns, 1, std::max<std::int64_t>(1, limits_.multiprocessors / row_parts));
+    place();
+  };
+  std::int64_t best = 1;
+  take(best);
+  if (!plan_.passed.empty() && plan_.synchronizes() && has_rows_apart(scan, layout)) {
+    const std::int64_t most = std::min<std::int64_t>(
+        {kMostRowParts, limits_.multiprocessors, loop::tiles_of(plan_.members[0].rows, cuda::kUnitRows)});
+    const bool kept = plan_.keeps_weights();
+    double least = step_cycles();
+    for (std::int64_t parts = 2; parts <= most; ++parts) {
+      take(parts);
+      if (!plan_.fits() || (kept && !plan_.keeps_weights()) || step_cycles() >= least) continue;
+      best = parts, least = step_cycles();
+    }
+  }
+  take(best);
+}
+
+// Whether all results have the same rows, none of which depends on another.
+bool LoopPlanner::has_rows_apart(const BoundScan& scan, const ProgramLayout& layout) const {
+  return std::all_of(plan_.members.begin(), plan_.members.end(),
+                     [&](const LoopPlan::Member& m) { return m.rows == plan_.members[0].rows; }) &&
+         rows_keep_apart(scan, layout, plan_.members[0].rows);
+}
+
+std::int64_t LoopPlanner::widest_columns() const {
+  std::int64_t widest = 1;
+  for (const LoopPlan::Member& m : plan_.members) widest = std::max(widest, m.columns);
+  return widest;
+}
+
+// About what a step's products take a block to read.
+double LoopPlanner::step_cycles() const {
+  double cycles = 0;
+  for (const LoopPlan::Member& m : plan_.members) {
+    if (m.product == nullptr || m.rounded == nullptr) continue;
+    const std::int64_t row_tiles = plan_.row_tiles_of(m), column_tiles = plan_.column_tiles_of(m);
+    // How many times each is read.
+    const std::int64_t down = loop::tiles_of(row_tiles, loop::warp_rows_of(row_tiles));
+    const std::int64_t across = loop::tiles_of(column_tiles, loop::warp_columns_of(column_tiles));
+    std::int64_t left = 0;
+    for (std::size_t t = 0; t < m.product->terms(); ++t) {
+      left += row_tiles * loop::tiles_deep(m.product->group.products[t].k, m.rounded->in_word) * loop::kLeftTileBytes;
+    }
+    const auto weights = static_cast<double>(static_cast<std::int64_t>(weight_bytes(m)) * down);
+    cycles += cycles_of_memory(static_cast<double>(left * across));
+    cycles += m.resident >= 0 ? cycles_of_own(weights) : cycles_of_memory(weights);
+  }
+  return cycles;
+}
+
+// What a block has in its memory, from its begin on: weights, of a cluster what is passed, the piece of left factors. On a grid
+// what is passed is in the device's memory, for each part of the rows.
+void LoopPlanner::place() {
+  plan_.piece_at = plan_.piece_bytes = 0, plan_.deep = 0;
+  place_passed();
+  place_weights();
+  if (plan_.in_clusters) {
+    for (LoopPlan::Passed& p : plan_.passed) p.at += plan_.piece_at;
+    plan_.piece_at += plan_.passed_bytes;
+  }
+  deepen_piece();
+}
+
+void LoopPlanner::place_passed() {
+  plan_.passed_bytes = 0;
+  for (LoopPlan::Passed& p : plan_.passed) {
+    const LoopPlan::Member& reader = plan_.members[p.reader];
+    const auto element = static_cast<std::int64_t>(size_of(reader.product->dtype));
+    const std::int64_t rows = plan_.rows_of(reader);
+    const std::int64_t bytes = reader.rounded == nullptr ? p.inner * loop::padded_rows(static_cast<int>(rows)) * element
+                                                         : loop::rounded_left_bytes(rows, p.inner, reader.rounded->in_word);
+    p.at = plan_.passed_bytes, p.bytes = static_cast<std::size_t>(round_up(bytes, 16));
+    plan_.passed_bytes += 2 * p.bytes;
+  }
+}
+
+// Whether a left factor is brought piece by piece.
+bool LoopPlanner::stages(const LoopPlan::Member& m) const {
+  return std::any_of(m.reads_passed.begin(), m.reads_passed.end(), [](int p) { return p < 0; });
+}
+
+// Of the left factors, that a product cannot do without.
+std::size_t LoopPlanner::least_piece(const LoopPlan::Member& m) const {
+  if (m.rounded == nullptr) {
+    if (!stages(m)) return 0;
+    return static_cast<std::size_t>(loop::kDeep * round_up(plan_.rows_of(m), loop::kTileRows)) * size_of(m.product->dtype);
+  }
+  const std::int64_t tile = stages(m) ? loop::tiles_of(plan_.rows_of(m), cuda::kUnitRows) * loop::kLeftTileBytes : 0;
+  return static_cast<std::size_t>(std::max<std::int64_t>(tile, plan_.threads * loop::kSumBytes));
+}
+
+std::size_t LoopPlanner::weight_bytes(const LoopPlan::Member& m) const {
+  const std::int64_t own = plan_.columns_of(m);
+  const std::vector<Product>& products = m.product->group.products;
+  std::int64_t bytes = 0;
+  if (m.rounded == nullptr) {
+    for (const Product& p : products) bytes += p.k * own * static_cast<std::int64_t>(size_of(m.product->dtype));
+  } else {
+    const std::int64_t column_tiles = plan_.column_tiles_of(m);
+    for (std::size_t t = 0; t < m.product->terms(); ++t)
+      bytes += column_tiles * loop::tiles_deep(products[t].k, m.rounded->in_word) * loop::kRightTileBytes;
+  }
+  return static_cast<std::size_t>(round_up(bytes, 16));
+}
+
+// Weights that fit next to everything else, in the order of their products.
+void LoopPlanner::place_weights() {
+  const std::size_t behind = plan_.in_clusters ? plan_.passed_bytes : 0;
+  for (const LoopPlan::Member& m : plan_.members) {
+    if (m.product != nullptr) plan_.piece_bytes = std::max(plan_.piece_bytes, least_piece(m));
+  }
+  for (LoopPlan::Member& m : plan_.members) {
+    m.resident = -1;
+    if (m.product == nullptr) continue;
+    const std::size_t bytes = weight_bytes(m);
+    if (plan_.piece_at + bytes + behind + plan_.piece_bytes > limits_.shared) continue;
+    m.resident = static_cast<std::int64_t>(plan_.piece_at);
+    plan_.piece_at += bytes;
+  }
+}
+
+// Of products on matrix units: the more the piece holds, the fewer times the block's threads wait for each other.
+void LoopPlanner::deepen_piece() {
+  const auto room = static_cast<std::int64_t>(limits_.shared) - static_cast<std::int64_t>(plan_.piece_at);
+  const std::int64_t sums = plan_.threads * loop::kSumBytes;  // of a tile
+  std::int64_t most = 0;
+  for (const LoopPlan::Member& m : plan_.members) {
+    if (m.rounded == nullptr) continue;
+    most = std::max<std::int64_t>(most,
+                                  loop::warp_columns_of(plan_.column_tiles_of(m)) * loop::warp_rows_of(plan_.row_tiles_of(m)));
+  }
+  plan_.sums = most == 0 ? 0 : std::clamp<std::int64_t>(room / sums, 1, most);
+  plan_.piece_bytes = std::max(plan_.piece_bytes, static_cast<std::size_t>(plan_.sums * sums));
+  std::int64_t deepest = 0, row_tiles = 1;
+  for (const LoopPlan::Member& m : plan_.members) {
+    if (m.rounded == nullptr || !stages(m)) continue;
+    row_tiles = std::max(row_tiles, loop::tiles_of(plan_.rows_of(m), cuda::kUnitRows));
+    for (const Product& p : m.product->group.products) deepest = std::max(deepest, loop::tiles_deep(p.k, m.rounded->in_word));
+  }
+  if (deepest == 0) return;
+  const std::int64_t tile = row_tiles * loop::kLeftTileBytes;
+  plan_.deep = std::clamp<std::int64_t>(room / tile, 1, deepest);
+  plan_.piece_bytes = std::max(plan_.piece_bytes, static_cast<std::size_t>(plan_.deep * tile));
+}
+
+}  // namespace
+
+std::size_t ProductPart::passed_bytes() const {
+  const LoopPlan::RoundedForm* const form = rounded_form(*this, true);
+  if (form == nullptr) return 0;
+  std::int64_t most = 0;
+  for (std::size_t t = 0; t < terms(); ++t) {
+    const Product& p = group.products[t];
+    std::int64_t of_term = 0;
+    for (std::int64_t parts = 1; parts <= kMostRowParts; ++parts) {
+      of_term = std::max(of_term, parts * loop::rounded_left_bytes((p.m + parts - 1) / parts, p.k, form->in_word));
+    }
+    most += 2 * of_term;
+  }
+  return static_cast<std::size_t>(most);
+}
+
+// Of the block with the most.
+std::int64_t LoopPlan::columns_of(const Member& m) const {
+  return (round_up(m.columns, kColumnsTogether) / kColumnsTogether + column_parts - 1) / column_parts * kColumnsTogether;
+}
+
+std::int64_t LoopPlan::row_tiles_of(const Member& m) const { return loop::tiles_of(rows_of(m), cuda::kUnitRows); }
+std::int64_t LoopPlan::column_tiles_of(const Member& m) const {
+  return loop::tiles_of(static_cast<std::int64_t>(m.product->groups()) * columns_of(m), cuda::kUnitColumns);
+}
+
+LoopPlan plan_loop(const BoundScan& scan, const ProgramLayout& layout, const DeviceLimits& limits) {
+  return LoopPlanner(scan, layout, limits).take();
+}
+
+}  // namespace graphrun

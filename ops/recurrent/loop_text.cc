@@ -1,0 +1,373 @@
+#include "ops/recurrent/loop_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/recurrent/loop_passed.h"
+#include "runtime/base/identifier.h"
+
+namespace graphrun {
+namespace {
+
+class LoopPrinter {
+ public:
+  explicit LoopPrinter(const LoopPlan& plan) : plan_(plan) {
+    made_.members.resize(plan.members.size());
+    find_names();
+    lay_out_arguments();
+  }
+
+  LoopText print() {
+    static_cast<DeviceText&>(made_) = named_text(includes(), body(Comments::kNone));
+    return std::move(made_);
+  }
+  std::string print_commented() const { return commented_text(includes(), body(Comments::kNone), body(Comments::kEquations)); }
+
+ private:
+  std::string includes() const {
+    const bool rounds =
+        std::any_of(plan_.members.begin(), plan_.members.end(), [](const auto& m) { return m.rounded != nullptr; });
+    const char* const products = !plan_.passed.empty() ? "loop_passed.h" : rounds ? "loop_rounded.h" : "loop_device.h";
+    return kDeviceIncludes + fmt::format("#include \"ops/recurrent/{}\"\n", products);
+  }
+  std::string body(Comments comments) const {
+    return kTextBegin + places_text() + works_text(comments) + made_.arguments.text() + "\n" + product_functions(comments) +
+           steps_text(comments) + kTextEnd;
+  }
+  void find_names();
+  void lay_out_arguments();
+  std::string places_text() const;
+  std::string works_text(Comments comments) const;
+  std::string product_functions(Comments comments) const;
+  std::string order_of(const LoopPlan::Passed& passed) const;
+  std::string steps_text(Comments comments) const;
+  std::string first_step_text() const;
+  std::string put_text(std::size_t i, std::size_t passed, std::size_t place, bool of_last_step) const;
+  std::string sending_text(std::size_t i) const;
+  std::string copy_text(std::size_t i) const;
+  std::string multiply_text(std::size_t i) const;
+  std::string work_text(std::size_t i) const;
+  // Where a step finds an operand.
+  std::string address(std::size_t place, const std::string& type) const {
+    return fmt::format("loop::address<{}>(arguments.places[{}], step)", type, place_names_[place]);
+  }
+  // Where a step finds or puts what is passed: that of the step, or of the one before.
+  std::string place_of_passed(std::size_t passed, bool of_last_step) const {
+    return fmt::format("passing + arguments.passed_{0} + (step.number{1}) % 2 * arguments.bytes_{0}", passed_names_[passed],
+                       of_last_step ? " + 1" : "");
+  }
+  // The block's columns of member i.
+  std::string own_elements(std::size_t i) const {
+    return fmt::format("part, arguments.rows_{0}, arguments.columns_{0}", names_[i]);
+  }
+  std::string comment(std::size_t i, const std::string& indent, Comments comments) const;
+
+  const LoopPlan& plan_;
+  LoopText made_;
+  // By member, by what is passed, and by operand of all members.
+  std::vector<std::string> names_, passed_names_, place_names_;
+};
+
+// A member is called what its first result is, and an operand what its member does with it.
+void LoopPrinter::find_names() {
+  Identifiers members, all;
+  for (const LoopPlan::Member& m : plan_.members) {
+    names_.push_back(members.of(m.name));
+    for (std::size_t o = 0; o < m.operand_names.size(); ++o) {
+      const char* const what = o < m.inputs ? "reads" : "makes";
+      place_names_.push_back(all.take(fmt::format("{}_{}_{}", names_.back(), what, identifier(m.operand_names[o]))));
+    }
+  }
+  Identifiers passed;
+  for (const LoopPlan::Passed& p : plan_.passed) {
+    const LoopPlan::Member& m = plan_.members[p.maker];
+    passed_names_.push_back(passed.of(m.operand_names[m.inputs + p.result]));
+  }
+}
+
+void LoopPrinter::lay_out_arguments() {
+  ArgumentLayout& arguments = made_.arguments;
+  const auto number = [&arguments](const std::string& name, std::int64_t value) {
+    arguments.add(name, static_cast<std::int32_t>(value));
+  };
+  made_.places = arguments.add_array<LoopPlace>("places", plan_.places);
+  for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+    const LoopPlan::Member& m = plan_.members[i];
+    if (m.pointwise == nullptr) continue;
+    const DeviceCode& code = *m.pointwise->code;
+    const Argument part = arguments.add_struct("of_" + names_[i], names_[i] + "_work::Arguments", code.arguments());
+    for (std::size_t k = 0; k < code.inputs(); ++k)  // addresses come with the step
+      arguments.fix_address(ArgumentLayout::of_struct(part, code.input_argument(k)), nullptr);
+    made_.members[i].part = part;
+  }
+  made_.counter = arguments.add_address("counter", "unsigned");
+  arguments.add("steps", plan_.steps);
+  number("reverse", plan_.reverse);
+  number("piece", static_cast<std::int64_t>(plan_.piece_at)), number("deep", plan_.deep), number("sums", plan_.sums);
+  number("row_parts", plan_.grid_row_parts()), number("passing", static_cast<std::int64_t>(plan_.passed_bytes));
+  for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+    const LoopPlan::Member& m = plan_.members[i];
+    number("rows_" + names_[i], m.rows), number("columns_" + names_[i], m.columns);
+    if (m.pointwise != nullptr) made_.members[i].wide = arguments.add<std::int32_t>("wide_" + names_[i]);
+    if (m.product == nullptr) continue;
+    number("resident_" + names_[i], m.resident);
+    for (std::size_t t = 0; t < m.product->terms(); ++t)
+      number(fmt::format("inner{}_{}", t, names_[i]), m.product->group.products[t].k);
+  }
+  for (std::size_t p = 0; p < plan_.passed.size(); ++p) {
+    number("passed_" + passed_names_[p], static_cast<std::int64_t>(plan_.passed[p].at));
+    number("bytes_" + passed_names_[p], static_cast<std::int64_t>(plan_.passed[p].bytes));
+  }
+}
+
+std::string LoopPrinter::comment(std::size_t i, const std::string& indent, Comments comments) const {
+  std::string text;
+  for (const Location& at : plan_.members[i].equations) text += equation_comment(at, indent, comments);
+  return text;
+}
+
+std::string LoopPrinter::order_of(const LoopPlan::Passed& p) const {
+  const LoopPlan::Member& reader = plan_.members[p.reader];
+  return reader.rounded != nullptr ? fmt::format("loop::TileOrder<{}>", reader.rounded->type)
+                                   : fmt::format("loop::PlainOrder<{}>", device_type(reader.product->dtype));
+}
+
+std::string LoopPrinter::places_text() const {
+  std::string text = "// Operands, in the order of Arguments::places.\nenum Operand : int {\n";
+  for (const std::string& name : place_names_) text += "  " + name + ",\n";
+  return text + "};\n\n";
+}
+
+std::string LoopPrinter::works_text(Comments comments) const {
+  std::string text;
+  for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+    const PointwisePart* const part = plan_.members[i].pointwise;
+    if (part == nullptr) continue;
+    const DeviceCode& code = *part->code;
+    text += fmt::format("namespace {}_work {{\n\n", names_[i]) + code.index_type() + code.arguments().text() + "\n" +
+            code.functions(comments);
+    std::string results, orders, stores;
+    for (std::size_t r = 0; r < part->results; ++r) {
+      const std::string& name = code.result_name(r);
+      results += fmt::format(", {}* {}", code.type_of_result(r), code.target_name(r));
+      stores += fmt::format("    element::store({} + first, results.{});\n", code.target_name(r), name);
+      if (plan_.members[i].passes[r] < 0) continue;
+      results += fmt::format(", char* passed_{}", name);
+      orders += fmt::format("  const {} order_{}(part.rows(rows), columns);\n",
+                            order_of(plan_.passed[static_cast<std::size_t>(plan_.members[i].passes[r])]), name);
+      stores += fmt::format("    loop::put(order_{0}, passed_{0}, row, column, results.{0}.v);\n", name);
+    }
+    text += fmt::format(R"x(
+// The block's columns of the results, `width` at a time.
+template <int width>
+GRAPHRUN_DEVICE void run(const Arguments& arguments{},
+                         const loop::Part& part, int rows, int columns) {{
+  const loop::Columns own(columns, part);
+{}  const int pieces = own.count() / width, first_row = part.first_row(rows);
+  for (int piece = cuda::thread_index(); piece < part.rows(rows) * pieces; piece += cuda::thread_count()) {{
+    const int row = piece / pieces, column = own.begin + piece % pieces * width;
+    const Index first = static_cast<Index>(first_row + row) * columns + column;
+    const Results<width> results = compute<width>(arguments, first);
+{}  }}
+}}
+
+}}  // namespace {}_work
+
+)x",
+                        results, orders, stores, names_[i]);
+  }
+  return text;
+}
+
+std::string LoopPrinter::product_functions(Comments comments) const {
+  std::string text;
+  for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+    const LoopPlan::Member& m = plan_.members[i];
+    if (m.product == nullptr) continue;
+    const ProductGroup& group = m.product->group;
+    const std::string type = device_type(m.product->dtype);
+    const std::string product = fmt::format("loop::Product<{}, {}, {}>", type, m.product->terms(), m.product->groups());
+    text +=
+        comment(i, "", comments) +
+        fmt::format(
+            "GRAPHRUN_DEVICE {0} product_{1}(\n"
+            "    const Arguments& arguments, const loop::Step& step, const loop::Part& part, char* shared, char* passing) {{\n"
+            "  {0} product;\n"
+            "  const std::int64_t first_row = part.first_row(arguments.rows_{1});\n"
+            "  product.part = part;\n"
+            "  product.rows = part.rows(arguments.rows_{1});\n"
+            "  product.columns = arguments.columns_{1};\n"
+            "  product.transpose_b = {2};\n",
+            product, names_[i], group.products[0].transpose_b ? "true" : "false");
+    for (std::size_t t = 0; t < m.product->terms(); ++t) {
+      text += fmt::format(
+          "  product.inner[{0}] = arguments.inner{0}_{1};\n"
+          "  product.a[{0}] = {2} + first_row * product.inner[{0}];\n"
+          "  product.passed[{0}] = {3};\n",
+          t, names_[i], address(m.place + group.a(t), "const " + type),
+          m.reads_passed[t] < 0 ? "nullptr"
+                                : place_of_passed(static_cast<std::size_t>(m.reads_passed[t]), m.of_last_step[t] != 0));
+    }
+    for (std::size_t f = 0; f < group.products.size(); ++f)
+      text += fmt::format("  product.b[{}] = {};\n", f, address(m.place + group.b(f), "const " + type));
+    for (std::size_t g = 0; g < m.product->groups(); ++g)
+      text += fmt::format("  product.y[{}] = {} + first_row * product.columns;\n", g, address(m.place + m.inputs + g, type));
+    text += fmt::format(
+        "  product.resident = arguments.resident_{0} < 0 ? nullptr : shared + arguments.resident_{0};\n  return "
+        "product;\n}}\n\n",
+        names_[i]);
+  }
+  return text;
+}
+
+// What a block does before its first step, and the steps.
+std::string LoopPrinter::steps_text(Comments comments) const {
+  std::string text =
+      "GRAPHRUN_ENTRY(graphrun_@, Arguments) {\n  char* const shared = static_cast<char*>(cuda::shared_memory());\n";
+  if (plan_.in_clusters) {
+    text += "  const loop::Part part = loop::part_of_cluster();\n  char* const passing = shared;\n";
+  } else {
+    text += fmt::format(
+        "  const loop::Part part = loop::part_of_grid(arguments.row_parts);\n"
+        "  char* const passing = reinterpret_cast<char*>(arguments.counter) + {} +\n"
+        "                        part.cluster * static_cast<std::int64_t>(arguments.passing);\n",
+        LoopKernel::kWorkspace);
+  }
+  text +=
+      "  unsigned round = 0;  // of the grid's barriers\n"
+      "  loop::Step step{0, arguments.steps, arguments.reverse != 0};\n";
+  for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+    if (plan_.members[i].product == nullptr) continue;
+    const LoopPlan::RoundedForm* const form = plan_.members[i].rounded;
+    text += fmt::format(
+        "  if (arguments.resident_{0} >= 0) {{\n"
+        "    loop::{2}(product_{0}(arguments, step, part, shared, passing),\n"
+        "              reinterpret_cast<{1}*>(shared + arguments.resident_{0}));\n  }}\n",
+        names_[i], form != nullptr ? "unsigned" : device_type(plan_.members[i].product->dtype),
+        form != nullptr ? fmt::format("bring_rounded<{}>", form->type) : "bring");
+  }
+  text += first_step_text() + "\n  for (; step.number < arguments.steps; ++step.number) {\n";
+  const char* const barrier =
+      plan_.in_clusters ? "    cuda::cluster_barrier();\n" : "    cuda::grid_barrier(arguments.counter, round);\n";
+  for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+    const LoopPlan::Member& m = plan_.members[i];
+    text += m.waits ? barrier : "    cuda::barrier();\n";
+    if (m.pointwise != nullptr) {
+      text += work_text(i) + sending_text(i);
+      continue;
+    }
+    text += comment(i, "    ", comments) + (m.product != nullptr ? multiply_text(i) : copy_text(i));
+    for (std::size_t r = 0; r < m.outputs; ++r) {
+      if (m.passes[r] < 0) continue;
+      text += "    cuda::barrier();\n    " + put_text(i, static_cast<std::size_t>(m.passes[r]), m.place + m.inputs + r, false);
+    }
+    text += sending_text(i);
+  }
+  text += "  }\n";
+  if (plan_.in_clusters) text += "  cuda::cluster_barrier();  // no block ends while another writes to its memory\n";
+  return text + "}\n";
+}
+
+std::string LoopPrinter::multiply_text(std::size_t i) const {
+  const LoopPlan::Member& m = plan_.members[i];
+  const std::string product = fmt::format("product_{}(arguments, step, part, shared, passing)", names_[i]);
+  if (m.rounded == nullptr) {
+    return fmt::format("    loop::multiply({}, reinterpret_cast<{}*>(shared + arguments.piece));\n", product,
+                       device_type(m.product->dtype));
+  }
+  return fmt::format(
+      "    loop::multiply_rounded<{}, {}, {}, {}>({},\n"
+      "                           reinterpret_cast<unsigned*>(shared + arguments.piece), arguments.deep, arguments.sums);\n",
+      m.rounded->type, loop::warp_rows_of(plan_.row_tiles_of(m)), loop::warp_columns_of(plan_.column_tiles_of(m)),
+      m.resident >= 0, product);
+}
+
+std::string LoopPrinter::copy_text(std::size_t i) const {
+  const LoopPlan::Member& m = plan_.members[i];
+  const std::string type = device_type(m.copied);
+  return fmt::format("    loop::copy({},\n               {},\n               {});\n", address(m.place, "const " + type),
+                     address(m.place + 1, type), own_elements(i));
+}
+
+// Puts the block's part of a tensor of member i's sizes where it is passed.
+std::string LoopPrinter::put_text(std::size_t i, std::size_t passed, std::size_t place, bool of_last_step) const {
+  const LoopPlan::Passed& p = plan_.passed[passed];
+  const std::string type = device_type(plan_.members[p.reader].product->dtype);
+  return fmt::format("loop::put_own<{}>({}, {}, {});\n", order_of(p), address(place, "const " + type), own_elements(i),
+                     place_of_passed(passed, of_last_step));
+}
+
+// In clusters: what a member has put, to the other blocks.
+std::string LoopPrinter::sending_text(std::size_t i) const {
+  std::string text;
+  for (int p : plan_.members[i].passes) {
+    if (p < 0 || !plan_.in_clusters) continue;
+    const auto passed = static_cast<std::size_t>(p);
+    if (text.empty()) text += "    cuda::barrier();\n";
+    text += fmt::format("    loop::send_own<{}>({}, {});\n", order_of(plan_.passed[passed]), own_elements(i),
+                        place_of_passed(passed, false));
+  }
+  return text;
+}
+
+// What the first step finds as the last one's.
+std::string LoopPrinter::first_step_text() const {
+  std::string text;
+  if (!plan_.in_clusters) {  // where nothing was put, there are zeros
+    for (std::size_t p = 0; p < plan_.passed.size(); ++p) {
+      if (plan_.passed[p].begins_at < 0) continue;
+      text += "  " + put_text(plan_.passed[p].maker, p, static_cast<std::size_t>(plan_.passed[p].begins_at), true);
+    }
+    return text.empty() ? text : text + "  cuda::grid_barrier(arguments.counter, round);\n";
+  }
+  for (const std::string& name : passed_names_)
+    text += fmt::format("  loop::clear(shared + arguments.passed_{0}, 2 * arguments.bytes_{0});\n", name);
+  text += "  cuda::barrier();\n";
+  for (std::size_t p = 0; p < plan_.passed.size(); ++p) {
+    const LoopPlan::Passed& passed = plan_.passed[p];
+    if (passed.begins_at < 0) continue;
+    const std::string type = device_type(plan_.members[passed.reader].product->dtype);
+    text += fmt::format("  loop::take_all<{}>({}, {}, {});\n", order_of(passed),
+                        address(static_cast<std::size_t>(passed.begins_at), "const " + type), own_elements(passed.maker),
+                        place_of_passed(p, true));
+  }
+  return text + "  cuda::cluster_barrier();  // all have begun\n";
+}
+
+std::string LoopPrinter::work_text(std::size_t i) const {
+  const LoopPlan::Member& m = plan_.members[i];
+  const DeviceCode& code = *m.pointwise->code;
+  const std::string& name = names_[i];
+  std::string text = fmt::format("    {{\n      {0}_work::Arguments own = arguments.of_{0};\n", name);
+  for (std::size_t k = 0; k < code.inputs(); ++k)
+    text += fmt::format("      own.{} = {};\n", code.input_name(k), address(m.place + k, "const " + code.type_of_input(k)));
+  for (std::size_t d = 0; d < code.draws().size(); ++d) {
+    text += fmt::format("      own.{0}.row = fold_coordinate(own.{0}.row, static_cast<std::uint64_t>(step.position()));\n",
+                        DeviceCode::draw_name(d));
+  }
+  std::string results;
+  for (std::size_t r = 0; r < m.pointwise->results; ++r) {
+    text += fmt::format("      {}* const {} = {};\n", code.type_of_result(r), code.target_name(r),
+                        address(m.place + m.inputs + r, code.type_of_result(r)));
+    results += ", " + code.target_name(r);
+    if (m.passes[r] >= 0) results += ", " + place_of_passed(static_cast<std::size_t>(m.passes[r]), false);
+  }
+  return text + fmt::format(
+                    "      if (arguments.wide_{0}) {{\n"
+                    "        {0}_work::run<4>(own{1}, {2});\n"
+                    "      }} else {{\n"
+                    "        {0}_work::run<1>(own{1}, {2});\n"
+                    "      }}\n    }}\n",
+                    name, results, own_elements(i));
+}
+
+}  // namespace
+
+LoopText loop_text(const LoopPlan& plan) { return LoopPrinter(plan).print(); }
+std::string commented_loop_text(const LoopPlan& plan) { return LoopPrinter(plan).print_commented(); }
+
+}  // namespace graphrun

@@ -1,0 +1,28 @@
+// The text of a kernel that runs all steps of a scan as one launch, and what that launch brings, from its plan
+// (ops/recurrent/loop_plan.h). What is part of the text: the instructions, their order and types, where blocks wait and what
+// they pass, and of products on matrix units how many tiles a warp has at a time; sizes come with the launch.
+#pragma once
+
+#include <vector>
+
+#include "ops/generated/device_code.h"
+#include "ops/recurrent/loop_plan.h"
+
+namespace graphrun {
+
+struct LoopText : DeviceText {
+  // What a launch brings, and which of it the plan does not know: where the operands are, what blocks synchronize on.
+  ArgumentLayout arguments;
+  Argument places, counter;
+  // Of pointwise work: its code's arguments; whether packs of four are aligned.
+  struct OfMember {
+    Argument part, wide;
+  };
+  std::vector<OfMember> members;
+};
+
+LoopText loop_text(const LoopPlan& plan);
+// That text with comments that quote the equations.
+std::string commented_loop_text(const LoopPlan& plan);
+
+}  // namespace graphrun

@@ -1,0 +1,152 @@
+#include "ops/recurrent/row_loop_plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ops/matmul/product_part.h"
+#include "ops/round_up.h"
+#include "runtime/cuda/matrix_units.h"
+
+namespace graphrun {
+namespace {
+
+constexpr int kMostThreads = 256;
+
+// How many elements one thread goes through for one of a part's results.
+std::int64_t depth_of(const LoopPart& part) {
+  return in_each_case(
+      part, [](const PointwisePart&) { return std::int64_t{0}; }, [](const ElementPart&) { return std::int64_t{0}; },
+      [](const ReductionPart& reduction) { return reduction.view.n; },
+      [](const ProductPart& product) {
+        std::int64_t deepest = 0;
+        for (const Product& p : product.group.products) deepest = std::max(deepest, p.k);
+        return deepest;
+      });
+}
+
+// Whether a part may have inputs that are absent: a reduction's lengths may.
+bool may_lack_inputs(const LoopPart& part) {
+  return in_each_case(
+      part, [](const ReductionPart&) { return true; }, [](const PointwisePart&) { return false; },
+      [](const ElementPart&) { return false; }, [](const ProductPart&) { return false; });
+}
+
+// What keeps an instruction from being part of such a kernel.
+Obstacle obstacle_of(const BoundInstruction& bound) {
+  using Kind = Obstacle::Kind;
+  constexpr std::int64_t kDeepest = 1024;  // more of one element is worth more than one thread
+  const Instruction& source = *bound.source;
+  if (source.kind == Instruction::Kind::kCopy) return {};
+  if (bound.scan) return {Kind::kLoopInside, &source};
+  const auto any_absent = [](const std::vector<std::int32_t>& values) {
+    return std::any_of(values.begin(), values.end(), [](std::int32_t v) { return v < 0; });
+  };
+  const LoopPart* const part = bound.kernel.part.get();
+  if (part == nullptr || any_absent(source.outputs)) return {Kind::kNoPart, &source};
+  if (!may_lack_inputs(*part) && any_absent(source.inputs)) return {Kind::kNoPart, &source};
+  return Obstacle::beyond(Kind::kDeep, static_cast<double>(depth_of(*part)), double{kDeepest}, &source);
+}
+
+// Gives every operand its place.
+class RowPlaces {
+ public:
+  RowPlaces(const BoundScan& scan, const RowSharing& sharing, RowLoopPlan& plan) : scan_(scan), plan_(plan) {
+    place_own(sharing);
+  }
+
+  // Of the instruction whose first operand is the `first` of all: one place for each slot that is used, whoever uses it, since
+  // a launch brings only so many bytes.
+  std::vector<RowLoopPlan::Operand> of(const BoundInstruction& bound, std::size_t first) {
+    std::vector<RowLoopPlan::Operand> operands;
+    for (std::size_t o = 0; o < bound.operands.size(); ++o) {
+      const Storage at = scan_.body.storage_of(bound, o);
+      RowLoopPlan::Operand operand;
+      if (at.kind == Storage::Kind::kSlot) {
+        const auto [found, fresh] = place_of_slot_.emplace(at.index, plan_.places.size());
+        if (fresh) plan_.places.push_back(first + o);
+        operand.place = static_cast<std::int64_t>(found->second);
+      } else if (at.kind == Storage::Kind::kBlock) {
+        operand = own_[static_cast<std::size_t>(at.index)];
+      }
+      operand.dtype = bound.operands[o].dtype;
+      operands.push_back(operand);
+    }
+    return operands;
+  }
+
+ private:
+  // Of all that a step makes: blocks never wait for each other, and values that take turns in the same bytes of the arena are
+  // not cut at the same places.
+  void place_own(const RowSharing& sharing) {
+    std::vector<std::int64_t> bytes(sharing.of_each.size());
+    for (const BoundInstruction& bound : scan_.body.instructions) {
+      for (std::size_t o = bound.source->inputs.size(); o < bound.operands.size(); ++o) {
+        const Storage at = scan_.body.storage_of(bound, o);
+        if (at.kind != Storage::Kind::kBlock) continue;
+        auto& most = bytes[static_cast<std::size_t>(at.index)];
+        most = std::max(most, static_cast<std::int64_t>(bound.operands[o].bytes()));
+      }
+    }
+    own_.assign(bytes.size(), {});
+    const std::int64_t rows = (plan_.rows + plan_.blocks - 1) / plan_.blocks;
+    std::int64_t end = 0;
+    for (std::size_t b = 0; b < bytes.size(); ++b) {
+      const bool of_each = sharing.of_each[b] != 0;
+      if (bytes[b] == 0) continue;
+      GRAPHRUN_CHECK(of_each || bytes[b] % plan_.rows == 0, "a result by rows that is no whole rows");
+      const std::int64_t row = of_each ? 0 : bytes[b] / plan_.rows;
+      own_[b].at = end, own_[b].row = row;
+      end += round_up(of_each ? bytes[b] : row * rows, 16);
+    }
+    plan_.shared = static_cast<std::size_t>(end);
+  }
+
+  const BoundScan& scan_;
+  RowLoopPlan& plan_;
+  std::map<std::int32_t, std::size_t> place_of_slot_;  // in the plan's places
+  std::vector<RowLoopPlan::Operand> own_;              // by block of the body
+};
+
+}  // namespace
+
+Obstacle row_loop_obstacle(const BoundScan& scan, const RowSharing& sharing) {
+  constexpr double kMostOfRow = 1 << 16;  // more work for a row is worth more than one block
+  const double of_row = sharing.operations / static_cast<double>(sharing.rows);
+  if (const Obstacle much = Obstacle::beyond(Obstacle::Kind::kMuchOfRow, of_row, kMostOfRow)) return much;
+  for (const BoundInstruction& bound : scan.body.instructions) {
+    if (const Obstacle obstacle = obstacle_of(bound)) return obstacle;
+  }
+  return {};
+}
+
+RowLoopPlan plan_row_loop(const BoundScan& scan, const RowSharing& sharing, const DeviceLimits& limits) {
+  RowLoopPlan plan;
+  plan.rows = sharing.rows, plan.steps = scan.steps, plan.reverse = scan.reverse, plan.most_shared = limits.shared;
+  plan.blocks = std::min<std::int64_t>(plan.rows, limits.multiprocessors);
+  RowPlaces places(scan, sharing, plan);
+  std::int64_t widest = 1;
+  std::size_t operands = 0;  // of all instructions so far
+  for (std::size_t i = 0; i < scan.body.instructions.size(); ++i) {
+    const BoundInstruction& bound = scan.body.instructions[i];
+    RowLoopPlan::Member member;
+    member.name = bound.source->name;
+    for (const Origin& origin : bound.source->origins) member.equations.push_back(origin.at);
+    member.inputs = bound.inputs().size(), member.outputs = bound.outputs().size();
+    member.operands = places.of(bound, operands);
+    operands += bound.operands.size();
+    member.of_each = sharing.shared[i] == 0;
+    const std::int64_t all = bound.outputs()[0].count();
+    member.each = member.of_each ? all : all / plan.rows;
+    member.part = bound.kernel.part;
+    widest = std::max(widest, member.each);
+    plan.members.push_back(std::move(member));
+  }
+  const std::int64_t together = widest * ((plan.rows + plan.blocks - 1) / plan.blocks);
+  // At least a warp, but never more than a block may have; the emulated device may allow fewer than a warp.
+  plan.threads = static_cast<int>(
+      std::min<std::int64_t>(std::max<std::int64_t>(round_up(together, cuda::kWarpThreads), cuda::kWarpThreads),
+                             std::min(kMostThreads, limits.threads)));
+  return plan;
+}
+
+}  // namespace graphrun

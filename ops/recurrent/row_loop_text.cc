@@ -1,0 +1,223 @@
+#include "ops/recurrent/row_loop_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ops/generated/reduction_text.h"
+#include "ops/matmul/product_part.h"
+
+namespace graphrun {
+namespace {
+
+// Addresses of elements of these types, x0, x1, … and y0, y1, …, which come with the step.
+void add_addresses(ElementText& to, const std::vector<DType>& inputs, const std::vector<DType>& outputs) {
+  const auto add = [&](const std::string& name, const std::string& type) {
+    to.arguments.fix_address(to.arguments.add_address(name, type), nullptr);
+    return name;
+  };
+  for (DType type : inputs)
+    to.inputs.push_back(add(fmt::format("x{}", to.inputs.size()), std::string("const ") + device_type(type)));
+  for (DType type : outputs) to.outputs.push_back(add(fmt::format("y{}", to.outputs.size()), device_type(type)));
+}
+
+constexpr const char* kOne = "\nGRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault& fault) {\n";
+
+// What is made of code knows its inputs by their names.
+ElementText of_code(std::shared_ptr<const DeviceCode> code, ArgumentLayout arguments, std::vector<std::string> outputs) {
+  ElementText made;
+  made.arguments = std::move(arguments), made.outputs = std::move(outputs);
+  for (std::size_t k = 0; k < code->inputs(); ++k) {
+    made.inputs.push_back(code->input_name(k));
+    made.arguments.fix_address(code->input_argument(k), nullptr);
+  }
+  made.code = std::move(code);
+  return made;
+}
+
+ElementText element_of(const PointwisePart& part, Comments comments) {
+  const DeviceCode& code = *part.code;
+  ArgumentLayout arguments = code.arguments();
+  std::vector<std::string> outputs;
+  std::string stores;
+  for (std::size_t r = 0; r < part.results; ++r) {
+    outputs.push_back(code.target_name(r));
+    arguments.fix_address(arguments.add_address(outputs.back(), code.type_of_result(r)), nullptr);
+    stores += fmt::format("  arguments.{}[e] = results.{}.v[0];\n", outputs.back(), code.result_name(r));
+  }
+  ElementText made = of_code(part.code, std::move(arguments), std::move(outputs));
+  made.text = code.index_type() + made.arguments.text() + "\n" + code.functions(comments) +
+              "\nGRAPHRUN_DEVICE void one(const Arguments& arguments, std::int64_t e, const loop::Fault&) {\n"
+              "  const Results<1> results = compute<1>(arguments, static_cast<Index>(e));\n" +
+              stores + "}\n";
+  return made;
+}
+
+ElementText element_of(const ReductionPart& part, Comments comments) {
+  const ReductionArguments arguments = reduction_arguments(*part.code, part.folds, part.view);
+  ElementText made = of_code(part.code, arguments.layout, arguments.targets);
+  for (Argument y : arguments.results) made.arguments.fix_address(y, nullptr);
+  made.text = reduced_element_text(*part.code, part.folds, arguments, comments);
+  return made;
+}
+
+// An element's sum goes through the terms and their positions in order.
+ElementText element_of(const ProductPart& part, Comments) {
+  const std::vector<Product>& products = part.group.products;
+  std::size_t inputs = 0;
+  for (std::size_t i = 0; i < products.size(); ++i) inputs = std::max({inputs, part.group.a(i) + 1, part.group.b(i) + 1});
+  ElementText made;
+  add_addresses(made, std::vector(inputs, part.dtype), std::vector(part.groups(), part.dtype));
+  made.arguments.add("columns", products[0].n);
+  for (std::size_t i = 0; i < products.size(); ++i) made.arguments.add(fmt::format("inner{}", i), products[i].k);
+  const char* const type = device_type(part.dtype);
+  made.text = made.arguments.text() +
+              "\nGRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault&) {\n"
+              "  const std::int64_t row = e / a.columns, column = e % a.columns;\n";
+  for (std::size_t g = 0; g < part.groups(); ++g) made.text += fmt::format("  {} sum{} = 0;\n", type, g);
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    const std::string at = products[i].transpose_b ? fmt::format("column * a.inner{} + k", i) : "k * a.columns + column";
+    made.text +=
+        fmt::format("  for (std::int64_t k = 0; k < a.inner{0}; ++k) sum{1} += a.x{2}[row * a.inner{0} + k] * a.x{3}[{4}];\n",
+                    i, part.group.y(i), part.group.a(i), part.group.b(i), at);
+  }
+  for (std::size_t g = 0; g < part.groups(); ++g) made.text += fmt::format("  a.y{0}[e] = sum{0};\n", g);
+  made.text += "}\n";
+  return made;
+}
+
+ElementText element_of(const ElementPart& part, Comments) {
+  ElementText made;
+  add_addresses(made, part.inputs, {part.output});
+  for (const auto& [name, number] : part.numbers) made.arguments.add(name, number);
+  made.text = made.arguments.text() + kOne + part.element + "}\n";
+  return made;
+}
+
+ElementText copy_of(DType dtype) {
+  ElementPart copy;
+  copy.inputs = {dtype}, copy.output = dtype;
+  copy.element = "  a.y0[e] = a.x0[e];\n";
+  return element_of(copy, Comments::kNone);
+}
+
+ElementText element_text(const RowLoopPlan::Member& member, Comments comments) {
+  if (member.part == nullptr) return copy_of(member.operands.at(member.inputs).dtype);
+  return in_each_case(*member.part, [comments](const auto& part) { return element_of(part, comments); });
+}
+
+// Where an operand is at a step, such that its elements are found by their numbers in all rows.
+std::string address_text(const RowLoopPlan::Member& member, std::size_t operand) {
+  const RowLoopPlan::Operand& own = member.operands[operand];
+  const char* const type = device_type(own.dtype);
+  const char* const constant = operand < member.inputs ? "const " : "";
+  if (own.place < 0) return fmt::format("reinterpret_cast<{}{}*>(shared + {} - first * {})", constant, type, own.at, own.row);
+  return fmt::format("loop::address<{}{}>(arguments.places[{}], step)", constant, type, own.place);
+}
+
+// What is printed: the text that is compiled, or that with comments.
+class RowLoopPrinter {
+ public:
+  RowLoopPrinter(const RowLoopPlan& plan, Comments comments) : plan_(plan), comments_(comments) {
+    Identifiers names;
+    for (const RowLoopPlan::Member& member : plan.members) {
+      names_.push_back(names.of(member.name));
+      made_.members.push_back({element_text(member, comments), {}, {}});
+    }
+    lay_out_arguments();
+  }
+
+  std::string body() const { return kTextBegin + works_text() + made_.arguments.text() + "\n" + steps_text() + kTextEnd; }
+  RowLoopText take() { return std::move(made_); }
+
+ private:
+  void lay_out_arguments();
+  std::string works_text() const;
+  std::string steps_text() const;
+
+  const RowLoopPlan& plan_;
+  const Comments comments_;
+  std::vector<std::string> names_;  // by member: that of its first result
+  RowLoopText made_;
+};
+
+void RowLoopPrinter::lay_out_arguments() {
+  ArgumentLayout& arguments = made_.arguments;
+  made_.places = arguments.add_array<LoopPlace>("places", plan_.places.size());
+  for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+    RowLoopText::OfMember& own = made_.members[i];
+    own.part = arguments.add_struct("of_" + names_[i], names_[i] + "_work::Arguments", own.element.arguments);
+  }
+  made_.fault = arguments.add_address("fault", "loop::FaultPlace");
+  arguments.add("steps", plan_.steps);
+  arguments.add("rows", plan_.rows);
+  arguments.add("reverse", std::int32_t{plan_.reverse});
+  for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+    arguments.add("each_" + names_[i], plan_.members[i].each);
+    made_.members[i].node = arguments.add<std::int32_t>("node_" + names_[i]);
+  }
+}
+
+std::string RowLoopPrinter::works_text() const {
+  std::string text;
+  for (std::size_t i = 0; i < plan_.members.size(); ++i)
+    text +=
+        fmt::format("namespace {0}_work {{\n\n{1}\n}}  // namespace {0}_work\n\n", names_[i], made_.members[i].element.text);
+  return text;
+}
+
+std::string RowLoopPrinter::steps_text() const {
+  std::string text = R"x(GRAPHRUN_ENTRY(graphrun_@, Arguments) {
+  char* const shared = static_cast<char*>(cuda::shared_memory());
+  const std::int64_t first = arguments.rows * cuda::block_index() / cuda::block_count();
+  const std::int64_t rows = arguments.rows * (cuda::block_index() + 1) / cuda::block_count() - first;
+  for (loop::Step step{0, arguments.steps, arguments.reverse != 0}; step.number < arguments.steps; ++step.number) {
+)x";
+  for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+    const RowLoopPlan::Member& m = plan_.members[i];
+    const ElementText& element = made_.members[i].element;
+    const std::string& name = names_[i];
+    if (element.code == nullptr) {
+      for (const Location& at : m.equations) text += equation_comment(at, "    ", comments_);
+    }
+    text += fmt::format("    {{\n      {0}_work::Arguments own = arguments.of_{0};\n", name);
+    // A reduction's lengths may be absent.
+    for (std::size_t k = 0; k < element.inputs.size(); ++k)
+      text += fmt::format("      own.{} = {};\n", element.inputs[k], address_text(m, k));
+    for (std::size_t r = 0; r < m.outputs; ++r)
+      text += fmt::format("      own.{} = {};\n", element.outputs[r], address_text(m, m.inputs + r));
+    for (std::size_t d = 0; element.code != nullptr && d < element.code->draws().size(); ++d) {
+      text += fmt::format("      own.{0}.row = fold_coordinate(own.{0}.row, static_cast<std::uint64_t>(step.position()));\n",
+                          DeviceCode::draw_name(d));
+    }
+    const std::string begin = m.of_each ? "0" : fmt::format("first * arguments.each_{}", name);
+    const std::string end =
+        m.of_each ? fmt::format("arguments.each_{}", name) : fmt::format("(first + rows) * arguments.each_{}", name);
+    text += fmt::format(
+        "      for (std::int64_t e = {1} + cuda::thread_index(); e < {2}; e += cuda::thread_count())\n"
+        "        {0}_work::one(own, e, loop::Fault{{arguments.fault, arguments.node_{0}}});\n"
+        "    }}\n    cuda::barrier();\n",
+        name, begin, end);
+  }
+  return text + "  }\n}\n";
+}
+
+const std::string kRowLoopIncludes = std::string(kDeviceIncludes) + "#include \"ops/recurrent/row_loop_device.h\"\n";
+
+}  // namespace
+
+RowLoopText row_loop_text(const RowLoopPlan& plan) {
+  RowLoopPrinter printer(plan, Comments::kNone);
+  const DeviceText text = named_text(kRowLoopIncludes, printer.body());
+  RowLoopText made = printer.take();
+  static_cast<DeviceText&>(made) = text;
+  return made;
+}
+
+std::string commented_row_loop_text(const RowLoopPlan& plan) {
+  return commented_text(kRowLoopIncludes, RowLoopPrinter(plan, Comments::kNone).body(),
+                        RowLoopPrinter(plan, Comments::kEquations).body());
+}
+
+}  // namespace graphrun

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tools/data/dataset.h"
+#include "tools/data/dataset_reader.h"
 #include "tools/data/told_at.h"
 
 namespace graphrun {

@@ -1,6 +1,7 @@
 #include "tools/data/records.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -189,6 +190,44 @@ std::vector<std::string> RecordReader::split_columns(const std::string& line) {
                fmt::format("column {} is empty; expected a value", empty - columns.begin()));
   expected_ = found;
   return columns;
+}
+
+void each_record(const DataSpec& data, const std::vector<std::string>& files, const RecordLayout& layout,
+                 const std::function<void(const Record&)>& visit, const std::function<void()>& blank) {
+  const std::size_t together = files_side_by_side(data);
+  if (files.size() % together != 0)
+    throw UserError(ExitCode::kBadData, "E0653 unequal-files",
+                    fmt::format("{}, where {} stand side by side: {}", counted(static_cast<std::int64_t>(files.size()), "file"),
+                                together, fmt::join(files, ", ")),
+                    {"help: one file for each column, group by group"});
+  for (std::size_t first = 0; first < files.size(); first += together) {
+    std::vector<std::unique_ptr<LineReader>> lines;
+    for (std::size_t i = 0; i < together; ++i) lines.push_back(std::make_unique<LineReader>(files[first + i]));
+    RecordReader reader(std::move(lines), layout);
+    Record record;
+    while (reader.next(record)) {
+      // A blank line of a stream is an end of line like any other; between sentences of CONLL it is no example.
+      if (!record.empty || data.format == Format::kStream)
+        visit(record);
+      else if (data.format != Format::kConll)
+        blank();
+    }
+  }
+}
+
+void RecordPlaces::add(const Record& record) {
+  if (files_.empty() || files_.back().names != record.files)
+    files_.push_back({static_cast<std::int64_t>(lines_.size()), record.files});
+  lines_.push_back(static_cast<std::int32_t>(record.line));
+}
+
+Record RecordPlaces::record(std::int64_t i) const {
+  const auto after =
+      std::upper_bound(files_.begin(), files_.end(), i, [](std::int64_t at, const Files& files) { return at < files.first; });
+  Record record;
+  record.line = lines_[static_cast<std::size_t>(i)];
+  record.files = std::prev(after)->names;
+  return record;
 }
 
 }  // namespace graphrun

@@ -9,7 +9,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/random.h"
 #include "tools/cli/program.h"
-#include "tools/data/dataset.h"
+#include "tools/data/dataset_reader.h"
 #include "tools/data/inference_reader.h"
 #include "tools/data/units.h"
 #include "tools/infer/generated.h"

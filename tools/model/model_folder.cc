@@ -11,7 +11,7 @@
 #include "runtime/tensor/checkpoint.h"
 #include "runtime/tensor/manifest.h"
 #include "tools/cli/program.h"
-#include "tools/data/dataset.h"
+#include "tools/data/field_vocabularies.h"
 #include "tools/json/json.h"
 #include "tools/model/loaded_models.h"
 
@@ -209,18 +209,18 @@ ir::Graph Network::graph(bool training, std::vector<Diagnostic>* warnings, Graph
   }
 }
 
-Network build_network(LoadedJob job, std::vector<Diagnostic>& problems) {
+Network build_network(LoadedJob job, std::vector<Diagnostic>& problems, std::optional<ReadExamples>* training) {
   Network network;
   network.job = std::move(job);
-  network.vocabularies =
-      network.job.load.empty() ? build_vocabularies(network.job.data, *network.job.plan) : loaded_vocabularies(network.job);
+  network.vocabularies = network.job.load.empty() ? build_vocabularies(network.job.data, *network.job.plan, training)
+                                                  : loaded_vocabularies(network.job);
   bind(network, problems);
   return network;
 }
 
-Network build_network(LoadedJob job) {
+Network build_network(LoadedJob job, std::optional<ReadExamples>* training) {
   std::vector<Diagnostic> problems;
-  Network network = build_network(std::move(job), problems);
+  Network network = build_network(std::move(job), problems, training);
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
   return network;
 }

@@ -45,11 +45,11 @@ std::string name_of_device(Device device, const Job& job) {
 
 }  // namespace
 
-Network new_network(LoadedJob job) {
+Network new_network(LoadedJob job, std::optional<ReadExamples>& training) {
   std::vector<Diagnostic> unreadable = unreadable_files(job);
   if (!unreadable.empty()) throw UserError(ExitCode::kBadData, std::move(unreadable));
   fill_defaults(job.message);
-  return build_network(std::move(job));
+  return build_network(std::move(job), &training);
 }
 
 Prepared::Prepared(Network made, Device where, std::vector<Diagnostic>& warnings)

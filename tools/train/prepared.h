@@ -1,6 +1,7 @@
 // A network made ready for a training run: compiled for its steps and for its reports.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@
 namespace graphrun {
 
 // The network of a new run, with all that --dump-job prints. Throws UserError: (kBadData) the files of the job that can't be
-// read, all together; what build_network throws.
-Network new_network(LoadedJob job);
+// read, all together; what build_network throws. `training`: as build_network's.
+Network new_network(LoadedJob job, std::optional<ReadExamples>& training);
 
 struct Prepared {
   // Throws UserError (kInvalidGraph) for what is wrong with graph, objective or reports.

@@ -25,9 +25,10 @@
 namespace graphrun {
 namespace {
 
-// The network of a new run, or of the one that `layout` holds.
-Network open_network(LoadedJob job, const ModelLayout& layout, bool begun, std::vector<Diagnostic>& warnings) {
-  if (!begun) return new_network(std::move(job));
+// The network of a new run, or of the one that `layout` holds. `training`: as new_network's.
+Network open_network(LoadedJob job, const ModelLayout& layout, bool begun, std::vector<Diagnostic>& warnings,
+                     std::optional<ReadExamples>& training) {
+  if (!begun) return new_network(std::move(job), training);
   Network network = read_network(layout);
   check_same_job(job, network.job, layout.root);
   check_same_data(layout, warnings);
@@ -127,7 +128,8 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
         fmt::format("the model in '{}' has no checkpoint to continue from: it was averaged, or they were removed", request.out),
         {"help: start { model: \"…\" } in a job begins with its parameters, in another folder"});
   }
-  Prepared prepared(open_network(std::move(job), layout, checkpoint.has_value(), warnings), request.device, warnings);
+  std::optional<ReadExamples> training;
+  Prepared prepared(open_network(std::move(job), layout, checkpoint.has_value(), warnings, training), request.device, warnings);
   const Network& network = prepared.network;
   const Recipe& recipe = prepared.recipe;
   Stepper& stepper = prepared.stepper;
@@ -135,7 +137,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   if (!warnings.empty()) display.warn(warnings);
   warnings.clear();
 
-  TrainingData data(network, recipe, stepper.feeds());
+  TrainingData data(network, recipe, stepper.feeds(), read_sets(network, std::move(training)));
   Trainer trainer(folder, network, recipe, data, stepper, prepared.evaluator, display, signals);
   if (const auto warning = data.too_many_validations(recipe.validate)) display.warn({*warning});
   if (request.tensorboard) trainer.write_events();

@@ -134,7 +134,9 @@ ExitCode run_trial(const TrainRequest& request, std::int64_t updates, StopSignal
   warnings = std::move(job.warnings);
   if (!request.out.empty()) require_no_run(request.out, true);
   std::optional<ReadExamples> training;
-  Prepared prepared(new_network(std::move(job), training), request.device, warnings);
+  Network opened = new_network(std::move(job), training);
+  NetworkGraphs graphs = load_graphs(opened, warnings);
+  Prepared prepared(std::move(opened), std::move(graphs), request.device, warnings);
   Stepper& stepper = prepared.stepper;
   const BeginNotes notes = begin_parameters(prepared.recipe, prepared.network, stepper, warnings);
   if (!warnings.empty()) display.warn(warnings);

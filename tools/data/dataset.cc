@@ -14,10 +14,11 @@ std::int64_t numbers_in_memory() {
   const std::string_view text = said;
   std::int64_t bytes = -1;
   const auto [end, error] = std::from_chars(text.begin(), text.end(), bytes);
-  if (error != std::errc() || end != text.end() || bytes < 0)
+  if (error != std::errc() || end != text.end() || bytes < 0) {
     throw UserError(ExitCode::kUsage, "E0429 bad-options",
                     fmt::format("GRAPHRUN_DATA_MEMORY is '{}'; expected a number of bytes", text),
                     {"help: so much of a data set stays in memory, and what is larger lies in a file; 536870912 unless given"});
+  }
   return bytes / static_cast<std::int64_t>(sizeof(std::int32_t));
 }
 
@@ -26,8 +27,9 @@ Dataset::Dataset(const DataSpec& data, std::int64_t in_memory) : counts_(data.fi
   for (const FieldSpec& field : data.fields) stores += field_depth(data, field) == kDeepest ? 2 : 1;
   const std::int64_t each = in_memory / std::max<std::int64_t>(stores, 1);
   columns_.reserve(data.fields.size());
-  for (const FieldSpec& field : data.fields)
+  for (const FieldSpec& field : data.fields) {
     columns_.push_back({field_depth(data, field), NumberStore(each), NumberStore(each), {0}, {0}});
+  }
 }
 
 std::int64_t Dataset::dropped() const {

@@ -14,8 +14,9 @@ namespace {
 // Feeds that the network needs and that not every example fits. A stream's examples are cut by batches.
 std::vector<std::size_t> feeds_to_check(const DataSpec& data, const FeedPlan& plan) {
   std::vector<std::size_t> feeds;
-  for (std::size_t i = 0; data.format != Format::kStream && i < plan.feeds().size(); ++i)
+  for (std::size_t i = 0; data.format != Format::kStream && i < plan.feeds().size(); ++i) {
     if (plan.feeds()[i].needed && plan.may_not_fit(i)) feeds.push_back(i);
+  }
   return feeds;
 }
 
@@ -36,8 +37,9 @@ void check_any(const Dataset& set, const Location& at, const std::vector<std::st
 
 std::vector<const FieldSpec*> chosen_fields(const DataSpec& data, const std::function<bool(const FieldSpec&)>& chosen) {
   std::vector<const FieldSpec*> fields;
-  for (const FieldSpec& field : data.fields)
+  for (const FieldSpec& field : data.fields) {
     if (chosen(field)) fields.push_back(&field);
+  }
   return fields;
 }
 
@@ -64,11 +66,12 @@ void close_set(const DataSpec& data, const Vocabularies& vocabularies, Dataset& 
     const std::int32_t unknown = vocabulary == vocabularies.end() ? -1 : vocabulary->second.unknown();
     for (std::int64_t i = 0; i < set.size(); ++i) {
       const auto values = set.values(field, i);
-      if (data.fields[field].numbers)
+      if (data.fields[field].numbers) {
         set.count_numbers(field, values);
-      else
+      } else {
         set.count_entries(field, static_cast<std::int64_t>(values.size()),
                           unknown < 0 ? 0 : std::count(values.begin(), values.end(), unknown));
+      }
     }
   }
 }
@@ -109,12 +112,14 @@ Dataset read_dataset(const DataSpec& data, const Vocabularies& vocabularies, con
   if (options.plan != nullptr) checked = feeds_to_check(data, *options.plan);
   const auto read = [&](const Record& record) {
     std::vector<Nested> fields(data.fields.size());
-    for (std::size_t i = 0; i < fields.size(); ++i)
+    for (std::size_t i = 0; i < fields.size(); ++i) {
       if (wanted(data.fields[i])) fields[i] = encode(data, data.fields[i], vocabularies, record);
+    }
     if (!add_example(data, options.training, fields, set)) return;
     if (options.plan != nullptr) check_feeds(*options.plan, checked, fields, record);
-    for (const FieldSpec& field : data.fields)
+    for (const FieldSpec& field : data.fields) {
       if (options.texts.count(field.name) != 0) set.keep_text(field.name, text_in(data, field, record));
+    }
   };
   told_at(options.at,
           [&] { each_record(data, files, layout_of(data, chosen_fields(data, wanted)), read, [&] { set.count_blank(); }); });
@@ -126,8 +131,9 @@ Dataset read_dataset(const DataSpec& data, const Vocabularies& vocabularies, con
 Dataset ReadExamples::take(const DataSpec& data, const FeedPlan& plan) && {
   const std::vector<std::size_t> checked = feeds_to_check(data, plan);
   told_at(data.at.train, [&] {
-    for (std::int64_t i = 0; !checked.empty() && i < set_.size(); ++i)
+    for (std::int64_t i = 0; !checked.empty() && i < set_.size(); ++i) {
       check_feeds(plan, checked, set_.example(i), places_.record(i));
+    }
     if (mistake_) std::rethrow_exception(mistake_);
   });
   check_any(set_, data.at.train, data.train);

@@ -51,8 +51,9 @@ class TrainingReader {
   // The texts that are cut by the subwords of that field, in the data's order.
   TextSource texts(const FieldSpec& owner) {
     std::vector<std::size_t> fields;
-    for (std::size_t i = 0; i < data_.fields.size(); ++i)
+    for (std::size_t i = 0; i < data_.fields.size(); ++i) {
       if (data_.fields[i].vocabulary_of() == owner.name) fields.push_back(i);
+    }
     struct {
       std::int64_t record = 0;
       std::size_t field = 0, text = 0;
@@ -77,10 +78,11 @@ class TrainingReader {
   // The examples by the numbers of these vocabularies.
   ReadExamples examples(const Vocabularies& vocabularies) {
     return told_at(data_.at.train, [&] {
-      if (anew_)
+      if (anew_) {
         make_anew(vocabularies);
-      else
+      } else {
         renumber(vocabularies);
+      }
       set_->count_blank(blank_);
       close_set(data_, vocabularies, *set_);
       return ReadExamples(std::move(*set_), std::move(places_), mistake_.error);
@@ -112,10 +114,11 @@ class TrainingReader {
     ++records_;
     if (!set_) return;
     // What stands behind a mistake may be text that subwords are learned from.
-    if (anew_)
+    if (anew_) {
       set_->add(fields);
-    else if (mistake_.error || !add_example(data_, true, fields, *set_))
+    } else if (mistake_.error || !add_example(data_, true, fields, *set_)) {
       return;
+    }
     places_.add(record);
   }
 
@@ -157,8 +160,9 @@ class TrainingReader {
       std::vector<Nested> fields = records.example(r);
       for (std::size_t i = 0; i < fields.size(); ++i) {
         const FieldSpec& field = data_.fields[i];
-        if (built(field))
+        if (built(field)) {
           guarded(r, i, [&] { fields[i] = numbered(field, vocabularies.at(field.name), record, std::move(fields[i])); });
+        }
         if (wrong(r, i)) return;
       }
       if (add_example(data_, true, fields, *set_)) places_.add(record);
@@ -203,12 +207,15 @@ class VocabularyBuilder {
   // Adds the vocabularies of some fields, whose owners are among them.
   template <class Make>
   void add_all(bool (*chosen)(const FieldSpec&), const Make& make) {
-    for (const FieldSpec& field : data_.fields)
+    for (const FieldSpec& field : data_.fields) {
       if (chosen(field) && owns(field)) vocabularies_.emplace(field.name, make(field));
-    for (const FieldSpec& field : data_.fields)
+    }
+    for (const FieldSpec& field : data_.fields) {
       if (chosen(field) && !owns(field)) vocabularies_.emplace(field.name, vocabularies_.at(field.shares));
-    for (const FieldSpec& field : data_.fields)
+    }
+    for (const FieldSpec& field : data_.fields) {
       if (chosen(field)) set_text_form(data_, field, vocabularies_.at(field.name));
+    }
   }
 
   // The job's own, and the words that feeds write, also to fields that share it.
@@ -217,9 +224,11 @@ class VocabularyBuilder {
     const auto add = [&](const std::string& entry) {
       if (std::find(rules.special.begin(), rules.special.end(), entry) == rules.special.end()) rules.special.push_back(entry);
     };
-    for (const FieldSpec& user : data_.fields)
-      if (user.vocabulary_of() == field.name)
+    for (const FieldSpec& user : data_.fields) {
+      if (user.vocabulary_of() == field.name) {
         for (const std::string& word : plan_.words_of(user.name)) add(word);
+      }
+    }
     // A stream's ends of lines are no text that could be cut.
     if (data_.format == Format::kStream && field.in_subwords()) add(data_.end_of_line);
     return rules;

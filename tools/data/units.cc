@@ -87,15 +87,17 @@ Units texts_in(const DataSpec& data, const FieldSpec& field, const Record& recor
 // What no vocabulary can hold.
 void check_symbols(const DataSpec& data, const FieldSpec& field, const Record& record, const Units& units) {
   for (const std::string& symbol : units.symbols) {
-    if (symbol.find('\n') != std::string::npos || symbol.find('\0') != std::string::npos)
+    if (symbol.find('\n') != std::string::npos || symbol.find('\0') != std::string::npos) {
       data_error(
           "E0652 bad-json", record.file(), record.line, 0,
           fmt::format("field '{}' has an entry with a line end or a NUL in it, which no vocabulary can hold", field.name),
           {"help: split: SPACE takes line ends for white space"});
+    }
     if (!symbol.empty()) continue;
-    if (data.format == Format::kJsonl)
+    if (data.format == Format::kJsonl) {
       data_error("E0652 bad-json", record.file(), record.line, 0,
                  fmt::format("the value of '{}' is empty; expected a value", field.key));
+    }
     data_error("E0643 wrong-columns", record.file(field.column), record.line, 0,
                data.format == Format::kParallel ? std::string("the line is empty; expected a value")
                                                 : fmt::format("column {} is empty; expected a value", field.column));
@@ -117,8 +119,9 @@ int field_depth(const DataSpec& data, const FieldSpec& field) {
 
 std::size_t files_side_by_side(const DataSpec& data) {
   int last = 0;
-  if (data.format == Format::kParallel)
+  if (data.format == Format::kParallel) {
     for (const FieldSpec& field : data.fields) last = std::max(last, field.column);
+  }
   return static_cast<std::size_t>(last) + 1;
 }
 
@@ -136,9 +139,10 @@ Units units_of(const DataSpec& data, const FieldSpec& field, const Record& recor
   units = texts_in(data, field, record, depth);
   for (const Split split : field.splits) {
     if (split == Split::kSpace) units = split_units(units, depth++, words_of);
-    if (split == Split::kCharacter)
+    if (split == Split::kCharacter) {
       units = split_units(units, depth++,
                           [&](const std::string& text) { return characters_of(text, data.format != Format::kSegmented); });
+    }
   }
   normalize_entries(units.symbols, field);
   finish_units(data, field, record, units);
@@ -149,8 +153,9 @@ Units uncut_units(const DataSpec& data, const FieldSpec& field, const Record& re
   int depth = 0;
   Units units = texts_in(data, field, record, depth);
   normalize_texts(units.symbols, field);
-  for (const Split split : field.splits)
+  for (const Split split : field.splits) {
     if (split == Split::kSpace) units = split_units(units, depth++, words_of);
+  }
   return units;
 }
 

@@ -125,7 +125,7 @@ class KernelPrinter {
     if (operands.size() == 2 && !infix.empty()) return operands[0] + " " + infix + " " + operands[1];
     if (operands.size() == 1 && !infix.empty()) return infix + (infix == "not" ? " " : "") + operands[0];
     if (ir::is_draw(*instruction.op)) operands.push_back(fmt::format("{}", instruction.rate));
-    if (instruction.op->name == "cast") operands.push_back(std::string(graphrun::name_of(instruction.to)));
+    if (instruction.op->role == ir::Role::kCast) operands.push_back(std::string(graphrun::name_of(instruction.to)));
     return fmt::format("{}({})", instruction.op->name, fmt::join(operands, ", "));
   }
 

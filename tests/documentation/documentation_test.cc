@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kRoot = tests::source_folder();
-constexpr const char* kFolders[] = {"runtime/", "ops/", "graphs/", "compiler/", "tools/", "tests/"};
+constexpr const char* kFolders[] = {".github/", "runtime/", "ops/", "graphs/", "compiler/", "tools/", "tests/"};
 
 std::string read_text(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);

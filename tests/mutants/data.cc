@@ -5,6 +5,7 @@
 #include "tests/mutants/kinds.h"
 #include "tests/mutants/small_jobs.h"
 #include "tools/data/batch_source.h"
+#include "tools/data/field_vocabularies.h"
 #include "tools/job/job.h"
 #include "tools/train/word_vectors.h"
 
@@ -108,7 +109,8 @@ class DataFiles : public Kind {
     const std::string job = "graph: \"tagger.pbtxt\" data { train: " + train + " format: " + reading->format + " " +
                             reading->fields + " feed: \"" + reading->feeds + "\" batch { " + reading->batch + " } }\n";
     LoadedJob loaded = parse_job(job, folder_ + "/job.pbtxt");
-    const Vocabularies vocabularies = build_vocabularies(loaded.data, *loaded.plan);
+    std::optional<ReadExamples> examples;
+    const Vocabularies vocabularies = build_vocabularies(loaded.data, *loaded.plan, &examples);
     if (reading->name == "vectors") {
       Tensor table(DType::kFloat32, {vocabularies.at("a").size(), 3});
       read_word_vectors({folder_ + "/vectors.txt", true}, vocabularies.at("a"), table);
@@ -116,7 +118,9 @@ class DataFiles : public Kind {
     loaded.plan->bind(vocabularies);
     DatasetOptions options;
     options.training = true;
-    const Dataset set = read_dataset(loaded.data, vocabularies, loaded.data.train, options);
+    options.plan = loaded.plan.get();
+    const Dataset set = examples ? std::move(*examples).take(loaded.data, *loaded.plan)
+                                 : read_dataset(loaded.data, vocabularies, loaded.data.train, options);
     BatchOptions batches;
     batches.shuffle = loaded.data.format != Format::kStream;
     BatchSource source(loaded.data, *loaded.plan, set, batches);

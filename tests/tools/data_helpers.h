@@ -6,7 +6,7 @@
 
 #include "compiler/ir/expression.h"
 #include "runtime/tensor/tensor.h"
-#include "tools/data/dataset.h"
+#include "tools/data/field_vocabularies.h"
 #include "tools/data/spec.h"
 
 namespace graphrun {
@@ -56,6 +56,15 @@ struct Prepared {
     return names;
   }
 };
+
+// One after the other; `texts` outlives it.
+inline TextSource one_by_one(const std::vector<std::string>& texts) {
+  return [&texts, i = std::size_t{0}](std::string_view& text) mutable {
+    if (i == texts.size()) return false;
+    text = texts[i++];
+    return true;
+  };
+}
 
 template <class T>
 std::vector<T> elements(const Tensor& tensor) {

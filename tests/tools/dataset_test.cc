@@ -1,5 +1,3 @@
-#include "tools/data/dataset.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -23,7 +23,7 @@ std::string text() {
 }
 
 std::shared_ptr<const Subwords> trained(SubwordKind kind, std::int64_t size) {
-  return Subwords::train({kind, size, 1, "words"}, kTexts);
+  return Subwords::train({kind, size, 1, "words"}, one_by_one(kTexts));
 }
 
 class SubwordKinds : public testing::TestWithParam<SubwordKind> {};

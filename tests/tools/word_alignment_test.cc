@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "tests/tools/data_helpers.h"
 #include "tools/infer/generated.h"
 #include "tools/text/word_spans.h"
 
@@ -15,7 +16,7 @@ using testing::ElementsAre;
 
 TEST(WordSpans, OfPiecesBeginWhereASpaceDoes) {
   const Strings texts = {"low lower lowest", "new newer newest", "a slow low hut"};
-  const TextForm form{true, "", Subwords::train({SubwordKind::kBpe, 30, 1, "words"}, texts)};
+  const TextForm form{true, "", Subwords::train({SubwordKind::kBpe, 30, 1, "words"}, one_by_one(texts))};
   // As a model with pieces over several words and with spaces of their own cuts.
   const WordSpans cut = word_spans({"▁low", "er", "▁", "x", "y", "▁a▁hu", "t", "▁"}, form, EntriesAre::kCut);
   EXPECT_EQ(cut.words, (Strings{"lower", "xy", "a", "hut"}));

@@ -5,6 +5,8 @@
 #include <cstdio>
 
 #include "tools/commands/command_line.h"
+#include "tools/data/batch_source.h"
+#include "tools/data/field_vocabularies.h"
 #include "tools/data/preview.h"
 #include "tools/job/job.h"
 
@@ -62,12 +64,14 @@ ExitCode run_data(const Arguments& arguments) {
   const PreviewLimits limits{number_from(*options, "rows", 0), number_from(*options, "steps", 0)};
   if (!job.warnings.empty()) fmt::print(stderr, "{}\n", render(job.warnings, color_on_stderr()));
 
-  const Vocabularies vocabularies = build_vocabularies(job.data, *job.plan);
+  std::optional<ReadExamples> training;
+  const Vocabularies vocabularies = build_vocabularies(job.data, *job.plan, split == "train" ? &training : nullptr);
   job.plan->bind(vocabularies);
   DatasetOptions reading;
   reading.training = split == "train";
   reading.at = split == "train" ? job.data.at.train : split == "valid" ? job.data.at.valid : job.data.at.test;
-  const Dataset set = read_dataset(job.data, vocabularies, files, reading);
+  const Dataset set =
+      training ? std::move(*training).take(job.data, *job.plan) : read_dataset(job.data, vocabularies, files, reading);
   BatchOptions batches;
   batches.shuffle = reading.training && job.data.format != Format::kStream;
   batches.seed = job.message.train().seed();

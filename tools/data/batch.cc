@@ -35,9 +35,11 @@ Tensor pad_inner(const std::vector<Nested>& values, DType dtype, const std::vect
   for (std::int64_t row = 0; row < rows; ++row) {
     const Nested& value = values[static_cast<std::size_t>(row)];
     std::size_t next = 0;
-    for (std::size_t t = 0; t < value.lengths.size(); ++t)
-      for (std::int64_t i = 0; i < value.lengths[t]; ++i)
+    for (std::size_t t = 0; t < value.lengths.size(); ++t) {
+      for (std::int64_t i = 0; i < value.lengths[t]; ++i) {
         out[(static_cast<std::int64_t>(t) * inner + i) * rows + row] = element<T>(value.values[next++]);
+      }
+    }
   }
   return tensor;
 }
@@ -77,8 +79,9 @@ Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, c
     for (const auto& example : fields) values.push_back(plan.evaluate(feed, example));
     batch.feeds[spec.name] = pad(values, spec.depth, spec.numbers, spec.sizes);
     if (spec.depth == 0) continue;
-    if (steps != nullptr)
+    if (steps != nullptr) {
       for (const Nested& value : values) (*steps)[spec.name].push_back(value.steps());
+    }
     if (counted) continue;
     counted = true;
     for (const Nested& value : values) batch.steps.push_back(value.steps());
@@ -90,8 +93,9 @@ Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, c
 
 std::vector<std::size_t> choose_feeds(const FeedPlan& plan, const std::vector<std::string>& names) {
   std::vector<std::size_t> chosen;
-  for (std::size_t i = 0; i < plan.feeds().size(); ++i)
+  for (std::size_t i = 0; i < plan.feeds().size(); ++i) {
     if (names.empty() || std::find(names.begin(), names.end(), plan.feeds()[i].name) != names.end()) chosen.push_back(i);
+  }
   for (const std::string& name : names) GRAPHRUN_CHECK(plan.feed(name), "choose_feeds: no feed " + name);
   return chosen;
 }

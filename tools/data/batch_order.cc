@@ -49,9 +49,10 @@ void cut(BatchOrder& order, std::span<const std::int64_t> lengths, const BatchLi
 std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t key) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);
-  for (std::int64_t i = count - 1; i > 0; --i)
+  for (std::int64_t i = count - 1; i > 0; --i) {
     std::swap(order[static_cast<std::size_t>(i)],
               order[static_cast<std::size_t>(draw_below(key, static_cast<std::uint64_t>(i), i + 1))]);
+  }
   return order;
 }
 
@@ -78,9 +79,11 @@ BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengt
     order.examples.resize(static_cast<std::size_t>(count));
     std::iota(order.examples.begin(), order.examples.end(), 0);
   }
-  if (!lengths.empty())
-    for (std::int64_t begin = 0; begin < count; begin += pool)
+  if (!lengths.empty()) {
+    for (std::int64_t begin = 0; begin < count; begin += pool) {
       std::stable_sort(order.examples.begin() + begin, order.examples.begin() + std::min(count, begin + pool), shorter);
+    }
+  }
   cut(order, lengths, limits, pool);
   if (!shuffle) return order;
 

@@ -63,15 +63,17 @@ void BatchSource::lay_out_stream() {
       stream_.emplace_back(stream_storage_.back());
     }
     steps = stream_.back().size();
-    if (steps != stream_.front().size())
+    if (steps != stream_.front().size()) {
       bad_stream(plan_.feeds()[feed].at,
                  fmt::format("feed '{}' has {} steps of the stream, feed '{}' {}; expected equally many",
                              plan_.feeds()[chosen_.front()].name, stream_.front().size(), plan_.feeds()[feed].name, steps));
+    }
   }
   stream_steps_ = static_cast<std::int64_t>(steps) / rows_;
-  if (stream_steps_ == 0)
+  if (stream_steps_ == 0) {
     bad_stream(options_.rows > 0 ? Location() : data_.at.rows,
                fmt::format("the stream has {} steps, too few for {} rows", steps, rows_), {"help: set data.batch.rows lower"});
+  }
 }
 
 std::int64_t BatchSource::batches() const {
@@ -97,8 +99,9 @@ Batch BatchSource::batch_of(std::span<const std::int64_t> examples) const {
   fields.reserve(examples.size());
   for (const std::int64_t example : examples) {
     fields.push_back(set_.example(example));
-    for (Nested& field : fields.back())
+    for (Nested& field : fields.back()) {
       if (options_.longest > 0 && field.depth > 0 && field.steps() > options_.longest) field.cut(options_.longest);
+    }
   }
   Batch batch = make_batch(plan_, chosen_, fields);
   batch.examples.assign(examples.begin(), examples.end());
@@ -132,8 +135,9 @@ std::int64_t BatchSource::padded_size(std::span<const std::int64_t> examples) co
   std::int64_t size = 0;
   for (std::size_t field = 0; field < data_.fields.size(); ++field) {
     std::int64_t longest = 0;
-    if (read.count(data_.fields[field].name) != 0)
+    if (read.count(data_.fields[field].name) != 0) {
       for (const std::int64_t example : examples) longest = std::max(longest, set_.steps(field, example));
+    }
     size += longest * static_cast<std::int64_t>(examples.size());
   }
   return size;
@@ -143,8 +147,9 @@ Batch BatchSource::largest() const {
   if (data_.format == Format::kStream) return stream_batch({});
   if (data_.tokens > 0) {
     std::int64_t most = -1, at = 0;
-    for (std::int64_t i = 0; i < order_->batches(); ++i)
+    for (std::int64_t i = 0; i < order_->batches(); ++i) {
       if (const std::int64_t size = padded_size(order_->batch(i)); size > most) most = size, at = i;
+    }
     return batch_of(order_->batch(at));
   }
   std::vector<std::int64_t> examples = longest_examples();
@@ -162,9 +167,11 @@ Batch BatchSource::stream_batch(const BatchPosition& at) const {
   for (std::size_t i = 0; i < chosen_.size(); ++i) {
     Tensor tensor(DType::kInt32, {steps, rows_});
     std::int32_t* out = tensor.data<std::int32_t>();
-    for (std::int64_t t = 0; t < steps; ++t)
-      for (std::int64_t row = 0; row < rows_; ++row)
+    for (std::int64_t t = 0; t < steps; ++t) {
+      for (std::int64_t row = 0; row < rows_; ++row) {
         out[t * rows_ + row] = stream_[i][static_cast<std::size_t>(row * stream_steps_ + begin + t)];
+      }
+    }
     batch.feeds[plan_.feeds()[chosen_[i]].name] = std::move(tensor);
   }
   return batch;

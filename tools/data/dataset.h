@@ -3,16 +3,12 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "tools/data/feed_plan.h"
 #include "tools/data/number_store.h"
-#include "tools/data/records.h"
 #include "tools/data/spec.h"
-#include "tools/text/vocabulary.h"
 
 namespace graphrun {
 
@@ -57,7 +53,9 @@ class Dataset {
   void count_entries(std::size_t field, std::int64_t entries, std::int64_t unknown);
   void count_numbers(std::size_t field, std::span<const std::int32_t> bits);
   void count_dropped(std::size_t field) { ++counts_[field].too_long; }
-  void count_blank() { ++blank_; }
+  void count_blank(std::int64_t examples = 1) { blank_ += examples; }
+  // Every number n of a field's values becomes to[n], in place.
+  void renumber(std::size_t field, std::span<const std::int32_t> to);
   // Nothing more is added. Before it nothing can be read.
   void close();
 
@@ -73,29 +71,5 @@ class Dataset {
   std::map<std::string, std::vector<std::string>> texts_;
   std::int64_t size_ = 0, blank_ = 0;
 };
-
-// The vocabularies of all fields: given ones read, the others built from the training files, with the special entries of the
-// job and the words that feeds write. Throws UserError (kBadData) for anything wrong with a file.
-Vocabularies build_vocabularies(const DataSpec& data, const FeedPlan& plan);
-
-// Says how text is made of the field's entries.
-void set_text_form(const DataSpec& data, const FieldSpec& field, Vocabulary& vocabulary);
-
-// A record's field as numbers. Throws UserError (kBadData): E0644 for an entry that a closed vocabulary lacks, what numbers_in
-// throws.
-Nested encode(const DataSpec& data, const FieldSpec& field, const Vocabularies& vocabularies, const Record& record);
-
-struct DatasetOptions {
-  bool training = false;         // drop what is longer than `longest`
-  std::set<std::string> fields;  // to read; empty: all
-  std::int64_t in_memory = numbers_in_memory();
-  std::set<std::string> texts;     // fields whose text is kept too, in memory
-  Location at = {};                // where the files are named, for what is wrong with them as a whole
-  const FeedPlan* plan = nullptr;  // bound; every example must fit the feeds that are needed of it
-};
-// Throws UserError (kBadData): as above, and what FeedPlan::evaluate throws, at the record's place; a set without any example
-// (E0649); PARALLEL files that don't come in groups (E0653).
-Dataset read_dataset(const DataSpec& data, const Vocabularies& vocabularies, const std::vector<std::string>& files,
-                     const DatasetOptions& options = {});
 
 }  // namespace graphrun

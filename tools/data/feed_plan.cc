@@ -68,8 +68,9 @@ class FeedPlan::Typer {
       return term;
     }
     std::vector<std::string> names;
-    for (const FieldSpec& f : data_.fields)
+    for (const FieldSpec& f : data_.fields) {
       if (!f.name.empty() && std::find(names.begin(), names.end(), f.name) == names.end()) names.push_back(f.name);
+    }
     const std::string near = did_you_mean(e.dotted(), names);
     problem("E0412 unknown-name", e, fmt::format("no field '{}' in data", e.dotted()),
             fmt::format("{}{}the fields are {}", near, near.empty() ? "" : " ", fmt::join(names, ", ")));
@@ -102,32 +103,40 @@ class FeedPlan::Typer {
     for (std::size_t i = 0; i < term.parts.size(); ++i) {
       const Term& part = term.parts[i];
       if (part.kind == Term::Kind::kWord || part.kind == Term::Kind::kNumber) continue;
-      if (part.vocabulary.empty() && !part.numbers)
+      if (part.vocabulary.empty() && !part.numbers) {
         return wrong(e.operands[i], "lengths can't be joined; expected fields or words");
-      if (typed && typed->numbers != part.numbers)
+      }
+      if (typed && typed->numbers != part.numbers) {
         return wrong(e.operands[i], "numbers joined to entries of a vocabulary; expected all of one kind");
-      if (typed && typed->vocabulary != part.vocabulary)
+      }
+      if (typed && typed->vocabulary != part.vocabulary) {
         return wrong(e.operands[i], fmt::format("entries of '{}' joined to those of '{}': their vocabularies differ",
                                                 part.vocabulary, typed->vocabulary));
+      }
       if (!typed) typed = &part;
       term.depth = std::max(term.depth, part.depth);
     }
     if (!typed) return wrong(e, "expected at least one field: words are of its vocabulary, numbers stand among its own");
     for (std::size_t i = 0; i < term.parts.size(); ++i) {
       const Term::Kind kind = term.parts[i].kind;
-      if (kind == Term::Kind::kWord && typed->numbers)
+      if (kind == Term::Kind::kWord && typed->numbers) {
         return wrong(e.operands[i], "a word among numbers: a FLOAT field has no vocabulary");
-      if (kind == Term::Kind::kNumber && !typed->numbers)
+      }
+      if (kind == Term::Kind::kNumber && !typed->numbers) {
         return wrong(e.operands[i], "a number among entries of a vocabulary; expected a word in quotes: ['<s>', english]");
+      }
     }
     term.numbers = typed->numbers;
     term.vocabulary = typed->vocabulary;
     term.depth = std::max(term.depth, 1);
-    for (std::size_t i = 0; i < term.parts.size(); ++i)
-      if (term.depth == 2 && term.parts[i].depth != 2)
+    for (std::size_t i = 0; i < term.parts.size(); ++i) {
+      if (term.depth == 2 && term.parts[i].depth != 2) {
         return wrong(e.operands[i], "only a sequence of sequences can be joined to one");
-    for (Term& part : term.parts)
+      }
+    }
+    for (Term& part : term.parts) {
       if (part.kind == Term::Kind::kWord) part.vocabulary = term.vocabulary;
+    }
     return term;
   }
 
@@ -214,8 +223,9 @@ FeedPlan::FeedPlan(const DataSpec& data, std::vector<Diagnostic>& problems)
 }
 
 const FeedPlan::Feed* FeedPlan::feed(std::string_view name) const {
-  for (const Feed& feed : feeds_)
+  for (const Feed& feed : feeds_) {
     if (feed.name == name) return &feed;
+  }
   return nullptr;
 }
 
@@ -225,8 +235,9 @@ bool FeedPlan::sound() const {
 
 void FeedPlan::collect_words(const Term& term, const std::string& field, std::vector<std::string>& words) {
   if (term.kind == Term::Kind::kWord && term.vocabulary == field &&
-      std::find(words.begin(), words.end(), term.word) == words.end())
+      std::find(words.begin(), words.end(), term.word) == words.end()) {
     words.push_back(term.word);
+  }
   for (const Term& part : term.parts) collect_words(part, field, words);
 }
 
@@ -240,10 +251,11 @@ void FeedPlan::bind(Term& term, const Vocabularies& vocabularies) {
   if (term.kind == Term::Kind::kWord) {
     const auto found = vocabularies.find(term.vocabulary);
     GRAPHRUN_CHECK(found != vocabularies.end(), "FeedPlan::bind: no vocabulary of field " + term.vocabulary);
-    if (!found->second.has(term.word))
+    if (!found->second.has(term.word)) {
       throw UserError(
           ExitCode::kBadData, "E0647 no-unknown-entry",
           fmt::format("the vocabulary of field '{}' has no entry '{}', which a feed writes", term.vocabulary, term.word));
+    }
     term.number = found->second.number(term.word);
   }
   for (Term& part : term.parts) bind(part, vocabularies);
@@ -260,8 +272,9 @@ void FeedPlan::need(std::string_view name, const Shape& shape) {
   feed->shape = str(shape);
   feed->sizes.assign(static_cast<std::size_t>(feed->depth), kAnySize);
   if (stream_) return;  // its examples are windows
-  for (std::size_t axis = 0; axis < std::min(feed->sizes.size(), shape.size()); ++axis)
+  for (std::size_t axis = 0; axis < std::min(feed->sizes.size(), shape.size()); ++axis) {
     if (shape[axis].is_constant()) feed->sizes[axis] = shape[axis].constant();
+  }
 }
 
 bool FeedPlan::takes_element(const Term& term) {
@@ -281,11 +294,13 @@ void FeedPlan::check_sizes(const Feed& feed, const Nested& value) {
                     expected),
         {fmt::format("note: input '{}' of the graph is {}; the feed stands at {}", feed.name, feed.shape, feed.at.str())});
   };
-  if (!feed.sizes.empty() && feed.sizes[0] != kAnySize && value.steps() != feed.sizes[0])
+  if (!feed.sizes.empty() && feed.sizes[0] != kAnySize && value.steps() != feed.sizes[0]) {
     refuse("", value.steps(), feed.sizes[0]);
+  }
   if (feed.sizes.size() < 2 || feed.sizes[1] == kAnySize) return;
-  for (std::size_t t = 0; t < value.lengths.size(); ++t)
+  for (std::size_t t = 0; t < value.lengths.size(); ++t) {
     if (value.lengths[t] != feed.sizes[1]) refuse(fmt::format("step {} of ", t + 1), value.lengths[t], feed.sizes[1]);
+  }
 }
 
 Nested FeedPlan::evaluate(std::size_t feed, const std::vector<Nested>& fields) const {
@@ -314,10 +329,11 @@ Nested slice_of(Nested value, std::int64_t begin, std::int64_t end) {
 Nested length_of(const Nested& value) {
   Nested length;
   length.depth = value.depth - 1;
-  if (value.depth == 1)
+  if (value.depth == 1) {
     length.values = {static_cast<std::int32_t>(value.values.size())};
-  else
+  } else {
     length.values = value.lengths;
+  }
   return length;
 }
 
@@ -370,9 +386,10 @@ Nested FeedPlan::evaluate(const Term& term, const std::vector<Nested>& fields) c
     case Kind::kAt: {
       Nested value = evaluate(term.parts[0], fields);
       const std::int64_t steps = value.steps(), at = term.begin < 0 ? term.begin + steps : term.begin;
-      if (at < 0 || at >= steps)
+      if (at < 0 || at >= steps) {
         throw UserError(ExitCode::kBadData, "E0648 index-outside",
                         fmt::format("a feed takes element {} of an example of {} steps", term.begin, steps));
+      }
       Nested part = slice_of(std::move(value), at, at + 1);
       part.depth = term.depth;
       part.lengths.clear();

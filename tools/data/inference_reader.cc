@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tools/data/dataset.h"
+#include "tools/data/dataset_reader.h"
 #include "tools/data/told_at.h"
 
 namespace graphrun {
@@ -49,11 +49,13 @@ std::optional<InferenceReader::Encoded> InferenceReader::read() {
     if (needed_[i] && !blank) (*next.fields)[i] = encode(data_, *needed_[i], vocabularies_, next.record);
   }
   if (longest_ > 0) limit(next);
-  if (next.fields)
+  if (next.fields) {
     told_at(next.record.place(), [&] {
-      for (const std::size_t feed : chosen_)
+      for (const std::size_t feed : chosen_) {
         if (plan_.may_not_fit(feed)) plan_.evaluate(feed, *next.fields);
+      }
     });
+  }
   return next;
 }
 
@@ -81,8 +83,9 @@ void InferenceReader::limit(Encoded& encoded) const {
 
 // Of the field that batches go by.
 std::int64_t InferenceReader::length_of(const Encoded& encoded) const {
-  for (std::size_t i = 0; encoded.fields && i < needed_.size(); ++i)
+  for (std::size_t i = 0; encoded.fields && i < needed_.size(); ++i) {
     if (needed_[i] && needed_[i]->name == data_.bucket_by) return (*encoded.fields)[i].steps();
+  }
   return 0;
 }
 

@@ -28,10 +28,11 @@ class TextReader {
 
   void read(const nlohmann::json& value, std::size_t lists) {
     if (lists == 0) return add(value);
-    if (!value.is_array())
+    if (!value.is_array()) {
       bad_json(record_.file(), record_.line, 0,
                fmt::format("the value of '{}' has {} where field '{}' expects a list", field_.key, kind_of(value), field_.name),
                {"help: leave LIST out of the field's split where it is a text"});
+    }
     for (const nlohmann::json& element : value) {
       const std::size_t before = units_.symbols.size();
       read(element, lists - 1);
@@ -108,14 +109,16 @@ std::shared_ptr<const nlohmann::json> parse_object(const std::string& line, cons
     bad_json(file, number, static_cast<std::int64_t>(find_number(line, error.what()) + 1),
              "the line has a number that is too large for a double; expected one below 1.8e308");
   }
-  if (!object.is_object())
+  if (!object.is_object()) {
     bad_json(file, number, 0, fmt::format("the line is {}; expected an object, {{\"text\": \"…\"}}", kind_of(object)));
+  }
   for (const std::string& key : keys) {
     const auto value = object.find(key);
     if (value != object.end() && !value->is_null()) continue;
     std::vector<std::string> notes;
-    if (const std::string near = did_you_mean(key, keys_of(object)); value == object.end() && !near.empty())
+    if (const std::string near = did_you_mean(key, keys_of(object)); value == object.end() && !near.empty()) {
       notes.push_back("help: " + near);
+    }
     bad_json(file, number, 0,
              value == object.end() ? fmt::format("the object has no '{}', which a field reads", key)
                                    : fmt::format("'{}', which a field reads, is null; expected a value", key),

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +33,23 @@ int open_nameless(const std::string& folder) {
   const int named = uninterrupted([&] { return mkostemp(name.data(), O_CLOEXEC); });
   if (named >= 0) unlink(name.c_str());
   return named;
+}
+
+void renumber_all(std::vector<std::int32_t>& numbers, std::span<const std::int32_t> to) {
+  for (std::int32_t& number : numbers) number = to[static_cast<std::size_t>(number)];
+}
+
+// Fewer bytes than `size` were read where it fails, and errno tells why.
+std::size_t read_some(int descriptor, void* to, std::size_t size) {
+  auto* const out = static_cast<char*>(to);
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t got = uninterrupted([&] { return read(descriptor, out + done, size - done); });
+    if (got == 0) errno = EIO;  // the file has become shorter
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
 }
 
 }  // namespace
@@ -74,6 +92,25 @@ void NumberStore::write_out() {
   written_ += static_cast<std::int64_t>(tail_.size());
   tail_ = {};
   tail_.reserve(kPiece);
+}
+
+void NumberStore::renumber(std::span<const std::int32_t> to) {
+  GRAPHRUN_CHECK(mapped_ == nullptr, "NumberStore::renumber after close");
+  renumber_all(tail_, to);
+  if (file_ >= 0) renumber_file(to);
+}
+
+// By reading and writing: a mapped page of a full disk would end the program.
+void NumberStore::renumber_file(std::span<const std::int32_t> to) {
+  std::vector<std::int32_t> piece;
+  for (std::int64_t begin = 0; begin < written_; begin += static_cast<std::int64_t>(piece.size())) {
+    piece.resize(std::min(kPiece, static_cast<std::size_t>(written_ - begin)));
+    const auto bytes = piece.size() * sizeof(std::int32_t);
+    const auto offset = static_cast<off_t>(begin) * static_cast<off_t>(sizeof(std::int32_t));
+    if (lseek(file_, offset, SEEK_SET) < 0 || read_some(file_, piece.data(), bytes) < bytes) fail("read", errno);
+    renumber_all(piece, to);
+    if (lseek(file_, offset, SEEK_SET) < 0 || write_some(file_, piece.data(), bytes) < bytes) fail("write", errno);
+  }
 }
 
 void NumberStore::close() {

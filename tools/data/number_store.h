@@ -20,6 +20,8 @@ class NumberStore {
   // Throws UserError (kNoRoom, E0502) where the file can't be made or has no room.
   void append(std::span<const std::int32_t> numbers);
   std::int64_t size() const { return written_ + static_cast<std::int64_t>(tail_.size()); }
+  // Every number n becomes to[n], in place. Before close(). Throws as append, and where the file can't be read.
+  void renumber(std::span<const std::int32_t> to);
   // Ends appending. Throws as append.
   void close();
   // Numbers [begin, end). Needs close().
@@ -28,6 +30,7 @@ class NumberStore {
 
  private:
   void write_out();
+  void renumber_file(std::span<const std::int32_t> to);
   [[noreturn]] void fail(const char* doing, int error) const;
 
   std::int64_t in_memory_;

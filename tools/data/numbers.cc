@@ -84,10 +84,11 @@ class FieldReader {
     std::vector<std::string> notes;
     std::string point(number);
     std::replace(point.begin(), point.end(), ',', '.');
-    if (!at_spaces() && words_of(number).size() > 1)
+    if (!at_spaces() && words_of(number).size() > 1) {
       notes.emplace_back("help: split: SPACE reads a list of numbers");
-    else if (point != number && read_number(point).wrong == nullptr)
+    } else if (point != number && read_number(point).wrong == nullptr) {
       notes.push_back("help: numbers are written with a point: " + point);
+    }
     data_error("E0654 no-number", file(), at.line, at.column,
                number.empty() ? fmt::format("field '{}' has nothing here; expected a number", field_.name)
                               : fmt::format("{} {}; field '{}' is FLOAT", quoted(number), wrong, field_.name),

@@ -42,8 +42,9 @@ class FeedPreview {
     const std::int64_t time = tensor_.sizes()[0], steps = value ? value->steps() : time;
     const std::int64_t shown = limit_ > 0 ? std::min(steps, limit_) : steps;
     std::string line;
-    for (std::int64_t t = 0; t < shown; ++t)
+    for (std::int64_t t = 0; t < shown; ++t) {
       add(line, feed_.depth == kDeepest ? group(row, t, *value) : symbol(t * rows_ + row));
+    }
     if (shown < steps) add(line, fmt::format("… {} more", steps - shown));
     add(line, padding(time - steps));
     return line;
@@ -90,8 +91,9 @@ std::string describe_set(const DataSpec& data, const Dataset& set, const Vocabul
   const auto range = [](const FieldCounts& counts) {
     return fmt::format("from {:.4g} to {:.4g}", counts.least, counts.greatest);
   };
-  for (std::size_t i = 0; i < data.fields.size(); ++i)
+  for (std::size_t i = 0; i < data.fields.size(); ++i) {
     if (data.fields[i].numbers) last_width = std::max(last_width, range(set.counts(i)).size());
+  }
   text += fmt::format("{:<{}}  {:>12}  {:>9}  {:>8}  {:>8}  {:>{}}\n", "field", width, "entries", "unknown", "longest",
                       "too long", last, last_width);
   for (std::size_t i = 0; i < data.fields.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "tools/data/records.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -30,8 +31,9 @@ int columns_needed(const std::vector<const FieldSpec*>& fields) {
 
 std::vector<std::string> keys_needed(const std::vector<const FieldSpec*>& fields) {
   std::vector<std::string> keys;
-  for (const FieldSpec* field : fields)
+  for (const FieldSpec* field : fields) {
     if (std::find(keys.begin(), keys.end(), field->key) == keys.end()) keys.push_back(field->key);
+  }
   return keys;
 }
 
@@ -57,16 +59,19 @@ RecordLayout layout_of_input(const DataSpec& data, const std::vector<const Field
   }
   if (read != Format::kLines) return layout;
   layout.plain = true;
-  if (data.format == Format::kConll && layout.columns > 1)
+  if (data.format == Format::kConll && layout.columns > 1) {
     not_plain(fmt::format("plain lines have one column of words; the job's fields need {}", layout.columns),
               "infer { read: CONLL } reads columns");
+  }
   const auto same_column = [&](const FieldSpec* field) { return field->column + 1 == layout.columns; };
-  if (layout.format == Format::kTsv && !std::all_of(fields.begin(), fields.end(), same_column))
+  if (layout.format == Format::kTsv && !std::all_of(fields.begin(), fields.end(), same_column)) {
     not_plain("plain lines have one text; the job's fields need several columns", "infer { read: TSV } reads columns by tabs");
-  if (layout.keys.size() > 1)
+  }
+  if (layout.keys.size() > 1) {
     not_plain(
         fmt::format("plain lines have one text; the job's fields need the keys '{}' and '{}'", layout.keys[0], layout.keys[1]),
         "infer { read: JSONL } reads objects");
+  }
   for (const FieldSpec* field : fields) layout.list = layout.list || (layout.format == Format::kJsonl && lists_of(*field) == 1);
   return layout;
 }
@@ -90,12 +95,13 @@ bool RecordReader::next(Record& record) {
   record.bad = read == Line::kBad;
   record.empty = record.bad || is_blank(record.lines[0]);
   if (record.empty) return true;
-  if (layout_.plain)
+  if (layout_.plain) {
     read_plain(record);
-  else if (layout_.format == Format::kTsv)
+  } else if (layout_.format == Format::kTsv) {
     record.columns.push_back(split_columns(record.lines[0]));
-  else if (layout_.format == Format::kJsonl)
+  } else if (layout_.format == Format::kJsonl) {
     record.object = parse_object(record.lines[0], layout_.keys, lines.name(), record.line);
+  }
   return true;
 }
 
@@ -155,11 +161,12 @@ bool RecordReader::next_side_by_side(Record& record) {
   for (std::size_t i = 0; i < lines_.size(); ++i) (lines_[i]->next(texts[i]) ? going : ended) = i;
   if (going == lines_.size()) return false;
   record.line = lines_[going]->line();
-  if (ended != lines_.size())
+  if (ended != lines_.size()) {
     data_error("E0653 unequal-files", lines_[ended]->name(), lines_[ended]->line(), 0,
                fmt::format("the file ends after {}; '{}', which is read with it, has more",
                            counted(lines_[ended]->line(), "line"), lines_[going]->name()),
                {"help: line n of each file is one example: they have equally many"});
+  }
   record.empty = std::all_of(texts.begin(), texts.end(), is_blank);
   record.lines = {texts[0]};
   record.columns.push_back(std::move(texts));
@@ -176,19 +183,63 @@ std::vector<std::string> RecordReader::split_columns(const std::string& line) {
   }
   const std::size_t found = columns.size();
   const std::string what = counted(static_cast<std::int64_t>(found), "column") + " separated by tabs";
-  if (found < static_cast<std::size_t>(layout_.columns))
+  if (found < static_cast<std::size_t>(layout_.columns)) {
     data_error("E0643 wrong-columns", lines.name(), lines.line(), 0,
                fmt::format("{}; the job's fields need at least {}", what, layout_.columns));
-  if (expected_ != 0 && found != expected_)
+  }
+  if (expected_ != 0 && found != expected_) {
     data_error("E0643 wrong-columns", lines.name(), lines.line(), 0,
                fmt::format("{}; the lines before have {}", what, expected_));
+  }
   const auto needed = columns.begin() + layout_.columns;
   const auto empty = std::find(columns.begin(), needed, "");
-  if (empty != needed && layout_.format == Format::kConll)
+  if (empty != needed && layout_.format == Format::kConll) {
     data_error("E0643 wrong-columns", lines.name(), lines.line(), 0,
                fmt::format("column {} is empty; expected a value", empty - columns.begin()));
+  }
   expected_ = found;
   return columns;
+}
+
+void each_record(const DataSpec& data, const std::vector<std::string>& files, const RecordLayout& layout,
+                 const std::function<void(const Record&)>& visit, const std::function<void()>& blank) {
+  const std::size_t together = files_side_by_side(data);
+  if (files.size() % together != 0) {
+    throw UserError(ExitCode::kBadData, "E0653 unequal-files",
+                    fmt::format("{}, where {} stand side by side: {}", counted(static_cast<std::int64_t>(files.size()), "file"),
+                                together, fmt::join(files, ", ")),
+                    {"help: one file for each column, group by group"});
+  }
+  for (std::size_t first = 0; first < files.size(); first += together) {
+    std::vector<std::unique_ptr<LineReader>> lines;
+    for (std::size_t i = 0; i < together; ++i) lines.push_back(std::make_unique<LineReader>(files[first + i]));
+    RecordReader reader(std::move(lines), layout);
+    Record record;
+    while (reader.next(record)) {
+      // A blank line of a stream is an end of line like any other; between sentences of CONLL it is no example.
+      if (!record.empty || data.format == Format::kStream) {
+        visit(record);
+      } else if (data.format != Format::kConll) {
+        blank();
+      }
+    }
+  }
+}
+
+void RecordPlaces::add(const Record& record) {
+  if (files_.empty() || files_.back().names != record.files) {
+    files_.push_back({static_cast<std::int64_t>(lines_.size()), record.files});
+  }
+  lines_.push_back(static_cast<std::int32_t>(record.line));
+}
+
+Record RecordPlaces::record(std::int64_t i) const {
+  const auto after =
+      std::upper_bound(files_.begin(), files_.end(), i, [](std::int64_t at, const Files& files) { return at < files.first; });
+  Record record;
+  record.line = lines_[static_cast<std::size_t>(i)];
+  record.files = std::prev(after)->names;
+  return record;
 }
 
 }  // namespace graphrun

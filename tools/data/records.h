@@ -1,6 +1,7 @@
 // Examples as they stand in files: records.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -78,6 +79,28 @@ class RecordReader {
   std::shared_ptr<const std::vector<std::string>> names_;
   std::function<void(const Diagnostic&)> bad_line_;
   std::size_t expected_ = 0;  // columns of the lines before; 0: none read yet
+};
+
+// Visits every record of these files that is not empty; `blank` is called for the others. Throws RecordReader's errors, and
+// UserError (kBadData, E0653) where PARALLEL files don't come in groups.
+void each_record(
+    const DataSpec& data, const std::vector<std::string>& files, const RecordLayout& layout,
+    const std::function<void(const Record&)>& visit, const std::function<void()>& blank = [] {});
+
+// Where records stand, by the order in which they were added.
+class RecordPlaces {
+ public:
+  void add(const Record& record);
+  // Record i without its text: for messages.
+  Record record(std::int64_t i) const;
+
+ private:
+  struct Files {
+    std::int64_t first = 0;  // record of them
+    std::shared_ptr<const std::vector<std::string>> names;
+  };
+  std::vector<std::int32_t> lines_;
+  std::vector<Files> files_;
 };
 
 }  // namespace graphrun

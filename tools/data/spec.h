@@ -67,8 +67,9 @@ struct DataSpec {
   } at;
 
   const FieldSpec* field(std::string_view name) const {
-    for (const FieldSpec& f : fields)
+    for (const FieldSpec& f : fields) {
       if (f.name == name) return &f;
+    }
     return nullptr;
   }
 };

@@ -15,8 +15,9 @@ auto told_at(const Location& at, const Action& action) {
     return action();
   } catch (const UserError& error) {
     std::vector<Diagnostic> diagnostics = error.diagnostics();
-    for (Diagnostic& diagnostic : diagnostics)
+    for (Diagnostic& diagnostic : diagnostics) {
       if (!diagnostic.at.known()) diagnostic.at = at;
+    }
     throw UserError(error.exit_code(), std::move(diagnostics));
   }
 }

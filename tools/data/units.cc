@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
 #include "tools/data/json_lines.h"
 #include "tools/text/text.h"
@@ -50,24 +52,13 @@ void normalize_entries(std::vector<std::string>& entries, const FieldSpec& field
   }
 }
 
-struct Cutting {
-  bool keep_spaces = true;  // among characters
-  const Subwords* subwords = nullptr;
-};
-
-std::vector<std::string> split_text(const std::string& text, Split split, const Cutting& cutting) {
-  if (split == Split::kSubwords) {
-    GRAPHRUN_CHECK(cutting.subwords != nullptr, "split_text: no subwords");
-    return cutting.subwords->pieces_of(text);
-  }
-  return split == Split::kSpace ? words_of(text) : characters_of(text, cutting.keep_spaces);
-}
+using Cut = std::function<std::vector<std::string>(const std::string& text)>;
 
 // The units one sequence axis deeper. `depth`: theirs so far, 0 or 1.
-Units split_units(Units units, int depth, Split split, const Cutting& cutting) {
+Units split_units(const Units& units, int depth, const Cut& cut) {
   Units deeper;
   for (const std::string& text : units.symbols) {
-    std::vector<std::string> parts = split_text(text, split, cutting);
+    std::vector<std::string> parts = cut(text);
     if (depth == 1) deeper.lengths.push_back(static_cast<std::int32_t>(parts.size()));
     std::move(parts.begin(), parts.end(), std::back_inserter(deeper.symbols));
   }
@@ -96,19 +87,27 @@ Units texts_in(const DataSpec& data, const FieldSpec& field, const Record& recor
 // What no vocabulary can hold.
 void check_symbols(const DataSpec& data, const FieldSpec& field, const Record& record, const Units& units) {
   for (const std::string& symbol : units.symbols) {
-    if (symbol.find('\n') != std::string::npos || symbol.find('\0') != std::string::npos)
+    if (symbol.find('\n') != std::string::npos || symbol.find('\0') != std::string::npos) {
       data_error(
           "E0652 bad-json", record.file(), record.line, 0,
           fmt::format("field '{}' has an entry with a line end or a NUL in it, which no vocabulary can hold", field.name),
           {"help: split: SPACE takes line ends for white space"});
+    }
     if (!symbol.empty()) continue;
-    if (data.format == Format::kJsonl)
+    if (data.format == Format::kJsonl) {
       data_error("E0652 bad-json", record.file(), record.line, 0,
                  fmt::format("the value of '{}' is empty; expected a value", field.key));
+    }
     data_error("E0643 wrong-columns", record.file(field.column), record.line, 0,
                data.format == Format::kParallel ? std::string("the line is empty; expected a value")
                                                 : fmt::format("column {} is empty; expected a value", field.column));
   }
+}
+
+// What every field of a record ends with.
+void finish_units(const DataSpec& data, const FieldSpec& field, const Record& record, Units& units) {
+  if (data.format == Format::kStream) units.symbols.push_back(data.end_of_line);
+  check_symbols(data, field, record, units);
 }
 
 }  // namespace
@@ -120,8 +119,9 @@ int field_depth(const DataSpec& data, const FieldSpec& field) {
 
 std::size_t files_side_by_side(const DataSpec& data) {
   int last = 0;
-  if (data.format == Format::kParallel)
+  if (data.format == Format::kParallel) {
     for (const FieldSpec& field : data.fields) last = std::max(last, field.column);
+  }
   return static_cast<std::size_t>(last) + 1;
 }
 
@@ -131,15 +131,39 @@ Units units_of(const DataSpec& data, const FieldSpec& field, const Record& recor
     each_word(record.text(), [&](std::string_view, std::size_t points) { add_places(points, units.symbols); });
     return units;
   }
+  if (field.in_subwords()) {
+    GRAPHRUN_CHECK(subwords != nullptr, "units_of: no subwords");
+    return cut_units(data, field, record, uncut_units(data, field, record), *subwords);
+  }
   int depth = 0;
   units = texts_in(data, field, record, depth);
-  if (field.in_subwords()) normalize_texts(units.symbols, field);
-  const Cutting cutting{data.format != Format::kSegmented, subwords};
-  for (const Split split : field.splits)
-    if (split != Split::kList) units = split_units(std::move(units), depth++, split, cutting);
-  if (!field.in_subwords()) normalize_entries(units.symbols, field);
-  if (data.format == Format::kStream) units.symbols.push_back(data.end_of_line);
-  check_symbols(data, field, record, units);
+  for (const Split split : field.splits) {
+    if (split == Split::kSpace) units = split_units(units, depth++, words_of);
+    if (split == Split::kCharacter) {
+      units = split_units(units, depth++,
+                          [&](const std::string& text) { return characters_of(text, data.format != Format::kSegmented); });
+    }
+  }
+  normalize_entries(units.symbols, field);
+  finish_units(data, field, record, units);
+  return units;
+}
+
+Units uncut_units(const DataSpec& data, const FieldSpec& field, const Record& record) {
+  int depth = 0;
+  Units units = texts_in(data, field, record, depth);
+  normalize_texts(units.symbols, field);
+  for (const Split split : field.splits) {
+    if (split == Split::kSpace) units = split_units(units, depth++, words_of);
+  }
+  return units;
+}
+
+Units cut_units(const DataSpec& data, const FieldSpec& field, const Record& record, const Units& uncut,
+                const Subwords& subwords) {
+  Units units =
+      split_units(uncut, field_depth(data, field) - 1, [&](const std::string& text) { return subwords.pieces_of(text); });
+  finish_units(data, field, record, units);
   return units;
 }
 
@@ -149,16 +173,6 @@ std::vector<std::string> units_as_written(const DataSpec& data, const FieldSpec&
   FieldSpec plain = field;
   plain.normalize.clear();
   return units_of(data, plain, record, subwords).symbols;
-}
-
-std::vector<std::string> texts_to_cut(const DataSpec& data, const FieldSpec& field, const Record& record) {
-  int depth = 0;
-  Units units = texts_in(data, field, record, depth);
-  normalize_texts(units.symbols, field);
-  for (const Split split : field.splits)
-    if (split == Split::kSpace || split == Split::kCharacter) units = split_units(std::move(units), depth++, split, {});
-  std::erase(units.symbols, "");
-  return std::move(units.symbols);
 }
 
 std::string text_in(const DataSpec& data, const FieldSpec& field, const Record& record) {

@@ -26,8 +26,11 @@ Units units_of(const DataSpec& data, const FieldSpec& field, const Record& recor
 std::vector<std::string> units_as_written(const DataSpec& data, const FieldSpec& field, const Record& record,
                                           const Subwords* subwords = nullptr);
 
-// The texts that a field cuts into subwords; empty ones are left out.
-std::vector<std::string> texts_to_cut(const DataSpec& data, const FieldSpec& field, const Record& record);
+// The texts that a field cuts into subwords, normalised: one axis less deep than its pieces.
+Units uncut_units(const DataSpec& data, const FieldSpec& field, const Record& record);
+// Their pieces: what units_of gives for the record. Of it no more than its place is read. Throws as units_of.
+Units cut_units(const DataSpec& data, const FieldSpec& field, const Record& record, const Units& uncut,
+                const Subwords& subwords);
 
 // The field's text as it stands in the record, with a space between the parts of a list and the words of a sentence; words
 // that are joined by the field's joiner are one.

@@ -31,14 +31,16 @@ std::vector<Diagnostic> unreadable_files(const LoadedJob& job) {
   look("train", job.data.train);
   look("valid", job.data.valid);
   look("test", job.data.test);
-  if (!problems.empty())
+  if (!problems.empty()) {
     problems.back().notes.push_back(
         "help: --set data.train=FILE, valid and test name other places; graphs/data/README.md tells where "
         "the data of the jobs that come with graphrun is from");
+  }
   for (const FieldSpec& field : job.data.fields) {
     if (!field.shares.empty() || !job.load.empty()) continue;
-    for (const std::string& file : {field.vocabulary_file, field.subword_model})
+    for (const std::string& file : {field.vocabulary_file, field.subword_model}) {
       if (!file.empty()) look_at(file, field.vocabulary_at);
+    }
   }
   return problems;
 }

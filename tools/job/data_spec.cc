@@ -33,10 +33,12 @@ class DataReader {
     spec_.valid = files(data_.valid());
     spec_.test = files(data_.test());
     read_format();
-    for (int i = 0; i < data_.field_size(); ++i)
+    for (int i = 0; i < data_.field_size(); ++i) {
       read_field(data_.field(i), inside(places_, "field", static_cast<std::size_t>(i)));
-    if (data_.field_size() == 0)
+    }
+    if (data_.field_size() == 0) {
       problems_.missing(places_.at, "data has no field", "field { name: \"words\" split: SPACE }, say");
+    }
     share_vocabularies();
     check_files();
     spec_.sound = problems_.count() == before;
@@ -78,10 +80,11 @@ class DataReader {
     }
     if (data_.end_of_line().empty()) return;
     const auto points = code_points(data_.end_of_line());
-    if (spec_.format != Format::kStream)
+    if (spec_.format != Format::kStream) {
       problems_.bad(places_.location("end_of_line"), "only a STREAM has an end_of_line symbol");
-    else if (std::any_of(points.begin(), points.end(), is_space))
+    } else if (std::any_of(points.begin(), points.end(), is_space)) {
       problems_.bad(places_.location("end_of_line"), "a symbol has no white space in it");
+    }
     spec_.end_of_line = data_.end_of_line();
   }
 
@@ -95,33 +98,40 @@ class DataReader {
     f.numbers = field.type() == Job::Field::FLOAT;
     read_splits(field, places, f);
     f.joiner = field.joiner();
-    if (!f.joiner.empty() && !f.numbers && (f.splits.empty() || f.splits.back() != Split::kSpace))
+    if (!f.joiner.empty() && !f.numbers && (f.splits.empty() || f.splits.back() != Split::kSpace)) {
       problems_.bad(places.location("joiner"), "only words have a joiner: expected split: SPACE");
+    }
     for (const int form : field.normalize()) f.normalize.push_back(static_cast<Normalize>(form));
     f.derive = field.derive() == Job::Field::BMES && !f.numbers ? Derive::kBmes : Derive::kGiven;
-    if (!f.normalize.empty() && f.derive == Derive::kBmes)
+    if (!f.normalize.empty() && f.derive == Derive::kBmes) {
       problems_.bad(places.location("normalize"),
                     "the tags of derive: BMES have no other form; expected normalize in the field of the characters");
-    if (!identifier(f.name))
+    }
+    if (!identifier(f.name)) {
       problems_.bad(f.at, fmt::format("a field named '{}'; expected a name of letters, digits and _", f.name));
+    }
     if (spec_.field(f.name)) problems_.twice(f.at, fmt::format("a second field '{}'", f.name));
     if (f.column < 0) problems_.bad(places.location("column"), fmt::format("column {}; columns count from 0", f.column));
-    if (f.longest < 0)
+    if (f.longest < 0) {
       problems_.bad(places.location("longest"), fmt::format("longest {}; expected 0 (no limit) or more", f.longest));
+    }
     check_format(f, places);
-    if (f.numbers)
+    if (f.numbers) {
       check_numbers(places);
-    else
+    } else {
       read_vocabulary(field.vocabulary(), inside(places, "vocabulary"), f);
+    }
     spec_.fields.push_back(std::move(f));
   }
 
   // What only entries of a vocabulary have.
   void check_numbers(const Places& places) {
-    for (const char* setting : {"vocabulary", "derive", "normalize", "joiner"})
-      if (places.fields.count(setting) != 0)
+    for (const char* setting : {"vocabulary", "derive", "normalize", "joiner"}) {
+      if (places.fields.count(setting) != 0) {
         problems_.bad(places.location(setting), fmt::format("{} is of entries, and a FLOAT field holds numbers", setting),
                       "leave either it or type: FLOAT out");
+      }
+    }
   }
 
   void read_splits(const Job::Field& field, const Places& places, FieldSpec& f) {
@@ -135,8 +145,9 @@ class DataReader {
         case Job::Field::CHARACTER: f.splits.push_back(Split::kCharacter); break;
         case Job::Field::LIST:
           if (spec_.format != Format::kJsonl) problems_.bad(at, "only JSONL has lists");
-          if (!f.splits.empty() && f.splits.back() != Split::kList)
+          if (!f.splits.empty() && f.splits.back() != Split::kList) {
             problems_.bad(at, "a text has no list in it: LIST comes first");
+          }
           f.splits.push_back(Split::kList);
           break;
         case Job::Field::BPE:
@@ -146,47 +157,57 @@ class DataReader {
           break;
         default: break;  // the parser lets no other number through
       }
-      if (f.numbers && !f.splits.empty() && (f.splits.back() == Split::kCharacter || f.splits.back() == Split::kSubwords))
+      if (f.numbers && !f.splits.empty() && (f.splits.back() == Split::kCharacter || f.splits.back() == Split::kSubwords)) {
         problems_.bad(at, "numbers are not cut into characters or subwords; expected SPACE, LIST, or no split");
+      }
       const Split* const before = f.splits.size() > 1 ? &f.splits[f.splits.size() - 2] : nullptr;
       if (before != nullptr && *before == Split::kCharacter) problems_.bad(at, "a character can't be split any further");
       if (before != nullptr && *before == Split::kSubwords) problems_.bad(at, "a subword can't be split any further");
-      if (f.splits.size() > 1 && f.splits.back() == Split::kSpace && f.splits[f.splits.size() - 2] == Split::kSpace)
+      if (f.splits.size() > 1 && f.splits.back() == Split::kSpace && f.splits[f.splits.size() - 2] == Split::kSpace) {
         problems_.bad(at, "a word has no white space to split at");
+      }
     }
-    if (field_depth(spec_, f) > kDeepest)
+    if (field_depth(spec_, f) > kDeepest) {
       problems_.bad(places.location("split"),
                     fmt::format("the splits make {} sequence dimensions{}; at most {} are possible", field_depth(spec_, f),
                                 spec_.format == Format::kConll ? ", the tokens of a sentence being one" : "", kDeepest));
+    }
   }
 
   // What goes with the format and what does not.
   void check_format(const FieldSpec& f, const Places& places) {
     const bool columns = spec_.format == Format::kConll || spec_.format == Format::kTsv || spec_.format == Format::kParallel;
     if (f.column > 0 && !columns) problems_.bad(places.location("column"), "only CONLL, TSV and PARALLEL have columns");
-    if (f.column > kMostColumns)
+    if (f.column > kMostColumns) {
       problems_.bad(places.location("column"), fmt::format("column {}; at most {} are possible", f.column, kMostColumns));
-    if (places.fields.count("key") != 0 && spec_.format != Format::kJsonl)
+    }
+    if (places.fields.count("key") != 0 && spec_.format != Format::kJsonl) {
       problems_.bad(places.location("key"), "only JSONL has keys");
-    if (f.numbers && (spec_.format == Format::kSegmented || spec_.format == Format::kStream))
+    }
+    if (f.numbers && (spec_.format == Format::kSegmented || spec_.format == Format::kStream)) {
       return problems_.bad(places.location("type"),
                            fmt::format("{} is text; only LINES, TSV, PARALLEL, JSONL and CONLL hold numbers",
                                        Job::Data::Format_Name(data_.format())));
+    }
     if (f.derive == Derive::kBmes) {
-      if (spec_.format != Format::kSegmented)
+      if (spec_.format != Format::kSegmented) {
         problems_.bad(places.location("derive"), "BMES is derived from SEGMENTED data alone");
+      }
       if (!f.splits.empty()) problems_.bad(places.location("split"), "a derived field is not split");
       return;
     }
     const bool split_needed = spec_.format == Format::kSegmented || spec_.format == Format::kStream;
-    if (spec_.format == Format::kStream && f.splits.size() > 1)
+    if (spec_.format == Format::kStream && f.splits.size() > 1) {
       problems_.bad(places.location("split"), "a STREAM is one sequence: expected one split");
-    if (split_needed && f.splits.empty())
+    }
+    if (split_needed && f.splits.empty()) {
       problems_.missing(f.at, fmt::format("field '{}' needs a split: {}", f.name,
                                           spec_.format == Format::kStream ? "SPACE, CHARACTER, BPE or UNIGRAM"
                                                                           : "CHARACTER, SPACE, BPE, UNIGRAM, or derive: BMES"));
-    if (spec_.format == Format::kStream && f.longest > 0)
+    }
+    if (spec_.format == Format::kStream && f.longest > 0) {
       problems_.bad(places.location("longest"), "a STREAM is one text: it has no examples that could be too long");
+    }
   }
 
   void read_vocabulary(const Job::Vocabulary& vocabulary, const Places& places, FieldSpec& f) {
@@ -199,13 +220,17 @@ class DataReader {
     f.vocabulary_at = places.location(vocabulary.file().empty() ? "model" : "file");
     if (vocabulary.size() < 0) problems_.bad(places.location("size"), "a negative size; 0 is no limit");
     if (vocabulary.min_count() < 0) problems_.bad(places.location("min_count"), "a negative min_count");
-    if (!f.vocabulary_file.empty() && vocabulary.size() > 0)
+    if (!f.vocabulary_file.empty() && vocabulary.size() > 0) {
       problems_.bad(places.location("size"), "a vocabulary of a file is as it stands there");
-    if (!f.vocabulary_file.empty() && vocabulary.min_count() > 0)
+    }
+    if (!f.vocabulary_file.empty() && vocabulary.min_count() > 0) {
       problems_.bad(places.location("min_count"), "a vocabulary of a file is as it stands there");
-    for (int i = 0; i < vocabulary.special_size(); ++i)
-      if (vocabulary.special(i).empty())
+    }
+    for (int i = 0; i < vocabulary.special_size(); ++i) {
+      if (vocabulary.special(i).empty()) {
         problems_.bad(places.location("special", static_cast<std::size_t>(i)), "an empty symbol");
+      }
+    }
     read_subwords(vocabulary, places, f);
   }
 
@@ -213,24 +238,29 @@ class DataReader {
     if (!vocabulary.model().empty()) f.subword_model = path_in(folder_, vocabulary.model());
     f.coverage = vocabulary.character_coverage();
     if (!f.in_subwords()) {
-      for (const char* field : {"model", "character_coverage"})
-        if (places.fields.count(field) != 0)
+      for (const char* field : {"model", "character_coverage"}) {
+        if (places.fields.count(field) != 0) {
           problems_.bad(places.location(field), fmt::format("{} is of subwords; expected split: BPE or UNIGRAM", field));
+        }
+      }
       return;
     }
-    if (!f.vocabulary_file.empty())
+    if (!f.vocabulary_file.empty()) {
       problems_.bad(places.location("file"), "the entries of a field that is split into subwords are its model's pieces",
                     "model: \"FILE\" names a model of SentencePiece's");
+    }
     if (vocabulary.min_count() > 0) problems_.bad(places.location("min_count"), "subwords are not chosen by their count");
-    if (!(f.coverage >= 0 && f.coverage <= 1))
+    if (!(f.coverage >= 0 && f.coverage <= 1)) {
       problems_.bad(places.location("character_coverage"),
                     fmt::format("a coverage of {}; expected 0 to 1, 0 for SentencePiece's own of 0.9995", f.coverage));
+    }
     if (!f.subword_model.empty()) {
-      if (vocabulary.size() > 0 || f.coverage > 0)
+      if (vocabulary.size() > 0 || f.coverage > 0) {
         problems_.bad(
             places.location(vocabulary.size() > 0 ? "size" : "character_coverage"),
             "the model that is given has entries of its own; expected either `model`, or size and character_coverage of "
             "one that is trained");
+      }
     } else if (vocabulary.size() == 0 && f.shares.empty() && data_.train_size() > 0) {
       problems_.missing(f.at, fmt::format("field '{}' is split into subwords: how many?", f.name),
                         "vocabulary { size: 8000 }, or { model: \"FILE\" } for one that is there");
@@ -240,8 +270,9 @@ class DataReader {
   // A field that shares a vocabulary has the rules of its owner.
   void share_vocabularies() {
     std::vector<std::string> owners;
-    for (const FieldSpec& f : spec_.fields)
+    for (const FieldSpec& f : spec_.fields) {
       if (f.shares.empty() && !f.numbers) owners.push_back(f.name);
+    }
     for (int i = 0; i < data_.field_size(); ++i) {
       const Job::Vocabulary& vocabulary = data_.field(i).vocabulary();
       FieldSpec& f = spec_.fields[static_cast<std::size_t>(i)];
@@ -249,20 +280,23 @@ class DataReader {
       const Location at = inside(inside(places_, "field", static_cast<std::size_t>(i)), "vocabulary").location("share");
       Job::Vocabulary alone;
       alone.set_share(vocabulary.share());
-      if (vocabulary.SerializeAsString() != alone.SerializeAsString())
+      if (vocabulary.SerializeAsString() != alone.SerializeAsString()) {
         problems_.bad(at, fmt::format("a shared vocabulary is as field '{}' says: expected nothing beside share", f.shares));
+      }
       const FieldSpec* owner = spec_.field(f.shares);
       if (!owner || !owner->shares.empty() || owner->numbers) {
         problems_.unknown(at, "field with a vocabulary of its own", f.shares, owners);
         f.shares.clear();
         continue;
       }
-      if (f.in_subwords() != owner->in_subwords() || (f.in_subwords() && f.subword_kind != owner->subword_kind))
+      if (f.in_subwords() != owner->in_subwords() || (f.in_subwords() && f.subword_kind != owner->subword_kind)) {
         problems_.bad(at, fmt::format("field '{}' is split in another way: the two have no common entries", f.shares),
                       "share a vocabulary between fields of the same split");
-      if (f.normalize != owner->normalize)
+      }
+      if (f.normalize != owner->normalize) {
         problems_.bad(at, fmt::format("field '{}' is normalized in another way: the two have no common entries", f.shares),
                       "share a vocabulary between fields of the same normalize");
+      }
       f.vocabulary = owner->vocabulary;
       f.vocabulary_file = owner->vocabulary_file;
       f.vocabulary_at = owner->vocabulary_at;
@@ -274,19 +308,21 @@ class DataReader {
     for (int i = 0; i < data_.feed_size(); ++i) {
       try {
         for (ir::Binding& binding : ir::parse_bindings(places_.text("feed", static_cast<std::size_t>(i)))) {
-          if (binding.name.empty())
+          if (binding.name.empty()) {
             problems_.missing(binding.at, "a feed without a name",
                               "INPUT = FIELDS, or the field alone where the names are equal");
-          else
+          } else {
             spec_.feeds.push_back({binding.name, std::move(binding.value), binding.at});
+          }
         }
       } catch (const UserError& error) {
         for (const Diagnostic& d : error.diagnostics()) problems_.add(d.code, d.at, d.text);
       }
     }
-    if (data_.feed_size() == 0)
+    if (data_.feed_size() == 0) {
       problems_.missing(places_.at, "data has no feed: nothing reaches the graph",
                         "feed: \"words, lengths = length(words)\", say");
+    }
   }
 
   void read_batch() {
@@ -297,20 +333,24 @@ class DataReader {
     spec_.window = batch.window();
     spec_.bucket_by = batch.bucket_by();
     const bool stream = spec_.format == Format::kStream;
-    if (!data_.has_batch())
+    if (!data_.has_batch()) {
       problems_.missing(places_.at, "data has no batch", stream ? "batch { rows: 20 window: 35 }" : "batch { rows: 32 }");
-    else if (batch.rows() < 0 || batch.rows() > kMostRows || (batch.rows() == 0 && batch.tokens() == 0))
+    } else if (batch.rows() < 0 || batch.rows() > kMostRows || (batch.rows() == 0 && batch.tokens() == 0)) {
       problems_.bad(places.location("rows"), fmt::format("batches of {} rows; expected 1 to {}", batch.rows(), kMostRows));
-    if (data_.has_batch() && stream && batch.window() == 0)
+    }
+    if (data_.has_batch() && stream && batch.window() == 0) {
       problems_.missing(places.at, "a STREAM needs a window: the steps of one batch", "window: 35");
+    }
     if (batch.window() < 0) problems_.bad(places.location("window"), "a negative window");
     if (!stream && batch.window() != 0) problems_.bad(places.location("window"), "only a STREAM has a window");
     if (batch.tokens() < 0) problems_.bad(places.location("tokens"), "a negative number of tokens; 0 is no limit");
-    if (stream && batch.tokens() != 0)
+    if (stream && batch.tokens() != 0) {
       problems_.bad(places.location("tokens"), "a batch of a STREAM has rows times window tokens");
-    if (!stream && batch.tokens() > 0 && batch.bucket_by().empty())
+    }
+    if (!stream && batch.tokens() > 0 && batch.bucket_by().empty()) {
       problems_.missing(places.location("tokens"), "tokens of which field?",
                         "bucket_by: \"words\", the field whose length counts");
+    }
     if (!spec_.bucket_by.empty()) check_bucket(places);
   }
 
@@ -320,10 +360,11 @@ class DataReader {
     const FieldSpec* field = spec_.field(spec_.bucket_by);
     std::vector<std::string> names;
     for (const FieldSpec& f : spec_.fields) names.push_back(f.name);
-    if (!field)
+    if (!field) {
       problems_.unknown(at, "field", spec_.bucket_by, names);
-    else if (field_depth(spec_, *field) == 0)
+    } else if (field_depth(spec_, *field) == 0) {
       problems_.bad(at, fmt::format("field '{}' is no sequence: all examples are of one length", field->name));
+    }
   }
 
   const Job::Data& data_;

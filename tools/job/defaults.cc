@@ -30,15 +30,17 @@ void fill_optimizer(Job::Optimizer& optimizer) {
 
 void fill_schedule(Job::Schedule& schedule) {
   if (schedule.has_per_epoch()) schedule.mutable_per_epoch()->set_from(std::max(1, schedule.per_epoch().from()));
-  if (schedule.has_no_improvement())
+  if (schedule.has_no_improvement()) {
     schedule.mutable_no_improvement()->set_patience(std::max(1, schedule.no_improvement().patience()));
+  }
 }
 
 }  // namespace
 
 void fill_defaults(Job& job) {
-  if (job.data().format() == Job::Data::STREAM && job.data().end_of_line().empty())
+  if (job.data().format() == Job::Data::STREAM && job.data().end_of_line().empty()) {
     job.mutable_data()->set_end_of_line("<eos>");
+  }
   if (!job.has_train()) return;
   Job::Train& train = *job.mutable_train();
   train.set_accumulate(std::max(1, train.accumulate()));
@@ -48,8 +50,9 @@ void fill_defaults(Job& job) {
   if (train.checkpoint().keep() == 0) train.mutable_checkpoint()->set_keep(kKeptCheckpoints);
   if (job.data().valid_size() == 0) return;
   Job::Validate& validate = *train.mutable_validate();
-  if (validate.every_steps() == 0 && validate.times_per_epoch() == 0)
+  if (validate.every_steps() == 0 && validate.times_per_epoch() == 0) {
     validate.set_every_epochs(std::max(1, validate.every_epochs()));
+  }
 }
 
 }  // namespace graphrun

@@ -63,14 +63,15 @@ const Location& GenerateSpec::place(const std::string& setting) const {
 }
 
 const InferSpec* LoadedJob::infer_named(std::string_view name) const {
-  for (const InferSpec& spec : infer)
+  for (const InferSpec& spec : infer) {
     if (name.empty() || spec.name == name) return &spec;
+  }
   return nullptr;
 }
 
 std::vector<GraphRequest::Binding> LoadedJob::arguments(const Vocabularies& vocabularies) const {
   std::vector<GraphRequest::Binding> bindings;
-  for (int i = 0; i < message.arg_size(); ++i)
+  for (int i = 0; i < message.arg_size(); ++i) {
     for (const BindingText& binding : split_bindings(places.text("arg", static_cast<std::size_t>(i)))) {
       std::string text = binding.value.text;
       for (std::size_t from = 0; const auto call = find_call(text, from);) {
@@ -82,12 +83,13 @@ std::vector<GraphRequest::Binding> LoadedJob::arguments(const Vocabularies& voca
       }
       bindings.push_back({binding.name, text, binding.value.at(0, std::max<std::size_t>(binding.value.text.size(), 1))});
     }
+  }
   return bindings;
 }
 
 Diagnostic LoadedJob::at_argument(Diagnostic diagnostic) const {
   if (!diagnostic.code.starts_with("E0229")) return diagnostic;
-  for (int i = 0; i < message.arg_size(); ++i)
+  for (int i = 0; i < message.arg_size(); ++i) {
     for (const BindingText& binding : split_bindings(places.text("arg", static_cast<std::size_t>(i)))) {
       if (binding.name.empty() || !holds(binding.value, diagnostic.at)) continue;
       diagnostic.at = binding.whole.at(0, binding.name.size());
@@ -103,6 +105,7 @@ Diagnostic LoadedJob::at_argument(Diagnostic diagnostic) const {
       }
       return diagnostic;
     }
+  }
   return diagnostic;
 }
 
@@ -148,16 +151,19 @@ std::string dump_job(const LoadedJob& job, bool absolute) {
   if (absolute) {
     const auto whole = [&](std::string* path) { *path = fs::absolute(path_in(job.folder, *path)).lexically_normal().string(); };
     Job::Data& data = *message.mutable_data();
-    for (auto* files : {data.mutable_train(), data.mutable_valid(), data.mutable_test()})
+    for (auto* files : {data.mutable_train(), data.mutable_valid(), data.mutable_test()}) {
       for (std::string& path : *files) whole(&path);
+    }
     for (Job::Field& field : *data.mutable_field()) {
       if (!field.has_vocabulary()) continue;  // one that is not said is not there to be read again either
-      for (std::string* file : {field.mutable_vocabulary()->mutable_file(), field.mutable_vocabulary()->mutable_model()})
+      for (std::string* file : {field.mutable_vocabulary()->mutable_file(), field.mutable_vocabulary()->mutable_model()}) {
         if (!file->empty()) whole(file);
+      }
     }
     if (message.has_train()) {
-      for (Job::Initialize& rule : *message.mutable_train()->mutable_initialize())
+      for (Job::Initialize& rule : *message.mutable_train()->mutable_initialize()) {
         if (rule.has_vectors()) whole(rule.mutable_vectors());
+      }
       for (Job::Start& start : *message.mutable_train()->mutable_start()) whole(start.mutable_model());
     }
   }

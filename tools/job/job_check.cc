@@ -23,9 +23,10 @@ class JobChecker {
 
   void check() {
     const Job& job = job_.message;
-    if (job.version() > kVersion)
+    if (job.version() > kVersion) {
       problems_.add("E0418 newer-version", job_.places.location("version"),
                     fmt::format("a job of version {}; this program knows versions up to {}", job.version(), kVersion));
+    }
     if (job.graph().empty()) problems_.missing(job_.places.at, "the job names no graph", "graph: \"tagger.pbtxt\", say");
     const std::size_t before = problems_.count();
     job_.products = products_of(job);
@@ -33,8 +34,9 @@ class JobChecker {
     job_.has_graph = problems_.count() == before && job_.data.sound && !job.graph().empty();
     check_report();
     if (job.has_train()) check_train(job_, report_names_, diagnostics_);
-    for (int i = 0; i < job.infer_size(); ++i)
+    for (int i = 0; i < job.infer_size(); ++i) {
       check_infer(job.infer(i), inside(job_.places, "infer", static_cast<std::size_t>(i)));
+    }
     check_texts();
     check_unused();
   }
@@ -49,11 +51,12 @@ class JobChecker {
   // A field with a vocabulary, where one is named.
   void check_entries(const Location& at, const std::string& name) {
     const FieldSpec* const field = job_.data.field(name);
-    if (field == nullptr)
+    if (field == nullptr) {
       problems_.unknown(at, "field", name, field_names());
-    else if (field->numbers)
+    } else if (field->numbers) {
       problems_.bad(at, fmt::format("field '{}' holds numbers, and so has no entries", name),
                     "a field without `type: FLOAT` has a vocabulary");
+    }
   }
 
   // Runs `parse`; what it throws are problems.
@@ -76,8 +79,9 @@ class JobChecker {
           problems_.missing(at, fmt::format("'{}' gives no argument a value; expected NAME = EXPRESSION", binding.whole.text));
           continue;
         }
-        if (!names.insert(binding.name).second)
+        if (!names.insert(binding.name).second) {
           problems_.twice(at, fmt::format("a second value for the argument '{}'", binding.name));
+        }
         gather([&] { check_vocabularies(ir::parse_expression(binding.value)); });
       }
     }
@@ -86,21 +90,24 @@ class JobChecker {
   // vocabulary(field), anywhere in an expression.
   void check_vocabularies(const ir::Expression& e) {
     if (e.kind == ir::Expression::Kind::kCall && e.text == "vocabulary") {
-      if (e.operands.size() != 1 || e.operands[0].kind != ir::Expression::Kind::kName)
+      if (e.operands.size() != 1 || e.operands[0].kind != ir::Expression::Kind::kName) {
         problems_.bad(e.at, "vocabulary takes a field's name: vocabulary(words)");
-      else
+      } else {
         check_entries(e.operands[0].at, e.operands[0].dotted());
+      }
     }
     for (const ir::Expression& operand : e.operands) check_vocabularies(operand);
     for (const auto& [name, value] : e.keywords) check_vocabularies(value);
   }
 
   void check_report() {
-    for (int i = 0; i < job_.message.report_size(); ++i)
+    for (int i = 0; i < job_.message.report_size(); ++i) {
       gather([&] {
-        for (ir::Binding& binding : ir::parse_bindings(job_.places.text("report", static_cast<std::size_t>(i))))
+        for (ir::Binding& binding : ir::parse_bindings(job_.places.text("report", static_cast<std::size_t>(i)))) {
           job_.report.push_back(std::move(binding));
+        }
       });
+    }
     const Report report(job_.report, diagnostics_);
     report_names_ = report.result_names();
     for (const TextMeasure* text : report.texts()) texts_.emplace_back(text->field(), text->mode());
@@ -109,25 +116,29 @@ class JobChecker {
   // Reports of what infer blocks write.
   void check_texts() {
     std::vector<std::string> modes;
-    for (const InferSpec& infer : job_.infer)
+    for (const InferSpec& infer : job_.infer) {
       if (infer.generate) modes.push_back(infer.name);
+    }
     for (const auto& [field, mode] : texts_) {
       check_entries(field.at, field.name);
       const InferSpec* const infer = job_.infer_named(mode.name);
-      if (infer == nullptr)
+      if (infer == nullptr) {
         problems_.unknown(mode.at, "infer block", mode.name, modes);
-      else if (!infer->generate)
+      } else if (!infer->generate) {
         problems_.bad(mode.at, fmt::format("infer '{}' generates no text that a report could read", mode.name),
                       "one with generate { … } does");
-      if (job_.data.format == Format::kStream)
+      }
+      if (job_.data.format == Format::kStream) {
         problems_.bad(mode.at, "a STREAM is one text: it has no lines that a report could compare");
+      }
     }
     const Job::Validate& validate = job_.message.train().validate();
     const Places& places = inside(inside(job_.places, "train"), "validate");
     if (validate.samples() < 0) problems_.bad(places.location("samples"), "a negative number of samples");
-    if (validate.samples() > 0 && texts_.empty())
+    if (validate.samples() > 0 && texts_.empty()) {
       problems_.bad(places.location("samples"), "samples are of what a report reads, and none reads what an infer block writes",
                     "report: \"bleu = bleu(english, translate)\", of a field and an infer block");
+    }
   }
 
   void check_infer(const Job::Infer& infer, const Places& places) {
@@ -138,13 +149,15 @@ class JobChecker {
     spec.field = infer.field();
     spec.from = places.text("from");
     if (spec.name.empty()) problems_.missing(places.at, "infer without a name");
-    if (job_.infer_named(spec.name) && !spec.name.empty())
+    if (job_.infer_named(spec.name) && !spec.name.empty()) {
       problems_.twice(spec.at, fmt::format("a second infer '{}'", spec.name));
+    }
     if (infer.has_generate()) check_generate(infer, inside(places, "generate"), spec);
     if (infer.load_size() > 0) check_load(infer, places);
-    if (infer.from().empty() && !infer.has_generate())
+    if (infer.from().empty() && !infer.has_generate()) {
       problems_.missing(places.at, fmt::format("infer '{}' does not say what it writes", spec.name),
                         "from: an output of the graph");
+    }
     if (!infer.from().empty()) gather([&] { ir::parse_expression(spec.from); });
     check_read(infer, places, spec);
     check_write(infer, places, spec);
@@ -165,35 +178,41 @@ class JobChecker {
         const ir::SourceText& whole = written[k].whole;
         LoadSpec load{meant[k].name, meant[k].value.text, whole.at(0, std::max<std::size_t>(whole.text.size(), 1))};
         const auto same = [&](const LoadSpec& other) { return other.path == load.path; };
-        if (std::any_of(all.begin(), all.end(), same))
+        if (std::any_of(all.begin(), all.end(), same)) {
           problems_.twice(load.at, load.path.empty() ? "a second model for the whole graph"
                                                      : fmt::format("a second model for '{}'", load.path));
+        }
         if (load.folder.empty()) problems_.missing(load.at, "a model without its folder", "load: \"members.0 = runs/1\", say");
         load.folder = path_in(job_.folder, load.folder);
         all.push_back(std::move(load));
       }
     }
     const Location at = places.location("load");
-    if (job_.message.has_train())
+    if (job_.message.has_train()) {
       problems_.bad(at, "a job that trains has parameters of its own; expected load without train",
                     "train { start { model: \"DIR\" } } begins with those of another model");
+    }
     const auto same = [](const LoadSpec& a, const LoadSpec& b) { return a.path == b.path && a.folder == b.folder; };
-    if (job_.load.empty())
+    if (job_.load.empty()) {
       job_.load = std::move(all);
-    else if (!std::equal(all.begin(), all.end(), job_.load.begin(), job_.load.end(), same))
+    } else if (!std::equal(all.begin(), all.end(), job_.load.begin(), job_.load.end(), same)) {
       problems_.bad(at, fmt::format("infer '{}' loads other models than the infer block before it", infer.name()),
                     "a job has one set of parameters: other models are another job");
+    }
   }
 
   void check_generate(const Job::Infer& infer, const Places& places, InferSpec& spec) {
     const Job::Generate& generate = infer.generate();
     GenerateSpec made;
     made.at = places.at;
-    for (const char* name : {"scan", "feed", "score", "begin", "end", "max_length"})
+    for (const char* name : {"scan", "feed", "score", "begin", "end", "max_length"}) {
       if (places.fields.count(name) != 0) made.places[name] = places.location(name);
-    for (const char* name : {"from", "field", "replace"})
-      if (const Places& align = inside(places, "align"); align.fields.count(name) != 0)
+    }
+    for (const char* name : {"from", "field", "replace"}) {
+      if (const Places& align = inside(places, "align"); align.fields.count(name) != 0) {
         made.places[std::string("align.") + name] = align.location(name);
+      }
+    }
     const auto required = [&](const char* name, const std::string& value, std::string& to, const char* example) {
       to = value;
       if (value.empty()) problems_.missing(places.at, fmt::format("generate without {}", name), example);
@@ -207,11 +226,13 @@ class JobChecker {
     required("max_length", generate.max_length(), length, "max_length: \"2 * source_time + 10\"");
     if (const std::optional<Dim> most = Dim::parse(length)) {
       made.max_length = *most;
-      if (most->is_constant() && most->constant() < 1)
+      if (most->is_constant() && most->constant() < 1) {
         problems_.bad(places.location("max_length"), fmt::format("max_length is {}; expected 1 or more", most->constant()));
-      if (most->constant() > kMostWords)
+      }
+      if (most->constant() > kMostWords) {
         problems_.bad(places.location("max_length"),
                       fmt::format("max_length has {} words; expected at most {}", most->constant(), kMostWords));
+      }
     } else if (!length.empty()) {
       problems_.bad(places.location("max_length"), "max_length is a sum of numbers and sizes, \"2 * source_time + 10\"");
     }
@@ -222,25 +243,30 @@ class JobChecker {
     };
     made.beam = count("beam", generate.beam(), 1), made.n_best = count("n_best", generate.n_best(), 1);
     made.min_length = count("min_length", generate.min_length(), 0);
-    if (made.max_length.is_constant() && made.max_length.constant() >= 1 && made.min_length > made.max_length.constant())
+    if (made.max_length.is_constant() && made.max_length.constant() >= 1 && made.min_length > made.max_length.constant()) {
       problems_.bad(places.location("min_length"),
                     fmt::format("min_length is {}, above max_length, {}", made.min_length, made.max_length.constant()));
-    if (made.n_best > made.beam && !generate.has_sample())
+    }
+    if (made.n_best > made.beam && !generate.has_sample()) {
       problems_.bad(places.location("n_best"), fmt::format("n_best is {}, above the beam of {}", made.n_best, made.beam));
-    if (generate.has_sample() && generate.beam() > 1)
+    }
+    if (generate.has_sample() && generate.beam() > 1) {
       not_heeded(places.location("beam"), "a beam searches and sample draws: beam is not heeded");
+    }
     made.norm = norm_of(generate, places);
     if (generate.has_align()) made.align = align_of(generate.align(), inside(places, "align"));
     if (generate.has_sample()) made.sample = sample_of(generate.sample(), inside(places, "sample"));
-    if (infer.write() != Job::Infer::TEXT && infer.write() != Job::Infer::JSON)
+    if (infer.write() != Job::Infer::TEXT && infer.write() != Job::Infer::JSON) {
       problems_.bad(places.at, "what is generated is written as TEXT or JSON");
+    }
     if (!infer.from().empty()) problems_.bad(places.at, "generate stands in the place of `from`; expected one of them");
     spec.generate = std::move(made);
   }
 
   AlignSpec align_of(const Job::Align& align, const Places& places) {
-    if (align.from().empty())
+    if (align.from().empty()) {
       problems_.missing(places.at, "align without from", "from: \"alignment\", a number for each position of the input");
+    }
     if (align.field().empty()) problems_.missing(places.at, "align without field", "field: the one that the positions are of");
     if (!align.field().empty()) check_entries(places.location("field"), align.field());
     return {align.from(), align.field(), align.replace(), align.units() == Job::Align::WORDS};
@@ -248,10 +274,12 @@ class JobChecker {
 
   SampleSpec sample_of(const Job::Sample& sample, const Places& places) {
     const double temperature = sample.has_temperature() ? sample.temperature() : 1;
-    if (!(temperature > 0 && std::isfinite(temperature)))
+    if (!(temperature > 0 && std::isfinite(temperature))) {
       problems_.bad(places.location("temperature"), fmt::format("temperature is {}; expected a number above 0", temperature));
-    if (sample.top_k() < 0)
+    }
+    if (sample.top_k() < 0) {
       problems_.bad(places.location("top_k"), fmt::format("top_k is {}; expected 0 or more", sample.top_k()));
+    }
     return {temperature, sample.top_k(), sample.seed()};
   }
 
@@ -263,8 +291,9 @@ class JobChecker {
       default: break;
     }
     if (generate.length().has_alpha()) norm.alpha = generate.length().alpha();
-    if (generate.length().has_alpha() && norm.kind != LengthNorm::Kind::kGnmt)
+    if (generate.length().has_alpha() && norm.kind != LengthNorm::Kind::kGnmt) {
       not_heeded(inside(places, "length").location("alpha"), "alpha is a part of normalize: GNMT, and not heeded here");
+    }
     if (!(norm.alpha >= 0)) problems_.bad(inside(places, "length").location("alpha"), "alpha is negative");
     return norm;
   }
@@ -272,9 +301,10 @@ class JobChecker {
   void check_read(const Job::Infer& infer, const Places& places, InferSpec& spec) {
     const Format data = job_.data.format;
     const auto only = [&](bool fits, const char* which) {
-      if (!fits)
+      if (!fits) {
         problems_.bad(places.location("read"), fmt::format("only the fields of {} data can be read from {}", which,
                                                            Job::Data::Format_Name(infer.read())));
+      }
     };
     switch (infer.read()) {
       case Job::Data::LINES: return;
@@ -292,15 +322,18 @@ class JobChecker {
       case Job::Infer::TEXT: spec.write = WriteAs::kText; break;
       case Job::Infer::CONLL:
         spec.write = WriteAs::kConll;
-        if (spec.read != Format::kConll)
+        if (spec.read != Format::kConll) {
           problems_.missing(places.location("write"), "CONLL adds a column to those that are read", "read: CONLL");
+        }
         break;
       case Job::Infer::SEGMENTED: {
         spec.write = WriteAs::kSegmented;
-        if (job_.data.format != Format::kSegmented)
+        if (job_.data.format != Format::kSegmented) {
           problems_.bad(places.location("write"), "only a job on SEGMENTED data writes SEGMENTED lines");
-        for (const FieldSpec& field : job_.data.fields)
+        }
+        for (const FieldSpec& field : job_.data.fields) {
           if (spec.field.empty() && field.derive == Derive::kBmes) spec.field = field.name;
+        }
         break;
       }
       case Job::Infer::JSON:
@@ -311,20 +344,23 @@ class JobChecker {
       case Job::Infer::MATRIX: spec.write = WriteAs::kMatrix; return;
       default: return;
     }
-    if (spec.field.empty())
+    if (spec.field.empty()) {
       problems_.missing(places.at, fmt::format("infer '{}' does not say whose entries it writes", spec.name),
                         "field: \"tags\", say");
+    }
   }
 
   void check_longest(const Job::Infer& infer, const Places& places, InferSpec& spec) {
     spec.longest = infer.longest();
     spec.refuse_longer = infer.too_long() == Job::Infer::REFUSE;
     if (spec.longest < 0) problems_.bad(places.location("longest"), "longest is negative; expected units, or 0 for no limit");
-    if (spec.longest > 0 && !spec.refuse_longer && (spec.write == WriteAs::kConll || spec.write == WriteAs::kSegmented))
+    if (spec.longest > 0 && !spec.refuse_longer && (spec.write == WriteAs::kConll || spec.write == WriteAs::kSegmented)) {
       problems_.missing(places.location("longest"),
                         "what is written as CONLL or SEGMENTED is the whole line, so none can be cut", "too_long: REFUSE");
-    if (spec.longest == 0 && infer.too_long() != Job::Infer::CUT)
+    }
+    if (spec.longest == 0 && infer.too_long() != Job::Infer::CUT) {
       problems_.missing(places.location("too_long"), "too_long without a limit", "longest: 200, say");
+    }
   }
 
   static WeightForm weights_of(const Job::Infer& infer) {
@@ -355,10 +391,12 @@ class JobChecker {
     for (const InferSpec& infer : job_.infer) used.insert(infer.field);
     used.insert(job_.data.bucket_by);
     for (const auto& [field, mode] : texts_) used.insert(field.name);
-    for (const FieldSpec& field : job_.data.fields)
-      if (!used.count(field.name))
+    for (const FieldSpec& field : job_.data.fields) {
+      if (!used.count(field.name)) {
         job_.warnings.push_back(
             {Severity::kWarning, "E0421 unused-field", field.at, fmt::format("no feed reads field '{}'", field.name), {}});
+      }
+    }
   }
 
   LoadedJob& job_;

@@ -84,8 +84,9 @@ class Setter {
 
   void apply() {
     const std::size_t sign = argument_.text.find('=');
-    if (sign == std::string::npos || sign == 0)
+    if (sign == std::string::npos || sign == 0) {
       return problem("E0402 wrong-value", 0, argument_.text.size(), "expected PATH=VALUE", "for instance train.epochs=3");
+    }
     for (std::size_t begin = 0; begin <= sign;) {
       const std::size_t end = std::min(argument_.text.find('.', begin), sign);
       parts_.push_back({argument_.text.substr(begin, end - begin), begin});
@@ -136,15 +137,17 @@ class Setter {
     if (!field) return unknown_field(*message.GetDescriptor(), parts_[at]);
     const bool last = at + 1 == parts_.size();
     if (field->cpp_type() != CppType::CPPTYPE_MESSAGE) {
-      if (!last)
+      if (!last) {
         return problem("E0404 unknown-field", parts_[at + 1],
                        fmt::format("'{}' is a value of its own: it has no field '{}'", field->name(), parts_[at + 1].name));
+      }
       return field->is_repeated() ? set_list(message, places, *field) : set_scalar(message, places, *field);
     }
     if (field->is_repeated()) return walk_repeated(message, places, *field, at);
-    if (last)
+    if (last) {
       return problem("E0402 wrong-value", parts_[at], fmt::format("'{}' is a message", field->name()),
                      fmt::format("set one of its fields: {}", listed(field_names(*field->message_type()))));
+    }
     forget_others(message, places, *field);
     pb::Message* inner = message.GetReflection()->MutableMessage(&message, field);
     walk(*inner, place_of(places, field->name()), at + 1);
@@ -154,9 +157,10 @@ class Setter {
   void walk_repeated(pb::Message& message, Places& places, const pb::FieldDescriptor& field, std::size_t at) {
     const pb::Reflection& reflection = *message.GetReflection();
     const int count = reflection.FieldSize(message, &field);
-    if (count == 0)
+    if (count == 0) {
       return problem("E0404 unknown-field", parts_[at], fmt::format("the job has no '{}'", field.name()),
                      fmt::format("--set can change one but not add one; {} {{ … }} in the job does", field.name()));
+    }
     std::vector<std::string> known;
     for (int i = 0; i < count; ++i) known.push_back(key_of(message, field, i));
     join_key(at + 1, known);
@@ -168,16 +172,18 @@ class Setter {
       const bool is_field = field.message_type()->FindFieldByName(parts_[at + 1].name) != nullptr;
       if (is_field || at + 2 >= parts_.size()) return walk_into(0, at + 1);
     }
-    if (at + 2 >= parts_.size())
+    if (at + 2 >= parts_.size()) {
       return problem("E0402 wrong-value", parts_[at],
                      fmt::format("there {} {} '{}'", count == 1 ? "is" : "are", count, field.name()),
                      fmt::format("name one and its field: {}.{}.FIELD=VALUE; there are: {}", field.name(), known[0],
                                  entries(message, field)));
+    }
     const Part& part = parts_[at + 1];
     int index = -1, number = -1;
     if (parse_number(part.name, number) && number >= 0 && number < count) index = number;
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < count; ++i) {
       if (known[static_cast<std::size_t>(i)] == part.name) index = i;
+    }
     if (index < 0) {
       const std::string near = did_you_mean(part.name, known);
       return problem("E0404 unknown-field", part, fmt::format("no {} '{}'", field.name(), part.name),
@@ -232,8 +238,9 @@ class Setter {
     ir::SourceText list = value_;
     // "[a, b]" as in the file is "a, b".
     if (list.text.size() >= 2 && list.text.front() == '[' && list.text.back() == ']') list = list.part(1, list.text.size() - 1);
-    for (const ir::SourceText& part : split_list(list))
+    for (const ir::SourceText& part : split_list(list)) {
       if (store(message, field, part, true)) values.push_back(place_of_value(part));
+    }
   }
 
   Places::Value place_of_value(const ir::SourceText& text) const {
@@ -243,8 +250,9 @@ class Setter {
   // Another choice of a oneof is gone with its places.
   static void forget_others(const pb::Message&, Places& places, const pb::FieldDescriptor& field) {
     const pb::OneofDescriptor* choice = field.real_containing_oneof();
-    for (int i = 0; choice && i < choice->field_count(); ++i)
+    for (int i = 0; choice && i < choice->field_count(); ++i) {
       if (choice->field(i) != &field) places.fields.erase(choice->field(i)->name());
+    }
   }
 
   Places& place_of(Places& places, const std::string& field, std::size_t index = 0) const {
@@ -345,8 +353,9 @@ std::string key_of(const pb::Message& in, const pb::FieldDescriptor& field, int 
     return one.GetReflection()->GetString(one, key);
   };
   const std::string text = text_of(index);
-  for (int i = 0; i < in.GetReflection()->FieldSize(in, &field); ++i)
+  for (int i = 0; i < in.GetReflection()->FieldSize(in, &field); ++i) {
     if (i != index && text_of(i) == text) return number;
+  }
   return text.empty() ? number : text;
 }
 
@@ -355,8 +364,9 @@ bool holds_path(const pb::FieldDescriptor& field) {
                                        "graphrun.Job.Data.test",        "graphrun.Job.Vocabulary.file",
                                        "graphrun.Job.Vocabulary.model", "graphrun.Job.Initialize.vectors",
                                        "graphrun.Job.Start.model"};
-  for (const char* path : kPaths)
+  for (const char* path : kPaths) {
     if (field.full_name() == path) return true;
+  }
   return false;
 }
 
@@ -385,11 +395,12 @@ void apply_sets(const std::vector<std::string>& arguments, Job& job, Places& pla
 void split_arguments(Job& job, Places& places) {
   std::vector<Places::Value> values;
   Job single;
-  for (int i = 0; i < job.arg_size(); ++i)
+  for (int i = 0; i < job.arg_size(); ++i) {
     for (BindingText& binding : split_bindings(places.text("arg", static_cast<std::size_t>(i)))) {
       single.add_arg(binding.whole.text);
       values.push_back({binding.whole.at(0, binding.whole.text.size()), std::move(binding.whole), nullptr});
     }
+  }
   *job.mutable_arg() = single.arg();
   if (!values.empty()) places.fields["arg"] = std::move(values);
 }

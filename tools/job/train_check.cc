@@ -28,24 +28,28 @@ class TrainChecker {
     count("epochs", train_.epochs());
     count("updates", train_.updates());
     not_negative(places_, "hours", train_.hours());
-    for (int i = 0; i < train_.initialize_size(); ++i)
+    for (int i = 0; i < train_.initialize_size(); ++i) {
       check_initialize(train_.initialize(i), inside(places_, "initialize", static_cast<std::size_t>(i)));
+    }
     for (int i = 0; i < train_.start_size(); ++i) {
       const Places& at = inside(places_, "start", static_cast<std::size_t>(i));
-      if (train_.start(i).model().empty())
+      if (train_.start(i).model().empty()) {
         problems_.missing(at.at, "start without a model", "model: the folder of a trained one");
+      }
     }
     if (train_.has_optimizer()) check_optimizer(train_.optimizer(), inside(places_, "optimizer"));
-    if (train_.has_clip() && !(train_.clip().global_norm() >= 0))  // 0: none
+    if (train_.has_clip() && !(train_.clip().global_norm() >= 0)) {  // 0: none
       positive(inside(places_, "clip"), "global_norm", train_.clip().global_norm());
+    }
     if (train_.has_schedule()) check_schedule(train_.schedule(), inside(places_, "schedule"));
     if (train_.has_moving_average()) check_moving_average();
     if (train_.has_validate()) check_validate(train_.validate(), inside(places_, "validate"));
     if (train_.has_stop()) check_stop();
     if (train_.has_average()) check_average();
-    if (train_.metrics().every_steps() < 0)
+    if (train_.metrics().every_steps() < 0) {
       problems_.bad(inside(places_, "metrics").location("every_steps"),
                     fmt::format("{} updates; expected 1 or more", train_.metrics().every_steps()));
+    }
     if (train_.has_checkpoint()) check_checkpoint(train_.checkpoint(), inside(places_, "checkpoint"));
   }
 
@@ -64,12 +68,14 @@ class TrainChecker {
     problems_.bad(places.location(what), fmt::format("{} is {}; expected a finite number above 0", what, value));
   }
   void not_negative(const Places& places, const std::string& what, double value) {
-    if (!(value >= 0 && std::isfinite(value)))
+    if (!(value >= 0 && std::isfinite(value))) {
       problems_.bad(places.location(what), fmt::format("{} is {}; expected a finite number from 0", what, value));
+    }
   }
   void below_one(const Places& places, const std::string& what, double value) {
-    if (!(value >= 0 && value < 1))
+    if (!(value >= 0 && value < 1)) {
       problems_.bad(places.location(what), fmt::format("{} is {}; expected a number from 0 to below 1", what, value));
+    }
   }
   // A number of things in `train` itself, of which 0 is what stands where it is absent.
   void count(const std::string& what, int value) {
@@ -77,41 +83,47 @@ class TrainChecker {
   }
   bool keeps() const { return !train_.validate().keep_highest().empty() || !train_.validate().keep_lowest().empty(); }
   void needs_kept(const Places& places, const std::string& what) {
-    if (!keeps())
+    if (!keeps()) {
       problems_.missing(places.at, what + " needs a report to watch", "train.validate.keep_lowest or keep_highest names it");
+    }
   }
 
   void check_objective() {
     if (!train_.minimize().empty()) gather([&] { ir::parse_expression(places_.text("minimize")); });
     if (!train_.per().empty()) gather([&] { ir::parse_expression(places_.text("per")); });
     count("accumulate", train_.accumulate());
-    if (train_.accumulate() > 1 && train_.per().empty())
+    if (train_.accumulate() > 1 && train_.per().empty()) {
       problems_.missing(places_.location("accumulate"),
                         "the gradients of several batches are summed: by what is the sum divided?",
                         "per: \"1\" is the number of batches, per: \"batch\" that of their rows");
+    }
   }
 
   void check_initialize(const Job::Initialize& initialize, const Places& places) {
     using Kind = Job::Initialize;
-    if (initialize.match().empty())
+    if (initialize.match().empty()) {
       problems_.missing(places.at, "initialize without match", "match: \"*\" is every parameter; * is any run of characters");
+    }
     switch (initialize.kind_case()) {
       case Kind::KIND_NOT_SET: problems_.missing(places.at, "initialize without a kind", "uniform: 0.08, say"); break;
       case Kind::kUniform:
-        if (!(initialize.uniform() >= 0 && std::isfinite(initialize.uniform())))
+        if (!(initialize.uniform() >= 0 && std::isfinite(initialize.uniform()))) {
           problems_.bad(places.location("uniform"), "expected a range, a finite number from 0");
+        }
         break;
       case Kind::kNormal:
-        if (!(initialize.normal() >= 0 && std::isfinite(initialize.normal())))
+        if (!(initialize.normal() >= 0 && std::isfinite(initialize.normal()))) {
           problems_.bad(places.location("normal"), "expected a deviation, a finite number from 0");
+        }
         break;
       case Kind::kConstant:
         if (!std::isfinite(initialize.constant())) problems_.bad(places.location("constant"), "expected a finite number");
         break;
       case Kind::kOrthogonal:
       case Kind::kXavier:
-        if (!(initialize.kind_case() == Kind::kXavier ? initialize.xavier() : initialize.orthogonal()))
+        if (!(initialize.kind_case() == Kind::kXavier ? initialize.xavier() : initialize.orthogonal())) {
           problems_.bad(places.at, "expected true; another kind goes by its own name");
+        }
         break;
       case Kind::kVectors: check_vectors(initialize, places); return;
     }
@@ -122,23 +134,26 @@ class TrainChecker {
   void check_vectors(const Job::Initialize& initialize, const Places& places) {
     std::vector<std::string> fields;
     for (const FieldSpec& field : job_.data.fields) fields.push_back(field.name);
-    if (initialize.field().empty())
+    if (initialize.field().empty()) {
       problems_.missing(places.location("vectors"), "vectors of which words?", "field: the field whose vocabulary has them");
-    else if (const FieldSpec* field = job_.data.field(initialize.field()); field == nullptr)
+    } else if (const FieldSpec* field = job_.data.field(initialize.field()); field == nullptr) {
       problems_.unknown(places.location("field"), "field", initialize.field(), fields);
-    else if (field->numbers)
+    } else if (field->numbers) {
       problems_.bad(places.location("field"), fmt::format("field '{}' holds numbers, and so has no words", field->name));
+    }
   }
 
   void check_group(const Job::Group& group, const Places& places) {
-    if (group.match().empty())
+    if (group.match().empty()) {
       problems_.missing(places.at, "a group of which parameters?", "match: \"E\"; * is any run of characters");
+    }
     const double factor = group.factor();
-    if (places.fields.count("factor") == 0)
+    if (places.fields.count("factor") == 0) {
       problems_.missing(places.at, "a group without factor", "factor: 0.1 is a tenth of the learning rate");
-    else if (!(factor > 0 && std::isfinite(factor)))
+    } else if (!(factor > 0 && std::isfinite(factor))) {
       problems_.bad(places.location("factor"), fmt::format("factor is {}; expected a number above 0", factor),
                     factor == 0 ? "train { freeze: \"PATTERN\" } keeps parameters as they begin" : "");
+    }
   }
 
   // What each optimizer takes goes by the same names in all of them.
@@ -148,11 +163,13 @@ class TrainChecker {
     not_negative(places, "weight_decay", optimizer.weight_decay());
     const pb::FieldDescriptor* kind =
         reflection.GetOneofFieldDescriptor(optimizer, optimizer.GetDescriptor()->FindOneofByName("kind"));
-    if (kind == nullptr)
+    if (kind == nullptr) {
       return problems_.missing(places.at, "an optimizer of no kind",
                                "sgd { learning_rate: 0.6 } or adam { learning_rate: 5e-4 }");
-    for (int i = 0; i < optimizer.group_size(); ++i)
+    }
+    for (int i = 0; i < optimizer.group_size(); ++i) {
       check_group(optimizer.group(i), inside(places, "group", static_cast<std::size_t>(i)));
+    }
     const pb::Message& settings = reflection.GetMessage(optimizer, kind);
     const Places& at = inside(places, kind->name());
     for (int i = 0; i < settings.GetDescriptor()->field_count(); ++i) {
@@ -174,28 +191,32 @@ class TrainChecker {
 
   void check_schedule(const Job::Schedule& schedule, const Places& places) {
     using Kind = Job::Schedule;
-    if (schedule.warmup_steps() < 0)
+    if (schedule.warmup_steps() < 0) {
       problems_.bad(places.location("warmup_steps"), fmt::format("{} updates; expected 0 or more", schedule.warmup_steps()));
+    }
     not_negative(places, "least", schedule.least());
     switch (schedule.kind_case()) {
       case Kind::kPerEpoch: check_per_epoch(schedule.per_epoch(), inside(places, "per_epoch")); break;
       case Kind::kNoImprovement: check_no_improvement(schedule.no_improvement(), inside(places, "no_improvement")); break;
       case Kind::kInverseSquareRoot:
-        if (schedule.warmup_steps() == 0)
+        if (schedule.warmup_steps() == 0) {
           problems_.missing(places.location("inverse_square_root"), "inverse_square_root starts from the end of a warm-up",
                             "schedule { inverse_square_root {} warmup_steps: 4000 }");
+        }
         break;
       case Kind::kCosine:
-        if (schedule.cosine().steps() <= std::max(0, schedule.warmup_steps()))
+        if (schedule.cosine().steps() <= std::max(0, schedule.warmup_steps())) {
           problems_.bad(
               inside(places, "cosine").location("steps"),
               fmt::format("the cosine ends at update {}; expected one behind the warm-up", schedule.cosine().steps()));
+        }
         break;
       case Kind::kGnmtPlus: check_gnmt_plus(schedule, inside(places, "gnmt_plus")); break;
       case Kind::KIND_NOT_SET:
-        if (schedule.warmup_steps() == 0)
+        if (schedule.warmup_steps() == 0) {
           problems_.missing(places.at, "a schedule of no kind",
                             "per_epoch { factor: 0.5 from: 40 } or no_improvement { factor: 0.25 }");
+        }
     }
   }
 
@@ -205,8 +226,9 @@ class TrainChecker {
   }
 
   void check_no_improvement(const Job::NoImprovement& rule, const Places& at) {
-    if (!(rule.factor() > 0 && rule.factor() <= 1))
+    if (!(rule.factor() > 0 && rule.factor() <= 1)) {
       problems_.bad(at.location("factor"), fmt::format("factor is {}; expected a number above 0, at most 1", rule.factor()));
+    }
     if (rule.patience() < 0) problems_.bad(at.location("patience"), "a negative number of validations");
     if (rule.decays() < 0) problems_.bad(at.location("decays"), "a negative number of decays; 0 is no end");
     not_negative(at, "margin", rule.margin());
@@ -216,41 +238,49 @@ class TrainChecker {
 
   void check_gnmt_plus(const Job::Schedule& schedule, const Places& at) {
     const Job::GnmtPlus& rule = schedule.gnmt_plus();
-    if (!(rule.times() >= 1 && std::isfinite(rule.times())))
+    if (!(rule.times() >= 1 && std::isfinite(rule.times()))) {
       problems_.bad(at.location("times"), fmt::format("times is {}; expected a number from 1", rule.times()));
+    }
     if (rule.warmup() < 1) problems_.bad(at.location("warmup"), fmt::format("warmup is {}; expected 1 or more", rule.warmup()));
-    if (rule.decay_from() < 0 || rule.decay_to() <= rule.decay_from())
+    if (rule.decay_from() < 0 || rule.decay_to() <= rule.decay_from()) {
       problems_.bad(at.location("decay_to"), fmt::format("the rate falls from {} to {}; expected an end behind the beginning",
                                                          rule.decay_from(), rule.decay_to()));
-    if (schedule.warmup_steps() != 0)
+    }
+    if (schedule.warmup_steps() != 0) {
       problems_.bad(inside(places_, "schedule").location("warmup_steps"), "gnmt_plus has a warm-up of its own");
+    }
   }
 
   void check_moving_average() {
     const Places& at = inside(places_, "moving_average");
     const double decay = train_.moving_average().decay();
-    if (!(decay > 0 && decay < 1))
+    if (!(decay > 0 && decay < 1)) {
       problems_.bad(at.location("decay"), fmt::format("decay is {}; expected a number above 0 and below 1", decay));
+    }
   }
 
   void check_validate(const Job::Validate& validate, const Places& places) {
     int ways = 0;
     const auto every = [&](const char* name, int value) {
       if (value < 0) problems_.bad(places.location(name), fmt::format("{} is negative", name));
-      if (value != 0 && ++ways == 2)
+      if (value != 0 && ++ways == 2) {
         problems_.bad(places.location(name), "every_epochs, every_steps, times_per_epoch: expected one of them");
+      }
     };
     every("every_epochs", validate.every_epochs());
     every("every_steps", validate.every_steps());
     every("times_per_epoch", validate.times_per_epoch());
-    if (job_.data.valid.empty())
+    if (job_.data.valid.empty()) {
       problems_.missing(places.at, "validate needs data to validate on", "data.valid names its files");
-    if (!validate.keep_highest().empty() && !validate.keep_lowest().empty())
+    }
+    if (!validate.keep_highest().empty() && !validate.keep_lowest().empty()) {
       problems_.bad(places.location("keep_lowest"),
                     "keep_highest and keep_lowest: one checkpoint is kept; expected one of them");
+    }
     const auto kept = [&](const char* setting, const std::string& name) {
-      if (!name.empty() && std::find(reports_.begin(), reports_.end(), name) == reports_.end())
+      if (!name.empty() && std::find(reports_.begin(), reports_.end(), name) == reports_.end()) {
         problems_.unknown(places.location(setting), "report", name, reports_);
+      }
     };
     kept("keep_highest", validate.keep_highest());
     kept("keep_lowest", validate.keep_lowest());
@@ -258,8 +288,9 @@ class TrainChecker {
 
   void check_stop() {
     const Places& at = inside(places_, "stop");
-    if (train_.stop().patience() < 1)
+    if (train_.stop().patience() < 1) {
       problems_.bad(at.location("patience"), fmt::format("patience is {}; expected 1 or more", train_.stop().patience()));
+    }
     not_negative(at, "margin", train_.stop().margin());
     needs_kept(at, "stop");
   }
@@ -268,21 +299,25 @@ class TrainChecker {
     const Job::Average& average = train_.average();
     const Places& at = inside(places_, "average");
     const int number = average.has_best() ? average.best() : average.last();
-    if (average.which_case() == Job::Average::WHICH_NOT_SET)
+    if (average.which_case() == Job::Average::WHICH_NOT_SET) {
       return problems_.missing(at.at, "an average of what?", "average { last: 5 } or average { best: 5 }");
-    if (number < 2)
+    }
+    if (number < 2) {
       problems_.bad(at.location(average.has_best() ? "best" : "last"),
                     fmt::format("an average of {}; expected 2 or more", number));
-    if (!train_.has_validate())
+    }
+    if (!train_.has_validate()) {
       problems_.missing(at.at, "an average is of parameters at validations", "train.validate says when they are");
+    }
     if (average.has_best()) needs_kept(at, "an average of the best");
   }
 
   void check_checkpoint(const Job::Checkpoint& checkpoint, const Places& at) {
     if (checkpoint.every_steps() < 0) problems_.bad(at.location("every_steps"), "a negative number of steps; 0 is none");
     not_negative(at, "every_minutes", checkpoint.every_minutes());
-    if (checkpoint.keep() < 0)
+    if (checkpoint.keep() < 0) {
       problems_.bad(at.location("keep"), fmt::format("{} checkpoints; expected 1 or more", checkpoint.keep()));
+    }
   }
 
   const LoadedJob& job_;
@@ -316,12 +351,14 @@ void check_training(const LoadedJob& job, std::vector<Diagnostic>& diagnostics) 
   const Job::Train& train = job.message.train();
   if (!job.message.has_train()) return problems.missing(job.places.at, "the job does not say how to train", "train { … }");
   const Location at = inside(job.places, "train").at;
-  if (train.minimize().empty())
+  if (train.minimize().empty()) {
     problems.missing(at, "train does not say what to minimize", "minimize: \"loss\", an output of the graph");
+  }
   if (!train.has_optimizer()) problems.missing(at, "train has no optimizer", "optimizer { adam { learning_rate: 5e-4 } }");
   if (train.epochs() == 0 && train.updates() == 0 && train.hours() == 0) check_end(inside(job.places, "train"), problems);
-  if (job.message.has_data() && job.data.train.empty())
+  if (job.message.has_data() && job.data.train.empty()) {
     problems.missing(inside(job.places, "data").at, "data has no files to train on", "train: \"data/train.txt\"");
+  }
 }
 
 }  // namespace graphrun

@@ -46,10 +46,11 @@ std::vector<std::string> need_feeds(const Program& program, FeedPlan& plan, cons
   for (const FeedSpec& feed : program.feeds) {
     if (feed.name == kLearningRate || feed.name == kUpdateCount || feed.name == kGoesOn || feed.name == told) continue;
     names.push_back(feed.name);
-    if (plan.feed(feed.name) == nullptr)
+    if (plan.feed(feed.name) == nullptr) {
       problems.push_back(not_fed(feed.name, plan));
-    else
+    } else {
       plan.need(feed.name, feed.shape);
+    }
   }
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
   return names;

@@ -9,7 +9,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/random.h"
 #include "tools/cli/program.h"
-#include "tools/data/dataset.h"
+#include "tools/data/dataset_reader.h"
 #include "tools/data/inference_reader.h"
 #include "tools/data/units.h"
 #include "tools/infer/generated.h"
@@ -45,42 +45,50 @@ const std::string& given_file(const GenerateOptions& g) { return g.force.empty()
 
 void check_options(const InferSpec& chosen, const InferOptions& options) {
   const GenerateOptions& g = options.generate;
-  if (chosen.generate->n_best > chosen.generate->beam && !chosen.generate->sample)
+  if (chosen.generate->n_best > chosen.generate->beam && !chosen.generate->sample) {
     refuse("E0428 narrow-beam",
            fmt::format("a beam of {} does not hold the {} best", chosen.generate->beam, chosen.generate->n_best),
            "help: --n-best and --beam say how many");
-  if (!g.prefix.empty() && !g.force.empty())
+  }
+  if (!g.prefix.empty() && !g.force.empty()) {
     refuse("E0429 bad-options", "--prefix and --force both say what the words are", "help: leave one of them out");
-  if (!g.force.empty() && g.searches())
+  }
+  if (!g.force.empty() && g.searches()) {
     refuse("E0429 bad-options", "--force says what the words are: nothing is searched or drawn",
            "help: leave out --beam, --n-best, --temperature, --top-k and --seed, or --force");
+  }
   if (g.alignments == "-") refuse("E0429 bad-options", "--alignments takes a file: stdout has the words", "help: name a file");
-  if (!g.alignments.empty() && !chosen.generate->align)
+  if (!g.alignments.empty() && !chosen.generate->align) {
     refuse("E0429 bad-options", fmt::format("infer '{}' does not say what aligns", chosen.name),
            "help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set "
            "infer.NAME.generate.align.from=…");
-  if (!options.fetches.empty() && (chosen.write != WriteAs::kJson || !options.fetch_file.empty()))
+  }
+  if (!options.fetches.empty() && (chosen.write != WriteAs::kJson || !options.fetch_file.empty())) {
     refuse("E0427 no-fetch",
            fmt::format("infer '{}' generates: what is fetched of its steps goes into JSON lines", chosen.name),
            "help: --json, and no --fetch-out");
+  }
 }
 
 // `file`: where the input's lines are from, unless that is stdin. `prompts`: these lines are all that is read.
 void check_input(const InferSpec& chosen, const InferOptions& options, const std::string& file, bool prompts) {
   const GenerateOptions& g = options.generate;
   const std::string& given = given_file(g);
-  if (prompts && !given.empty() && !options.from_stdin)
+  if (prompts && !given.empty() && !options.from_stdin) {
     refuse("E0429 bad-options",
            fmt::format("infer '{}' reads one text, and both '{}' and {} '{}' give it", chosen.name, file,
                        g.force.empty() ? "--prefix" : "--force", given),
            "help: leave one of them out");
-  if (!prompts && options.from_stdin && given == "-")
+  }
+  if (!prompts && options.from_stdin && given == "-") {
     refuse("E0429 bad-options", "stdin is both the input and the words that are given", "help: name a file for one of them");
+  }
   for (const std::string& input : {given, file}) {
     std::error_code none;  // where one of them is not there, they are not the same
-    if (!g.alignments.empty() && std::filesystem::equivalent(g.alignments, input, none))
+    if (!g.alignments.empty() && std::filesystem::equivalent(g.alignments, input, none)) {
       refuse("E0429 bad-options", fmt::format("--alignments would overwrite '{}', which is read", input),
              "help: name another file");
+    }
   }
 }
 
@@ -182,8 +190,9 @@ class LineGenerator {
     for (std::size_t i = 0; i < batch.records.size(); ++i) {
       std::vector<Made> made;
       if (batch.rows[i] >= 0) {
-        for (Hypothesis& h : found[static_cast<std::size_t>(batch.rows[i])])
+        for (Hypothesis& h : found[static_cast<std::size_t>(batch.rows[i])]) {
           made.push_back(made_of(std::move(h), batch.records[i], batch.rows[i]));
+        }
       }
       text += written(made);
       if (links_) add_links(made);

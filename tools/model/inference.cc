@@ -59,9 +59,10 @@ void check_type(const ir::TensorType& type, const Shape& axes, const InferSpec& 
                                one_each ? " or [batch]" : ""));
   }
   const bool of_each_unit = mode.write == WriteAs::kConll || mode.write == WriteAs::kSegmented;
-  if (of_each_unit && axes[0].is_constant())
+  if (of_each_unit && axes[0].is_constant()) {
     problem(fmt::format("{} adds to each unit of an example, and it has always {}",
                         mode.write == WriteAs::kConll ? "CONLL" : "SEGMENTED", axes[0].str()));
+  }
 }
 
 // The sizes that the examples' own sequences have, and how many examples there are.
@@ -92,8 +93,9 @@ std::vector<AxisOwner> axis_owners(const ir::Graph& graph, const FeedPlan& plan,
       const std::string& name = graph.value(input.value).name;
       const Shape& fed = graph.type(input.value).shape;
       if (plan.feed(name) == nullptr || fed.empty()) continue;
-      if (input.lengths_of && shape[axis] == Dim(*input.lengths_of) && fed.size() == 1 && owners[axis].lengths.empty())
+      if (input.lengths_of && shape[axis] == Dim(*input.lengths_of) && fed.size() == 1 && owners[axis].lengths.empty()) {
         owners[axis].lengths = name;
+      }
       if (fed.size() > 1 && fed[0] == shape[axis] && owners[axis].steps.empty()) owners[axis].steps = name;
     }
     if (!owners[axis].lengths.empty() || shape[axis].is_constant()) owners[axis].steps.clear();
@@ -108,10 +110,11 @@ ir::ValueId with_batch_last(ir::Graph& graph, ir::ValueId value, const FedSizes&
   std::int64_t batch = -1;
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     const auto symbol = shape[axis].as_symbol();
-    if (batch < 0 && symbol && sizes.batch.count(*symbol) != 0)
+    if (batch < 0 && symbol && sizes.batch.count(*symbol) != 0) {
       batch = static_cast<std::int64_t>(axis);
-    else
+    } else {
       order.insert(order.begin(), static_cast<std::int64_t>(axis));
+    }
   }
   if (batch < 0) return ir::kNone;
   if (batch + 1 == static_cast<std::int64_t>(shape.size())) return value;
@@ -167,8 +170,9 @@ RowSizes row_sizes(const Shape& shape, const std::vector<AxisOwner>& owners, con
     const Dim& axis = shape[sizes.size()];
     const std::int64_t rows = batch.batch.rows;
     sizes.emplace_back(axis.is_constant() ? static_cast<std::size_t>(rows) : 0, axis.is_constant() ? axis.constant() : 0);
-    for (std::int64_t row = 0; !owner.lengths.empty() && row < rows; ++row)
+    for (std::int64_t row = 0; !owner.lengths.empty() && row < rows; ++row) {
       sizes.back().push_back(static_cast<std::int64_t>(batch.batch.feeds.at(owner.lengths).at(row)));
+    }
     if (!owner.steps.empty() && rows > 0) sizes.back() = batch.steps.at(owner.steps);
   }
   return sizes;
@@ -288,9 +292,10 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
         fetched_file.add(number, compile_options.fetches[i], fetched[i]);
       }
     }
-    if (mode != nullptr)
+    if (mode != nullptr) {
       write_output("-", write_batch(*batch, fetched[0], writing.write, vocabulary, row_sizes(written.shape, owners, *batch),
                                     writing.json));
+    }
   }
   if (!options.fetches.empty()) fetched_file.write();
   bad_lines.tell_total();

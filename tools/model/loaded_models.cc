@@ -51,11 +51,12 @@ Vocabularies loaded_vocabularies(const LoadedJob& job) {
       const auto [ours, first] = vocabularies.emplace(field.name, theirs->second);
       if (first) {
         from[field.name] = &load;
-        if (field.in_subwords() != (ours->second.form().subwords != nullptr))
+        if (field.in_subwords() != (ours->second.form().subwords != nullptr)) {
           refuse("E0668 unlike-models", load,
                  fmt::format("field '{}' is cut into subwords {}", field.name,
                              field.in_subwords() ? "here, but not by the model" : "by the model, but not here"),
                  {"help: the field's split is that of the job in '" + load.folder + "'"});
+        }
       } else if (const std::string what = difference(ours->second, theirs->second); !what.empty()) {
         refuse("E0668 unlike-models", load,
                fmt::format("the models have different vocabularies of field '{}': {}", field.name, what),
@@ -67,8 +68,9 @@ Vocabularies loaded_vocabularies(const LoadedJob& job) {
   for (const FieldSpec& field : job.data.fields) {
     if (field.numbers || vocabularies.count(field.name) != 0) continue;
     std::string known;
-    for (const auto& [name, vocabulary] : network_of(job.load.front()).vocabularies)
+    for (const auto& [name, vocabulary] : network_of(job.load.front()).vocabularies) {
       known += (known.empty() ? "" : ", ") + name;
+    }
     throw UserError(ExitCode::kInvalidGraph, {{Severity::kError,
                                                "E0412 unknown-name",
                                                field.at,
@@ -98,8 +100,9 @@ void check_parameters(const Network& network, const Parameters& loaded) {
   std::set<std::string> known, parts;
   for (const bool training : {false, true}) {
     const ir::Graph graph = network.graph(training);
-    for (const ir::Variable& v : graph.variables)
+    for (const ir::Variable& v : graph.variables) {
       if (v.kind == ir::Variable::Kind::kParameter) known.insert(graph.value(v.value).name);
+    }
   }
   for (const std::string& name : known) parts.insert(parent_of(name));
   for (const LoadSpec& load : network.job.load) {
@@ -108,10 +111,11 @@ void check_parameters(const Network& network, const Parameters& loaded) {
     std::size_t used = 0;
     for (auto at = loaded.tensors.lower_bound(before); at != loaded.tensors.end() && at->first.starts_with(before); ++at) {
       const std::string part = parent_of(at->first);
-      if (known.count(at->first) != 0)
+      if (known.count(at->first) != 0) {
         ++used;
-      else if (part != before && parts.count(part) != 0)
+      } else if (part != before && parts.count(part) != 0) {
         surplus.push_back("note: the graph has no '" + at->first + "'");
+      }
     }
     if (surplus.empty() && used > 0) continue;
     if (used == 0) surplus = {fmt::format("note: no parameter of the graph begins with '{}'", before)};
@@ -161,9 +165,10 @@ Model open_model(const std::string& path, const std::vector<std::string>& settin
     return {std::move(network), read_parameters(layout)};
   }
   LoadedJob job = load_job(path, settings);
-  if (job.load.empty())
+  if (job.load.empty()) {
     throw UsageError("'" + path +
                      "' loads no model, and is none: graphrun train makes one of a job, infer { load: \"DIR\" } loads it");
+  }
   Model model{build_network(std::move(job)), {}};
   const ir::Graph graph = model.network.graph(false);
   std::vector<Diagnostic> of_training;  // whose feeds may be others

@@ -11,7 +11,7 @@
 #include "runtime/tensor/checkpoint.h"
 #include "runtime/tensor/manifest.h"
 #include "tools/cli/program.h"
-#include "tools/data/dataset.h"
+#include "tools/data/field_vocabularies.h"
 #include "tools/json/json.h"
 #include "tools/model/loaded_models.h"
 
@@ -100,14 +100,16 @@ bool has_listed(const ModelLayout& layout, const ListedFiles& files, const std::
 std::set<std::string> listed_graphs(const ModelLayout& layout, const ListedFiles& files) {
   const std::string folder = "graphs/";
   std::set<std::string> graphs;
-  for (const auto& [name, digest] : files)
+  for (const auto& [name, digest] : files) {
     if (name.starts_with(folder)) graphs.insert(name.substr(folder.size()));
+  }
   std::error_code error;
   do {
     for (std::filesystem::recursive_directory_iterator i(layout.graphs(), error), end; !error && i != end; i.increment(error)) {
       const std::filesystem::path& file = i->path();
-      if (file.extension() == ".pbtxt" && !file.filename().string().starts_with('.'))
+      if (file.extension() == ".pbtxt" && !file.filename().string().starts_with('.')) {
         check_listed(layout, files, folder + file.lexically_relative(layout.graphs()).generic_string());
+      }
     }
   } while (error == std::errc::interrupted);
   if (error) unreadable_file(layout.graphs(), error.value());
@@ -129,17 +131,19 @@ PathMeanings read_meanings(const ModelLayout& layout, const ListedFiles& files) 
 // The model that a vocabulary's pieces are of.
 void take_subwords(const ModelLayout& layout, const ListedFiles& files, const FieldSpec& field, Vocabulary& vocabulary) {
   const std::string name = ModelLayout::subwords_name(field.name);
-  if (!has_listed(layout, files, name))
+  if (!has_listed(layout, files, name)) {
     throw UserError(ExitCode::kBadData, "E0665 damaged-model",
                     fmt::format("the model '{}' is damaged: {}, which cuts the text of field '{}', is missing", layout.root,
                                 name, field.name),
                     {"help: copy the whole folder: all of it is needed"});
+  }
   auto subwords = Subwords::read(layout.path(name));
   const auto entries = subwords->entries();
   const auto missing = std::find_if(entries.begin(), entries.end(), [&](const std::string& e) { return !vocabulary.has(e); });
-  if (missing != entries.end())
+  if (missing != entries.end()) {
     damaged(layout, fmt::format("{} has {} pieces, '{}' among them, which {} with its {} entries lacks", name, entries.size(),
                                 *missing, ModelLayout::vocabulary_name(field.name), vocabulary.size()));
+  }
   vocabulary.set_form({true, "", std::move(subwords)});
 }
 
@@ -172,8 +176,9 @@ void write_model(const ModelLayout& layout, const std::string& job, const GraphS
                  const Vocabularies& vocabularies, const std::string& data, const std::string& expanded) {
   Writer writer(layout);
   for (const SourceFile& graph : graphs.files) writer.write("graphs/" + graph.path, graph.text);
-  if (!graphs.meanings.empty())
+  if (!graphs.meanings.empty()) {
     writer.write(ModelLayout::meanings_name(), json_text(nlohmann::ordered_json(graphs.meanings), 1) + "\n");
+  }
   for (const auto& [field, vocabulary] : vocabularies) writer.write(ModelLayout::vocabulary_name(field), vocabulary.text());
   for (const auto& [field, vocabulary] : vocabularies) {
     const Subwords* const subwords = vocabulary.form().subwords.get();
@@ -209,18 +214,18 @@ ir::Graph Network::graph(bool training, std::vector<Diagnostic>* warnings, Graph
   }
 }
 
-Network build_network(LoadedJob job, std::vector<Diagnostic>& problems) {
+Network build_network(LoadedJob job, std::vector<Diagnostic>& problems, std::optional<ReadExamples>* training) {
   Network network;
   network.job = std::move(job);
-  network.vocabularies =
-      network.job.load.empty() ? build_vocabularies(network.job.data, *network.job.plan) : loaded_vocabularies(network.job);
+  network.vocabularies = network.job.load.empty() ? build_vocabularies(network.job.data, *network.job.plan, training)
+                                                  : loaded_vocabularies(network.job);
   bind(network, problems);
   return network;
 }
 
-Network build_network(LoadedJob job) {
+Network build_network(LoadedJob job, std::optional<ReadExamples>* training) {
   std::vector<Diagnostic> problems;
-  Network network = build_network(std::move(job), problems);
+  Network network = build_network(std::move(job), problems, training);
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
   return network;
 }

@@ -9,6 +9,7 @@
 
 #include "compiler/compile.h"
 #include "runtime/tensor/safetensors.h"
+#include "tools/data/dataset_reader.h"
 #include "tools/job/job.h"
 #include "tools/model/layout.h"
 #include "tools/report/report.h"
@@ -37,10 +38,10 @@ struct Network {
 };
 
 // A job with vocabularies of its own training data, or of the models that it loads. Throws UserError: the job's mistakes
-// (kInvalidGraph), the data's (kBadData).
-Network build_network(LoadedJob job);
+// (kInvalidGraph), the data's (kBadData). `training`: as build_vocabularies' examples.
+Network build_network(LoadedJob job, std::optional<ReadExamples>* training = nullptr);
 // The same of a job that may have mistakes (read_job) but has_graph; what its reports lack is added to `problems`.
-Network build_network(LoadedJob job, std::vector<Diagnostic>& problems);
+Network build_network(LoadedJob job, std::vector<Diagnostic>& problems, std::optional<ReadExamples>* training = nullptr);
 // A model's folder without its parameters; `settings`: --set over its job. Throws UserError (kBadData): E0663 no-model, E0664
 // newer-model, E0665 damaged-model.
 Network read_network(const ModelLayout& layout, const std::vector<std::string>& settings = {});

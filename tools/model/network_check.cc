@@ -46,8 +46,9 @@ class Feeding {
   // These values are computed of this graph.
   void need(ir::Graph graph, const std::vector<ir::ValueId>& values) {
     graph.outputs.clear();
-    for (const ir::ValueId value : values)
+    for (const ir::ValueId value : values) {
       if (value != ir::kNone) graph.outputs.push_back({fmt::format("needed.{}", graph.outputs.size()), value});
+    }
     if (graph.outputs.empty()) return;
     const ir::Graph needed = drop_unneeded(std::move(graph));
     need_inputs(needed);
@@ -63,18 +64,20 @@ class Feeding {
   void check(std::vector<Diagnostic>& found) const {
     for (const auto& [name, type] : needed_) {
       const FeedPlan::Feed* const feed = plan_.feed(name);
-      if (feed == nullptr)
+      if (feed == nullptr) {
         found.push_back(not_fed(name, plan_));
-      else if (feed->sound)
+      } else if (feed->sound) {
         check_type(*feed, type, found);
+      }
     }
   }
 
   // `inputs`: all that the network has. `read`: what reports name.
   void warn(const std::set<std::string>& inputs, const std::set<std::string>& read, std::vector<Diagnostic>& warnings) const {
     std::vector<std::string> open;
-    for (const std::string& input : inputs)
+    for (const std::string& input : inputs) {
       if (plan_.feed(input) == nullptr) open.push_back(input);
+    }
     for (const FeedPlan::Feed& feed : plan_.feeds()) {
       if (inputs.count(feed.name) != 0 || read.count(feed.name) != 0) continue;
       Diagnostic warning{
@@ -96,8 +99,9 @@ class Feeding {
                              ? "a FLOAT input takes them; without `type: FLOAT` the field gives entries of its vocabulary"
                              : "an INT32 input takes them: gather(E, x) looks entries up, and in arithmetic INT32 turns "
                                "to FLOAT";
-      if (type.type == Type::kFloat && !feed.field.empty())
+      if (type.type == Type::kFloat && !feed.field.empty()) {
         help += "; with `type: FLOAT` a field gives the numbers that it holds";
+      }
       Problems(found).add("E0622 feed-type", feed.at,
                           fmt::format("input '{}' of the graph is {}, and the feed gives it {}, which are {}", feed.name,
                                       type.str(), what, name_of(fed)),
@@ -120,10 +124,11 @@ class Feeding {
           fmt::format("input '{}' of the graph is {}, whose {} axis is {}; {}", feed.name, type.str(), axis, size.str(), why),
           "name the size instead, as in [time, batch]");
     };
-    if (type.shape.back().is_constant())
+    if (type.shape.back().is_constant()) {
       refuse(type.shape.back(), "last", "batches have different numbers of rows");
-    else if (stream_ && type.shape.front().is_constant())
+    } else if (stream_ && type.shape.front().is_constant()) {
       refuse(type.shape.front(), "first", "the last window of a stream is shorter");
+    }
   }
 
   const FeedPlan& plan_;
@@ -134,8 +139,9 @@ class Feeding {
 void check_feeds(const Network& network, const ir::Graph& training, const ir::Graph& inference, Feeding feeding,
                  std::vector<Diagnostic>& found, std::vector<Diagnostic>& warnings) {
   std::set<std::string> inputs, read;
-  for (const ir::Graph* graph : {&training, &inference})
+  for (const ir::Graph* graph : {&training, &inference}) {
     for (const ir::Input& input : graph->inputs) inputs.insert(graph->value(input.value).name);
+  }
   std::vector<ir::ValueId> reported;
   for (const NameUse& use : network.report->names()) {
     read.insert(use.name);

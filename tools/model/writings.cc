@@ -50,9 +50,11 @@ bool Writings::write(const std::string& mode, const Dataset& set, const Variable
   while (const std::optional<Batch> batch = source.next()) {
     if (stop && stop()) return false;
     const std::vector<std::vector<Hypothesis>> found = generator->run(*batch);
-    for (std::size_t row = 0; row < found.size(); ++row)
-      if (!found[row].empty() && !refused(batch->examples[row]))
+    for (std::size_t row = 0; row < found.size(); ++row) {
+      if (!found[row].empty() && !refused(batch->examples[row])) {
         lines[static_cast<std::size_t>(batch->examples[row])] = vocabulary.text_of(found[row].front().words);
+      }
+    }
   }
   return true;
 }

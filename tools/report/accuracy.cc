@@ -60,9 +60,10 @@ class Accuracy : public TagMeasure {
 
  private:
   std::size_t place(std::int32_t number, std::size_t name) const {
-    if (number < 0 || static_cast<std::size_t>(number) >= labels_.size())
+    if (number < 0 || static_cast<std::size_t>(number) >= labels_.size()) {
       report_error(names_[name].at,
                    fmt::format("'{}' has the label {}; there are {}", names_[name].name, number, labels_.size()));
+    }
     return static_cast<std::size_t>(number);
   }
 

@@ -11,9 +11,10 @@ class ExactExamples : public TagMeasure {
   void add(const BatchValues& values) override {
     const Pair pair = pair_of(values);
     const Sizes& sizes = pair.gold->sizes();
-    if (sizes.empty() || sizes.back() != values.rows)
+    if (sizes.empty() || sizes.back() != values.rows) {
       report_error(names_[0].at, fmt::format("'{}' is {}; expected the batch, {}, as its last axis", names_[0].name, str(sizes),
                                              values.rows));
+    }
     const Mask mask(sizes, pair.lengths, names_[lengths_]);
     const auto gold = pair.gold->span<std::int32_t>(), predicted = pair.predicted->span<std::int32_t>();
     std::vector<bool> right(static_cast<std::size_t>(values.rows), true);

@@ -42,8 +42,9 @@ constexpr Operation kOperations[] = {
 };
 
 const Operation* find_operation(const std::string& name) {
-  for (const Operation& operation : kOperations)
+  for (const Operation& operation : kOperations) {
     if (name == operation.name) return &operation;
+  }
   return nullptr;
 }
 
@@ -123,9 +124,10 @@ class Formula : public Measure {
       term.leaf = gathered_.size() - 1;
       return term;
     }
-    if (e.kind == Kind::kName)
+    if (e.kind == Kind::kName) {
       report_error(e.at, fmt::format("'{}' stands outside of sum, mean and count", e.dotted()),
                    fmt::format("a report is over the whole set: mean({}), say", e.dotted()));
+    }
     return operation(e, [&](const ir::Expression& operand) { return outer(operand); });
   }
 
@@ -137,8 +139,9 @@ class Formula : public Measure {
     g.value = inner(e.operands[0], g);
     if (g.names.empty()) report_error(e.at, fmt::format("{} of no output or feed", e.text));
     for (const auto& [key, value] : e.keywords) {
-      if (key != "lengths" || value.kind != Kind::kName)
+      if (key != "lengths" || value.kind != Kind::kName) {
         report_error(value.at, fmt::format("{} has no '{}'; expected lengths=NAME", e.text, key));
+      }
       g.lengths = use(value);
     }
     return g;
@@ -161,12 +164,13 @@ class Formula : public Measure {
     }
     if (e.kind != Kind::kCall) report_error(e.at, "expected a formula over sum, mean and count of outputs and feeds");
     term.operation = find_operation(e.text);
-    if (!term.operation || !e.keywords.empty() || e.operands.size() != term.operation->operands)
+    if (!term.operation || !e.keywords.empty() || e.operands.size() != term.operation->operands) {
       report_error(
           e.at, fmt::format("'{}' is not known to reports in this form", e.text),
           near_measure(e.text) +
               "sum, mean, count, exp, log, sqrt, abs, + - * / ** and comparisons; accuracy, exact, spans, segmentation, "
               "bleu, multi_bleu, chrf, cer, wer and exact_match stand alone");
+    }
     for (const ir::Expression& o : e.operands) term.operands.push_back(operand(o));
     return term;
   }
@@ -183,21 +187,24 @@ class Formula : public Measure {
     const Tensor* shaped = nullptr;
     for (const std::size_t name : g.names) {
       if (names_[name].name == kRowsName && !values.tensors.count(kRowsName)) {
-        if (rows.empty())
+        if (rows.empty()) {
           rows = Tensor::of<float>({values.rows}, std::vector<float>(static_cast<std::size_t>(values.rows), 1.0f));
+        }
         tensors.push_back(&rows);
       } else {
         tensors.push_back(&values.at(names_[name].name));
       }
       if (!shaped) shaped = tensors.back();
-      if (tensors.back()->sizes() != shaped->sizes())
+      if (tensors.back()->sizes() != shaped->sizes()) {
         report_error(names_[name].at, fmt::format("'{}' {} beside '{}' {}; expected equal sizes", names_[name].name,
                                                   str(tensors.back()->sizes()), names_[g.names[0]].name, str(shaped->sizes())));
+      }
     }
-    if (shaped->sizes().empty() && g.what != Gathered::What::kSum)
+    if (shaped->sizes().empty() && g.what != Gathered::What::kSum) {
       report_error(g.at,
                    fmt::format("'{}' is one number for each batch: its mean would be a mean of means", names_[g.names[0]].name),
                    "report a value that has an element for each row or step");
+    }
     const Mask mask(shaped->sizes(), g.lengths ? &values.at(names_[*g.lengths].name) : nullptr,
                     names_[g.lengths.value_or(g.names[0])]);
     const std::int64_t elements = shaped->count();

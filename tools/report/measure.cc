@@ -25,9 +25,10 @@ Mask::Mask(const Sizes& x, const Tensor* lengths, const NameUse& use) {
   bool fits = lengths->dtype() == DType::kInt32 && !sizes.empty() && x.size() > sizes.size();
   for (std::size_t i = 0; fits && i + 1 < sizes.size(); ++i) fits = sizes[i] == x[i];
   if (fits) fits = sizes.back() == x[sizes.size()];
-  if (!fits)
+  if (!fits) {
     report_error(use.at, fmt::format("lengths {}{} do not fit a value {}: expected INT32 [batch] for [time, batch, …]",
                                      name_of(lengths->dtype()), str(sizes), str(x)));
+  }
   lengths_ = lengths->data<std::int32_t>();
   time_ = x[sizes.size() - 1];
   batch_ = sizes.back();

@@ -54,8 +54,9 @@ std::vector<NameUse> Report::names() const {
 
 std::vector<NameUse> Report::labels() const {
   std::vector<NameUse> labels;
-  for (const Entry& entry : entries_)
+  for (const Entry& entry : entries_) {
     if (entry.named) labels.insert(labels.end(), entry.measure->names().begin(), entry.measure->names().end());
+  }
   return labels;
 }
 
@@ -83,8 +84,9 @@ void Report::bind(const VocabularyOf& vocabulary) {
 
 std::vector<std::pair<std::string, std::vector<Table>>> Report::details() const {
   std::vector<std::pair<std::string, std::vector<Table>>> all;
-  for (const Entry& entry : entries_)
+  for (const Entry& entry : entries_) {
     if (auto tables = entry.measure->details(); !tables.empty()) all.emplace_back(entry.name, std::move(tables));
+  }
   return all;
 }
 
@@ -94,8 +96,9 @@ void Report::add(const BatchValues& values) {
 
 std::vector<TextMeasure*> Report::texts() const {
   std::vector<TextMeasure*> texts;
-  for (const Entry& entry : entries_)
+  for (const Entry& entry : entries_) {
     if (entry.text) texts.push_back(entry.text);
+  }
   return texts;
 }
 
@@ -107,8 +110,9 @@ std::set<std::string> Report::text_fields() const {
 
 std::vector<std::pair<std::string, double>> Report::results() const {
   std::vector<std::pair<std::string, double>> all;
-  for (const Entry& entry : entries_)
+  for (const Entry& entry : entries_) {
     for (const auto& [suffix, value] : entry.measure->results()) all.emplace_back(entry.name + suffix, value);
+  }
   return all;
 }
 
@@ -122,8 +126,9 @@ std::vector<std::pair<std::string, double>> Report::results_without_texts() cons
 }
 
 double Report::result(const std::string& name) const {
-  for (const auto& [known, value] : results())
+  for (const auto& [known, value] : results()) {
     if (known == name) return value;
+  }
   throw InternalError("no report '" + name + "'");
 }
 

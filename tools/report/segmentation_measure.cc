@@ -9,26 +9,30 @@ class Segmentation : public MatchMeasure {
   void bind(const VocabularyOf& vocabulary) override {
     for (const std::string& entry : entries_of(names_[0], vocabulary, kGoldIsAFeed).entries()) {
       const bool place = entry.size() == 1 && std::string_view("BMES").find(entry) != std::string_view::npos;
-      if (!place && entry != kUnknown)
+      if (!place && entry != kUnknown) {
         report_error(at_, fmt::format("the label '{}' of '{}' is no place in a word", entry, names_[0].name),
                      "expected B, M, E and S");
+      }
       places_.push_back(place ? entry[0] : 'S');
     }
-    if (const NameUse* characters = further("characters"))
+    if (const NameUse* characters = further("characters")) {
       if (const Vocabulary* entries = vocabulary(characters->name)) unknown_character_ = entries->unknown();
+    }
     const NameUse* known = further("known");
     if (!known) return;
     unknown_word_ = entries_of(*known, vocabulary, "known= is a feed of the gold words: a field with split: SPACE").unknown();
-    if (unknown_word_ < 0)
+    if (unknown_word_ < 0) {
       report_error(known->at, fmt::format("the vocabulary of '{}' is closed: it would hold every word", known->name),
                    "leave out closed: words that it lacks are the unknown ones");
+    }
   }
   void add(const BatchValues& values) override {
     const Pair pair = pair_of(values);
     const Tensor* characters = further("characters") ? &values.at(further("characters")->name) : nullptr;
-    if (characters && (characters->sizes() != pair.gold->sizes() || characters->dtype() != DType::kInt32))
+    if (characters && (characters->sizes() != pair.gold->sizes() || characters->dtype() != DType::kInt32)) {
       report_error(further("characters")->at, fmt::format("characters {} beside tags {}; expected equal sizes",
                                                           str(characters->sizes()), str(pair.gold->sizes())));
+    }
     each_row(pair, [&](std::int64_t row, std::int64_t steps) {
       const auto gold = word_ends(places_of(*pair.gold, row, steps, 0));
       const auto predicted = word_ends(places_of(*pair.predicted, row, steps, 1));
@@ -73,11 +77,12 @@ class Segmentation : public MatchMeasure {
     const Sizes& sizes = words.sizes();
     const bool fits = words.dtype() == DType::kInt32 && sizes.size() == 2 && row < sizes[1] &&
                       static_cast<std::int64_t>(common.size()) <= sizes[0];
-    if (!fits)
+    if (!fits) {
       report_error(
           further("known")->at,
           fmt::format("'{}' {} does not hold the {} words of row {}", further("known")->name, str(sizes), common.size(), row),
           "a field of the same data with split: SPACE has the words that the tags cut");
+    }
     for (std::size_t i = 0; i < common.size(); ++i) {
       if (words.data<std::int32_t>()[static_cast<std::int64_t>(i) * sizes[1] + row] != unknown_word_) continue;
       ++unknown_;

@@ -12,9 +12,10 @@ class Spans : public MatchMeasure {
   void bind(const VocabularyOf& vocabulary) override {
     for (const std::string& entry : entries_of(names_[0], vocabulary, kGoldIsAFeed).entries()) {
       std::optional<Tag> tag = parse_tag(entry);
-      if (!tag && entry != kUnknown)
+      if (!tag && entry != kUnknown) {
         report_error(at_, fmt::format("the label '{}' of '{}' is no span's tag", entry, names_[0].name),
                      "expected O, B-KIND, I-KIND or M-KIND, E-KIND or L-KIND, S-KIND or U-KIND");
+      }
       tags_.push_back(tag.value_or(Tag{}));
     }
   }
@@ -32,8 +33,9 @@ class Spans : public MatchMeasure {
       for (const Span& span : predicted) ++kinds_[std::string(span.kind)].predicted;
       for (const Span& span : common) ++kinds_[std::string(span.kind)].correct;
       tags_seen_ += steps;
-      for (std::size_t i = 0; i < gold_tags.size(); ++i)
+      for (std::size_t i = 0; i < gold_tags.size(); ++i) {
         tags_equal_ += gold_tags[i]->place == predicted_tags[i]->place && gold_tags[i]->kind == predicted_tags[i]->kind;
+      }
     });
   }
   // What conlleval prints: all and by kind, and the share of equal tags.
@@ -61,9 +63,11 @@ class Spans : public MatchMeasure {
   void restore(const nlohmann::json& state) override {
     MatchMeasure::restore(state);
     kinds_.clear();
-    if (state.contains("kinds"))
-      for (const auto& [kind, m] : state["kinds"].items())
+    if (state.contains("kinds")) {
+      for (const auto& [kind, m] : state["kinds"].items()) {
         kinds_[kind] = {m.at(0).get<std::int64_t>(), m.at(1).get<std::int64_t>(), m.at(2).get<std::int64_t>()};
+      }
+    }
     tags_seen_ = state.at("tags").at(0).get<std::int64_t>();
     tags_equal_ = state.at("tags").at(1).get<std::int64_t>();
   }

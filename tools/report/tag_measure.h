@@ -25,17 +25,20 @@ class TagMeasure : public NamedMeasure {
   TagMeasure(const ir::Expression& e, std::initializer_list<std::string_view> further) : at_(e.at) {
     const bool names =
         std::all_of(e.operands.begin(), e.operands.end(), [](const auto& o) { return o.kind == ir::Expression::Kind::kName; });
-    if (e.operands.size() != 2 || !names)
+    if (e.operands.size() != 2 || !names) {
       report_error(e.at, fmt::format("{0} takes two names: {0}(gold, predicted, lengths=lengths)", e.text));
+    }
     for (const ir::Expression& operand : e.operands) names_.push_back({operand.dotted(), operand.at});
     for (const auto& [key, value] : e.keywords) {
       const bool known = key == "lengths" || std::find(further.begin(), further.end(), key) != further.end();
-      if (!known || value.kind != ir::Expression::Kind::kName)
+      if (!known || value.kind != ir::Expression::Kind::kName) {
         report_error(value.at, fmt::format("{} has no '{}'; expected lengths=NAME", e.text, key));
-      if (key == "lengths")
+      }
+      if (key == "lengths") {
         lengths_ = names_.size();
-      else
+      } else {
         further_[key] = names_.size();
+      }
       names_.push_back({value.dotted(), value.at});
     }
   }
@@ -50,13 +53,16 @@ class TagMeasure : public NamedMeasure {
   Pair pair_of(const BatchValues& values) const {
     const Pair pair{&values.at(names_[0].name), &values.at(names_[1].name),
                     lengths_ ? &values.at(names_[lengths_].name) : nullptr};
-    for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
-      if (values.at(names_[i].name).dtype() != DType::kInt32)
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+      if (values.at(names_[i].name).dtype() != DType::kInt32) {
         report_error(names_[i].at, fmt::format("'{}' is {}; expected numbers of labels, INT32", names_[i].name,
                                                name_of(values.at(names_[i].name).dtype())));
-    if (pair.gold->sizes() != pair.predicted->sizes())
+      }
+    }
+    if (pair.gold->sizes() != pair.predicted->sizes()) {
       report_error(names_[1].at, fmt::format("'{}' {} against '{}' {}; expected equal sizes", names_[1].name,
                                              str(pair.predicted->sizes()), names_[0].name, str(pair.gold->sizes())));
+    }
     return pair;
   }
 
@@ -75,8 +81,9 @@ class TagMeasure : public NamedMeasure {
   }
   void each_row(const Pair& pair, const std::function<void(std::int64_t row, std::int64_t steps)>& visit) const {
     const Sizes& sizes = pair.gold->sizes();
-    if (sizes.size() != 2)
+    if (sizes.size() != 2) {
       report_error(names_[0].at, fmt::format("'{}' is {}; expected [time, batch]", names_[0].name, str(sizes)));
+    }
     const Mask fits(sizes, pair.lengths, names_[lengths_]);
     for (std::int64_t row = 0; row < sizes[1]; ++row) {
       const std::int64_t steps = pair.lengths ? pair.lengths->data<std::int32_t>()[row] : sizes[0];
@@ -119,9 +126,10 @@ class MatchMeasure : public TagMeasure {
   // The label's number as a place in `labels`; a number that is none is an error of the graph.
   template <class Labels>
   const auto& label(const Labels& labels, std::int32_t number, std::size_t name) const {
-    if (number < 0 || static_cast<std::size_t>(number) >= labels.size())
+    if (number < 0 || static_cast<std::size_t>(number) >= labels.size()) {
       report_error(names_[name].at,
                    fmt::format("'{}' has the label {}; there are {}", names_[name].name, number, labels.size()));
+    }
     return labels[static_cast<std::size_t>(number)];
   }
   Matches matches_;

@@ -22,8 +22,9 @@ class Settings {
   int number(const std::string& name, int most) {
     const ir::Expression* value = find(name);
     if (value == nullptr) return 0;
-    if (value->kind != Kind::kNumber || !value->integral || value->number < 0 || value->number > most)
+    if (value->kind != Kind::kNumber || !value->integral || value->number < 0 || value->number > most) {
       report_error(value->at, fmt::format("{} is a number from 0 to {}", name, most));
+    }
     return static_cast<int>(value->number);
   }
   Tokenization tokenization() {
@@ -35,16 +36,19 @@ class Settings {
   }
   // Throws for those that nothing has asked for.
   void finish() const {
-    for (const auto& [name, value] : e_.keywords)
-      if (std::find(known_.begin(), known_.end(), name) == known_.end())
+    for (const auto& [name, value] : e_.keywords) {
+      if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
         report_error(value.at, fmt::format("{} has no '{}'", e_.text, name), did_you_mean(name, known_));
+      }
+    }
   }
 
  private:
   const ir::Expression* find(const std::string& name) {
     known_.push_back(name);
-    for (const auto& [key, value] : e_.keywords)
+    for (const auto& [key, value] : e_.keywords) {
       if (key == name) return &value;
+    }
     return nullptr;
   }
   const ir::Expression& e_;
@@ -83,8 +87,9 @@ bool is_text_measure(const ir::Expression& e) {
 
 std::unique_ptr<TextMeasure> make_text_measure(const ir::Expression& e) {
   const bool names = std::all_of(e.operands.begin(), e.operands.end(), [](const auto& o) { return o.kind == Kind::kName; });
-  if (e.operands.size() != 2 || !names)
+  if (e.operands.size() != 2 || !names) {
     report_error(e.at, fmt::format("{0} takes a field and an infer block: {0}(english, translate)", e.text));
+  }
   const auto use = [&](std::size_t i) { return NameUse{e.operands[i].dotted(), e.operands[i].at}; };
   return std::make_unique<TextMeasure>(use(0), use(1), make_score(e));
 }

@@ -64,8 +64,9 @@ std::uint32_t masked_crc32c(std::string_view bytes) {
 EventLog::EventLog(const std::string& folder) {
   make_folders(folder);
   std::error_code ignored;
-  for (const std::string& name : names_in(folder))
+  for (const std::string& name : names_in(folder)) {
     if (name.starts_with(kPrefix)) fs::remove(fs::path(folder) / name, ignored);
+  }
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   path_ = fmt::format("{}/{}{:.0f}.{}.{}", folder, kPrefix, now(), host[0] != '\0' ? host.data() : "localhost", getpid());
@@ -89,10 +90,11 @@ void EventLog::write(const nlohmann::ordered_json& line) {
   const bool epoch = !line.contains("gradient_norm");  // a line for a whole epoch
   for (const auto& [key, value] : line.items()) {
     if (key == "step" || key == "epoch") continue;
-    if (value.is_object())
+    if (value.is_object()) {
       for (const auto& [name, figure] : value.items()) add_value(*event.mutable_summary(), key + "/" + name, figure);
-    else if (!epoch || key == "loss")
+    } else if (!epoch || key == "loss") {
       add_value(*event.mutable_summary(), epoch ? "epoch/loss" : "train/" + key, value);
+    }
   }
   write_record(event.SerializeAsString());
 }

@@ -76,10 +76,13 @@ int take_lock(const std::string& path, const std::string& folder) {
 // Removes what was written by the name of a folder that had just been moved away, unless another run is there now.
 void clear_place(const ModelLayout& layout) {
   if (is_there(layout.lock())) return;
-  for (const char* name : {"checkpoints", "best", "candidates", "graphs", "vocabularies", "subwords"})
+  for (const char* name : {"checkpoints", "best", "candidates", "graphs", "vocabularies", "subwords"}) {
     remove_folder(layout.path(name));
-  for (const char* name : {"manifest.json", "job.pbtxt", "graphs.json", "data.json", "graph.txt", "starts.jsonl", "train.log"})
+  }
+  for (const char* name :
+       {"manifest.json", "job.pbtxt", "graphs.json", "data.json", "graph.txt", "starts.jsonl", "train.log"}) {
     unlink(layout.path(name).c_str());
+  }
   rmdir(layout.root.c_str());
 }
 
@@ -150,9 +153,10 @@ RunFolder::~RunFolder() {
 void RunFolder::find() {
   if (has_moved() || is_at(lock_, layout_.lock())) return;
   const bool here = is_at(folder_, name_);
-  if (here && is_there(layout_.lock()))
+  if (here && is_there(layout_.lock())) {
     throw UserError(ExitCode::kRunFailed, "E0522 run-busy",
                     fmt::format("another run has taken '{}' since its run.lock was removed", name_));
+  }
   if (here && is_there(layout_.manifest())) {
     const int lock = take_lock(layout_.lock(), name_);
     close(lock_);

@@ -103,8 +103,9 @@ std::vector<Recorded> recorded_files(const nlohmann::json& list, const ModelLayo
   for (const auto& file : list) {
     const auto has = [&](const char* name) { return file.is_object() && file.contains(name); };
     if (!has("path") || !file["path"].is_string() || !has("sha256") || !file["sha256"].is_string() || !has("bytes") ||
-        !file["bytes"].is_number_unsigned())
+        !file["bytes"].is_number_unsigned()) {
       no_record(layout);
+    }
     files.push_back({file["path"], file["sha256"], file["bytes"].get<std::uint64_t>()});
   }
   return files;
@@ -139,8 +140,9 @@ std::string data_digests(const LoadedJob& job) {
     return files;
   };
   std::vector<std::string> data;
-  for (const auto* part : {&job.data.train, &job.data.valid, &job.data.test})
+  for (const auto* part : {&job.data.train, &job.data.valid, &job.data.test}) {
     data.insert(data.end(), part->begin(), part->end());
+  }
   return json_text(nlohmann::ordered_json{{"files", digests(data)}, {"beginnings", digests(beginnings(job))}}, 1) + "\n";
 }
 

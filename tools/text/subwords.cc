@@ -44,6 +44,13 @@ const char* next_text(void* from, std::size_t* size) {
   return text.data();
 }
 
+const char* next_of_source(void* from, std::size_t* size) {
+  std::string_view text;
+  if (!(*static_cast<TextSource*>(from))(text)) return nullptr;
+  *size = text.size();
+  return text.data();
+}
+
 }  // namespace
 
 Subwords::Subwords(std::string bytes, const std::string& name) : bytes_(std::move(bytes)) {
@@ -62,13 +69,13 @@ std::shared_ptr<const Subwords> Subwords::read(const std::string& path) {
   return std::make_shared<const Subwords>(read_file(path, kLargestModel), "'" + path + "'");
 }
 
-std::shared_ptr<const Subwords> Subwords::train(const SubwordTraining& training, const std::vector<std::string>& texts) {
+std::shared_ptr<const Subwords> Subwords::train(const SubwordTraining& training, const TextSource& next) {
   const bool merges = training.kind == SubwordKind::kBpe;
   const SentencePieceTraining settings = {merges ? "bpe" : "unigram", training.size, training.coverage, kTrainingThreads,
                                           static_cast<std::int64_t>(kLongestLine)};
-  TextList list{texts};
   std::string made;
-  if (!sentencepiece_module().train(&settings, next_text, &list, add_to_text, &made))
+  TextSource from = next;
+  if (!sentencepiece_module().train(&settings, next_of_source, &from, add_to_text, &made))
     subword_error(fmt::format("no {} subwords of the training texts of field '{}': {}", merges ? "BPE" : "unigram",
                               training.field, reason(std::move(made))),
                   {fmt::format("note: {} pieces were asked for", training.size),

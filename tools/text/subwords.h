@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ struct SubwordTraining {
   std::string field;      // for messages
 };
 
+// Sets `text` to the next text, which stays until the next call; false: there is none.
+using TextSource = std::function<bool(std::string_view& text)>;
+
 // A model of SentencePiece's, ready to use. Equal bytes cut equally.
 class Subwords {
  public:
@@ -30,9 +34,9 @@ class Subwords {
   Subwords& operator=(const Subwords&) = delete;
 
   static std::shared_ptr<const Subwords> read(const std::string& path);
-  // Made of these texts: the same of the same, whatever machine it is. Throws UserError (kBadData, E0657) where they don't
-  // give so many pieces or so few.
-  static std::shared_ptr<const Subwords> train(const SubwordTraining& training, const std::vector<std::string>& texts);
+  // Made of the texts that `next` gives, one after the other: the same of the same, whatever machine it is. Throws UserError
+  // (kBadData, E0657) where they don't give so many pieces or so few.
+  static std::shared_ptr<const Subwords> train(const SubwordTraining& training, const TextSource& next);
 
   const std::string& bytes() const { return bytes_; }
   // The pieces that text may become, by number; the unknown piece and those that no text becomes are left out.

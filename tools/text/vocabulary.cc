@@ -125,21 +125,33 @@ Vocabulary vocabulary_of_subwords(std::shared_ptr<const Subwords> subwords, cons
   return vocabulary;
 }
 
-void VocabularyCounter::add(std::string_view entry) {
-  const auto known = counts_.find(entry);
-  if (known != counts_.end())
-    ++known->second;
-  else
-    counts_.emplace(entry, 1);
+std::int32_t VocabularyCounter::add(std::string_view entry) {
+  auto known = numbers_.find(entry);
+  if (known == numbers_.end()) {
+    known = numbers_.emplace(entry, static_cast<std::int32_t>(entries_.size())).first;
+    entries_.push_back(&*known);
+    counts_.push_back(0);
+  }
+  ++counts_[static_cast<std::size_t>(known->second)];
+  return known->second;
+}
+
+std::vector<std::int32_t> VocabularyCounter::numbers_in(const Vocabulary& vocabulary) const {
+  std::vector<std::int32_t> numbers;
+  numbers.reserve(entries_.size());
+  for (const auto* entry : entries_) numbers.push_back(vocabulary.number(entry->first));
+  return numbers;
 }
 
 Vocabulary VocabularyCounter::build(const VocabularyRules& rules, const std::string& name) const {
   std::vector<std::string> entries = first_entries(rules);
 
   std::vector<std::pair<std::string_view, std::int64_t>> counted;
-  for (const auto& [entry, count] : counts_)
+  for (const auto& [entry, number] : numbers_) {
+    const std::int64_t count = counts_[static_cast<std::size_t>(number)];
     if (count >= rules.min_count && std::find(entries.begin(), entries.end(), entry) == entries.end())
       counted.emplace_back(entry, count);
+  }
   std::sort(counted.begin(), counted.end(),
             [](const auto& a, const auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
   for (const auto& [entry, count] : counted) {

@@ -78,14 +78,21 @@ Vocabulary vocabulary_of_subwords(std::shared_ptr<const Subwords> subwords, cons
 // in the order of their bytes.
 class VocabularyCounter {
  public:
-  void add(std::string_view entry);
+  // Its number until then: entries are numbered as they come, from 0.
+  std::int32_t add(std::string_view entry);
+  const std::string& entry(std::int32_t number) const { return entries_[static_cast<std::size_t>(number)]->first; }
+  // The number that each entry has in a vocabulary, by the one that add() gave it; -1: it has none there.
+  std::vector<std::int32_t> numbers_in(const Vocabulary& vocabulary) const;
   Vocabulary build(const VocabularyRules& rules, const std::string& name) const;
 
  private:
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
   };
-  std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> counts_;
+  using Numbers = std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>>;
+  Numbers numbers_;
+  std::vector<const Numbers::value_type*> entries_;  // by number
+  std::vector<std::int64_t> counts_;                 // by number
 };
 
 }  // namespace graphrun

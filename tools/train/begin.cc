@@ -60,8 +60,9 @@ class Beginning {
     for (const auto& [name, tensor] : theirs.tensors) {
       if (any_matches(rule.match, name) && parameters_.count(name) == 0) surplus.push_back(name);
     }
-    if (!other_sizes.empty() || loaded.empty() || (!rule.partial && (!missing.empty() || !surplus.empty())))
+    if (!other_sizes.empty() || loaded.empty() || (!rule.partial && (!missing.empty() || !surplus.empty()))) {
       refuse(rule, missing, surplus, other_sizes);
+    }
     for (const std::string& name : loaded) {
       const Tensor& tensor = theirs.tensors.at(name);
       const DType dtype = parameters_.at(name).dtype();

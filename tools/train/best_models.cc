@@ -27,9 +27,10 @@ void save(const std::string& root, const std::string& kind, const BestModel& mod
 double value_of(const std::string& folder) {
   const auto value = parse_json_or_discard(CheckpointReader(folder).text("value.json"));
   const double number = number_of(value);
-  if (std::isnan(number))
+  if (std::isnan(number)) {
     throw UserError(ExitCode::kBadData, "E0685 bad-checkpoint",
                     "'" + folder + "' is no sound checkpoint: its value.json holds no number");
+  }
   return number;
 }
 

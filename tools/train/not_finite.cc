@@ -74,8 +74,9 @@ std::optional<NotFinite> bad_variable(const Stepper& stepper) {
   for (const VariableSpec& variable : stepper.program().variables) {
     if (!stepper.variables().has(variable.name)) continue;
     const TensorView tensor = stepper.variables().at(variable.name).view();
-    if (const std::int64_t bad = first_bad_element(tensor); bad >= 0)
+    if (const std::int64_t bad = first_bad_element(tensor); bad >= 0) {
       return NotFinite{fmt::format("'{}', before the step: {}", variable.name, element_text(tensor, bad)), variable.at};
+    }
   }
   return std::nullopt;
 }
@@ -140,9 +141,10 @@ UserError diverged(const BadUpdate& update, const StepsSince& steps, Stepper& st
   } catch (const UserError& error) {
     problem.notes.push_back("note: where it began could not be found: " + error.diagnostics().front().text);
   }
-  if (job.products != ProductPrecision::kFloat32 && !rounds_on_cpu(job.products))
+  if (job.products != ProductPrecision::kFloat32 && !rounds_on_cpu(job.products)) {
     problem.notes.push_back("note: a GPU rounds products to " + Job::ProductPrecision_Name(job.message.product_precision()) +
                             "; the steps were repeated in float32");
+  }
   problem.notes.push_back("note: the last checkpoint is kept: " + steps.checkpoint);
   problem.notes.push_back("help: a lower learning rate, or clip { global_norm: … }");
   return {ExitCode::kDiverged, {std::move(problem)}};

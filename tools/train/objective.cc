@@ -12,8 +12,9 @@ namespace {
 std::string output_of(ir::Graph& graph, const ir::SourceText& text, const std::string& field,
                       std::vector<Diagnostic>& problems) {
   if (text.text.empty()) return "";
-  if (const ir::Expression e = ir::parse_expression(text); e.kind == ir::Expression::Kind::kName && graph.output(e.dotted()))
+  if (const ir::Expression e = ir::parse_expression(text); e.kind == ir::Expression::Kind::kName && graph.output(e.dotted())) {
     return e.dotted();
+  }
   const std::string name = "train." + field;
   const ir::ValueId value =
       add_expression(graph, text, name, {.field = field, .code = "E0401 bad-objective", .inputs = true}, problems);
@@ -77,8 +78,9 @@ ir::Graph with_objective(ir::Graph graph, const Recipe& recipe, TrainOptions& op
   options.per = output_of(graph, recipe.per, "per", problems);
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
   for (ir::Variable* variable : matched(graph, recipe.freeze, "freeze", warnings)) variable->trainable = false;
-  for (const ir::Variable* variable : matched(graph, recipe.no_decay, "no_decay", warnings))
+  for (const ir::Variable* variable : matched(graph, recipe.no_decay, "no_decay", warnings)) {
     options.undecayed.insert(graph.value(variable->value).name);
+  }
   take_rates(graph, recipe.groups, options.rate_factors, warnings);
   return graph;
 }

@@ -13,20 +13,6 @@
 namespace graphrun {
 namespace {
 
-ir::Graph training_graph(const Network& network, GraphSources& sources, std::vector<Diagnostic>& warnings) {
-  std::vector<Diagnostic> of_graph;
-  ir::Graph graph = network.graph(true, &of_graph, &sources);
-  warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
-  return graph;
-}
-
-// Both graphs, once they fit the job and one another.
-ir::Graph inference_graph(const Network& network, const ir::Graph& training, std::vector<Diagnostic>& warnings) {
-  ir::Graph inference = network.graph(false);
-  check_network(training, inference, network, warnings);
-  return inference;
-}
-
 // Where training runs, and how exactly.
 std::string name_of_device(Device device, const Job& job) {
   const std::string precision = Job::ProductPrecision_Name(job.product_precision());
@@ -45,25 +31,36 @@ std::string name_of_device(Device device, const Job& job) {
 
 }  // namespace
 
-Network new_network(LoadedJob job) {
+Network new_network(LoadedJob job, std::optional<ReadExamples>& training) {
   std::vector<Diagnostic> unreadable = unreadable_files(job);
   if (!unreadable.empty()) throw UserError(ExitCode::kBadData, std::move(unreadable));
   fill_defaults(job.message);
-  return build_network(std::move(job));
+  return build_network(std::move(job), &training);
 }
 
-Prepared::Prepared(Network made, Device where, std::vector<Diagnostic>& warnings)
-    : Prepared(std::move(made), where, warnings, seconds_now()) {}
+NetworkGraphs load_graphs(const Network& network, std::vector<Diagnostic>& warnings) {
+  const double begun = seconds_now();
+  NetworkGraphs graphs;
+  std::vector<Diagnostic> of_graph;
+  graphs.training = network.graph(true, &of_graph, &graphs.sources);
+  warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
+  graphs.inference = network.graph(false);
+  check_network(graphs.training, graphs.inference, network, warnings);
+  graphs.seconds = seconds_now() - begun;
+  return graphs;
+}
 
-Prepared::Prepared(Network made, Device where, std::vector<Diagnostic>& warnings, double begun)
+Prepared::Prepared(Network made, NetworkGraphs read, Device where, std::vector<Diagnostic>& warnings)
+    : Prepared(std::move(made), std::move(read), where, warnings, seconds_now()) {}
+
+Prepared::Prepared(Network made, NetworkGraphs read, Device where, std::vector<Diagnostic>& warnings, double begun)
     : network(std::move(made)),
       recipe(make_recipe(network.job)),
       device(where),
-      graph(training_graph(network, sources, warnings)),
-      inference(inference_graph(network, graph, warnings)),
-      stepper(graph, recipe, *network.job.plan, Target(device, WeightForm::kFloat32, network.job.products), warnings),
-      evaluator(inference, network, device),
-      seconds(seconds_now() - begun) {}
+      graphs(std::move(read)),
+      stepper(graphs.training, recipe, *network.job.plan, Target(device, WeightForm::kFloat32, network.job.products), warnings),
+      evaluator(graphs.inference, network, device),
+      seconds(graphs.seconds + seconds_now() - begun) {}
 
 UserError with_warnings(const UserError& error, const std::vector<Diagnostic>& warnings) {
   std::vector<Diagnostic> all = error.diagnostics();

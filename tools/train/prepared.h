@@ -1,6 +1,7 @@
 // A network made ready for a training run: compiled for its steps and for its reports.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,26 +18,34 @@
 namespace graphrun {
 
 // The network of a new run, with all that --dump-job prints. Throws UserError: (kBadData) the files of the job that can't be
-// read, all together; what build_network throws.
-Network new_network(LoadedJob job);
+// read, all together; what build_network throws. `training`: as build_network's.
+Network new_network(LoadedJob job, std::optional<ReadExamples>& training);
+
+// The graphs that a network names.
+struct NetworkGraphs {
+  GraphSources sources;
+  ir::Graph training, inference;  // the network in training, and in use
+  double seconds = 0;             // that reading and expanding took
+};
+// Reads them. Throws UserError (kInvalidGraph) for what is wrong with them or does not fit the job.
+NetworkGraphs load_graphs(const Network& network, std::vector<Diagnostic>& warnings);
 
 struct Prepared {
-  // Throws UserError (kInvalidGraph) for what is wrong with graph, objective or reports.
-  Prepared(Network made, Device where, std::vector<Diagnostic>& warnings);
+  // `read`: the graphs of the network. Throws UserError (kInvalidGraph) for what is wrong with objective or reports.
+  Prepared(Network made, NetworkGraphs read, Device where, std::vector<Diagnostic>& warnings);
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
 
   const Network network;
   const Recipe recipe;
   const Device device;
-  GraphSources sources;
-  const ir::Graph graph, inference;  // the network in training, and in use
+  const NetworkGraphs graphs;
   Stepper stepper;
   Evaluator evaluator;
-  const double seconds;  // that compiling took
+  const double seconds;  // that compiling took, from the graphs' files on
 
  private:
-  Prepared(Network made, Device where, std::vector<Diagnostic>& warnings, double begun);
+  Prepared(Network made, NetworkGraphs read, Device where, std::vector<Diagnostic>& warnings, double begun);
 };
 
 // The error, and warnings that nobody has seen yet.

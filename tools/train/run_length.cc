@@ -51,10 +51,11 @@ RunLength length_of_run(const EndRule& end, const ValidateRule& rule, const RunS
     std::int64_t first = 1, last = most < 1e18 ? std::min(run.updates, static_cast<std::int64_t>(most)) : run.updates;
     while (first < last) {
       const std::int64_t middle = first + (last - first) / 2;
-      if (seconds(middle) >= end.hours * 3600)
+      if (seconds(middle) >= end.hours * 3600) {
         last = middle;
-      else
+      } else {
         first = middle + 1;
+      }
     }
     if (first < run.updates) run = {first, 0, RunLength::End::kHours};
   }

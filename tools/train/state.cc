@@ -44,8 +44,9 @@ void read_schedule(const nlohmann::json& json, TrainState& s) {
   pending.at("batches").get_to(s.pending.batches);
   pending.at("loss").get_to(s.pending.loss);
   pending.at("per").get_to(s.pending.per);
-  if (json.contains("validated"))
+  if (json.contains("validated")) {
     s.validated = {json["validated"].at("epoch").get<std::int64_t>(), json["validated"].at("batch").get<std::int64_t>()};
+  }
 }
 
 }  // namespace
@@ -97,8 +98,9 @@ TrainState parse_state(const std::string& text, const std::string& where) {
     if (json.contains("best")) s.best = number_of(json.at("best"));
     if (json.contains("seconds")) s.seconds = json.at("seconds").get<double>();
     for (const std::int64_t count : {s.step, s.next.epoch - 1, s.next.batch, s.loss_steps, s.recent_steps, s.best_epoch,
-                                     s.metrics_bytes, s.stop.waited, s.schedule.patience.waited, s.schedule.decays})
+                                     s.metrics_bytes, s.stop.waited, s.schedule.patience.waited, s.schedule.decays}) {
       if (count < 0 || count > kMostCounted) throw std::runtime_error("it counts " + std::to_string(count));
+    }
     if (s.seconds.value_or(0) < 0) throw std::runtime_error("a negative time");
     return s;
   } catch (const std::bad_alloc&) {

@@ -191,8 +191,9 @@ NamedTensors Stepper::model_parameters(std::int64_t updates) const {
 std::map<std::string, NamedTensors> Stepper::groups() const {
   std::map<std::string, NamedTensors> groups;
   for (const VariableSpec* variable : variable_specs()) {
-    if (variables_->has(variable->name))
+    if (variables_->has(variable->name)) {
       groups[std::string(group_of(variable->kind))][variable->name] = variables_->at(variable->name);
+    }
   }
   return groups;
 }

@@ -25,9 +25,10 @@
 namespace graphrun {
 namespace {
 
-// The network of a new run, or of the one that `layout` holds.
-Network open_network(LoadedJob job, const ModelLayout& layout, bool begun, std::vector<Diagnostic>& warnings) {
-  if (!begun) return new_network(std::move(job));
+// The network of a new run, or of the one that `layout` holds. `training`: as new_network's.
+Network open_network(LoadedJob job, const ModelLayout& layout, bool begun, std::vector<Diagnostic>& warnings,
+                     std::optional<ReadExamples>& training) {
+  if (!begun) return new_network(std::move(job), training);
   Network network = read_network(layout);
   check_same_job(job, network.job, layout.root);
   check_same_data(layout, warnings);
@@ -80,8 +81,9 @@ class ProfiledSteps {
       return;
     }
     std::string text = fmt::format("the trace is in '{}'", file_);
-    if (profiler_.dropped() > 0)
+    if (profiler_.dropped() > 0) {
       text += fmt::format(": the first {} events; the table counts {} more", Profiler::kMostEvents, profiler_.dropped());
+    }
     display_.log(text);
   }
 
@@ -127,7 +129,10 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
         fmt::format("the model in '{}' has no checkpoint to continue from: it was averaged, or they were removed", request.out),
         {"help: start { model: \"…\" } in a job begins with its parameters, in another folder"});
   }
-  Prepared prepared(open_network(std::move(job), layout, checkpoint.has_value(), warnings), request.device, warnings);
+  std::optional<ReadExamples> training;
+  Network opened = open_network(std::move(job), layout, checkpoint.has_value(), warnings, training);
+  NetworkGraphs graphs = load_graphs(opened, warnings);
+  Prepared prepared(std::move(opened), std::move(graphs), request.device, warnings);
   const Network& network = prepared.network;
   const Recipe& recipe = prepared.recipe;
   Stepper& stepper = prepared.stepper;
@@ -135,7 +140,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   if (!warnings.empty()) display.warn(warnings);
   warnings.clear();
 
-  TrainingData data(network, recipe, stepper.feeds());
+  TrainingData data(network, recipe, stepper.feeds(), read_sets(network, std::move(training)));
   Trainer trainer(folder, network, recipe, data, stepper, prepared.evaluator, display, signals);
   if (const auto warning = data.too_many_validations(recipe.validate)) display.warn({*warning});
   if (request.tensorboard) trainer.write_events();
@@ -143,25 +148,27 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   if (trainer.finished()) {
     display.log(fmt::format("the run in '{}' is finished: {} ({}); the model is {}", layout.root, trainer.done_text(),
                             trainer.ended_by(), kept_text(network, recipe, trainer)));
-    if (trainer.ended_by().starts_with("train."))
+    if (trainer.ended_by().starts_with("train.")) {
       display.log(
           fmt::format("help: it has done {} in {}; --resume with a later end, such as --set train.epochs=N, continues it",
                       counted(trainer.step(), "update"), counted(trainer.last_epoch(), "epoch")));
-    else
+    } else {
       display.log("help: start { model: \"…\" } in a job begins another run with its parameters");
+    }
     return ExitCode::kDone;
   }
   data.reserve_memory(stepper, prepared.evaluator);
   describe(display, prepared, data);
-  if (!checkpoint)
+  if (!checkpoint) {
     for (const std::string& line : stepper.beginnings()) display.log("initialize: " + line);
+  }
   for (const std::string& line : stepper.rates()) display.log("learning rate " + line);
   for (const std::string& note : notes.log) display.log(note);
   for (const nlohmann::ordered_json& note : notes.metrics) trainer.note(note);
   folder.inside([&] {
     if (!checkpoint) {
-      write_model(layout, dump_job(network.job, true), prepared.sources, network.vocabularies, data_digests(network.job),
-                  ir::print(prepared.graph, {false}));
+      write_model(layout, dump_job(network.job, true), prepared.graphs.sources, network.vocabularies, data_digests(network.job),
+                  ir::print(prepared.graphs.training, {false}));
     }
     record_start(layout, request.command, trainer.step());
     display.keep_log(layout.log());

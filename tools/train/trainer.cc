@@ -88,8 +88,9 @@ ExitCode Trainer::run() {
 
 // A run ends behind an update.
 void Trainer::look_at_clock() {
-  if (stepper_.pending().batches == 0 && end_.look_at_clock())
+  if (stepper_.pending().batches == 0 && end_.look_at_clock()) {
     display_.log(fmt::format("step {}: train.hours are over", state_.step));
+  }
 }
 
 // The epoch of the last batch.
@@ -288,8 +289,9 @@ std::optional<ReportResults> Trainer::evaluate(const Dataset& set, const NamedTe
     work = {.examples = evaluator_.examples(), .tokens = evaluator_.tokens(), .seconds = pause.seconds()};
   }
   if (results) note_speed(epoch(), state_.step, &set == valid_set_ ? "valid" : "test", work);
-  if (&set == valid_set_)
+  if (&set == valid_set_) {
     for (const std::string& line : evaluator_.samples()) display_.log(line);
+  }
   return results;
 }
 

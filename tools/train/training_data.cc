@@ -5,7 +5,8 @@
 namespace graphrun {
 namespace {
 
-Dataset training_set(const Network& network) {
+Dataset training_set(const Network& network, std::optional<ReadExamples> read) {
+  if (read) return std::move(*read).take(network.job.data, *network.job.plan);
   const DataSpec& data = network.job.data;
   DatasetOptions options;
   options.training = true;
@@ -23,6 +24,14 @@ std::optional<Dataset> reported_set(const Network& network, const std::vector<st
   return read_dataset(network.job.data, network.vocabularies, files, options);
 }
 
+BatchOptions batch_options(const DataSpec& data, const Recipe& recipe, const std::vector<std::string>& feeds) {
+  BatchOptions options;
+  options.shuffle = data.format != Format::kStream;
+  options.seed = recipe.seed;
+  options.feeds = feeds;
+  return options;
+}
+
 std::string set_text(const char* name, const Dataset& set, const DataSpec& data) {
   std::string text = data.format == Format::kStream ? fmt::format("{} {} steps", name, set.size() == 0 ? 0 : set.steps(0, 0))
                                                     : fmt::format("{} {} examples", name, set.size());
@@ -32,30 +41,30 @@ std::string set_text(const char* name, const Dataset& set, const DataSpec& data)
 
 }  // namespace
 
-TrainingData::TrainingData(const Network& network, const Recipe& recipe, const std::vector<std::string>& feeds)
-    : data_(network.job.data),
-      train_(training_set(network)),
-      valid_(reported_set(network, data_.valid, data_.at.valid)),
-      test_(reported_set(network, data_.test, data_.at.test)) {
-  BatchOptions options;
-  options.shuffle = data_.format != Format::kStream;
-  options.seed = recipe.seed;
-  options.feeds = feeds;
-  batches_.emplace(data_, *network.job.plan, train_, options);
+RunSets read_sets(const Network& network, std::optional<ReadExamples> training) {
+  const DataSpec& data = network.job.data;
+  Dataset train = training_set(network, std::move(training));
+  std::optional<Dataset> valid = reported_set(network, data.valid, data.at.valid);
+  return {std::move(train), std::move(valid), reported_set(network, data.test, data.at.test)};
 }
 
+TrainingData::TrainingData(const Network& network, const Recipe& recipe, const std::vector<std::string>& feeds, RunSets sets)
+    : data_(network.job.data),
+      sets_(std::move(sets)),
+      batches_(data_, *network.job.plan, sets_.train, batch_options(data_, recipe, feeds)) {}
+
 std::string TrainingData::summary() const {
-  std::string text = set_text("train", train_, data_) + fmt::format(", {} batches", batches_->batches());
-  if (batches_->unused_steps() > 0) text += fmt::format(", {} steps at its end unused", batches_->unused_steps());
-  if (batches_->too_long() > 0) text += fmt::format(", {} of one example longer than batch.tokens", batches_->too_long());
-  if (valid_) text += "; " + set_text("valid", *valid_, data_);
-  if (test_) text += "; " + set_text("test", *test_, data_);
+  std::string text = set_text("train", sets_.train, data_) + fmt::format(", {} batches", batches_.batches());
+  if (batches_.unused_steps() > 0) text += fmt::format(", {} steps at its end unused", batches_.unused_steps());
+  if (batches_.too_long() > 0) text += fmt::format(", {} of one example longer than batch.tokens", batches_.too_long());
+  if (sets_.valid) text += "; " + set_text("valid", *sets_.valid, data_);
+  if (sets_.test) text += "; " + set_text("test", *sets_.test, data_);
   return text;
 }
 
 std::optional<Diagnostic> TrainingData::too_many_validations(const ValidateRule& rule) const {
-  const std::int64_t batches = batches_->batches();
-  if (!valid_ || rule.times_per_epoch <= batches) return std::nullopt;
+  const std::int64_t batches = batches_.batches();
+  if (!sets_.valid || rule.times_per_epoch <= batches) return std::nullopt;
   return Diagnostic{Severity::kWarning,
                     "E0423 too-many-validations",
                     rule.at,
@@ -65,9 +74,9 @@ std::optional<Diagnostic> TrainingData::too_many_validations(const ValidateRule&
 }
 
 void TrainingData::reserve_memory(Stepper& stepper, Evaluator& evaluator) const {
-  stepper.reserve(batches_->largest());
-  if (valid_) evaluator.reserve(*valid_);
-  if (test_) evaluator.reserve(*test_);
+  stepper.reserve(batches_.largest());
+  if (sets_.valid) evaluator.reserve(*sets_.valid);
+  if (sets_.test) evaluator.reserve(*sets_.test);
 }
 
 }  // namespace graphrun

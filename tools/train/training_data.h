@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tools/data/batch_source.h"
-#include "tools/data/dataset.h"
+#include "tools/data/dataset_reader.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/model_folder.h"
 #include "tools/train/recipe.h"
@@ -14,16 +14,24 @@
 
 namespace graphrun {
 
+struct RunSets {
+  Dataset train;
+  std::optional<Dataset> valid, test;
+};
+// Reads the files of the job. `training`: what build_network has of the training files; nothing: they are read too. Throws what
+// read_dataset throws.
+RunSets read_sets(const Network& network, std::optional<ReadExamples> training);
+
 class TrainingData {
  public:
-  // Reads all of it. `network` outlives it. `feeds`: what a step is fed. Throws what reading data and making batches throws.
-  TrainingData(const Network& network, const Recipe& recipe, const std::vector<std::string>& feeds);
+  // `network` outlives it. `feeds`: what a step is fed. Throws what making batches throws.
+  TrainingData(const Network& network, const Recipe& recipe, const std::vector<std::string>& feeds, RunSets sets);
 
-  const Dataset& train() const { return train_; }
-  const Dataset* valid() const { return valid_ ? &*valid_ : nullptr; }  // null: none
-  const Dataset* test() const { return test_ ? &*test_ : nullptr; }
-  BatchSource& batches() { return *batches_; }
-  const BatchSource& batches() const { return *batches_; }
+  const Dataset& train() const { return sets_.train; }
+  const Dataset* valid() const { return sets_.valid ? &*sets_.valid : nullptr; }  // null: none
+  const Dataset* test() const { return sets_.test ? &*sets_.test : nullptr; }
+  BatchSource& batches() { return batches_; }
+  const BatchSource& batches() const { return batches_; }
 
   std::string summary() const;
   // What the job says of validations that no epoch of this data has; nothing where all is well.
@@ -34,9 +42,8 @@ class TrainingData {
 
  private:
   const DataSpec& data_;
-  Dataset train_;
-  std::optional<Dataset> valid_, test_;
-  std::optional<BatchSource> batches_;
+  const RunSets sets_;
+  BatchSource batches_;
 };
 
 }  // namespace graphrun

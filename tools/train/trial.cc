@@ -133,13 +133,16 @@ ExitCode run_trial(const TrainRequest& request, std::int64_t updates, StopSignal
   require_training(job);
   warnings = std::move(job.warnings);
   if (!request.out.empty()) require_no_run(request.out, true);
-  Prepared prepared(new_network(std::move(job)), request.device, warnings);
+  std::optional<ReadExamples> training;
+  Network opened = new_network(std::move(job), training);
+  NetworkGraphs graphs = load_graphs(opened, warnings);
+  Prepared prepared(std::move(opened), std::move(graphs), request.device, warnings);
   Stepper& stepper = prepared.stepper;
   const BeginNotes notes = begin_parameters(prepared.recipe, prepared.network, stepper, warnings);
   if (!warnings.empty()) display.warn(warnings);
   warnings.clear();
 
-  TrainingData data(prepared.network, prepared.recipe, stepper.feeds());
+  TrainingData data(prepared.network, prepared.recipe, stepper.feeds(), read_sets(prepared.network, std::move(training)));
   if (const auto warning = data.too_many_validations(prepared.recipe.validate)) display.warn({*warning});
   data.reserve_memory(stepper, prepared.evaluator);
   describe(display, prepared, data);

@@ -120,8 +120,9 @@ class Filler {
       };
       if (error == std::errc::result_out_of_range) refuse("beyond the numbers that there are");
       if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) refuse("no finite number");
-      if (rows_.dtype() == DType::kFloat32 && !std::isfinite(static_cast<float>(value)))
+      if (rows_.dtype() == DType::kFloat32 && !std::isfinite(static_cast<float>(value))) {
         refuse("beyond what a parameter holds, float32 up to 3.4e38");
+      }
       const std::size_t at = static_cast<std::size_t>(row) * width_ + k;
       if (rows_.dtype() == DType::kFloat32) {
         rows_.data<float>()[at] = static_cast<float>(value);

@@ -172,7 +172,8 @@ std::string validate_network(LoadedJob job, Findings& findings, std::vector<Diag
   std::erase_if(job.infer, [](const InferSpec& mode) { return !mode.sound; });
   std::vector<Diagnostic> of_report, of_graph, of_feeds;
   const bool sound = findings.none();
-  const Network network = build_network(std::move(job), of_report);
+  std::optional<ReadExamples> training;
+  const Network network = build_network(std::move(job), of_report, trains ? &training : nullptr);
   findings.add(of_report);
   const ir::Graph graph = network.graph(true, &of_graph);
   warnings.insert(warnings.end(), of_graph.begin(), of_graph.end());
@@ -189,7 +190,7 @@ std::string validate_network(LoadedJob job, Findings& findings, std::vector<Diag
     beginnings = stepper.beginnings();
     rates = stepper.rates();
     beginnings.insert(beginnings.end(), notes.log.begin(), notes.log.end());
-    const TrainingData data(network, recipe, stepper.feeds());
+    const TrainingData data(network, recipe, stepper.feeds(), read_sets(network, std::move(training)));
     read.push_back(data.summary());
     if (const auto warning = data.too_many_validations(recipe.validate)) warnings.push_back(*warning);
   }

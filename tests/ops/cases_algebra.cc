@@ -92,6 +92,29 @@ void add_draws(std::vector<Case>& cases) {
   }
 }
 
+void add_draws_of_elements(std::vector<Case>& cases) {
+  const auto make = [&](const std::string& name, Tensor x, std::int64_t step) {
+    Sizes rows = x.sizes(), key = x.sizes();
+    rows.pop_back(), key.back() = 3;
+    return CaseBuilder("categorical", name)
+        .in(std::move(x))
+        .in(uniform(rows, 1, 2, 5))
+        .in(random_integers(key, 2000000000))
+        .in(integers({}, {static_cast<std::int32_t>(step)}));
+  };
+  cases.push_back(make("rows", uniform({2, 9, 7}, -3, 3), 4));
+  cases.push_back(make("one row, warm", uniform({11}, -3, 3), 0).with("temperature", 4.0));
+  cases.push_back(make("of the greatest", uniform({20, 13}, -2, 2), 1).with("k", std::int64_t{3}).with("temperature", 0.7));
+  cases.push_back(
+      make("equals", integers({3, 6}, {1, 3, 3, 2, 3, 0, 0, 0, 0, 0, 0, 0, -1, -1, 0, 0, 2, 2}).converted(DType::kFloat64), 3)
+          .with("k", std::int64_t{2}));
+  cases.push_back(make("more than there are", uniform({4, 5}), 9).with("k", std::int64_t{100}));
+  const double no_number = std::numeric_limits<double>::quiet_NaN(), nothing = -std::numeric_limits<double>::infinity();
+  cases.push_back(
+      make("what has no weight", floats({2, 5}, {no_number, 3, 1, no_number, 2, nothing, no_number, nothing, 5, 4}), 2));
+  cases.push_back(make("large", uniform({60, 901}, -8, 4), 7).large());
+}
+
 // An optimizer's op on a parameter, a gradient, and slots that are at least 0.01.
 CaseBuilder update(const std::string& op, const std::string& name, const Sizes& sizes, int slots) {
   CaseBuilder c(op, name);
@@ -149,6 +172,7 @@ void add_algebra_cases(std::vector<Case>& cases) {
   add_products(cases);
   add_merged_products(cases);
   add_draws(cases);
+  add_draws_of_elements(cases);
   add_updates(cases);
 }
 

@@ -92,6 +92,33 @@ std::vector<Array> dropout(const Call& c, bool mask) {
   return {y};
 }
 
+std::vector<Array> categorical(const Call& c) {
+  Array y(c.output_sizes[0]);
+  const std::int64_t n = c.x().sizes.back(), k = c.attributes.integer("k");
+  for (std::int64_t row = 0; row < y.count(); ++row) {
+    const double* x = c.x().data.data() + row * n;
+    const double* key = c.x(2).data.data() + row * 3;
+    std::vector<std::int64_t> order;
+    for (std::int64_t i = 0; i < n; ++i) order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::int64_t a, std::int64_t b) { return x[a] > x[b] || (std::isnan(x[b]) && !std::isnan(x[a])); });
+    if (k > 0 && k < n) order.resize(static_cast<std::size_t>(k));
+    std::vector<double> reached;
+    double sum = 0;
+    for (std::int64_t i : order) {
+      if (!std::isnan(x[i])) sum += std::exp((x[i] - x[order[0]]) / c.attributes.number("temperature"));
+      reached.push_back(sum);
+    }
+    const auto word = [](double v) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(v)) & 0xFFFFFFFFu; };
+    const Philox four = philox(word(key[1]) << 32 | word(key[0]), static_cast<std::uint32_t>(word(key[2])),
+                               static_cast<std::uint32_t>(word(c.x(3).data[0])), 0, 0);
+    std::size_t place = 0;
+    while (place + 1 < order.size() && reached[place] <= unit_double(four.v[0], four.v[1]) * sum) ++place;
+    y.data[static_cast<std::size_t>(row)] = static_cast<double>(order[place]);
+  }
+  return {y};
+}
+
 std::vector<Array> global_norm(const Call& c) {
   double squares = 0;
   for (const Array* x : c.inputs) {
@@ -118,6 +145,7 @@ void add_algebra_references(References& r) {
   r["matmul_sum"] = matmul_sum;
   r["dropout"] = [](const Call& c) { return dropout(c, false); };
   r["dropout_mask"] = [](const Call& c) { return dropout(c, true); };
+  r["categorical"] = categorical;
   r["global_norm"] = global_norm;
   r["all_finite"] = all_finite;
   r["clip_scale"] = [](const Call& c) {

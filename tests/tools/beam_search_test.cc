@@ -1,5 +1,5 @@
 // Beam search over made-up models whose best sequences are known by going through all of them.
-#include "tools/generate/beam_search.h"
+#include "tests/tools/oracle/beam_search.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "tools/generate/sampler.h"
+#include "tests/tools/oracle/sampler.h"
 
 namespace graphrun {
 namespace {
@@ -72,8 +72,8 @@ class MadeUp : public StepModel {
   std::vector<std::vector<std::int32_t>> so_far_;
 };
 
-SearchOptions options(std::int64_t beam, std::int64_t n_best, std::vector<std::int64_t> max_length, LengthNorm norm = {}) {
-  SearchOptions o;
+SearchCase options(std::int64_t beam, std::int64_t n_best, std::vector<std::int64_t> max_length, LengthNorm norm = {}) {
+  SearchCase o;
   o.begin = kBegin, o.end = kEnd;
   o.beam = beam, o.n_best = n_best;
   o.max_length = std::move(max_length);
@@ -166,7 +166,7 @@ TEST(BeamSearch, SentencesDoNotTouchEachOther) {
 TEST(BeamSearch, KeepsTheLeastLength) {
   for (std::int64_t number = 0; number < 10; ++number) {
     MadeUp model({number});
-    SearchOptions o = options(2000, 3, {4});
+    SearchCase o = options(2000, 3, {4});
     o.min_length = 3;
     const auto found = beam_search(model, 1, o);
     const std::vector<Hypothesis> expected = all_of(model, number, 4, {}, 3);
@@ -189,7 +189,7 @@ TEST(BeamSearch, EndsWhereNothingCanChangeTheResult) {
 TEST(BeamSearch, GoesOnFromWhatIsGiven) {
   for (std::int64_t number = 0; number < 10; ++number) {
     MadeUp model({number, number, number});
-    SearchOptions o = options(2000, 2, {4, 4, 2});
+    SearchCase o = options(2000, 2, {4, 4, 2});
     o.prefix = {{3, 2}, {}, {4, 2, kEnd}};
     const auto found = beam_search(model, 3, o);
     std::vector<Hypothesis> all = all_of(model, number, 4, {});
@@ -205,8 +205,10 @@ TEST(BeamSearch, GoesOnFromWhatIsGiven) {
   }
 }
 
-std::vector<std::vector<Hypothesis>> sampled(std::vector<std::int64_t> numbers, const SearchOptions& o, const Sampling& how) {
+std::vector<std::vector<Hypothesis>> sampled(std::vector<std::int64_t> numbers, SearchCase o, const Sampling& how,
+                                             std::vector<std::uint64_t> keys) {
   MadeUp model(numbers);
+  o.keys = std::move(keys);
   return sample(model, static_cast<std::int64_t>(numbers.size()), o, how);
 }
 
@@ -214,7 +216,7 @@ std::vector<std::vector<Hypothesis>> sampled(std::vector<std::int64_t> numbers, 
 TEST(Sampling, DrawsByProbability) {
   const std::int64_t draws = 20000;
   const MadeUp model({4});
-  const auto all = sampled({4}, options(1, draws, {2}), {1, 0, {99}})[0];
+  const auto all = sampled({4}, options(1, draws, {2}), {1, 0}, {99})[0];
   ASSERT_EQ(static_cast<std::int64_t>(all.size()), draws);
   std::map<std::vector<std::int32_t>, double> times;
   for (const Hypothesis& h : all) {
@@ -233,9 +235,9 @@ TEST(Sampling, DrawsByProbability) {
 
 TEST(Sampling, KeepsToTheBestAndTheLengths) {
   const MadeUp model({2});
-  SearchOptions o = options(1, 200, {4});
+  SearchCase o = options(1, 200, {4});
   o.min_length = 2;
-  const auto all = sampled({2}, o, {1, 2, {1}});
+  const auto all = sampled({2}, o, {1, 2}, {1});
   for (const Hypothesis& h : all[0]) {
     EXPECT_GE(h.words.size(), 2u);
     std::vector<std::int32_t> so_far;
@@ -249,13 +251,13 @@ TEST(Sampling, KeepsToTheBestAndTheLengths) {
   // Cold, it is the greedy one.
   MadeUp greedy({2});
   const auto best = beam_search(greedy, 1, options(1, 1, {4}));
-  EXPECT_EQ(sampled({2}, options(1, 1, {4}), {1e-6, 0, {7}})[0][0].words, best[0][0].words);
+  EXPECT_EQ(sampled({2}, options(1, 1, {4}), {1e-6, 0}, {7})[0][0].words, best[0][0].words);
 }
 
 TEST(Sampling, AKeyGivesTheSameInAnyCompany) {
-  const SearchOptions three = options(1, 4, {5, 6, 5}), one = options(1, 4, {5});
-  const auto together = sampled({8, 1, 8}, three, {1, 0, {11, 12, 13}});
-  const auto alone = sampled({8}, one, {1, 0, {13}});
+  const SearchCase three = options(1, 4, {5, 6, 5}), one = options(1, 4, {5});
+  const auto together = sampled({8, 1, 8}, three, {1, 0}, {11, 12, 13});
+  const auto alone = sampled({8}, one, {1, 0}, {13});
   for (std::size_t n = 0; n < 4; ++n) expect_equal(together[2][n], alone[0][n]);
   EXPECT_NE(together[0][0].words.size() + together[0][1].words.size() * 10 + together[0][2].words.size() * 100,
             together[2][0].words.size() + together[2][1].words.size() * 10 + together[2][2].words.size() * 100);

@@ -2,11 +2,13 @@
 #include "tools/generate/graph_search.h"
 
 #include <cmath>
+#include <numeric>
 
+#include "tests/tools/oracle/sampler.h"
+#include "tests/tools/oracle/step_runner.h"
 #include "tests/tools/search_fixture.h"
 #include "tools/generate/search_graph.h"
 #include "tools/generate/settings.h"
-#include "tools/generate/step_runner.h"
 
 namespace graphrun {
 namespace {
@@ -14,14 +16,44 @@ namespace {
 class GraphSearchTest : public tests::SearchFixture {};
 
 TEST_P(GraphSearchTest, GivesWhatTheHostsSearchGives) {
-  for (const SearchOptions& options : settings()) {
+  for (const SearchCase& options : settings()) {
     SCOPED_TRACE("beam " + std::to_string(options.beam) + ", at least " + std::to_string(options.min_length) + " words");
     GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
-    StepRunner runner(*cut_, StepRunner::Options{.fetches = {}, .most = options.beam + 1}, variables_);
-    runner.begin(feeds_, sentences_, 20);
-    const auto expected = beam_search(runner, sentences_, options);
-    expect_alike(search.run(feeds_, options.max_length), expected);
-    expect_alike(search.run(feeds_, options.max_length), expected);  // it begins anew
+    const auto expected = by_host(options);
+    expect_alike(search.run(feeds_, options), expected);
+    expect_alike(search.run(feeds_, options), expected);  // it begins anew
+  }
+}
+
+TEST_P(GraphSearchTest, ContinuesWhatIsGivenAsTheHostDoes) {
+  for (SearchCase options : settings()) {
+    SCOPED_TRACE("beam " + std::to_string(options.beam) + ", at least " + std::to_string(options.min_length) + " words");
+    give_prefixes(options);
+    GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
+    expect_alike(search.run(feeds_, options), by_host(options));
+    options.prefix.clear();
+    expect_alike(search.run(feeds_, options), by_host(options));
+  }
+}
+
+TEST_P(GraphSearchTest, DrawsWhatTheHostDraws) {
+  for (const SearchCase& options : sampling_settings()) {
+    SCOPED_TRACE("of " + std::to_string(options.sampling->top_k) + ", prefixes " + std::to_string(options.prefixes));
+    GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
+    expect_alike(search.run(feeds_, options), by_host(options));
+  }
+}
+
+// A sentence draws the same alone as in any company.
+TEST_P(GraphSearchTest, DrawsOfASentenceDoNotDependOnItsBatch) {
+  const SearchCase options = sampling_settings()[0];
+  GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
+  const auto together = search.run(feeds_, options);
+  SearchCase alone = options;
+  for (const std::int64_t s : {0, 4}) {
+    const auto k = static_cast<std::size_t>(s);
+    alone.max_length = {options.max_length[k]}, alone.keys = {options.keys[k]};
+    expect_alike(search.run(feeds_of(s), alone), {together[k]});
   }
 }
 
@@ -31,9 +63,9 @@ TEST_P(GraphSearchTest, KeepsWhatIsFetched) {
   spec.fetches = {spec.score};
   const tests::NetworkFixtures fixtures("networks");
   const GenerationGraphs cut = cut_for_generation(load_graph(fixtures.request(GetParam().network, false)), spec);
-  const SearchOptions options = settings()[1];
+  const SearchCase options = settings()[1];
   GraphSearch search(cut, GraphSearch::Options{.fetches = spec.fetches, .search = options}, variables_);
-  for (const auto& hypotheses : search.run(feeds_, options.max_length)) {
+  for (const auto& hypotheses : search.run(feeds_, options)) {
     for (const Hypothesis& h : hypotheses) {
       double sum = 0;
       for (std::size_t t = 0; t < h.rows.size(); ++t) {
@@ -50,10 +82,10 @@ TEST_P(GraphSearchTest, KeepsWhatIsFetched) {
 
 // Steps that are begun ahead of the host's asking must not run out of what the network has for each.
 TEST_P(GraphSearchTest, StandsStillWhenNobodyGoesOn) {
-  SearchGraphOptions options;
+  SearchOptions options;
   options.end = -1;  // no word
   Executable prologue(compile(cut_->prologue, in_float32()), variables_);
-  Executable step(compile(with_search(*cut_, options), in_float32()), variables_);
+  Executable step(compile(with_search(*cut_, options, {}), in_float32()), variables_);
   Feeds needed;
   for (const FeedSpec& f : prologue.program().feeds) needed[f.name] = feeds_.at(f.name);
   const std::vector<Tensor> made = prologue.run(needed);
@@ -66,9 +98,10 @@ TEST_P(GraphSearchTest, StandsStillWhenNobodyGoesOn) {
                                        {kStepInput, Tensor::of<std::int32_t>({}, {3})},
                                        {kEnded, Tensor(DType::kInt32, {sentences_})},
                                        {kBest, filled(kNothing)},
-                                       {kBestSum, filled(0)},
                                        {kBestStep, Tensor(DType::kInt32, one)},
-                                       {kBestPlace, Tensor(DType::kInt32, one)}};
+                                       {kBestPlace, Tensor(DType::kInt32, one)},
+                                       {kRowOf, Tensor(DType::kInt32, one)}};
+  std::iota(all[kRowOf].data<std::int32_t>(), all[kRowOf].data<std::int32_t>() + sentences_, 0);
   all[kMost] = Tensor::of<std::int32_t>({sentences_}, std::vector<std::int32_t>(static_cast<std::size_t>(sentences_), 9));
   std::size_t k = 0;
   for (const GenerationGraphs::Carried& c : cut_->constants) all[c.name] = made.at(k++);
@@ -85,7 +118,7 @@ TEST_P(GraphSearchTest, StandsStillWhenNobodyGoesOn) {
       return next[i];
     };
     EXPECT_EQ(at(std::string(kNextPrefix) + kStepInput).at(0), live == 0 ? 4 : 3);
-    for (std::int64_t s = 0; s < sentences_; ++s) EXPECT_EQ(at(search_names::kGoesOn).at(s), live == 0 ? 1 : 0);
+    for (std::int64_t s = 0; s < sentences_; ++s) EXPECT_EQ(at(kLives).at(s), live == 0 ? 1 : 0);
   }
 }
 

@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "compiler/generation.h"
+#include "runtime/base/random.h"
 #include "runtime/execute/executable.h"
 #include "runtime/tensor/safetensors.h"
 #include "tests/compiler/network_fixture.h"
-#include "tools/generate/beam_search.h"
+#include "tests/tools/oracle/sampler.h"
+#include "tests/tools/oracle/step_runner.h"
 
 namespace graphrun::tests {
 
@@ -46,8 +48,8 @@ class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
   }
 
   // Of greedy search and of beams with every setting.
-  std::vector<SearchOptions> settings() const {
-    std::vector<SearchOptions> all(5, options_);
+  std::vector<SearchCase> settings() const {
+    std::vector<SearchCase> all(5, options_);
     all[1].beam = 3, all[1].n_best = 2;
     all[1].norm.kind = LengthNorm::Kind::kLength;
     all[2] = all[1];
@@ -60,6 +62,57 @@ class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
     return all;
   }
 
+  // What sentences begin with: some with nothing, some with all that they are, some with more than they may have.
+  void give_prefixes(SearchCase& options) const {
+    options.prefixes = true;
+    for (std::int64_t s = 0; s < sentences_; ++s) {
+      const auto w = static_cast<std::int32_t>(3 + s % 3);
+      const std::vector<std::vector<std::int32_t>> kinds = {{}, {w, 4}, {w, w, 5, kEnd}, {w}, {4, w, 5, w, 3, w}, {kEnd}};
+      options.prefix.push_back(kinds[static_cast<std::size_t>(s) % kinds.size()]);
+    }
+  }
+
+  // Of all words and of the best, with every setting.
+  std::vector<SearchCase> sampling_settings() const {
+    std::vector<SearchCase> all(3, options_);
+    for (SearchCase& options : all) {
+      options.sampling = Sampling{};
+      for (std::int64_t s = 0; s < sentences_; ++s) options.keys.push_back(fold_coordinate(7, static_cast<std::uint64_t>(s)));
+    }
+    all[0].n_best = 3;
+    all[1].sampling = {0.5, 3};
+    all[1].min_length = 2;
+    all[1].norm.kind = LengthNorm::Kind::kLength;
+    all[2].sampling = {2, 0};
+    all[2].min_length = 1, all[2].n_best = 2;
+    give_prefixes(all[2]);
+    return all;
+  }
+
+  // By the oracle, on the CPU.
+  std::vector<std::vector<Hypothesis>> by_host(const SearchCase& options) const {
+    StepRunner::Options running;
+    running.most = (options.sampling ? 1000 : options.beam) + 1;
+    running.asked = options.prefixes;
+    StepRunner runner(*cut_, running, variables_);
+    runner.begin(feeds_, sentences_, 20);
+    return options.sampling ? sample(runner, sentences_, options, *options.sampling) : beam_search(runner, sentences_, options);
+  }
+
+  // Of one sentence.
+  Feeds feeds_of(std::int64_t sentence) const {
+    Feeds one;
+    for (const auto& [name, all] : feeds_) {
+      Sizes sizes = all.sizes();
+      sizes.back() = 1;
+      Tensor own(DType::kInt32, sizes);
+      for (std::int64_t i = 0; i < own.count(); ++i)
+        own.data<std::int32_t>()[i] = all.data<std::int32_t>()[i * sentences_ + sentence];
+      one[name] = own;
+    }
+    return one;
+  }
+
   static void expect_alike(const std::vector<std::vector<Hypothesis>>& found,
                            const std::vector<std::vector<Hypothesis>>& expected) {
     ASSERT_EQ(found.size(), expected.size());
@@ -70,8 +123,8 @@ class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
         EXPECT_EQ(mine.words, theirs.words) << "sentence " << s << " best " << k;
         EXPECT_EQ(mine.ended, theirs.ended);
         EXPECT_EQ(mine.rows.size(), theirs.rows.size());
-        EXPECT_NEAR(mine.log_probability, theirs.log_probability, 1e-4);
-        EXPECT_NEAR(mine.score, theirs.score, 1e-4);
+        EXPECT_NEAR(mine.log_probability, theirs.log_probability, 1e-5);
+        EXPECT_NEAR(mine.score, theirs.score, 1e-5);
       }
     }
   }
@@ -79,7 +132,7 @@ class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
   const std::int64_t sentences_;
   std::optional<GenerationGraphs> cut_;
   Feeds feeds_;
-  SearchOptions options_;
+  SearchCase options_;
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
 
  private:

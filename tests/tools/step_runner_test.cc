@@ -1,6 +1,6 @@
 // Beam search over real networks: what a hypothesis is said to be worth is what the graph that was trained says of its words,
 // and a sentence gives the same alone and in company.
-#include "tools/generate/step_runner.h"
+#include "tests/tools/oracle/step_runner.h"
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ class StepRunnerTest : public ::testing::TestWithParam<tests::GeneratingNetwork>
 
   std::vector<std::vector<Hypothesis>> search(const Feeds& feeds, std::int64_t beam) {
     const std::int64_t sentences = feeds.at("source").sizes()[1];
-    SearchOptions options;
+    SearchCase options;
     options.begin = kFirstWord, options.end = kLastWord;
     options.beam = beam, options.n_best = std::min<std::int64_t>(beam, 3);
     options.max_length.assign(static_cast<std::size_t>(sentences), 6);
@@ -112,7 +112,7 @@ TEST_P(StepRunnerTest, GivesASentenceTheSameAloneAndInCompany) {
 // What is given is worth what the graph that was trained says of it, and what follows is its best continuation.
 TEST_P(StepRunnerTest, WordsMayBeGiven) {
   const std::int64_t sentences = feeds_.at("source").sizes()[1];
-  SearchOptions options;
+  SearchCase options;
   options.begin = kFirstWord, options.end = kLastWord;
   options.max_length.assign(static_cast<std::size_t>(sentences), 5);
   for (std::int64_t s = 0; s < sentences; ++s) {

@@ -12,222 +12,309 @@ namespace {
 using namespace search_names;
 using Carried = GenerationGraphs::Carried;
 
-// So many steps are begun before the host asks which sentences are done; one that is done may cost so many steps more.
-constexpr std::size_t kStepsAhead = 4;
-
-std::vector<Carried> search_state(std::int64_t beam, std::int64_t n_best) {
-  const Dim sentences = Symbol::named("search.sentences");
-  const Shape one = {sentences}, live = {sentences, beam}, best = {sentences, n_best};
-  return {{kLive, {Type::kFloat, live}, 0},    {kEnded, {Type::kInt32, one}, 0},     {kBest, {Type::kFloat, best}, 0},
-          {kBestSum, {Type::kFloat, best}, 0}, {kBestStep, {Type::kInt32, best}, 0}, {kBestPlace, {Type::kInt32, best}, 0},
-          {kMost, {Type::kInt32, one}, 0}};
+std::vector<Carried> followers_of(const GenerationGraphs& cut) {
+  std::vector<Carried> all = cut.states;
+  all.push_back({kWordInput, {Type::kInt32, {Dim(cut.rows)}}, 0});
+  return all;
 }
 
-std::vector<Carried> rows_of(const GenerationGraphs& cut) {
-  std::vector<Carried> rows = cut.states;
-  rows.push_back({kWordInput, {Type::kInt32, {Dim(cut.rows)}}, 0});
-  return rows;
+std::vector<Carried> begun_of(const GenerationGraphs& cut) {
+  std::vector<Carried> begun = cut.states;
+  std::erase_if(begun, [](const Carried& state) { return state.zeros; });
+  return begun;
 }
 
-ir::Graph step_of(const GenerationGraphs& cut, const GraphSearch::Options& options, std::int64_t before) {
-  SearchGraphOptions search;
-  search.before = before, search.beam = options.search.beam, search.n_best = options.search.n_best;
-  search.min_length = options.search.min_length, search.end = options.search.end;
-  search.norm = options.search.norm;
-  search.fetches = options.fetches;
-  return with_search(cut, search);
+// So many steps a device is given before the host looks at what is done.
+constexpr std::int64_t kStepsAhead = 4;
+
+// For so many of all places: few distinct numbers, so that few shapes are ever bound.
+std::size_t rows_for(std::size_t needed, std::size_t places) {
+  return needed <= 8 || needed == places ? needed : std::min(places, (needed + 7) / 8 * 8);
 }
 
-// Few distinct numbers of sentences, so that few shapes are ever bound.
-std::size_t padded_sentences(std::size_t live) {
-  if (live > 8) return (live + 7) / 8 * 8;
-  std::size_t padded = 1;
-  while (padded < live) padded *= 2;
-  return padded;
+// Whether it is 0, 1, … below `count`.
+bool is_range(const std::vector<std::int64_t>& numbers, std::int64_t count) {
+  std::int64_t next = 0;
+  return static_cast<std::int64_t>(numbers.size()) == count &&
+         std::all_of(numbers.begin(), numbers.end(), [&](std::int64_t n) { return n == next++; });
+}
+
+GraphSearch::Options of_one_sample(GraphSearch::Options options) {
+  if (options.search.sampling) options.search.beam = options.search.n_best = 1;
+  return options;
+}
+
+Tensor filled(Sizes sizes, float x) {
+  Tensor t(DType::kFloat32, std::move(sizes));
+  std::fill_n(t.data<float>(), t.count(), x);
+  return t;
+}
+
+template <class Number>
+Tensor int32_of(Sizes sizes, const std::vector<Number>& numbers) {
+  Tensor t(DType::kInt32, std::move(sizes));
+  std::transform(numbers.begin(), numbers.end(), t.data<std::int32_t>(), [](Number n) { return static_cast<std::int32_t>(n); });
+  return t;
 }
 
 }  // namespace
 
 GraphSearch::GraphSearch(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables)
     : cut_(without_graphs(cut)),
-      options_(std::move(options)),
-      of_sentences_(search_state(options_.search.beam, options_.search.n_best)),
-      of_rows_(rows_of(cut)),
+      samples_(options.search.sampling ? options.search.n_best : 1),
+      options_(of_one_sample(std::move(options))),
+      followers_(followers_of(cut)),
+      begun_(begun_of(cut)),
       whole_types_(whole_types(cut)),
       prologue_(compile(cut.prologue, in_float32()), variables, options_.target),
-      first_(compile(step_of(cut, options_, 1), in_float32()), variables, options_.target),
-      pick_constants_(cut.constants, options_.target.device),
-      pick_rows_(of_rows_, options_.target.device),
-      pick_sentences_(of_sentences_, options_.target.device) {
-  const SearchOptions& search = options_.search;
-  GRAPHRUN_CHECK(search.n_best >= 1 && search.n_best <= search.beam && search.prefix.empty(), "GraphSearch: bad options");
-  if (search.beam > 1) {
-    next_ =
-        std::make_unique<Executable>(compile(step_of(cut, options_, search.beam), in_float32()), variables, options_.target);
-  }
+      step_(compile(with_search(cut, options_.search, options_.fetches), in_float32()), variables, options_.target),
+      pick_constants_(cut, cut.constants, options_.target.device),
+      pick_begun_(cut, begun_, options_.target.device),
+      follow_(cut, followers_, options_.target.device, true) {
   for (const std::string& name : options_.fetches) fetch_types_.push_back(cut.step.type(cut.step.output(name)->value));
 }
 
-std::vector<std::vector<Hypothesis>> GraphSearch::run(const Feeds& feeds, const std::vector<std::int64_t>& max_length) {
-  GRAPHRUN_CHECK(!max_length.empty(), "GraphSearch: no sentences");
+std::vector<std::vector<Hypothesis>> GraphSearch::run(const Feeds& feeds, const Sentences& given) {
   struct Forgets {  // what lies on the device, however this ends
     GraphSearch& search;
     ~Forgets() { search.forget(); }
   } forgets{*this};
-  max_length_ = max_length;
+  take(given);
   begin(feeds);
-  const auto steps =
-      static_cast<std::size_t>(std::max<std::int64_t>(1, *std::max_element(max_length.begin(), max_length.end())));
-  while (done_.size() < steps) {
-    step();
-    if (done_.size() == steps || done_.size() % kStepsAhead != 0) continue;
-    const std::vector<std::size_t> live = going_on();
-    if (live.empty()) break;
-    if (4 * padded_sentences(live.size()) <= 3 * sentences_.size()) shrink(live);
-  }
-  for (Executable* executable : {&prologue_, &first_, next_.get()})
-    if (executable != nullptr) executable->finish();
-  take_ends();
+  while (continue_rows()) step();
+  prologue_.finish(), step_.finish();
   for (Done& d : done_) {
-    d.words = d.words.to_host(), d.parents = d.parents.to_host();
+    d.words = d.words.to_host(), d.parents = d.parents.to_host(), d.gains = d.gains.to_host();
     for (Tensor& fetched : d.fetches) fetched = fetched.to_host();
   }
-  std::vector<std::vector<Hypothesis>> found(max_length.size());
-  for (const auto& [sentence, ends] : ends_) {
-    if (max_length[sentence] == 0) {  // it may have no words
-      found[sentence].push_back({{}, 0, options_.search.norm.score(0, 0), false, {}});
-      continue;
+  return found();
+}
+
+void GraphSearch::take(const Sentences& given) {
+  const std::size_t count = given.max_length.size();
+  GRAPHRUN_CHECK(count > 0, "GraphSearch: no sentences");
+  GRAPHRUN_CHECK(given.prefix.empty() || (options_.search.prefixes && given.prefix.size() == count), "GraphSearch: prefixes");
+  GRAPHRUN_CHECK(!options_.search.sampling || given.keys.size() == count, "GraphSearch: a key for each sentence");
+  given_ = {};
+  longest_ = 0;
+  for (std::size_t s = 0; s < count; ++s) {
+    longest_ = std::max(longest_, given.most(s));
+    for (std::int64_t n = 0; n < samples_; ++n) {
+      given_.max_length.push_back(given.max_length[s]);
+      if (!given.prefix.empty()) given_.prefix.push_back(given.prefix[s]);
+      if (!given.keys.empty()) given_.keys.push_back(given.keys[s]);
     }
-    for (std::size_t k = 0; k < ends.sums.size(); ++k)
-      found[sentence].push_back(hypothesis(ends.sums[k], ends.steps[k], ends.places[k]));
   }
-  return found;
 }
 
 void GraphSearch::forget() {
-  constants_.clear(), now_.clear(), origin_.clear();
+  constants_.clear(), now_.clear();
+  layout_ = nullptr;
   goes_on_ = Tensor();
 }
 
 void GraphSearch::begin(const Feeds& feeds) {
-  done_.clear(), ends_.clear();
-  const auto count = static_cast<std::int64_t>(max_length_.size());
-  const std::vector<Tensor> made =
-      prologue_.run(prologue_feeds(cut_, prologue_.program(), feeds, count), left_on_device(options_.profiler));
-  const std::int64_t most = *std::max_element(max_length_.begin(), max_length_.end()),
-                     capacity = std::max<std::int64_t>(1, most + 1);
-  sentences_.resize(max_length_.size());
-  std::iota(sentences_.begin(), sentences_.end(), 0);
+  done_.clear();
+  const std::int64_t rows = sentences() / samples_;
+  std::vector<Tensor> made =
+      prologue_.run(prologue_feeds(cut_, prologue_.program(), feeds, rows), left_on_device(options_.profiler));
   std::size_t k = 0;
-  for (const Carried& c : cut_.constants) constants_[c.name] = now_[c.name] = made.at(k++);
-  for (const Carried& s : cut_.states) now_[s.name] = s.zeros ? zeros_for(cut_, s, count, capacity) : made.at(k++);
+  for (const Carried& c : cut_.constants) constants_.push_back(now_[c.name] = made.at(k++));
+  for (const Carried& s : begun_) now_[s.name] = made.at(k++);
   whole_.clear();
   for (; k < made.size(); ++k) whole_.push_back(made[k].to_host());
-  const std::int64_t n = options_.search.n_best;
-  Tensor words(DType::kInt32, {count}), best(DType::kFloat32, {count, n}), longest(DType::kInt32, {count});
-  std::fill_n(words.data<std::int32_t>(), count, options_.search.begin);
-  std::fill_n(best.data<float>(), count * n, kNothing);
-  std::copy(max_length_.begin(), max_length_.end(), longest.data<std::int32_t>());
-  now_[kWordInput] = words, now_[kStepInput] = Tensor(DType::kInt32, {});
-  now_[kLive] = Tensor(DType::kFloat32, {count, 1}), now_[kEnded] = Tensor(DType::kInt32, {count});
-  now_[kBest] = best, now_[kBestSum] = Tensor(DType::kFloat32, {count, n});
-  now_[kBestStep] = Tensor(DType::kInt32, {count, n}), now_[kBestPlace] = Tensor(DType::kInt32, {count, n});
-  now_[kMost] = first_.on_device(longest);
+  sentence_of_row_.resize(static_cast<std::size_t>(rows));
+  std::iota(sentence_of_row_.begin(), sentence_of_row_.end(), 0);
+  begin_search();
+}
+
+void GraphSearch::begin_search() {
+  const std::int64_t s = sentences(), n = options_.search.n_best;
+  const auto count = static_cast<std::size_t>(s);
+  Tensor live = filled({s, beam()}, kNothing);
+  std::vector<std::int64_t> most;
+  for (std::size_t i = 0; i < count; ++i) {
+    most.push_back(given_.most(i));
+    if (most[i] > 0) live.data<float>()[static_cast<std::int64_t>(i) * beam()] = 0;
+  }
+  now_[kStepInput] = Tensor(DType::kInt32, {});
+  now_[kLive] = live, now_[kEnded] = Tensor(DType::kInt32, {s});
+  now_[kBest] = filled({s, n}, kNothing);
+  now_[kBestStep] = Tensor(DType::kInt32, {s, n}), now_[kBestPlace] = Tensor(DType::kInt32, {s, n});
+  now_[kMost] = step_.on_device(int32_of({s}, most));
+  if (options_.search.prefixes) {
+    std::int64_t words = 0;
+    for (std::size_t i = 0; i < count; ++i) words = std::max(words, given_.given(i));
+    Tensor given(DType::kInt32, {words + 1, s});
+    std::fill_n(given.data<std::int32_t>(), given.count(), kNoWord);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::int64_t t = 0; t < given_.given(i); ++t)
+        given.data<std::int32_t>()[t * s + static_cast<std::int64_t>(i)] = given_.prefix[i][static_cast<std::size_t>(t)];
+    }
+    now_[kGiven] = step_.on_device(given);
+  }
+  if (options_.search.sampling) {
+    std::vector<std::uint32_t> keys;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t key = given_.keys[i];
+      keys.insert(keys.end(), {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32),
+                               static_cast<std::uint32_t>(static_cast<std::int64_t>(i) % samples_)});
+    }
+    now_[kKeys] = step_.on_device(int32_of({s, 3}, keys));
+  }
+}
+
+// The host knows at once what a step on it gave. A device is given several steps before it is asked.
+bool GraphSearch::looks_before(std::int64_t step) const { return step > 0 && (on_host() || step % kStepsAhead == 0); }
+
+// The last step that runs before rows are laid out anew.
+std::int64_t GraphSearch::last_before_look(std::int64_t step) const {
+  return on_host() || step == 0 ? step : step / kStepsAhead * kStepsAhead + kStepsAhead - 1;
+}
+
+// Which places may have a hypothesis in the steps until the host looks again. After a look it knows those of the next step; in
+// the steps after it, hypotheses stand in the first places of those that have not ended.
+std::vector<bool> GraphSearch::places_needed(bool look) const {
+  const auto next = static_cast<std::int64_t>(done_.size()), last = last_before_look(next);
+  Tensor live, ended, goes_on;
+  if (look) live = now_.at(kLive).to_host(), ended = now_.at(kEnded).to_host(), goes_on = goes_on_.to_host();
+  std::vector<bool> needed(static_cast<std::size_t>(sentences() * beam()));
+  for (std::int64_t s = 0; s < sentences(); ++s) {
+    const auto i = static_cast<std::size_t>(s);
+    if (next >= given_.most(i) || (look && goes_on.data<std::int32_t>()[s] == 0)) continue;
+    std::int64_t first = 0;
+    if (!look || last > next) first = last > given_.given(i) ? beam() - (look ? ended.data<std::int32_t>()[s] : 0) : 1;
+    for (std::int64_t b = 0, place = s * beam(); b < beam(); ++b, ++place)
+      needed[static_cast<std::size_t>(place)] = b < first || (look && live.data<float>()[place] > kNothing / 2);
+  }
+  return needed;
+}
+
+bool GraphSearch::Layout::covers(const std::vector<bool>& needed) const {
+  for (std::size_t place = 0; place < needed.size(); ++place)
+    if (needed[place] && !has_row[place]) return false;
+  return true;
+}
+
+void GraphSearch::lay_out(std::vector<bool> needed) {
+  auto layout = std::make_shared<Layout>();
+  std::vector<std::int64_t> row_of(needed.size()), sentence_of_row;
+  for (std::size_t place = 0; place < needed.size(); ++place) {
+    if (!needed[place]) continue;
+    row_of[place] = static_cast<std::int64_t>(layout->places.size());
+    layout->places.push_back(static_cast<std::int64_t>(place));
+  }
+  layout->in_order = layout->places.size() == needed.size();
+  layout->places.resize(rows_for(layout->places.size(), needed.size()), layout->places.front());
+  layout->has_row = std::move(needed);
+  layout->place_of = step_.on_device(int32_of({static_cast<std::int64_t>(layout->places.size())}, layout->places));
+  layout->row_of = step_.on_device(int32_of({sentences(), beam()}, row_of));
+  now_[kPlaceOf] = layout->place_of, now_[kRowOf] = layout->row_of;
+  for (std::int64_t place : layout->places) sentence_of_row.push_back(place / beam() / samples_);
+  if (sentence_of_row != sentence_of_row_) {
+    sentence_of_row_ = std::move(sentence_of_row);
+    const Tensor rows = step_.on_device(int32_of({static_cast<std::int64_t>(sentence_of_row_.size())}, sentence_of_row_));
+    const std::vector<Tensor> picked = pick_constants_.pick(constants_, rows);
+    for (std::size_t k = 0; k < picked.size(); ++k) now_[cut_.constants[k].name] = picked[k];
+  }
+  layout_ = std::move(layout);
+}
+
+// What the next step is fed; false: there is none.
+bool GraphSearch::continue_rows() {
+  const auto next = static_cast<std::int64_t>(done_.size());
+  if (next >= longest_) return false;
+  const bool look = looks_before(next);
+  bool moved = false;
+  if (look || next <= 1) {
+    std::vector<bool> needed = places_needed(look);
+    const auto count = static_cast<std::size_t>(std::count(needed.begin(), needed.end(), true));
+    if (count == 0) return false;
+    // A device records what it runs for each number of rows: there, fewer rows must be worth it.
+    const std::size_t rows = rows_for(count, needed.size()), had = layout_ ? layout_->places.size() : 0;
+    const bool shrinks = on_host() ? rows < had : 4 * rows <= 3 * had;
+    moved = shrinks || layout_ == nullptr || !layout_->covers(needed);
+    if (moved) lay_out(std::move(needed));
+  }
+  next == 0 ? begin_rows() : follow_parents(moved);
+  return true;
+}
+
+// Each row of the first step is its sentence's.
+void GraphSearch::begin_rows() {
+  const auto rows = static_cast<std::int64_t>(layout_->places.size());
+  std::vector<Tensor> begun;
+  for (const Carried& s : begun_) begun.push_back(now_.at(s.name));
+  if (!is_range(sentence_of_row_, sentences() / samples_)) {
+    begun = pick_begun_.pick(begun, step_.on_device(int32_of({rows}, sentence_of_row_)));
+  }
+  for (std::size_t k = 0; k < begun.size(); ++k) now_[begun_[k].name] = begun[k];
+  for (const Carried& s : cut_.states)
+    if (s.zeros) now_[s.name] = zeros_for(cut_, s, rows, longest_ + 1);
+  now_[kWordInput] = int32_of({rows}, std::vector<std::int32_t>(static_cast<std::size_t>(rows), options_.search.begin));
+}
+
+// Of what the last step chose: words, and states of the rows that they come from.
+void GraphSearch::follow_parents(bool moved) {
+  const Done& last = done_.back();
+  now_[kWordInput] = last.words;
+  if (!moved && beam() == 1 && layout_->in_order) return;
+  std::vector<Tensor> values;
+  for (const Carried& c : followers_) values.push_back(now_.at(c.name));
+  values = follow_.pick(values, layout_->place_of, last.parents, static_cast<std::int64_t>(done_.size()));
+  for (std::size_t k = 0; k < values.size(); ++k) now_[followers_[k].name] = values[k];
 }
 
 void GraphSearch::step() {
-  Executable& executable = done_.empty() || !next_ ? first_ : *next_;
-  if (done_.size() == 1) spread_constants(options_.search.beam);
   Feeds feeds;
-  for (const FeedSpec& f : executable.program().feeds) feeds[f.name] = now_.at(f.name);
-  const std::vector<Tensor> made = executable.run(feeds, left_on_device(options_.profiler));
-  const std::vector<FetchSpec>& names = executable.program().fetches;
+  for (const FeedSpec& f : step_.program().feeds) feeds[f.name] = now_.at(f.name);
+  const std::vector<Tensor> made = step_.run(feeds, left_on_device(options_.profiler));
+  const std::vector<FetchSpec>& names = step_.program().fetches;
   const std::string prefix = kNextPrefix;
   std::size_t k = 0;
-  for (; names.at(k).name != kParent; ++k) now_[names[k].name.substr(prefix.size())] = made[k];
-  Done step{std::move(origin_), now_.at(kWordInput), made[k], {}};
-  goes_on_ = made.at(k + 1);
-  step.fetches.assign(made.begin() + static_cast<std::ptrdiff_t>(k) + 2, made.end());
+  for (; names.at(k).name != kWords; ++k) now_[names[k].name.substr(prefix.size())] = made[k];
+  Done step{layout_, made[k], made.at(k + 1), made.at(k + 2), {}};
+  goes_on_ = made.at(k + 3);
+  step.fetches.assign(made.begin() + static_cast<std::ptrdiff_t>(k) + 4, made.end());
   done_.push_back(std::move(step));
-  origin_.clear();
 }
 
-void GraphSearch::pick(RowPicker& picker, const std::vector<Carried>& what, const std::map<std::string, Tensor>& from,
-                       const std::vector<std::int64_t>& rows) {
-  std::vector<Tensor> values;
-  for (const Carried& c : what) values.push_back(from.at(c.name));
-  const std::vector<Tensor> picked = picker.pick(values, rows);
-  for (std::size_t k = 0; k < what.size(); ++k) now_[what[k].name] = picked[k];
-}
-
-// Constants for so many rows of each sentence.
-void GraphSearch::spread_constants(std::int64_t each) {
-  if (each == 1 && sentences_.size() == max_length_.size()) return;
-  std::vector<std::int64_t> rows;
-  for (std::size_t s : sentences_) rows.insert(rows.end(), static_cast<std::size_t>(each), static_cast<std::int64_t>(s));
-  pick(pick_constants_, cut_.constants, constants_, rows);
-}
-
-std::vector<std::size_t> GraphSearch::going_on() const {
-  const Tensor flags = goes_on_.to_host();
-  std::vector<std::size_t> live;
-  for (std::size_t s = 0; s < sentences_.size(); ++s)
-    if (flags.data<std::int32_t>()[s] != 0) live.push_back(s);
-  return live;
-}
-
-// Sentences leave: what they gave is taken, what is left moves together.
-void GraphSearch::shrink(const std::vector<std::size_t>& live) {
-  take_ends();
-  std::vector<std::size_t> keep = live;
-  for (std::size_t s = 0; s < sentences_.size() && keep.size() < padded_sentences(live.size()); ++s)
-    if (!std::binary_search(live.begin(), live.end(), s)) keep.push_back(s);
-  std::sort(keep.begin(), keep.end());
-  std::vector<std::int64_t> places;
-  std::vector<std::size_t> left;
-  origin_.clear();
-  for (std::size_t s : keep) {
-    left.push_back(sentences_[s]);
-    places.push_back(static_cast<std::int64_t>(s));
-    for (std::int64_t b = 0; b < options_.search.beam; ++b)
-      origin_.push_back(static_cast<std::int64_t>(s) * options_.search.beam + b);
-  }
-  pick(pick_sentences_, of_sentences_, now_, places);
-  pick(pick_rows_, of_rows_, now_, origin_);
-  sentences_ = std::move(left);
-  spread_constants(options_.search.beam);
-}
-
-void GraphSearch::take_ends() {
-  const Tensor best = now_.at(kBest).to_host(), sums = now_.at(kBestSum).to_host(), steps = now_.at(kBestStep).to_host(),
-               places = now_.at(kBestPlace).to_host();
+std::vector<std::vector<Hypothesis>> GraphSearch::found() const {
+  const Tensor best = now_.at(kBest).to_host(), steps = now_.at(kBestStep).to_host(), places = now_.at(kBestPlace).to_host();
   const std::int64_t n = options_.search.n_best;
-  for (std::size_t s = 0; s < sentences_.size(); ++s) {
-    Ends ends;
-    for (std::int64_t i = static_cast<std::int64_t>(s) * n; i < static_cast<std::int64_t>(s + 1) * n; ++i) {
-      if (best.data<float>()[i] <= kNothing / 2) break;
-      ends.sums.push_back(sums.at(i));
-      ends.steps.push_back(steps.data<std::int32_t>()[i]);
-      ends.places.push_back(places.data<std::int32_t>()[i]);
+  std::vector<std::vector<Hypothesis>> all(static_cast<std::size_t>(sentences() / samples_));
+  for (std::int64_t s = 0; s < sentences(); ++s) {
+    std::vector<Hypothesis>& found = all[static_cast<std::size_t>(s / samples_)];
+    if (given_.most(static_cast<std::size_t>(s)) == 0) {  // it may have no words
+      found.push_back({{}, 0, options_.search.norm.score(0, 0), false, {}});
+      continue;
     }
-    ends_[sentences_[s]] = std::move(ends);
+    for (std::int64_t i = s * n; i < (s + 1) * n && best.data<float>()[i] > kNothing / 2; ++i)
+      found.push_back(hypothesis(steps.data<std::int32_t>()[i], places.data<std::int32_t>()[i]));
   }
+  if (options_.search.sampling) return all;
+  // By sums in double.
+  for (std::vector<Hypothesis>& found : all)
+    std::stable_sort(found.begin(), found.end(), [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+  return all;
 }
 
 // Back from its last word to its first; `step` as in kBestStep.
-Hypothesis GraphSearch::hypothesis(double sum, std::int64_t step, std::int64_t place) const {
+Hypothesis GraphSearch::hypothesis(std::int64_t step, std::int64_t place) const {
   Hypothesis h;
-  h.log_probability = sum, h.ended = step % 2 != 0;
+  h.ended = step % 2 != 0;
+  std::vector<double> gains;
   for (std::int64_t t = step / 2; t >= 0; --t) {
     const Done& d = done_[static_cast<std::size_t>(t)];
     if (t < step / 2 || !h.ended) h.words.push_back(d.words.data<std::int32_t>()[place]);
-    const std::int64_t row = d.parents.data<std::int32_t>()[place];
-    h.rows.push_back(row);
-    place = d.origin.empty() ? row : d.origin[static_cast<std::size_t>(row)];
+    gains.push_back(static_cast<double>(d.gains.data<float>()[place]));
+    h.rows.push_back(d.parents.data<std::int32_t>()[place]);
+    place = d.layout->places[static_cast<std::size_t>(h.rows.back())];
   }
   std::reverse(h.words.begin(), h.words.end());
   std::reverse(h.rows.begin(), h.rows.end());
-  h.score = options_.search.norm.score(sum, static_cast<std::int64_t>(h.rows.size()));
+  h.log_probability = std::accumulate(gains.rbegin(), gains.rend(), 0.0);
+  h.score = options_.search.norm.score(h.log_probability, static_cast<std::int64_t>(h.rows.size()));
   return h;
 }
 

@@ -1,5 +1,6 @@
-// Beam search on a device: the search is part of the step's graph (search_graph.h), words and states stay in the device's
-// memory from step to step, and the host looks only now and then whether sentences are done.
+// The search for words over a cut network: it is part of the step's graph (search_graph.h), on every device. The host decides
+// which rows a step has. On a device words and states stay in its memory from step to step, and the host looks only now and
+// then at what is done.
 #pragma once
 
 #include <map>
@@ -9,19 +10,17 @@
 
 #include "compiler/generation.h"
 #include "runtime/execute/executable.h"
-#include "tools/generate/beam_search.h"
 #include "tools/generate/row_picker.h"
+#include "tools/generate/search_options.h"
 #include "tools/generate/step_values.h"
 
 namespace graphrun {
 
-// What beam_search gives over a StepRunner, with log-probabilities summed in float32: hypotheses that are alike to a millionth
-// may come in another order, and one whose log-probability is -infinity or no number is none.
 class GraphSearch {
  public:
   struct Options {
     std::vector<std::string> fetches;  // of the spec that made the cut, the ones kept of every step
-    SearchOptions search;              // without max_length; a prefix is not for it
+    SearchOptions search;
     Target target = {};
     Profiler* profiler = nullptr;  // see RunOptions
   };
@@ -29,10 +28,13 @@ class GraphSearch {
   GraphSearch(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables);
 
   const Program& prologue() const { return prologue_.program(); }
-  const Program& steps() const { return first_.program(); }
+  const Program& steps() const { return step_.program(); }
 
-  // As many sentences as `max_length`, the feeds' rows. Feeds beyond what the prologue needs are passed over.
-  std::vector<std::vector<Hypothesis>> run(const Feeds& feeds, const std::vector<std::int64_t>& max_length);
+  // The n best of each sentence, best first, fewer where fewer end; or its samples, in the order of their draws. As many
+  // sentences as max_length has, the rows of the feeds; feeds beyond what the prologue needs are passed over. What a sentence
+  // gives does not depend on the others. Log-probabilities are compared as float32 sums: hypotheses that are alike to a
+  // millionth may come in either order.
+  std::vector<std::vector<Hypothesis>> run(const Feeds& feeds, const Sentences& given);
 
   // What step t of the last run gave for fetch k, row r of it.
   Fetched fetched(std::size_t k, std::int64_t t, std::int64_t row) const;
@@ -40,47 +42,59 @@ class GraphSearch {
   Fetched whole(std::size_t k, std::int64_t sentence) const;
 
  private:
-  // A step that was done. Its rows came from `origin` of what the step before chose; empty: from the same places.
+  // Which places have a row in a step.
+  struct Layout {
+    std::vector<std::int64_t> places;  // by row: s·B + place. One may stand twice, so that few numbers of rows occur
+    std::vector<bool> has_row;         // by place
+    bool in_order = false;             // every place has one row, its own number
+    Tensor place_of, row_of;           // where the step runs: see search_names
+    bool covers(const std::vector<bool>& needed) const;
+  };
+  // A step that was done.
   struct Done {
-    std::vector<std::int64_t> origin;
-    Tensor words, parents;  // of what it chose
+    std::shared_ptr<const Layout> layout;
+    Tensor words, parents, gains;  // of what it chose, by place
     std::vector<Tensor> fetches;
   };
-  struct Ends {  // of a sentence: places in what steps chose, best first
-    std::vector<double> sums;
-    std::vector<std::int64_t> steps, places;
-  };
 
+  std::int64_t beam() const { return options_.search.beam; }
+  std::int64_t sentences() const { return static_cast<std::int64_t>(given_.max_length.size()); }  // that are searched
+  bool on_host() const { return options_.target.device == Device::kCpu; }
+  bool looks_before(std::int64_t step) const;
+  std::int64_t last_before_look(std::int64_t step) const;
+
+  void take(const Sentences& given);
   void begin(const Feeds& feeds);
+  void begin_search();
+  std::vector<bool> places_needed(bool look) const;
+  void lay_out(std::vector<bool> needed);
+  bool continue_rows();
+  void begin_rows();
+  void follow_parents(bool moved);
   void step();
-  void spread_constants(std::int64_t each);
-  std::vector<std::size_t> going_on() const;
-  void shrink(const std::vector<std::size_t>& live);
-  void take_ends();
-  Hypothesis hypothesis(double sum, std::int64_t step, std::int64_t place) const;
-  void pick(RowPicker& picker, const std::vector<GenerationGraphs::Carried>& what, const std::map<std::string, Tensor>& from,
-            const std::vector<std::int64_t>& rows);
+  std::vector<std::vector<Hypothesis>> found() const;
+  Hypothesis hypothesis(std::int64_t step, std::int64_t place) const;
   void forget();
 
-  const GenerationGraphs cut_;  // without the graphs
-  const Options options_;
-  const std::vector<GenerationGraphs::Carried> of_sentences_;  // what the search keeps of each
-  const std::vector<GenerationGraphs::Carried> of_rows_;       // what is chosen: words and states
-  std::vector<ir::TensorType> fetch_types_;                    // of a step
+  const GenerationGraphs cut_;                              // without the graphs
+  const std::int64_t samples_;                              // of each sentence; each is searched as a sentence of its own
+  const Options options_;                                   // beam and n_best of what is searched
+  const std::vector<GenerationGraphs::Carried> followers_;  // what follows its parents: states and the word
+  const std::vector<GenerationGraphs::Carried> begun_;      // states that the prologue makes
+  std::vector<ir::TensorType> fetch_types_;                 // of a step
   const std::vector<ir::TensorType> whole_types_;
-  Executable prologue_, first_;
-  std::unique_ptr<Executable> next_;  // null: as the first
-  RowPicker pick_constants_, pick_rows_, pick_sentences_;
+  Executable prologue_, step_;
+  RowPicker pick_constants_, pick_begun_, follow_;
 
-  std::vector<std::int64_t> max_length_;
-  std::vector<std::size_t> sentences_;       // in the batch as it is now
-  std::map<std::string, Tensor> constants_;  // a row for each sentence that began
-  std::map<std::string, Tensor> now_;        // what the next step is fed
-  std::vector<std::int64_t> origin_;         // of its rows
+  Sentences given_;                            // of what is searched
+  std::int64_t longest_ = 0;                   // the most words of any
+  std::vector<Tensor> constants_;              // a row for each sentence
+  std::map<std::string, Tensor> now_;          // what the next step is fed
+  std::vector<std::int64_t> sentence_of_row_;  // of the constants in `now_`
+  std::shared_ptr<const Layout> layout_;       // of the next step
   std::vector<Done> done_;
   std::vector<Tensor> whole_;
   Tensor goes_on_;
-  std::map<std::size_t, Ends> ends_;  // by sentence
 };
 
 }  // namespace graphrun

@@ -1,36 +1,24 @@
 #include "tools/generate/row_picker.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
+#include "compiler/ir/builder.h"
+#include "runtime/threads/threads.h"
 #include "tools/generate/settings.h"
 
 namespace graphrun {
 namespace {
 
 using ir::ValueId;
+using Carried = GenerationGraphs::Carried;
 
-constexpr const char* kRows = "rows";
+constexpr const char* kPicked = "rows";
+constexpr const char* kSources = "parents";
 
-// An input for each of `what` that has rows, by its number, and an output of that name.
-ir::Graph picking(const std::vector<GenerationGraphs::Carried>& what) {
-  ir::Graph graph;
-  graph.name = kRows;
-  ir::Builder b(graph);
-  const ValueId rows = b.input(kRows, {Type::kInt32, {Dim(Symbol::named("picked.rows"))}});
-  for (std::size_t k = 0; k < what.size(); ++k) {
-    if (what[k].row_axis < 0) continue;
-    const ValueId value = b.input(std::to_string(k), what[k].type);
-    b.set_name("picked");
-    graph.outputs.push_back({std::to_string(k), with_rows(b, value, static_cast<std::size_t>(what[k].row_axis), rows)});
-  }
-  return graph;
-}
-
-}  // namespace
-
-// What stands behind the axis is moved in one piece.
-ir::ValueId with_rows(ir::Builder& b, ir::ValueId value, std::size_t axis, ir::ValueId rows) {
+// `value` with the rows of an axis that the list names, in its order. What stands behind the axis is moved in one piece.
+ValueId with_rows(ir::Builder& b, ValueId value, std::size_t axis, ValueId rows) {
   if (axis == 0) return b.op("gather", {value, rows});
   Shape shape = b.graph().type(value).shape;
   const Shape outer(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -44,23 +32,105 @@ ir::ValueId with_rows(ir::Builder& b, ir::ValueId value, std::size_t axis, ir::V
   return b.op("reshape", {moved}, {{"shape", shape}});
 }
 
-RowPicker::RowPicker(const std::vector<GenerationGraphs::Carried>& what, Device device) {
-  for (const GenerationGraphs::Carried& c : what) row_axes_.push_back(c.row_axis);
-  if (std::all_of(row_axes_.begin(), row_axes_.end(), [](int axis) { return axis < 0; })) return;
-  executable_ = std::make_unique<Executable>(compile(picking(what), in_float32()), std::make_shared<Variables>(), device);
+// An input for each of `what` that has rows, by its number, and an output of that name.
+ir::Graph picking(const std::vector<Carried>& what, bool follow) {
+  ir::Graph graph;
+  graph.name = kPicked;
+  ir::Builder b(graph);
+  const ValueId rows = b.input(kPicked, {Type::kInt32, {Dim(Symbol::named("picked.rows"))}});
+  ValueId sources = rows;
+  if (follow) sources = b.op("gather", {b.input(kSources, {Type::kInt32, {Dim(Symbol::named("picked.places"))}}), rows});
+  for (std::size_t k = 0; k < what.size(); ++k) {
+    if (what[k].row_axis < 0) continue;
+    const bool is_word = follow && what[k].name == kWordInput;
+    ir::TensorType type = what[k].type;
+    if (is_word) type.shape = {Dim(Symbol::named("picked.places"))};
+    const ValueId value = b.input(std::to_string(k), type);
+    b.set_name("picked");
+    graph.outputs.push_back(
+        {std::to_string(k), with_rows(b, value, static_cast<std::size_t>(what[k].row_axis), is_word ? rows : sources)});
+  }
+  return graph;
 }
 
-std::vector<Tensor> RowPicker::pick(const std::vector<Tensor>& values, const std::vector<std::int64_t>& rows) {
+// Row rows[r] of `from` along an axis becomes row r of `to`. Of axis 0, where it is not the rows' own, the first `leading`
+// positions alone are copied.
+void copy_rows(const Tensor& from, Tensor& to, std::size_t axis, const std::vector<std::int64_t>& rows, std::int64_t leading) {
+  const Sizes& sizes = from.sizes();
+  std::int64_t before = 1, unit = static_cast<std::int64_t>(size_of(from.dtype()));
+  for (std::size_t k = 0; k < axis; ++k) before *= k == 0 ? std::min(leading, sizes[0]) : sizes[k];
+  for (std::size_t k = axis + 1; k < sizes.size(); ++k) unit *= sizes[k];
+  const auto count = static_cast<std::int64_t>(rows.size()), stride = sizes[axis];
+  const auto* source = static_cast<const char*>(from.raw());
+  auto* target = static_cast<char*>(to.raw());
+  constexpr std::int64_t kLeastBytes = 65536;
+  parallel_ranges(before * count, std::max<std::int64_t>(1, kLeastBytes / std::max<std::int64_t>(unit, 1)),
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t i = begin; i < end; ++i) {
+                      const std::int64_t row = rows[static_cast<std::size_t>(i % count)];
+                      std::memcpy(target + i * unit, source + (i / count * stride + row) * unit,
+                                  static_cast<std::size_t>(unit));
+                    }
+                  });
+}
+
+}  // namespace
+
+RowPicker::RowPicker(const GenerationGraphs& cut, std::vector<Carried> what, Device device, bool follow)
+    : what_(std::move(what)), capacity_(cut.capacity), follow_(follow), on_device_(device != Device::kCpu) {
+  if (!on_device_ || std::none_of(what_.begin(), what_.end(), [](const Carried& c) { return c.row_axis >= 0; })) return;
+  executable_ =
+      std::make_unique<Executable>(compile(picking(what_, follow), in_float32()), std::make_shared<Variables>(), device);
+}
+
+std::vector<Tensor> RowPicker::pick(const std::vector<Tensor>& values, const Tensor& rows, const Tensor& parents,
+                                    std::int64_t steps) {
+  if (!on_device_) return pick_on_host(values, rows, parents, steps);
   std::vector<Tensor> all = values;
   if (!executable_) return all;
-  Tensor list(DType::kInt32, {static_cast<std::int64_t>(rows.size())});
-  std::copy(rows.begin(), rows.end(), list.data<std::int32_t>());
-  Feeds feeds = {{kRows, list}};
+  Feeds feeds = {{kPicked, rows}};
+  if (follow_) feeds[kSources] = parents;
   for (std::size_t k = 0; k < values.size(); ++k)
-    if (row_axes_[k] >= 0) feeds[std::to_string(k)] = values[k];
+    if (has_rows(k)) feeds[std::to_string(k)] = values[k];
   const std::vector<Tensor> picked = executable_->run(feeds, left_on_device());
   for (std::size_t k = 0, next = 0; k < all.size(); ++k)
-    if (row_axes_[k] >= 0) all[k] = picked.at(next++);
+    if (has_rows(k)) all[k] = picked.at(next++);
+  return all;
+}
+
+bool RowPicker::is_history(const Carried& value) const {
+  const std::optional<Symbol> first = value.type.shape.empty() ? std::nullopt : value.type.shape[0].as_symbol();
+  return first && std::find(capacity_.begin(), capacity_.end(), *first) != capacity_.end();
+}
+
+std::vector<Tensor> RowPicker::pick_on_host(const std::vector<Tensor>& values, const Tensor& rows, const Tensor& parents,
+                                            std::int64_t steps) const {
+  const auto listed = rows.span<std::int32_t>();
+  const std::vector<std::int64_t> own(listed.begin(), listed.end());
+  std::vector<std::int64_t> sources = own;
+  if (follow_) {
+    for (std::int64_t& row : sources) row = parents.data<std::int32_t>()[row];
+  }
+  const auto stays = [](const std::vector<std::int64_t>& from, std::int64_t had) {
+    std::int64_t next = 0;
+    return had == static_cast<std::int64_t>(from.size()) &&
+           std::all_of(from.begin(), from.end(), [&](std::int64_t row) { return row == next++; });
+  };
+  const bool sources_stay = stays(sources, static_cast<std::int64_t>(sources.size()));
+  std::vector<Tensor> all = values;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (!has_rows(k)) continue;
+    const bool is_word = follow_ && what_[k].name == kWordInput;
+    const std::vector<std::int64_t>& from = is_word ? own : sources;
+    const auto axis = static_cast<std::size_t>(what_[k].row_axis);
+    Sizes sizes = values[k].sizes();
+    const auto count = static_cast<std::int64_t>(from.size());
+    if (sizes[axis] == count && (is_word ? stays(own, count) : sources_stay)) continue;
+    sizes[axis] = count;
+    Tensor next(values[k].dtype(), sizes);
+    copy_rows(values[k], next, axis, from, is_history(what_[k]) ? steps : sizes[0]);
+    all[k] = std::move(next);
+  }
   return all;
 }
 

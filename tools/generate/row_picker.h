@@ -1,4 +1,4 @@
-// Rows of what goes from step to step, where they lie: hypotheses follow their parents, and sentences leave the batch.
+// Rows of what goes from step to step, where they lie: hypotheses follow their parents, and rows leave the batch.
 #pragma once
 
 #include <cstdint>
@@ -6,25 +6,32 @@
 #include <vector>
 
 #include "compiler/generation.h"
-#include "compiler/ir/builder.h"
 #include "runtime/execute/executable.h"
 
 namespace graphrun {
 
-// `value` with the rows of an axis that the INT32 [n] list names, in its order.
-ir::ValueId with_rows(ir::Builder& b, ir::ValueId value, std::size_t axis, ir::ValueId rows);
-
 class RowPicker {
  public:
-  // FLOAT is float32. What has no rows (row_axis -1) comes out as it is.
-  RowPicker(const std::vector<GenerationGraphs::Carried>& what, Device device);
+  // Of values as `what` has them; FLOAT is float32. What has no rows (row_axis -1) comes out as it is. With `follow`, the rows
+  // of all but the word (kWordInput) are named by way of their parents.
+  RowPicker(const GenerationGraphs& cut, std::vector<GenerationGraphs::Carried> what, Device device, bool follow = false);
 
-  // `values` in the order of `what`; the results stay on the device.
-  std::vector<Tensor> pick(const std::vector<Tensor>& values, const std::vector<std::int64_t>& rows);
+  // Row r of a result is row rows[r] of the value (INT32 [n]; with `follow` row parents[rows[r]], and of the word rows[r]).
+  // `values` in the order of `what`; on a device all lie there, and so do the results. Of a history the first `steps` alone
+  // need be kept: on the CPU the rest may be zeros. A value whose rows all stay where they are may come out as it is.
+  std::vector<Tensor> pick(const std::vector<Tensor>& values, const Tensor& rows, const Tensor& parents = {},
+                           std::int64_t steps = 0);
 
  private:
-  std::vector<int> row_axes_;
-  std::unique_ptr<Executable> executable_;  // of what has rows; null: none has
+  std::vector<Tensor> pick_on_host(const std::vector<Tensor>& values, const Tensor& rows, const Tensor& parents,
+                                   std::int64_t steps) const;
+  bool has_rows(std::size_t k) const { return what_[k].row_axis >= 0; }
+  bool is_history(const GenerationGraphs::Carried& value) const;
+
+  const std::vector<GenerationGraphs::Carried> what_;
+  const std::vector<Symbol> capacity_;  // sizes of histories
+  const bool follow_, on_device_;
+  std::unique_ptr<Executable> executable_;  // on a device, of what has rows; null: none has
 };
 
 }  // namespace graphrun

@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "compiler/ir/builder.h"
-#include "compiler/ir/substitute.h"
-#include "tools/generate/row_picker.h"
 
 namespace graphrun {
 namespace {
@@ -12,18 +10,22 @@ namespace {
 using ir::ValueId;
 using namespace search_names;
 
+// What counts instead of a log-probability that is -infinity or no number: such words come last, but they are words.
+constexpr double kImpossible = -1e24;
+
 class SearchMaker {
  public:
-  SearchMaker(ir::Graph graph, const GenerationGraphs& cut, const SearchGraphOptions& options)
-      : cut_(cut),
-        o_(options),
-        graph_(ir::substituted(std::move(graph), {{cut.rows, Dim(options.before) * sentences_}})),
-        b_(graph_) {}
+  SearchMaker(const GenerationGraphs& cut, const SearchOptions& options, const std::vector<std::string>& fetches)
+      : cut_(cut), o_(options), fetches_(fetches), graph_(cut.step), b_(graph_) {
+    GRAPHRUN_CHECK(!options.sampling || (options.beam == 1 && options.n_best == 1), "with_search: a sample is a sentence");
+    GRAPHRUN_CHECK(options.n_best >= 1 && options.n_best <= options.beam, "with_search: bad sizes");
+  }
 
   ir::Graph run() {
     b_.set_name("search");
     take_inputs();
-    choose();
+    o_.sampling ? draw() : choose();
+    if (o_.prefixes) follow_given();
     end_some();
     keep_best();
     go_on();
@@ -39,12 +41,15 @@ class SearchMaker {
   ValueId range(std::int64_t n) { return b_.op("range", {}, {{"n", Dim(n)}}); }
   // Columns of a, then those of b.
   ValueId beside(ValueId a, ValueId b) { return b_.op("concat", {a, b}, {{"axis", std::int64_t{1}}}); }
+  ValueId gathered(ValueId table, ValueId indices) { return b_.op("gather", {table, indices}); }
+  ValueId expanded(ValueId v) { return b_.op("expand", {v}, {{"axis", std::int64_t{-1}}}); }
+  ValueId input(const char* name, Type type, Shape shape) { return b_.input(name, {type, std::move(shape)}); }
 
-  // x [S, n], places [S, k] -> [S, k].
-  ValueId picked(ValueId x, ValueId places) {
+  // x [S, n], columns [S, k] -> [S, k].
+  ValueId picked(ValueId x, ValueId columns) {
     const Dim n = b_.graph().type(x).shape[1];
-    const ValueId flat = equation("at + expand(s, axis=-1) * n", {{"at", places}, {"s", numbers_}, {"n", b_.dim(n)}});
-    return b_.op("gather", {shaped(x, {n * sentences_}), flat});
+    const ValueId flat = equation("at + expand(s, axis=-1) * n", {{"at", columns}, {"s", numbers_}, {"n", b_.dim(n)}});
+    return gathered(shaped(x, {n * sentences_}), flat);
   }
 
   // What a log-probability of so many words, at least one, is divided by: LengthNorm::score. As FLOAT, where one more than the
@@ -60,70 +65,124 @@ class SearchMaker {
     throw InternalError("norm_of: no such kind");
   }
 
-  ValueId input(const char* name, Type type, Shape shape) { return b_.input(name, {type, std::move(shape)}); }
-
   void take_inputs() {
     const Dim s = sentences_, n = o_.n_best;
-    live_ = input(kLive, Type::kFloat, {s, o_.before});
+    live_ = input(kLive, Type::kFloat, {s, o_.beam});
     ended_ = input(kEnded, Type::kInt32, {s});
     best_ = input(kBest, Type::kFloat, {s, n});
-    best_sum_ = input(kBestSum, Type::kFloat, {s, n});
     best_step_ = input(kBestStep, Type::kInt32, {s, n});
     best_place_ = input(kBestPlace, Type::kInt32, {s, n});
     most_ = input(kMost, Type::kInt32, {s});
+    row_of_ = input(kRowOf, Type::kInt32, {s, o_.beam});
     for (const ir::Input& i : graph_.inputs) {
       if (graph_.value(i.value).name == kStepInput) step_ = i.value;
     }
+    score_ = graph_.output(kScoreOutput)->value;
+    total_ = b_.op("logsumexp", {score_}, {{"axis", std::vector<std::int64_t>{-1}}});
+    words_ = graph_.type(score_).shape.at(1).constant();
     nothing_ = b_.constant(static_cast<double>(kNothing));
     numbers_ = b_.op("range", {}, {{"n", s}});
     next_step_ = equation("step + 1", {{"step", step_}});
+    if (!o_.sampling && !o_.prefixes) return;
+    const ValueId place_of = input(kPlaceOf, Type::kInt32, {Dim(cut_.rows)});
+    // Whole numbers below 2²⁴ divide as FLOAT as they should.
+    sentence_of_ = equation("cast(floor(place / beam), type='INT32')", {{"place", place_of}, {"beam", number(o_.beam)}});
   }
 
-  // The best continuations of each sentence, B of them, as many as the places that are left.
+  // A log-probability as it is added up and compared.
+  ValueId possible(ValueId gain) {
+    return equation("where(gain > impossible, gain, impossible)", {{"gain", gain}, {"impossible", b_.constant(kImpossible)}});
+  }
+
+  // The best continuations of each sentence, as many as it has places.
   void choose() {
-    const ValueId score = graph_.output(kScoreOutput)->value;
-    const std::int64_t words = graph_.type(score).shape.at(1).constant();
-    const std::int64_t candidates = std::min(o_.beam + (o_.min_length > 0 ? 1 : 0), words), all = o_.before * candidates;
-    const std::vector<ValueId> top = b_.ops("topk", {score}, {{"k", candidates}});
-    ValueId gained = equation("values - expand(logsumexp(score, axis=-1), axis=-1)", {{"values", top[0]}, {"score", score}});
+    const std::int64_t candidates = std::min(o_.beam + (o_.min_length > 0 ? 1 : 0), words_);
+    const ValueId each = number(candidates);
+    const Dim all = Dim(candidates) * Dim(cut_.rows);
+    const std::vector<ValueId> top = b_.ops("topk", {score_}, {{"k", candidates}});
+    const ValueId gains = equation("values - expand(total, axis=-1)", {{"values", top[0]}, {"total", total_}});
+    ValueId counted = possible(gains);
     if (o_.min_length > 0) {
-      gained = equation("where(words == end and step < least, nothing, gained)", {{"words", top[1]},
-                                                                                  {"end", number(o_.end)},
-                                                                                  {"step", step_},
-                                                                                  {"least", number(o_.min_length)},
-                                                                                  {"nothing", nothing_},
-                                                                                  {"gained", gained}});
+      counted = equation("where(words == end and step < least, nothing, counted)", {{"words", top[1]},
+                                                                                    {"end", number(o_.end)},
+                                                                                    {"step", step_},
+                                                                                    {"least", number(o_.min_length)},
+                                                                                    {"nothing", nothing_},
+                                                                                    {"counted", counted}});
     }
-    const ValueId sums = equation("expand(live, axis=-1) + gained",
-                                  {{"live", live_}, {"gained", shaped(gained, {sentences_, o_.before, candidates})}});
-    std::vector<ValueId> chosen = b_.ops("topk", {shaped(sums, {sentences_, all})}, {{"k", std::min(o_.beam, all)}});
-    if (all < o_.beam) {  // fewer words than hypotheses
-      const Shape rest = {sentences_, o_.beam - all};
-      chosen[0] = beside(chosen[0], b_.op("full", {}, {{"shape", rest}, {"value", static_cast<double>(kNothing)}}));
-      chosen[1] = beside(chosen[1], b_.zeros({Type::kInt32, rest}));
-    }
+    const ValueId sums =
+        equation("expand(live, axis=-1) + counted", {{"live", live_}, {"counted", gathered(counted, row_of_)}});
+    const std::vector<ValueId> chosen = b_.ops("topk", {shaped(sums, {sentences_, o_.beam * candidates})}, {{"k", o_.beam}});
     sum_ = chosen[0];
-    word_ = picked(shaped(top[1], {sentences_, all}), chosen[1]);
     // Whole numbers below 2²⁴ divide as FLOAT as they should.
-    parent_ = equation("cast(floor(at / candidates), type='INT32') + expand(s, axis=-1) * before",
-                       {{"at", chosen[1]}, {"candidates", number(candidates)}, {"s", numbers_}, {"before", number(o_.before)}});
-    chosen_ = equation(
+    const ValueId place = equation("cast(floor(at / each), type='INT32')", {{"at", chosen[1]}, {"each", each}});
+    parent_ = picked(row_of_, place);
+    const ValueId at = equation("parent * each + at - place * each",
+                                {{"parent", parent_}, {"each", each}, {"at", chosen[1]}, {"place", place}});
+    word_ = gathered(shaped(top[1], {all}), at);
+    gain_ = gathered(shaped(gains, {all}), at);
+  }
+
+  // A word of each row.
+  void draw() {
+    ValueId scores = score_;
+    if (o_.min_length > 0) {
+      scores = equation("where(word == end and step < least, nothing, score)", {{"word", range(words_)},
+                                                                                {"end", number(o_.end)},
+                                                                                {"step", step_},
+                                                                                {"least", number(o_.min_length)},
+                                                                                {"nothing", nothing_},
+                                                                                {"score", score_}});
+    }
+    const ValueId keys = gathered(input(kKeys, Type::kInt32, {sentences_, 3}), sentence_of_);
+    const ValueId word = b_.op("categorical", {scores, total_, keys, step_},
+                               {{"temperature", o_.sampling->temperature}, {"k", o_.sampling->top_k}});
+    parent_ = row_of_;
+    word_ = gathered(word, row_of_);
+    gain_ = gathered(gain_of(word), row_of_);
+    sum_ = equation("live + gain", {{"live", live_}, {"gain", possible(gain_)}});
+  }
+
+  // Of a word of each row, its log-probability.
+  ValueId gain_of(ValueId word) {
+    return equation("pick(score, word) - total", {{"score", score_}, {"word", word}, {"total", total_}});
+  }
+
+  // A sentence that is given its next word has one hypothesis, in the first place, and continues it with that word.
+  void follow_given() {
+    const Symbol steps = Symbol::named("search.given_steps");
+    const ValueId given = input(kGiven, Type::kInt32, {Dim(steps), sentences_});
+    const ValueId now = gathered(given, equation("minimum(step, steps - 1)", {{"step", step_}, {"steps", b_.dim(Dim(steps))}}));
+    const ValueId of_rows = gain_of(equation("maximum(now, 0)", {{"now", gathered(now, sentence_of_)}}));
+    const ValueId row = first_column(row_of_), gain = gathered(of_rows, row);
+    const ValueId sum = equation("live + gain", {{"live", first_column(live_)}, {"gain", possible(gain)}});
+    const ValueId is_given = equation("expand(now, axis=-1) >= 0", {{"now", now}});
+    const auto either = [&](ValueId forced, ValueId chosen) {
+      return equation("where(is_given, expand(forced, axis=-1), chosen)",
+                      {{"is_given", is_given}, {"forced", forced}, {"chosen", chosen}});
+    };
+    word_ = either(now, word_), parent_ = either(row, parent_), gain_ = either(gain, gain_);
+    const ValueId first = equation("where(place == 0, expand(sum, axis=-1), nothing)",
+                                   {{"place", range(o_.beam)}, {"sum", sum}, {"nothing", nothing_}});
+    sum_ = equation("where(is_given, first, chosen)", {{"is_given", is_given}, {"first", first}, {"chosen", sum_}});
+  }
+
+  ValueId first_column(ValueId v) { return b_.op("index", {v}, {{"axis", std::int64_t{1}}, {"at", Dim(0)}}); }
+
+  // The end symbol ends a hypothesis, its greatest length cuts it off. One that has ended takes its place in the beam along.
+  void end_some() {
+    const ValueId chosen = equation(
         "sum > nothing / 2 and place < beam - expand(ended, axis=-1)",
         {{"sum", sum_}, {"nothing", nothing_}, {"place", range(o_.beam)}, {"beam", number(o_.beam)}, {"ended", ended_}});
-  }
-
-  // The end symbol ends a hypothesis, its greatest length cuts it off.
-  void end_some() {
     const ValueId is_end = equation("word == end", {{"word", word_}, {"end", number(o_.end)}});
     const ValueId full = equation("expand(next >= most, axis=-1)", {{"next", next_step_}, {"most", most_}});
-    const ValueId norm = norm_of(next_step_);
-    ends_ = equation("chosen and is_end", {{"chosen", chosen_}, {"is_end", is_end}});
-    lives_ = equation("chosen and not is_end and not full", {{"chosen", chosen_}, {"is_end", is_end}, {"full", full}});
-    const Names names = {{"chosen", chosen_}, {"is_end", is_end}, {"full", full},
-                         {"sum", sum_},       {"norm", norm},     {"nothing", nothing_}};
+    const Names names = {{"chosen", chosen},   {"is_end", is_end}, {"full", full}, {"sum", sum_}, {"norm", norm_of(next_step_)},
+                         {"nothing", nothing_}};
+    const ValueId ends = equation("chosen and is_end", {{"chosen", chosen}, {"is_end", is_end}});
+    lives_ = equation("chosen and not is_end and not full", {{"chosen", chosen}, {"is_end", is_end}, {"full", full}});
     score_of_ended_ = equation("where(chosen and is_end, sum / norm, nothing)", names);
     score_of_cut_ = equation("where(chosen and full and not is_end, sum / norm, nothing)", names);
-    ended_ = equation("ended + sum(cast(ends, type='INT32'), axis=1)", {{"ended", ended_}, {"ends", ends_}});
+    ended_ = equation("ended + sum(cast(ends, type='INT32'), axis=1)", {{"ended", ended_}, {"ends", ends}});
   }
 
   // The N best of what had ended, of what ends and of what is cut off.
@@ -135,13 +194,12 @@ class SearchMaker {
     const auto joined = [&](ValueId before, ValueId ended, ValueId cut) { return beside(before, beside(ended, cut)); };
     const std::vector<ValueId> top = b_.ops("topk", {joined(best_, score_of_ended_, score_of_cut_)}, {{"k", o_.n_best}});
     best_ = top[0];
-    best_sum_ = picked(joined(best_sum_, sum_, sum_), top[1]);
     best_step_ = picked(joined(best_step_, equation("2 * step + 1 + zeros", at), equation("2 * step + zeros", at)), top[1]);
     best_place_ = picked(joined(best_place_, place, place), top[1]);
   }
 
-  // A hypothesis that can no longer be among the best is dropped: probabilities only fall, and a norm is greatest at the
-  // greatest length or the least.
+  // A sentence of which nothing that lives can still come among the best is done: probabilities only fall, and a norm is
+  // greatest at the greatest length or the least.
   void go_on() {
     const ValueId most =
         equation("max(where(lives, sum, nothing), axis=1)", {{"lives", lives_}, {"sum", sum_}, {"nothing", nothing_}});
@@ -158,44 +216,44 @@ class SearchMaker {
   }
 
   void give() {
-    const Shape rows = {Dim(o_.beam) * sentences_};
-    const ValueId parents = shaped(parent_, rows);
+    const Shape places = {Dim(o_.beam) * sentences_};
     std::vector<ir::Output> outputs;
     const auto give_next = [&](const std::string& name, ValueId value) { outputs.push_back({kNextPrefix + name, value}); };
-    give_next(kWordInput, shaped(word_, rows));
     // It stops when no hypothesis is left: steps that were started ahead must not run past what the network has for each.
     give_next(kStepInput, equation("step + max(goes_on, axis=0)", {{"step", step_}, {"goes_on", goes_on_}}));
-    for (const GenerationGraphs::Carried& state : cut_.states) {
-      const ValueId next = graph_.output(kNextPrefix + state.name)->value;
-      b_.set_name(state.name);
-      give_next(state.name, state.row_axis < 0 ? next : with_rows(b_, next, static_cast<std::size_t>(state.row_axis), parents));
-    }
+    for (const GenerationGraphs::Carried& state : cut_.states)
+      give_next(state.name, graph_.output(kNextPrefix + state.name)->value);
     give_next(kLive, live_), give_next(kEnded, ended_);
-    give_next(kBest, best_), give_next(kBestSum, best_sum_);
-    give_next(kBestStep, best_step_), give_next(kBestPlace, best_place_);
-    outputs.push_back({kParent, parents});
-    outputs.push_back({search_names::kGoesOn, goes_on_});
-    for (const std::string& name : o_.fetches) outputs.push_back(*graph_.output(name));
+    give_next(kBest, best_), give_next(kBestStep, best_step_), give_next(kBestPlace, best_place_);
+    outputs.push_back({kWords, shaped(word_, places)});
+    outputs.push_back({kParents, shaped(parent_, places)});
+    outputs.push_back({kGains, shaped(gain_, places)});
+    outputs.push_back({kLives, goes_on_});
+    for (const std::string& name : fetches_) outputs.push_back(*graph_.output(name));
     graph_.outputs = std::move(outputs);
   }
 
   const Dim sentences_ = Symbol::named("search.sentences");
   const GenerationGraphs& cut_;
-  const SearchGraphOptions& o_;
+  const SearchOptions& o_;
+  const std::vector<std::string>& fetches_;
   ir::Graph graph_;
   ir::Builder b_;
-  ValueId live_ = ir::kNone, ended_ = ir::kNone, best_ = ir::kNone, best_sum_ = ir::kNone, best_step_ = ir::kNone,
-          best_place_ = ir::kNone, most_ = ir::kNone, step_ = ir::kNone;
+  std::int64_t words_ = 0;  // of the vocabulary
+  ValueId live_ = ir::kNone, ended_ = ir::kNone, best_ = ir::kNone, best_step_ = ir::kNone, best_place_ = ir::kNone,
+          most_ = ir::kNone, row_of_ = ir::kNone, step_ = ir::kNone;
+  ValueId score_ = ir::kNone, total_ = ir::kNone;  // of each row; its logarithm of the sum of exponentials
+  ValueId sentence_of_ = ir::kNone;                // INT32 [R], with sampling or prefixes
   ValueId nothing_ = ir::kNone, numbers_ = ir::kNone, next_step_ = ir::kNone;
-  // [S, B], of what is chosen: log-probability, word, row it comes from, and what becomes of it.
-  ValueId sum_ = ir::kNone, word_ = ir::kNone, parent_ = ir::kNone, chosen_ = ir::kNone, ends_ = ir::kNone, lives_ = ir::kNone,
+  // [S, B], of what is chosen: log-probability, that of its last word, that word, the row it comes from, what becomes of it.
+  ValueId sum_ = ir::kNone, gain_ = ir::kNone, word_ = ir::kNone, parent_ = ir::kNone, lives_ = ir::kNone,
           score_of_ended_ = ir::kNone, score_of_cut_ = ir::kNone, goes_on_ = ir::kNone;
 };
 
 }  // namespace
 
-ir::Graph with_search(const GenerationGraphs& cut, const SearchGraphOptions& options) {
-  return SearchMaker(cut.step, cut, options).run();
+ir::Graph with_search(const GenerationGraphs& cut, const SearchOptions& options, const std::vector<std::string>& fetches) {
+  return SearchMaker(cut, options, fetches).run();
 }
 
 }  // namespace graphrun

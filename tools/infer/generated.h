@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/generate/beam_search.h"
+#include "tools/generate/search_options.h"
 #include "tools/generate/step_values.h"
 #include "tools/text/vocabulary.h"
 #include "tools/text/word_spans.h"

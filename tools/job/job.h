@@ -14,7 +14,7 @@
 #include "runtime/program/kernel.h"
 #include "tools/data/feed_plan.h"
 #include "tools/data/spec.h"
-#include "tools/generate/beam_search.h"
+#include "tools/generate/search_options.h"
 #include "tools/infer/writers.h"
 #include "tools/report/report.h"
 

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "runtime/base/random.h"
-#include "tools/generate/sampler.h"
 #include "tools/model/evaluator.h"
 
 namespace graphrun {
@@ -142,12 +141,6 @@ std::optional<GenerationGraphs> checked_cut(const ir::Graph& graph, const Networ
   return std::nullopt;
 }
 
-// So many best words that a step is asked for: the end symbol may be one of them where it is not allowed yet.
-std::int64_t most_candidates(const GenerateSpec& spec, std::int64_t words) {
-  const std::int64_t wanted = !spec.sample ? spec.beam : spec.sample->top_k > 0 ? spec.sample->top_k : words;
-  return wanted + (spec.min_length > 0 ? 1 : 0);
-}
-
 }  // namespace
 
 void check_generate(const ir::Graph& graph, const Network& network, const InferSpec& mode, std::vector<Diagnostic>& problems) {
@@ -175,28 +168,19 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
   if (!made) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
   const GenerationGraphs& cut = *made;
   const Vocabulary& vocabulary = network.vocabularies.at(mode_.field);
-  settings_.begin = vocabulary.number(spec().begin), settings_.end = vocabulary.number(spec().end);
-  settings_.beam = spec().beam, settings_.n_best = spec().n_best, settings_.min_length = spec().min_length;
-  settings_.norm = spec().norm;
   whole_ = cut.whole;
   for (const std::string& name : fetches_of(spec(), options_.fetches))
     if (std::find(whole_.begin(), whole_.end(), name) == whole_.end()) of_steps_.push_back(name);
-  const Target target(options_.device, mode_.weights, network.job.products);
-  const bool prefixes = options_.prefix || cut.fed().empty();
-  if (options_.device == Device::kCpu || spec().sample || prefixes) {
-    StepRunner::Options running;
-    running.fetches = of_steps_;
-    running.most = most_candidates(spec(), vocabulary.size());
-    running.asked = prefixes;
-    running.target = target;
-    model_ = std::make_unique<StepRunner>(cut, std::move(running), variables_);
-  } else {
-    GraphSearch::Options running;
-    running.fetches = of_steps_;
-    running.search = settings_;
-    running.target = target;
-    search_ = std::make_unique<GraphSearch>(cut, std::move(running), variables_);
-  }
+  GraphSearch::Options running;
+  running.fetches = of_steps_;
+  SearchOptions& search = running.search;
+  search.begin = vocabulary.number(spec().begin), search.end = vocabulary.number(spec().end);
+  search.beam = spec().beam, search.n_best = spec().n_best, search.min_length = spec().min_length;
+  search.norm = spec().norm;
+  if (spec().sample) search.sampling = {spec().sample->temperature, spec().sample->top_k};
+  search.prefixes = options_.prefix || cut.fed().empty();
+  running.target = Target(options_.device, mode_.weights, network.job.products);
+  search_ = std::make_unique<GraphSearch>(cut, std::move(running), variables_);
   feeds_ = need_feeds(*programs()[0], *network.job.plan, cut.rows_input);
   for (Symbol size : spec().max_length.symbols()) {
     const std::string feed = cut.prologue.value(lengths_of(cut.prologue, size)->value).name;
@@ -227,14 +211,7 @@ void Generator::find_positions(const GenerationGraphs& cut) {
 }
 
 // The prologue, and what runs once a word.
-std::array<const Program*, 2> Generator::programs() const {
-  if (search_) return {&search_->prologue(), &search_->steps()};
-  return {&model_->prologue(), &model_->steps()};
-}
-
-Fetched Generator::fetched(std::size_t k, std::int64_t t, std::int64_t row) const {
-  return search_ ? search_->fetched(k, t, row) : model_->fetched(k, t, row);
-}
+std::array<const Program*, 2> Generator::programs() const { return {&search_->prologue(), &search_->steps()}; }
 
 // Each row's own, whatever else is in the batch.
 std::vector<std::int64_t> Generator::most_words(const Batch& batch) const {
@@ -248,22 +225,16 @@ std::vector<std::int64_t> Generator::most_words(const Batch& batch) const {
 }
 
 std::vector<std::vector<Hypothesis>> Generator::run(const Batch& batch, const RowsGiven& given) {
-  SearchOptions search = settings_;
-  search.max_length = most_words(batch);
   rows_.clear();
   for (const auto& [name, axes] : own_positions_)
     for (const auto& [axis, feed] : axes) rows_[feed] = batch.feeds.at(feed);
-  GRAPHRUN_CHECK(!search_ || given.prefix.empty(), "Generator: made without prefixes");
-  if (search_) return search_->run(batch.feeds, search.max_length);
-  search.prefix = given.prefix;
-  std::int64_t steps = *std::max_element(search.max_length.begin(), search.max_length.end());
-  for (const auto& words : given.prefix) steps = std::max(steps, static_cast<std::int64_t>(words.size()));
-  model_->begin(batch.feeds, batch.rows, steps + 1);
-  if (!spec().sample) return beam_search(*model_, batch.rows, search);
-  Sampling sampling{spec().sample->temperature, spec().sample->top_k, given.keys};
-  for (std::int64_t row = 0; given.keys.empty() && row < batch.rows; ++row)
-    sampling.keys.push_back(fold_coordinate(spec().sample->seed, static_cast<std::uint64_t>(row)));
-  return sample(*model_, batch.rows, search, sampling);
+  Sentences sentences{most_words(batch), given.prefix, {}};
+  if (spec().sample) {
+    sentences.keys = given.keys;
+    for (std::int64_t row = 0; given.keys.empty() && row < batch.rows; ++row)
+      sentences.keys.push_back(fold_coordinate(spec().sample->seed, static_cast<std::uint64_t>(row)));
+  }
+  return search_->run(batch.feeds, sentences);
 }
 
 // Where axes over the input's positions end with the row's own.
@@ -279,7 +250,7 @@ std::optional<Alignment> Generator::alignment(const Hypothesis& hypothesis, std:
   if (!spec().align) return std::nullopt;
   Alignment alignment;
   for (std::size_t t = 0; t < hypothesis.words.size(); ++t) {
-    Fetched made = own_part(spec().align->from, fetched(0, static_cast<std::int64_t>(t), hypothesis.rows[t]), row);
+    Fetched made = own_part(spec().align->from, search_->fetched(0, static_cast<std::int64_t>(t), hypothesis.rows[t]), row);
     std::vector<float>& weights = made.values;
     const std::size_t own = std::min(units, weights.size());
     const auto rest = weights.begin() + static_cast<std::ptrdiff_t>(own);
@@ -297,15 +268,14 @@ std::map<std::string, std::vector<Fetched>> Generator::fetched(const Hypothesis&
     const auto k = static_cast<std::size_t>(std::find(of_steps_.begin(), of_steps_.end(), name) - of_steps_.begin());
     if (k == of_steps_.size()) continue;
     for (std::size_t t = 0; t < hypothesis.rows.size(); ++t)
-      all[name].push_back(own_part(name, fetched(k, static_cast<std::int64_t>(t), hypothesis.rows[t]), row));
+      all[name].push_back(own_part(name, search_->fetched(k, static_cast<std::int64_t>(t), hypothesis.rows[t]), row));
   }
   return all;
 }
 
 std::map<std::string, Fetched> Generator::whole(std::int64_t row) const {
   std::map<std::string, Fetched> all;
-  for (std::size_t k = 0; k < whole_.size(); ++k)
-    all[whole_[k]] = own_part(whole_[k], search_ ? search_->whole(k, row) : model_->whole(k, row), row);
+  for (std::size_t k = 0; k < whole_.size(); ++k) all[whole_[k]] = own_part(whole_[k], search_->whole(k, row), row);
   return all;
 }
 

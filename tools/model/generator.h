@@ -11,7 +11,6 @@
 #include "compiler/ir/graph.h"
 #include "tools/data/batch.h"
 #include "tools/generate/graph_search.h"
-#include "tools/generate/step_runner.h"
 #include "tools/infer/generated.h"
 #include "tools/model/model_folder.h"
 
@@ -20,9 +19,9 @@ namespace graphrun {
 // What `mode` says of the graph (in inference) that does not fit it, or the vocabulary of what is made, each at its place.
 void check_generate(const ir::Graph& graph, const Network& network, const InferSpec& mode, std::vector<Diagnostic>& problems);
 
-// What a batch's rows are given beside their feeds.
+// What a batch's rows are given besides their feeds.
 struct RowsGiven {
-  std::vector<std::vector<std::int32_t>> prefix;  // by row, or empty: see SearchOptions::prefix
+  std::vector<std::vector<std::int32_t>> prefix;  // by row, or empty: see Sentences::prefix
   std::vector<std::uint64_t> keys;                // by row: of a sample's random numbers; empty: by the row's number
 };
 
@@ -64,22 +63,18 @@ class Generator {
   std::array<const Program*, 2> programs() const;
   void read_too(const std::string& feed);
   void find_positions(const GenerationGraphs& cut);
-  Fetched fetched(std::size_t k, std::int64_t t, std::int64_t row) const;
   Fetched own_part(const std::string& name, Fetched all, std::int64_t row) const;
 
   const InferSpec mode_;
   const Options options_;
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
-  // One of the two: a device searches by itself, unless words are given or drawn.
-  std::unique_ptr<StepRunner> model_;
   std::unique_ptr<GraphSearch> search_;
   std::vector<std::string> of_steps_, whole_;  // what is fetched of each step; what no word changes
   std::vector<std::string> feeds_;
   std::vector<std::pair<Symbol, std::string>> lengths_;  // of max_length: each size, and the feed that holds each row's
   // Of what is fetched, by name: axes over the input's positions, the rows' own left out, and the feed that holds each row's.
   std::map<std::string, std::vector<std::pair<std::size_t, std::string>>> own_positions_;
-  Feeds rows_;              // of the last run, those feeds
-  SearchOptions settings_;  // all but what each row has of its own
+  Feeds rows_;  // of the last run, those feeds
 };
 
 }  // namespace graphrun

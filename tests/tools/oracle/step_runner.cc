@@ -1,4 +1,4 @@
-#include "tools/generate/step_runner.h"
+#include "tests/tools/oracle/step_runner.h"
 
 #include <algorithm>
 #include <cstring>
@@ -68,8 +68,8 @@ StepRunner::StepRunner(const GenerationGraphs& cut, Options options, std::shared
     : cut_(without_graphs(cut)),
       options_(std::move(options)),
       whole_types_(whole_types(cut)),
-      prologue_(compile(cut.prologue, in_float32()), variables, options_.target),
-      step_(compile(with_best_words(cut.step, cut.rows, options_), in_float32()), variables, options_.target) {
+      prologue_(compile(cut.prologue, in_float32()), variables),
+      step_(compile(with_best_words(cut.step, cut.rows, options_), in_float32()), variables) {
   for (const std::string& name : options_.fetches) fetch_types_.push_back(cut.step.type(cut.step.output(name)->value));
   for (const GenerationGraphs::Carried& c : cut.constants) constants_.push_back({c, {}, {}, false});
   for (const GenerationGraphs::Carried& s : cut.states) states_.push_back({s, {}, {}, false});
@@ -78,15 +78,10 @@ StepRunner::StepRunner(const GenerationGraphs& cut, Options options, std::shared
       for (Carried& c : *list) c.fed = c.fed || c.what.name == feed.name;
     }
   }
-  if (options_.target.device == Device::kCpu) return;
-  pick_constants_ = std::make_unique<RowPicker>(cut.constants, options_.target.device);
-  pick_states_ = std::make_unique<RowPicker>(cut.states, options_.target.device);
 }
 
 void StepRunner::begin(const Feeds& feeds, std::int64_t sentences, std::int64_t most_steps) {
-  std::vector<Tensor> made =
-      prologue_.run(prologue_feeds(cut_, prologue_.program(), feeds, sentences), left_on_device(options_.profiler));
-  prologue_.finish();
+  std::vector<Tensor> made = prologue_.run(prologue_feeds(cut_, prologue_.program(), feeds, sentences), {});
   std::size_t k = 0;
   for (auto* list : {&constants_, &states_}) {
     for (Carried& c : *list) {
@@ -95,7 +90,7 @@ void StepRunner::begin(const Feeds& feeds, std::int64_t sentences, std::int64_t 
     }
   }
   whole_.clear();
-  for (; k < made.size(); ++k) whole_.push_back(made[k].to_host());
+  for (; k < made.size(); ++k) whole_.push_back(made[k]);
   capacity_ = std::max<std::int64_t>(1, most_steps), steps_done_ = 0;
   for (Carried& s : states_) s.now = s.what.zeros ? zeros_for(cut_, s.what, sentences, capacity_) : s.original;
   sentence_of_row_.clear();
@@ -114,7 +109,6 @@ void StepRunner::lay_out(const std::vector<Row>& rows, std::int64_t padded) {
   sentences.resize(static_cast<std::size_t>(padded), sentences.front());
   if (sentences == sentence_of_row_) return;
   sentence_of_row_ = sentences;
-  if (pick_constants_) return pick(*pick_constants_, constants_, sentences, true);
   for (Carried& c : constants_) {
     if (!c.fed) continue;
     if (c.what.row_axis < 0) {
@@ -129,14 +123,6 @@ void StepRunner::lay_out(const std::vector<Row>& rows, std::int64_t padded) {
   }
 }
 
-// On the device, all of them.
-void StepRunner::pick(RowPicker& picker, std::vector<Carried>& all, const std::vector<std::int64_t>& rows, bool original) {
-  std::vector<Tensor> values;
-  for (const Carried& c : all) values.push_back(original ? c.original : c.now);
-  values = picker.pick(values, rows);
-  for (std::size_t k = 0; k < all.size(); ++k) all[k].now = std::move(values[k]);
-}
-
 // States of the rows that each comes from.
 void StepRunner::follow(const std::vector<Row>& rows, std::int64_t padded) {
   std::vector<std::int64_t> parents;
@@ -148,7 +134,6 @@ void StepRunner::follow(const std::vector<Row>& rows, std::int64_t padded) {
     if (!s.fed || s.what.row_axis < 0) continue;
     const auto axis = static_cast<std::size_t>(s.what.row_axis);
     if (s.now.sizes()[axis] == padded && parents == same) continue;
-    if (pick_states_) return pick(*pick_states_, states_, parents, false);
     const bool history = has_history(s.what);
     Sizes sizes = s.now.sizes();
     sizes[axis] = padded;
@@ -185,9 +170,7 @@ Candidates StepRunner::step(const std::vector<Row>& rows, std::int64_t count) {
   const std::int64_t padded = padded_rows(live);
   lay_out(rows, padded);
   follow(rows, padded);
-  std::vector<Tensor> made = step_.run(feeds_of(rows, padded), left_on_device(options_.profiler));
-  for (std::size_t k = 0; k < made.size() - states_.size(); ++k) made[k] = made[k].to_host();
-  step_.finish();
+  std::vector<Tensor> made = step_.run(feeds_of(rows, padded), {});
   const Candidates best = candidates_of(made, live, count);
   auto next = std::make_move_iterator(made.begin() + (options_.asked ? 3 : 2));
   const auto states = next + static_cast<std::ptrdiff_t>(options_.fetches.size());

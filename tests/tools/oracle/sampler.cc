@@ -1,4 +1,4 @@
-#include "tools/generate/sampler.h"
+#include "tests/tools/oracle/sampler.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,10 +12,10 @@ namespace {
 
 class Sampler {
  public:
-  Sampler(StepModel& model, std::int64_t sentences, const SearchOptions& options, const Sampling& sampling)
+  Sampler(StepModel& model, std::int64_t sentences, const SearchCase& options, const Sampling& sampling)
       : model_(model), options_(options), sampling_(sampling), all_(static_cast<std::size_t>(sentences)) {
     const auto count = static_cast<std::size_t>(sentences);
-    GRAPHRUN_CHECK(options.max_length.size() == count && sampling.keys.size() == count, "sample: one for each sentence");
+    GRAPHRUN_CHECK(options.max_length.size() == count && options.keys.size() == count, "sample: one for each sentence");
     GRAPHRUN_CHECK(sampling.temperature > 0, "sample: temperature");
   }
 
@@ -91,7 +91,7 @@ class Sampler {
       weights_.push_back(sum), places_.push_back(k);
     }
     GRAPHRUN_CHECK(!places_.empty(), "sample: nothing to draw from");
-    const Philox random = philox(sampling_.keys[static_cast<std::size_t>(draw.sentence)],
+    const Philox random = philox(options_.keys[static_cast<std::size_t>(draw.sentence)],
                                  static_cast<std::uint32_t>(draw.number), static_cast<std::uint32_t>(length), 0, 0);
     const double at = unit_double(random.v[0], random.v[1]) * sum;
     const auto found = std::upper_bound(weights_.begin(), weights_.end(), at) - weights_.begin();
@@ -100,7 +100,7 @@ class Sampler {
   }
 
   StepModel& model_;
-  const SearchOptions& options_;
+  const SearchCase& options_;
   const Sampling& sampling_;
   std::vector<std::vector<Hypothesis>> all_;
   std::vector<Draw> drawn_;  // by row
@@ -111,7 +111,7 @@ class Sampler {
 
 }  // namespace
 
-std::vector<std::vector<Hypothesis>> sample(StepModel& model, std::int64_t sentences, const SearchOptions& options,
+std::vector<std::vector<Hypothesis>> sample(StepModel& model, std::int64_t sentences, const SearchCase& options,
                                             const Sampling& sampling) {
   return Sampler(model, sentences, options, sampling).run();
 }

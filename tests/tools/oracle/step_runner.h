@@ -1,6 +1,5 @@
 // A network that is cut for generation, as the model of a beam search. It runs the prologue once for a batch of sentences and
-// the step once per word; states follow their hypotheses. On a device the states stay there: only the best words are copied to
-// the host.
+// the step once per word, both on the CPU; states follow their hypotheses.
 #pragma once
 
 #include <memory>
@@ -9,9 +8,7 @@
 
 #include "compiler/generation.h"
 #include "runtime/execute/executable.h"
-#include "runtime/execute/profiler.h"
-#include "tools/generate/beam_search.h"
-#include "tools/generate/row_picker.h"
+#include "tests/tools/oracle/beam_search.h"
 #include "tools/generate/step_values.h"
 
 namespace graphrun {
@@ -22,8 +19,6 @@ class StepRunner : public StepModel {
     std::vector<std::string> fetches;  // of the spec that made the cut, the ones kept of every step
     std::int64_t most = 1;             // the largest count that step() is asked for
     bool asked = false;                // whether rows ask for words
-    Target target = {};
-    Profiler* profiler = nullptr;  // see RunOptions
   };
   // FLOAT is float32. Throws what compiling throws.
   StepRunner(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables);
@@ -52,7 +47,6 @@ class StepRunner : public StepModel {
 
   void lay_out(const std::vector<Row>& rows, std::int64_t padded);
   void follow(const std::vector<Row>& rows, std::int64_t padded);
-  void pick(RowPicker& picker, std::vector<Carried>& all, const std::vector<std::int64_t>& rows, bool original);
   bool has_history(const GenerationGraphs::Carried& state) const;
   Feeds feeds_of(const std::vector<Row>& rows, std::int64_t padded) const;
   Candidates candidates_of(const std::vector<Tensor>& made, std::int64_t rows, std::int64_t count) const;
@@ -63,7 +57,6 @@ class StepRunner : public StepModel {
   const std::vector<ir::TensorType> whole_types_;
   std::vector<Carried> constants_, states_;
   Executable prologue_, step_;
-  std::unique_ptr<RowPicker> pick_constants_, pick_states_;  // where a device has them; null: the host, which copies less
 
   std::int64_t capacity_ = 0, steps_done_ = 0;
   std::vector<std::int64_t> sentence_of_row_;

@@ -1,4 +1,4 @@
-#include "tools/generate/beam_search.h"
+#include "tests/tools/oracle/beam_search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ struct Live {
 
 class Sentence {
  public:
-  Sentence(std::int64_t number, const SearchOptions& options)
+  Sentence(std::int64_t number, const SearchCase& options)
       : options_(options),
         number_(number),
         given_(options, number),
@@ -93,7 +93,7 @@ class Sentence {
   }
 
  private:
-  const SearchOptions& options_;
+  const SearchCase& options_;
   const std::int64_t number_;
   const Given given_;
   const std::int64_t most_;
@@ -105,7 +105,7 @@ class Sentence {
 
 class Search {
  public:
-  Search(StepModel& model, std::int64_t sentences, const SearchOptions& options) : model_(model), options_(options) {
+  Search(StepModel& model, std::int64_t sentences, const SearchCase& options) : model_(model), options_(options) {
     GRAPHRUN_CHECK(options.beam >= 1 && options.n_best >= 1 && options.n_best <= options.beam, "beam_search: bad sizes");
     GRAPHRUN_CHECK(static_cast<std::int64_t>(options.max_length.size()) == sentences, "beam_search: no length for a sentence");
     for (std::int64_t s = 0; s < sentences; ++s) all_.emplace_back(s, options);
@@ -186,24 +186,14 @@ class Search {
   }
 
   StepModel& model_;
-  const SearchOptions& options_;
+  const SearchCase& options_;
   std::vector<Sentence> all_;
   std::vector<Link> links_;
 };
 
 }  // namespace
 
-double LengthNorm::score(double log_probability, std::int64_t length) const {
-  const double n = static_cast<double>(std::max<std::int64_t>(length, 1));
-  switch (kind) {
-    case Kind::kNone: return log_probability;
-    case Kind::kLength: return log_probability / n;
-    case Kind::kGnmt: return log_probability / std::pow((5 + n) / 6, alpha);
-  }
-  return log_probability;
-}
-
-std::vector<std::vector<Hypothesis>> beam_search(StepModel& model, std::int64_t sentences, const SearchOptions& options) {
+std::vector<std::vector<Hypothesis>> beam_search(StepModel& model, std::int64_t sentences, const SearchCase& options) {
   return Search(model, sentences, options).run();
 }
 

@@ -96,7 +96,7 @@ struct Instruction {
   std::vector<std::int32_t> inputs;  // values of the region; -1: absent
   std::vector<std::int32_t> outputs;
   ScanSpec scan;            // kScan
-  bool concurrent = false;  // kScan of the root: may run concurrently with the scan before it, and with that one's peers
+  bool concurrent = false;  // kScan of the root: may run concurrently with the previous scan and its group
   Location at;
 
   // The value of operand o, counting inputs, then outputs; -1: absent.

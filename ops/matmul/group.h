@@ -31,7 +31,7 @@ struct ProductGroup {
 Kernel group_kernel(const KernelRequest& request, ProductGroup group);
 
 // The right factors of a group, packed for products with few rows. The memory holds the panels, and then, for each column step
-// of 16, a number that tells its thread which end to start from.
+// of 16, a number that says from which end its thread starts.
 //
 // Successive runs traverse the panels in opposite directions: if the matrices are larger than the cache, the panels that a core
 // read last are still cached when the next run starts.

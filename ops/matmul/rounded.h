@@ -47,7 +47,7 @@ class RoundedProduct {
   void multiply_rows(const float* a, const BFloat16Bits* right, float* c, std::int64_t begin, std::int64_t end,
                      bool back) const;
   // Computes panels [panel, panel_end) of C, in runs of rows [run, run_end), from rounded rows. The right factor is rounded on
-  // the fly into `scratch` (that many numbers), never more of it than a core's cache holds.
+  // the fly into a buffer of scratch() numbers, never more of it than a core's cache holds.
   static constexpr std::int64_t scratch() { return kPanelsAtOnce * kMostPanel * kTerms; }
   void multiply_block(const BFloat16Bits* left, const float* b, float* c, std::int64_t run, std::int64_t run_end,
                       std::int64_t panel, std::int64_t panel_end, BFloat16Bits* scratch) const;

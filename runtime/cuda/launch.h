@@ -25,8 +25,7 @@ struct Grid {
   std::size_t shared = 0;  // bytes per block
   bool barriers = true;    // whether the threads of a block synchronize
   bool together = false;   // whether all blocks do, which must then be resident concurrently (generated kernels only)
-  int cluster = 1;  // the number of blocks that synchronize and write to each other's memory; it divides the grid (generated
-                    // kernels only)
+  int cluster = 1;  // blocks that synchronize and write to each other's memory; divides the grid (generated kernels only)
 };
 
 // The default number of threads per block: whole warps, and four blocks fit on any multiprocessor.

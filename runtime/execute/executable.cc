@@ -201,7 +201,7 @@ const Tensor& Executable::Impl::variable_memory(const VariableSpec& spec, const 
   return tensor;
 }
 
-// Tells the binding where the variables are; values computed from a variable that has changed since are recomputed.
+// Gives the binding the variables' addresses; values computed from a variable that has changed since are recomputed.
 void Executable::Impl::give_variables(Binding& binding, const SymbolValues& values) {
   for (std::size_t i = 0; i < program.variables.size(); ++i) {
     const Tensor& tensor = variable_memory(program.variables[i], values);

@@ -96,7 +96,7 @@ struct Instruction {
   std::vector<std::int32_t> inputs;  // values of the region; -1: absent
   std::vector<std::int32_t> outputs;
   ScanSpec scan;            // kScan
-  bool concurrent = false;  // kScan of the root: may run concurrently with the scan before it, and with that one's peers
+  bool concurrent = false;  // kScan of the root: may run concurrently with the previous scan and its group
   Location at;
   // Where several nodes became one: each of them, in the order of the code that it carries.
   std::vector<Origin> origins = {};

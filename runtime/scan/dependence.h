@@ -17,9 +17,9 @@ std::int64_t slot_memory(const BoundScan& scan, std::size_t slot, int step);
 // For each instruction of a bound scan's body: whether threads that share the body by columns need a barrier before it.
 std::vector<char> barriers_before(const BoundScan& scan, const ProgramLayout& layout);
 
-// Whether the rows of a bound scan's body occupy disjoint memory, given the `rows` of every result by its last axis: then a
-// thread at another step, with other rows, never touches theirs. Blocks of the body that reuse the same bytes are cut at the
-// same places only if they have the same size; and what a step computes must be read as the same rows.
+// Whether the rows of a bound scan's body occupy disjoint memory if every result is `rows` rows of its last axis: then a thread
+// at another step, with other rows, never touches theirs. Blocks of the body that reuse the same bytes are cut at the same
+// places only if they have the same size; and what a step computes must be read as the same rows.
 bool rows_keep_apart(const BoundScan& scan, const ProgramLayout& layout, std::int64_t rows);
 
 }  // namespace graphrun

@@ -21,8 +21,8 @@ REGISTER_OP("categorical", "random")
         "distribution: elements are ordered as topk orders them, greatest first, and the first is taken whose weight and "
         "those\n"
         "before it exceed their sum times a uniform number of [0, 1) with 53 bits. That number is Philox's (Salmon et al. "
-        "2011),\n"
-        "whose key are the row's first two words and whose counter its third and the step: rows do not depend on each other.\n"
+        "2011):\n"
+        "the row's first two words are the key, its third and the step the counter. Rows do not depend on each other.\n"
         "  x [..., n], total [...], key [..., 3] INT32, step [] INT32 -> y [...] INT32")
     .Input("x", "[..., n] FLOAT; what is not a number has weight 0")
     .Input("total", "[...] FLOAT: subtracted from the row before its exponents are taken")

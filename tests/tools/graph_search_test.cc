@@ -2,8 +2,10 @@
 #include "tools/generate/graph_search.h"
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
+#include "tests/frontend/graph_file.h"
 #include "tests/tools/oracle/sampler.h"
 #include "tests/tools/oracle/step_runner.h"
 #include "tests/tools/search_fixture.h"
@@ -124,6 +126,34 @@ TEST_P(GraphSearchTest, StandsStillWhenNobodyGoesOn) {
 
 INSTANTIATE_TEST_SUITE_P(Networks, GraphSearchTest, ::testing::ValuesIn(tests::kGeneratingNetworks),
                          [](const auto& i) { return i.param.network; });
+
+// A word of probability 0 comes last, but it is a word: it may be given, and among few it is one of the best.
+TEST(GraphSearchOfImpossibleWords, FindsThemLast) {
+  GraphRequest request = tests::request_of(
+      "name: \"net\"\ninput { name: \"words\" shape: \"[time, batch]\" type: INT32 }\n"
+      "parameter { name: \"E\" shape: \"[3, 3]\" }\nscan { name: \"read\" graph: \"cell\" each: \"x = gather(E, words)\" }\n"
+      "output: \"logits = read.y\"\n"
+      "graph { name: \"cell\" input { name: \"x\" shape: \"[batch, 3]\" }\n"
+      "state { name: \"h\" shape: \"[batch, 3]\" next: \"h + 1\" }\noutput: \"y = x + next(h)\" }\n");
+  request.training = false;
+  const float never = -std::numeric_limits<float>::infinity();
+  const auto variables = std::make_shared<Variables>();
+  variables->set("E", Tensor::of<float>({3, 3}, {0, never, 2, 1, 1, 1, 2, 1, 0}));
+  const GenerationGraphs cut = cut_for_generation(load_graph(request), {"read", "x", "logits", {}});
+  SearchOptions options;
+  options.end = -1;  // no word
+  options.beam = options.n_best = 3, options.prefixes = true;
+  GraphSearch search(cut, GraphSearch::Options{.fetches = {}, .search = options}, variables);
+  const auto found = search.run({}, {{1, 1}, {{}, {1}}, {}});
+  ASSERT_EQ(found[0].size(), 3u);
+  for (const std::size_t k : {0u, 1u, 2u})
+    EXPECT_EQ(found[0][k].words, (std::vector<std::int32_t>{k == 0 ? 2 : k == 1 ? 0 : 1}));
+  EXPECT_NEAR(found[0][0].log_probability, -std::log1p(std::exp(-2.0)), 1e-6);
+  EXPECT_EQ(found[0][2].log_probability, never);
+  ASSERT_EQ(found[1].size(), 1u);
+  EXPECT_EQ(found[1][0].words, (std::vector<std::int32_t>{1}));
+  EXPECT_EQ(found[1][0].log_probability, never);
+}
 
 }  // namespace
 }  // namespace graphrun

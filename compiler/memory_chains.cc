@@ -46,6 +46,11 @@ class ChainFinder {
   std::vector<std::int32_t> holder_;    // by value: the chain whose memory it is, while that is walked; -1: none
 };
 
+// Of a pair of the schema: absent operands at the end are left out, and so are the results that go with absent ones.
+bool has_both(const Node& node, int result, int operand) {
+  return static_cast<std::size_t>(operand) < node.inputs.size() && static_cast<std::size_t>(result) < node.outputs.size();
+}
+
 void ChainFinder::mark_ways(const std::vector<ChainEnds>& ends) {
   const auto mark = [&](ValueId v, std::int32_t index) {
     if (v != kNone && leads_to(v) < 0) leads_to_[static_cast<std::size_t>(v)] = index;
@@ -55,7 +60,7 @@ void ChainFinder::mark_ways(const std::vector<ChainEnds>& ends) {
     const Node& node = graph_.nodes[n];
     if (node.op->view) mark(node.inputs[0], leads_to(node.outputs[0]));
     for (const auto& [result, operand] : in_place_pairs(node, static_cast<std::int32_t>(n), scan_pairs_)) {
-      if (static_cast<std::size_t>(operand) >= node.inputs.size()) continue;
+      if (!has_both(node, result, operand)) continue;
       const ValueId to = node.outputs[static_cast<std::size_t>(result)];
       mark(node.inputs[static_cast<std::size_t>(operand)], leads_to(to));
     }
@@ -84,7 +89,7 @@ bool ChainFinder::next_link(std::int32_t n, std::int32_t index, Link& link) cons
   const auto held = [&](ValueId v) { return v != kNone && held_by(v, index); };
   if (std::count_if(node.inputs.begin(), node.inputs.end(), held) != 1) return false;
   for (const auto& [result, operand] : in_place_pairs(node, n, scan_pairs_)) {
-    if (static_cast<std::size_t>(operand) >= node.inputs.size()) continue;
+    if (!has_both(node, result, operand)) continue;
     link = {node.outputs[static_cast<std::size_t>(result)], node.inputs[static_cast<std::size_t>(operand)]};
     if (held(link.operand) && leads_to(link.result) == index && graph_.type(link.result) == graph_.type(link.operand))
       return true;

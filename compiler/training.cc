@@ -157,9 +157,12 @@ class Training {
     return rate->second;
   }
 
-  // The schema of the op says what it wants: what it does not name otherwise is a slot.
+  // An input of the op by another name than these five is a slot, of the shape that its schema says; a parameter may lack some.
+  // The results are those of the parameter and of the slots that are there, in this order.
   ValueId update(const Trained& t, ValueId scale) {
     const ir::OpSchema& op = ir::OpRegistry::instance().get(options_.optimizer + "_update");
+    const ir::NamedAttributes given = attributes(t);
+    const Attributes all = ir::complete(op, given);
     std::vector<ValueId> inputs;
     std::vector<std::size_t> slots;
     for (const ir::InputSpec& input : op.inputs) {
@@ -174,12 +177,17 @@ class Training {
       } else if (input.name == "scale") {
         inputs.push_back(scale);
       } else {
-        const auto [at, value] = slot(name_of(t) + "." + options_.optimizer + "_" + input.name, graph_.type(t.value));
+        const std::optional<Shape> shape = op.slot_shape_of(input.name, graph_.type(t.value).shape, all);
+        if (!shape) {
+          inputs.push_back(kNone);
+          continue;
+        }
+        const auto [at, value] = slot(name_of(t) + "." + options_.optimizer + "_" + input.name, {Type::kFloat, *shape});
         slots.push_back(at);
         inputs.push_back(value);
       }
     }
-    const std::vector<ValueId> next = b_.node(op, inputs, attributes(t));
+    const std::vector<ValueId> next = b_.node(op, inputs, given);
     graph_.variables[t.variable].next = next.at(0);
     for (std::size_t k = 0; k < slots.size(); ++k) graph_.variables[slots[k]].next = next.at(1 + k);
     return next[0];

@@ -123,6 +123,15 @@ class OpDefinition {
     schema_.attributes.back().training_only = true;
     return *this;
   }
+  // Of the attribute named last.
+  OpDefinition& Within(ir::Range range) {
+    schema_.attributes.back().range = range;
+    return *this;
+  }
+  OpDefinition& SlotShape(ir::SlotShapeRule rule) {
+    schema_.slot_shape = std::move(rule);
+    return *this;
+  }
   OpDefinition& Identity(std::function<bool(const Attributes&)> when) {
     schema_.identity = std::move(when);
     return *this;

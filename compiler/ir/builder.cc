@@ -16,6 +16,14 @@ Attribute coerced(const OpSchema& op, const AttributeSpec& spec, const Attribute
   throw InternalError(op.name + ": attribute " + spec.name + " has the wrong kind");
 }
 
+std::string arity_message(const OpSchema& op, std::size_t found) {
+  std::string names;
+  for (const InputSpec& i : op.inputs) names += (names.empty() ? "" : ", ") + i.name + (i.optional ? "?" : "");
+  return op.name + " takes (" + names + "), found " + counted(static_cast<std::int64_t>(found), "operand");
+}
+
+}  // namespace
+
 Attributes complete(const OpSchema& op, const NamedAttributes& given) {
   Attributes out;
   for (const auto& [name, value] : given) {
@@ -33,14 +41,6 @@ Attributes complete(const OpSchema& op, const NamedAttributes& given) {
   }
   return out;
 }
-
-std::string arity_message(const OpSchema& op, std::size_t found) {
-  std::string names;
-  for (const InputSpec& i : op.inputs) names += (names.empty() ? "" : ", ") + i.name + (i.optional ? "?" : "");
-  return op.name + " takes (" + names + "), found " + counted(static_cast<std::int64_t>(found), "operand");
-}
-
-}  // namespace
 
 Builder::Builder(Graph& graph) : graph_(&graph) {
   for (const Value& v : graph.values) names_.emplace(v.name, 0);

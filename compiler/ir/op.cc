@@ -1,6 +1,28 @@
 #include "compiler/ir/op.h"
 
+#include <cmath>
+
 namespace graphrun::ir {
+
+bool is_within(Range range, double value) {
+  switch (range) {
+    case Range::kAny: return true;
+    case Range::kPositive: return value > 0 && std::isfinite(value);
+    case Range::kNotNegative: return value >= 0 && std::isfinite(value);
+    case Range::kBelowOne: return value >= 0 && value < 1;
+  }
+  return true;
+}
+
+std::string_view expected_of(Range range) {
+  switch (range) {
+    case Range::kAny: return "a number";
+    case Range::kPositive: return "a finite number above 0";
+    case Range::kNotNegative: return "a finite number from 0";
+    case Range::kBelowOne: return "a number from 0 to below 1";
+  }
+  return "";
+}
 
 int OpSchema::input_index(std::string_view n) const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -31,12 +31,19 @@ struct InputSpec {
   bool variadic = false;  // the last input only: one or more
 };
 
+// Which numbers an attribute may be.
+enum class Range : std::uint8_t { kAny, kPositive, kNotNegative, kBelowOne };
+bool is_within(Range range, double value);
+// "a finite number above 0", for messages.
+std::string_view expected_of(Range range);
+
 struct AttributeSpec {
   std::string name;
   AttributeKind kind;
   std::optional<Attribute> default_value;  // absent: must be given
   std::string doc;
   bool training_only = false;  // inference takes the default, or 0 (a dropout's rate, label smoothing)
+  Range range = Range::kAny;   // checked where jobs are (tools/job/train_check.cc)
 };
 
 // The input and output of a shape rule.
@@ -68,6 +75,10 @@ using GradientRule = std::function<void(GradientContext&)>;
 // Applies the op to all steps of a scan at once; returns its results, or none if it cannot (compiler/ir/sequence.h).
 using SequenceRule = std::function<std::vector<ValueId>(SequenceContext&)>;
 
+// The shape of an optimizer's slot, by its name, for a parameter of a shape; none: such a parameter does not have the slot.
+using SlotShapeRule =
+    std::function<std::optional<Shape>(std::string_view slot, const Shape& parameter, const Attributes& attributes)>;
+
 struct OpSchema {
   std::string name;
   std::string family;  // the folder in ops/; for people, no pass asks for it
@@ -87,6 +98,7 @@ struct OpSchema {
   bool view = false;                                // output 0 is input 0's memory under another shape: nothing is computed
   bool random = false;                              // draws: never merged, never folded
   bool update = false;                              // changes a variable: never dead
+  SlotShapeRule slot_shape;                         // of an optimizer's update; null: all slots have the parameter's shape
   bool internal = false;                            // made by the compiler alone; equations can't name it
   std::string infix;                                // "+", where the language writes it so
   std::function<bool(const Attributes&)> identity;  // whether these attributes make the op its first operand; null: none do
@@ -105,6 +117,9 @@ struct OpSchema {
   int input_index(std::string_view name) const;  // -1: none
   const AttributeSpec* attribute(std::string_view name) const;
   std::vector<std::pair<int, int>> in_place_pairs(const Attributes& a) const { return in_place_of ? in_place_of(a) : in_place; }
+  std::optional<Shape> slot_shape_of(std::string_view slot, const Shape& parameter, const Attributes& a) const {
+    return slot_shape ? slot_shape(slot, parameter, a) : parameter;
+  }
   bool variadic() const { return !inputs.empty() && inputs.back().variadic; }
 };
 

@@ -1,7 +1,9 @@
 // Beside the updates: sums of gradients over batches, means of parameters over updates.
 #include <algorithm>
 
+#include "ops/optimizer/update.h"
 #include "ops/optimizer/update_op.h"
+#include "runtime/threads/threads.h"
 
 namespace graphrun {
 namespace {

@@ -29,109 +29,85 @@ HWY_INLINE void each_vector(std::int64_t begin, std::int64_t end, const Whole& w
   if (i < end) rest(i, static_cast<std::size_t>(end - i));
 }
 
-// One pass over the elements of a task. next(p, g, slots) moves p and slots, of which there are kSlots.
-template <int kSlots, class T, class Rule, class Next>
-HWY_INLINE void sweep(const UpdateTask<T, Rule>& u, const Next& next) {
+template <class T>
+HWY_INLINE Vec<T> mul_add(Vec<T> a, Vec<T> b, Vec<T> c) {
+  return hn::MulAdd(a.v, b.v, c.v);
+}
+template <class T>
+HWY_INLINE Vec<T> neg_mul_add(Vec<T> a, Vec<T> b, Vec<T> c) {
+  return hn::NegMulAdd(a.v, b.v, c.v);
+}
+
+// A rule on vectors: its slots and numbers by their names in the table.
+#define RULE(name, ...)            \
+  template <class V>               \
+  struct Rule_##name {             \
+    const Numbers_##name& numbers; \
+    V rate = V(numbers.rate);
+#define SLOT(slot, ...) V slot = V(0);
+#define SETTING(setting, ...) V setting = V(numbers.setting);
+#define FLAG(flag, ...) bool flag = numbers.flag;
+#define FACTOR(factor, ...) V factor = V(numbers.factor);
+#define WITHOUT_DECAY(...) \
+  HWY_INLINE V without_decay(V p, V gradient) { return __VA_ARGS__; }
+#define STEP(...) \
+  HWY_INLINE V step(V g) { __VA_ARGS__ }
+#define END() \
+  }           \
+  ;
+#include "ops/optimizer/table.def"
+
+// visit(slot, its number) for each slot of a rule.
+#define RULE(name, ...)                                                                                   \
+  template <class V, class F>                                                                             \
+  HWY_INLINE void for_each_slot([[maybe_unused]] Rule_##name<V>& rule, [[maybe_unused]] const F& visit) { \
+    using Slots [[maybe_unused]] = Slots_##name;
+#define SLOT(slot, ...) visit(rule.slot, static_cast<int>(Slots::slot));
+#define END() }
+#include "ops/optimizer/table.def"
+
+// One pass over the elements of a task: next(p, g) is p'.
+template <class T, class Numbers, class Rule, class Next>
+HWY_INLINE void sweep(const UpdateTask<T, Numbers>& u, Rule& rule, const Next& next) {
   each_vector<T>(
       u.begin, u.end,
       [&](std::int64_t i) HWY_ATTR {
-        Vec<T> p = load(u.p + i), slots[kSlots + 1];
-        for (int k = 0; k < kSlots; ++k) slots[k] = load(u.slot[k] + i);
-        next(p, load(u.g + i), slots);
-        store(p, u.p_next + i);
-        for (int k = 0; k < kSlots; ++k) store(slots[k], u.slot_next[k] + i);
+        for_each_slot(rule, [&](Vec<T>& slot, int k) HWY_ATTR { slot = load(u.slot[k] + i); });
+        store(next(load(u.p + i), load(u.g + i)), u.p_next + i);
+        for_each_slot(rule, [&](Vec<T>& slot, int k) HWY_ATTR { store(slot, u.slot_next[k] + i); });
       },
       [&](std::int64_t i, std::size_t n) HWY_ATTR {
-        Vec<T> p = load_first(u.p + i, n), slots[kSlots + 1];
-        for (int k = 0; k < kSlots; ++k) slots[k] = load_first(u.slot[k] + i, n);
-        next(p, load_first(u.g + i, n), slots);
-        store_first(p, u.p_next + i, n);
-        for (int k = 0; k < kSlots; ++k) store_first(slots[k], u.slot_next[k] + i, n);
+        for_each_slot(rule, [&](Vec<T>& slot, int k) HWY_ATTR { slot = load_first(u.slot[k] + i, n); });
+        store_first(next(load_first(u.p + i, n), load_first(u.g + i, n)), u.p_next + i, n);
+        for_each_slot(rule, [&](Vec<T>& slot, int k) HWY_ATTR { store_first(slot, u.slot_next[k] + i, n); });
       });
 }
 
-// The same where the rule says how far p moves: step(g', slots), the rate in it.
-template <class T, class Rule, class Step>
-HWY_INLINE void sweep_steps(const UpdateTask<T, Rule>& u, const Step& step) {
-  const Vec<T> scale = u.scale, l2 = u.l2, shrink = u.rate * u.weight_decay;
-  sweep<Rule::kSlots>(u, [&](Vec<T>& p, Vec<T> gradient, Vec<T>* slots) HWY_ATTR {
-    const Vec<T> g = hn::MulAdd(l2.v, p.v, (scale * gradient).v);
-    p = p - Vec<T>(hn::MulAdd(shrink.v, p.v, step(g, slots).v));
-  });
-}
-
-// a x + b y
-template <class T>
-HWY_INLINE Vec<T> mix(Vec<T> a, Vec<T> x, Vec<T> b, Vec<T> y) {
-  return hn::MulAdd(a.v, x.v, (b * y).v);
-}
-
-template <class T>
-void update_sgd(const SgdTask<T>& u) {
-  const Vec<T> rate = u.rate, scaled = u.rate * u.scale;
-  if (u.l2 == 0 && u.weight_decay == 0) {
-    sweep<0>(u, [&](Vec<T>& p, Vec<T> g, Vec<T>*) HWY_ATTR { p = hn::NegMulAdd(scaled.v, g.v, p.v); });
-  } else {
-    sweep_steps(u, [&](Vec<T> g, Vec<T>*) HWY_ATTR -> Vec<T> { return rate * g; });
+template <template <class> class RuleOf, class T, class Numbers>
+HWY_INLINE void sweep_by_rule(const UpdateTask<T, Numbers>& u) {
+  RuleOf<Vec<T>> rule{u.numbers};
+  if constexpr (requires(Vec<T> v) { rule.without_decay(v, v); }) {
+    if (u.l2 == 0 && u.weight_decay == 0)
+      return sweep(u, rule, [&](Vec<T> p, Vec<T> g) HWY_ATTR -> Vec<T> { return rule.without_decay(p, g); });
   }
-}
-
-template <class T>
-void update_momentum(const MomentumTask<T>& u) {
-  const Vec<T> rate = u.rate, momentum = u.rule.momentum;
-  const bool nesterov = u.rule.nesterov;
-  sweep_steps(u, [&](Vec<T> g, Vec<T>* slots) HWY_ATTR -> Vec<T> {
-    slots[0] = hn::MulAdd(momentum.v, slots[0].v, g.v);
-    return nesterov ? rate * Vec<T>(hn::MulAdd(momentum.v, slots[0].v, g.v)) : rate * slots[0];
+  const Vec<T> scale = u.numbers.scale, l2 = u.l2, shrink = u.numbers.rate * u.weight_decay;
+  sweep(u, rule, [&](Vec<T> p, Vec<T> gradient) HWY_ATTR -> Vec<T> {
+    return p - mul_add(shrink, p, rule.step(mul_add(l2, p, scale * gradient)));
   });
 }
 
-template <class T>
-void update_adagrad(const AdagradTask<T>& u) {
-  const Vec<T> rate = u.rate, initial = u.rule.initial, epsilon = u.rule.epsilon;
-  sweep_steps(u, [&](Vec<T> g, Vec<T>* slots) HWY_ATTR -> Vec<T> {
-    slots[0] = hn::MulAdd(g.v, g.v, slots[0].v);
-    return rate * g / (sqrt(slots[0] + initial) + epsilon);
-  });
-}
-
-template <class T>
-void update_adadelta(const AdadeltaTask<T>& u) {
-  const Vec<T> rate = u.rate, rho = u.rule.rho, rest = 1 - u.rule.rho, epsilon = u.rule.epsilon;
-  sweep_steps(u, [&](Vec<T> g, Vec<T>* slots) HWY_ATTR -> Vec<T> {
-    slots[0] = mix(rho, slots[0], rest, g * g);
-    const Vec<T> step = sqrt(slots[1] + epsilon) / sqrt(slots[0] + epsilon) * g;
-    slots[1] = mix(rho, slots[1], rest, step * step);
-    return rate * step;
-  });
-}
-
-template <class T>
-void update_rmsprop(const RmspropTask<T>& u) {
-  const Vec<T> rate = u.rate, rho = u.rule.rho, rest = 1 - u.rule.rho, epsilon = u.rule.epsilon;
-  sweep_steps(u, [&](Vec<T> g, Vec<T>* slots) HWY_ATTR -> Vec<T> {
-    slots[0] = mix(rho, slots[0], rest, g * g);
-    return rate * g / (sqrt(slots[0]) + epsilon);
-  });
-}
-
-template <class T>
-void update_adam(const AdamTask<T>& u) {
-  const AdamRule& r = u.rule;
-  const Vec<T> rate = u.rate, beta1 = r.beta1, beta2 = r.beta2, rest1 = 1 - r.beta1, rest2 = 1 - r.beta2;
-  const Vec<T> m_factor = r.m_factor, v_factor = r.v_factor, epsilon = r.epsilon;
-  sweep_steps(u, [&](Vec<T> g, Vec<T>* slots) HWY_ATTR -> Vec<T> {
-    slots[0] = mix(beta1, slots[0], rest1, g);
-    slots[1] = hn::MulAdd(beta2.v, slots[1].v, (rest2 * g * g).v);
-    return rate * (slots[0] * m_factor) / (sqrt(slots[1] * v_factor) + epsilon);
-  });
-}
+#define RULE(name, ...)                         \
+  template <class T>                            \
+  void update_##name(const Task_##name<T>& u) { \
+    sweep_by_rule<Rule_##name>(u);              \
+  }
+#include "ops/optimizer/table.def"
 
 template <class T>
 void blend(const BlendTask<T>& u) {
   const Vec<T> a = u.a, b = u.b;
   const bool reads = u.a != 0;  // 0 * x would keep what is not finite
-  const auto next = [&](Vec<T> x, Vec<T> z) HWY_ATTR -> Vec<T> { return reads ? mix(a, x, b, z) : b * z; };
+  const auto next = [&](Vec<T> x, Vec<T> z) HWY_ATTR -> Vec<T> { return reads ? mul_add(a, x, b * z) : b * z; };
   each_vector<T>(
       u.begin, u.end, [&](std::int64_t i) HWY_ATTR { store(next(load(u.x + i), load(u.z + i)), u.y + i); },
       [&](std::int64_t i, std::size_t n)
@@ -163,12 +139,8 @@ bool finite(const T* x, std::size_t n) {
 
 }  // namespace
 
-GRAPHRUN_SIMD_OP(update_sgd, SgdTask)
-GRAPHRUN_SIMD_OP(update_momentum, MomentumTask)
-GRAPHRUN_SIMD_OP(update_adagrad, AdagradTask)
-GRAPHRUN_SIMD_OP(update_adadelta, AdadeltaTask)
-GRAPHRUN_SIMD_OP(update_rmsprop, RmspropTask)
-GRAPHRUN_SIMD_OP(update_adam, AdamTask)
+#define RULE(name, ...) GRAPHRUN_SIMD_OP(update_##name, Task_##name)
+#include "ops/optimizer/table.def"
 GRAPHRUN_SIMD_OP(blend, BlendTask)
 double squares_float(const float* x, std::size_t n) { return squares(x, n); }
 bool finite_float(const float* x, std::size_t n) { return finite(x, n); }
@@ -180,12 +152,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace graphrun {
 
-GRAPHRUN_SIMD_EXPORT_AS(update, update_sgd, SgdTask)
-GRAPHRUN_SIMD_EXPORT_AS(update, update_momentum, MomentumTask)
-GRAPHRUN_SIMD_EXPORT_AS(update, update_adagrad, AdagradTask)
-GRAPHRUN_SIMD_EXPORT_AS(update, update_adadelta, AdadeltaTask)
-GRAPHRUN_SIMD_EXPORT_AS(update, update_rmsprop, RmspropTask)
-GRAPHRUN_SIMD_EXPORT_AS(update, update_adam, AdamTask)
+#define RULE(name, ...) GRAPHRUN_SIMD_EXPORT_AS(update, update_##name, Task_##name)
+#include "ops/optimizer/table.def"
 GRAPHRUN_SIMD_EXPORT(blend, BlendTask)
 HWY_EXPORT(squares_float);
 HWY_EXPORT(finite_float);

@@ -1,5 +1,5 @@
-// The optimizers' updates on CUDA, one pass over a parameter's elements. The rules are those of ops/optimizer/update.h; what
-// depends on the update's number or the learning rate, which lie on the device, one thread works out ahead.
+// The optimizers' updates on CUDA, one pass over a parameter's elements by the rules of ops/optimizer/table.def. One thread
+// first works out the numbers of the update: rate, scale and t lie on the device.
 #include "ops/dispatch.h"
 #include "ops/generated/device_functions.h"
 #include "ops/optimizer/update.h"
@@ -7,125 +7,117 @@
 #include "runtime/cuda/launch.h"
 
 namespace graphrun {
-namespace {
+namespace update_rules {
 
-// Of one update, in the workspace.
-struct Factors {
-  double rate, scale, m, v;  // m, v: Adam's 1 / (1 - betaᵗ)
-};
+using element::select;
+using element::sqrt;
 
 template <class T>
-struct FactorsBody {
+GRAPHRUN_DEVICE T mul_add(T a, T b, T c) {
+  return a * b + c;
+}
+template <class T>
+GRAPHRUN_DEVICE T neg_mul_add(T a, T b, T c) {
+  return c - a * b;
+}
+
+// A rule on numbers: its slots and numbers by their names in the table.
+#define RULE(name, ...)            \
+  template <class V>               \
+  struct Rule_##name {             \
+    const Numbers_##name& numbers; \
+    V rate = V(numbers.rate);
+#define SLOT(slot, ...) V slot = V(0);
+#define SETTING(setting, ...) V setting = V(numbers.setting);
+#define FLAG(flag, ...) bool flag = numbers.flag;
+#define FACTOR(factor, ...) V factor = V(numbers.factor);
+#define WITHOUT_DECAY(...) \
+  GRAPHRUN_DEVICE V without_decay(V p, V gradient) { return __VA_ARGS__; }
+#define STEP(...) \
+  GRAPHRUN_DEVICE V step(V g) { __VA_ARGS__ }
+#define END() \
+  }           \
+  ;
+#include "ops/optimizer/table.def"
+
+#define RULE(name, ...)                                                                                            \
+  template <class T>                                                                                               \
+  GRAPHRUN_DEVICE void load_slots([[maybe_unused]] Rule_##name<T>& rule, [[maybe_unused]] const Task_##name<T>& u, \
+                                  [[maybe_unused]] std::int64_t i) {                                               \
+    using Slots [[maybe_unused]] = Slots_##name;
+#define SLOT(name, ...) rule.name = u.slot[Slots::name][i];
+#define END() }
+#include "ops/optimizer/table.def"
+
+#define RULE(name, ...)                                                                                                   \
+  template <class T>                                                                                                      \
+  GRAPHRUN_DEVICE void store_slots([[maybe_unused]] const Rule_##name<T>& rule, [[maybe_unused]] const Task_##name<T>& u, \
+                                   [[maybe_unused]] std::int64_t i) {                                                     \
+    using Slots [[maybe_unused]] = Slots_##name;
+#define SLOT(name, ...) u.slot_next[Slots::name][i] = rule.name;
+#define END() }
+#include "ops/optimizer/table.def"
+
+template <class T, class Numbers>
+struct NumbersBody {
   const T *rate, *count, *scale;  // count, scale: null where there is none
-  double beta1, beta2;
-  Factors* out;
+  typename Numbers::Settings settings;
+  Numbers* out;
   GRAPHRUN_DEVICE void operator()(std::int64_t) const {
-    const double t = count == nullptr ? 1 : static_cast<double>(*count);
-    *out = {static_cast<double>(*rate), scale == nullptr ? 1.0 : static_cast<double>(*scale), 1 / (1 - element::pow(beta1, t)),
-            1 / (1 - element::pow(beta2, t))};
+    *out = Numbers{settings, static_cast<double>(*rate), scale == nullptr ? 1.0 : static_cast<double>(*scale),
+                   count == nullptr ? 1.0 : static_cast<double>(*count)};
   }
 };
 
-// A step beside the decay, from the gradient and the slots, which it moves.
-template <class T>
-GRAPHRUN_DEVICE T step(const SgdRule&, const Factors& f, T g, T*) {
-  return static_cast<T>(f.rate) * g;
-}
-template <class T>
-GRAPHRUN_DEVICE T step(const MomentumRule& r, const Factors& f, T g, T* slot) {
-  slot[0] = static_cast<T>(r.momentum) * slot[0] + g;
-  return static_cast<T>(f.rate) * (r.nesterov ? static_cast<T>(r.momentum) * slot[0] + g : slot[0]);
-}
-template <class T>
-GRAPHRUN_DEVICE T step(const AdagradRule& r, const Factors& f, T g, T* slot) {
-  slot[0] = g * g + slot[0];
-  return static_cast<T>(f.rate) * g / (element::sqrt(slot[0] + static_cast<T>(r.initial)) + static_cast<T>(r.epsilon));
-}
-template <class T>
-GRAPHRUN_DEVICE T step(const AdadeltaRule& r, const Factors& f, T g, T* slot) {
-  const T rho = static_cast<T>(r.rho), rest = static_cast<T>(1 - r.rho), epsilon = static_cast<T>(r.epsilon);
-  slot[0] = rho * slot[0] + rest * (g * g);
-  const T x = element::sqrt(slot[1] + epsilon) / element::sqrt(slot[0] + epsilon) * g;
-  slot[1] = rho * slot[1] + rest * (x * x);
-  return static_cast<T>(f.rate) * x;
-}
-template <class T>
-GRAPHRUN_DEVICE T step(const RmspropRule& r, const Factors& f, T g, T* slot) {
-  slot[0] = static_cast<T>(r.rho) * slot[0] + static_cast<T>(1 - r.rho) * (g * g);
-  return static_cast<T>(f.rate) * g / (element::sqrt(slot[0]) + static_cast<T>(r.epsilon));
-}
-template <class T>
-GRAPHRUN_DEVICE T step(const AdamRule& r, const Factors& f, T g, T* slot) {
-  slot[0] = static_cast<T>(r.beta1) * slot[0] + static_cast<T>(1 - r.beta1) * g;
-  slot[1] = static_cast<T>(r.beta2) * slot[1] + static_cast<T>(1 - r.beta2) * g * g;
-  return static_cast<T>(f.rate) * (slot[0] * static_cast<T>(f.m)) /
-         (element::sqrt(slot[1] * static_cast<T>(f.v)) + static_cast<T>(r.epsilon));
-}
-
-template <class T, class Rule>
+template <template <class> class RuleOf, class T, class Numbers>
 struct UpdateBody {
-  UpdateTask<T, Rule> task;
-  const Factors* factors;
+  UpdateTask<T, Numbers> task;
+  const Numbers* numbers;
   GRAPHRUN_DEVICE void operator()(std::int64_t i) const {
-    const Factors f = *factors;
+    RuleOf<T> rule{*numbers};
     const T p = task.p[i];
-    T slot[Rule::kSlots + 1];
-    for (int k = 0; k < Rule::kSlots; ++k) slot[k] = task.slot[k][i];
-    const T g = static_cast<T>(task.l2) * p + static_cast<T>(f.scale) * task.g[i];
-    const T moved = step(task.rule, f, g, slot);
-    task.p_next[i] = p - (static_cast<T>(f.rate * task.weight_decay) * p + moved);
-    for (int k = 0; k < Rule::kSlots; ++k) task.slot_next[k][i] = slot[k];
+    load_slots(rule, task, i);
+    const T g = static_cast<T>(task.l2) * p + static_cast<T>(numbers->scale) * task.g[i];
+    task.p_next[i] = p - (static_cast<T>(numbers->rate * task.weight_decay) * p + rule.step(g));
+    store_slots(rule, task, i);
   }
 };
 
 // Inputs p, g, the slots, rate, the update's number where the rule counts, the gradient's factor or none.
-template <class T, class Rule>
-Kernel update_kernel(const Rule& rule, bool counted, double beta1, double beta2) {
-  constexpr std::size_t kRate = 2 + Rule::kSlots;
-  const std::size_t scale_at = counted ? kRate + 2 : kRate + 1;
+template <template <class> class RuleOf, class Numbers, class T>
+Kernel update_kernel(const typename Numbers::Settings& settings) {
+  constexpr std::size_t kRate = 2 + Numbers::Slots::kCount;
+  constexpr bool kCounts = Numbers::Settings::kCounted == Counted::kYes;
   return {[=](const KernelContext& c) {
-            auto* factors = static_cast<Factors*>(c.workspace);
+            auto* numbers = static_cast<Numbers*>(c.workspace);
             const auto scalar = [&](std::size_t i) { return i < c.inputs.size() ? c.inputs[i].as<const T>() : nullptr; };
-            cuda::for_elements(
-                c, 1,
-                FactorsBody<T>{scalar(kRate), counted ? scalar(kRate + 1) : nullptr, scalar(scale_at), beta1, beta2, factors});
-            UpdateTask<T, Rule> task;
+            cuda::for_elements(c, 1,
+                               NumbersBody<T, Numbers>{scalar(kRate), kCounts ? scalar(kRate + 1) : nullptr,
+                                                       scalar(kCounts ? kRate + 2 : kRate + 1), settings, numbers});
+            UpdateTask<T, Numbers> task;
             task.p = c.inputs[0].as<const T>(), task.g = c.inputs[1].as<const T>(), task.p_next = c.outputs[0].as<T>();
-            for (int slot = 0; slot < Rule::kSlots; ++slot) {
+            for (int slot = 0; slot < Numbers::Slots::kCount; ++slot) {
               const auto k = static_cast<std::size_t>(slot);
               task.slot[k] = c.inputs[2 + k].as<const T>();
               task.slot_next[k] = c.outputs[1 + k].as<T>();
             }
             task.l2 = c.attributes->number("l2"), task.weight_decay = c.attributes->number("weight_decay");
-            task.rule = rule;
-            cuda::for_elements(c, c.outputs[0].count(), UpdateBody<T, Rule>{task, factors});
+            cuda::for_elements(c, c.outputs[0].count(), UpdateBody<RuleOf, T, Numbers>{task, numbers});
           },
-          sizeof(Factors)};
+          sizeof(Numbers)};
 }
 
-template <class Rule>
-Kernel bind_update(const KernelRequest& request, const Rule& rule, bool counted = false, double beta1 = 0, double beta2 = 0) {
-  return with_float(request.outputs.at(0).dtype,
-                    [&](auto zero) { return update_kernel<decltype(zero)>(rule, counted, beta1, beta2); });
-}
+#define RULE(name, ...)                                                                                                       \
+  REGISTER_KERNEL(#name "_update", kCuda, [](const KernelRequest& request) {                                                  \
+    return with_float(request.outputs.at(0).dtype, [&](auto zero) {                                                           \
+      return update_kernel<Rule_##name, Numbers_##name, decltype(zero)>(settings_of(*request.attributes, Settings_##name())); \
+    });                                                                                                                       \
+  });
+#include "ops/optimizer/table.def"
 
-REGISTER_KERNEL("sgd_update", kCuda, [](const KernelRequest& r) { return bind_update(r, SgdRule{}); });
-REGISTER_KERNEL("momentum_update", kCuda, [](const KernelRequest& r) {
-  return bind_update(r, MomentumRule{r.attributes->number("momentum"), r.attributes->boolean("nesterov")});
-});
-REGISTER_KERNEL("adagrad_update", kCuda, [](const KernelRequest& r) {
-  return bind_update(r, AdagradRule{r.attributes->number("initial"), r.attributes->number("epsilon")});
-});
-REGISTER_KERNEL("adadelta_update", kCuda, [](const KernelRequest& r) {
-  return bind_update(r, AdadeltaRule{r.attributes->number("rho"), r.attributes->number("epsilon")});
-});
-REGISTER_KERNEL("rmsprop_update", kCuda, [](const KernelRequest& r) {
-  return bind_update(r, RmspropRule{r.attributes->number("rho"), r.attributes->number("epsilon")});
-});
-REGISTER_KERNEL("adam_update", kCuda, [](const KernelRequest& r) {
-  const double beta1 = r.attributes->number("beta1"), beta2 = r.attributes->number("beta2");
-  return bind_update(r, AdamRule{beta1, beta2, r.attributes->number("epsilon"), 1, 1}, true, beta1, beta2);
-});
+}  // namespace update_rules
+
+namespace {
 
 // y = a x + b z; where a is 0, x is not read: 0 * x would keep what is not finite.
 template <class T, bool average>

@@ -1,5 +1,7 @@
 #include "ops/optimizer/update_op.h"
 
+#include <utility>
+
 namespace graphrun {
 
 using ir::InferContext;
@@ -22,26 +24,85 @@ void require_one_shape(const InferContext& c, std::size_t first, std::size_t las
   }
 }
 
-OpDefinition update_op(const std::string& name, const std::vector<std::pair<std::string, std::string>>& slots,
-                       Counted counted) {
-  OpDefinition op(name, "optimizer");
-  op.Input("p", "[...] FLOAT: the parameter").Input("g", "[...] FLOAT: its gradient").Output("p").InPlace(0, 0);
-  for (std::size_t k = 0; k < slots.size(); ++k) {
-    op.Input(slots[k].first, "[...] FLOAT: " + slots[k].second + ", 0 at first").Output(slots[k].first);
-    op.InPlace(static_cast<int>(1 + k), static_cast<int>(2 + k));
+namespace {
+
+// A slot is there and has its shape, or is absent, as the schema's rule says for the parameter.
+void require_slot(const InferContext& c, std::size_t input) {
+  const std::string& name = c.op->inputs[input].name;
+  const std::optional<Shape> shape = c.op->slot_shape_of(name, c.input(0).shape, *c.attributes);
+  const std::string expected = shape ? ir::TensorType{Type::kFloat, *shape}.str() : "none";
+  if (c.has(input) == shape.has_value() && (!shape || c.input(input).shape == *shape))
+    return require_type(c, input, Type::kFloat);
+  throw ir::OpError("E0301 shape-mismatch", c.op->name + ": " + name + " is " +
+                                                (c.has(input) ? c.input(input).str() : "absent") + ", but for p of " +
+                                                c.input(0).str() + " expected " + expected);
+}
+
+}  // namespace
+
+UpdateOp& UpdateOp::Doc(const std::string& source, const std::string& equations) {
+  doc_ = source + ":\n  " + equations + ",\nwith g' = scale * g + l2 * p.";
+  return *this;
+}
+
+UpdateOp& UpdateOp::AddSlot(std::string name, std::string doc, bool optional) {
+  slots_.push_back({std::move(name), std::move(doc), optional});
+  return *this;
+}
+
+UpdateOp& UpdateOp::SlotShape(ir::SlotShapeRule rule) {
+  slot_shape_ = std::move(rule);
+  return *this;
+}
+
+UpdateOp& UpdateOp::Setting(std::string name, double value, ir::Range range, std::string doc) {
+  settings_.push_back({std::move(name), std::move(doc), value, range});
+  return *this;
+}
+
+UpdateOp& UpdateOp::Flag(std::string name, bool value, std::string doc) {
+  settings_.push_back({std::move(name), std::move(doc), value, ir::Range::kAny});
+  return *this;
+}
+
+UpdateOp::operator OpRegistration() const {
+  OpDefinition op(name_ + "_update", "optimizer");
+  op.Doc(doc_).Input("p", "[...] FLOAT: the parameter").Input("g", "[...] FLOAT: its gradient").Output("p").InPlace(0, 0);
+  // Which result a slot's next value is depends on how many slots before it are there.
+  std::size_t certain = 0;
+  for (std::size_t k = 0; k < slots_.size(); ++k) {
+    const SlotInput& slot = slots_[k];
+    const std::string shape = slot_shape_ ? "" : "[...] ";
+    if (slot.optional) {
+      op.OptionalInput(slot.name, shape + "FLOAT: " + slot.doc + ", 0 at first");
+    } else {
+      op.Input(slot.name, shape + "FLOAT: " + slot.doc + ", 0 at first");
+    }
+    op.Output(slot.name);
+    for (std::size_t result = certain; result <= k; ++result) op.InPlace(static_cast<int>(1 + result), static_cast<int>(2 + k));
+    if (!slot.optional) ++certain;
   }
   op.Input("rate", "[] FLOAT: the learning rate");
-  if (counted == Counted::kYes) op.Input("t", "[] FLOAT: the number of this update, 1 for the first");
+  if (counted_ == Counted::kYes) op.Input("t", "[] FLOAT: the number of this update, 1 for the first");
   op.OptionalInput("scale", "[] FLOAT: multiplies the gradient (a clip's factor); 1 where absent");
   op.Float("l2", 0, "of the penalty l2/2 Σ p², whose gradient l2 * p adds to the scaled one")
-      .Float("weight_decay", 0, "decoupled: takes rate * weight_decay * p off, beside the gradient (Loshchilov & Hutter 2019)");
-  op.Update().NoGradient("an optimizer's update");
-  const std::size_t tensors = 2 + slots.size();
-  op.Shape([tensors](InferContext& c) {
-    require_one_shape(c, 0, tensors);
-    for (std::size_t i = tensors; i < c.op->inputs.size(); ++i) require_scalar(c, i);
+      .Within(ir::Range::kNotNegative)
+      .Float("weight_decay", 0, "decoupled: takes rate * weight_decay * p off, beside the gradient (Loshchilov & Hutter 2019)")
+      .Within(ir::Range::kNotNegative);
+  for (const SettingSpec& s : settings_) {
+    const AttributeKind kind = std::holds_alternative<bool>(s.value) ? AttributeKind::kBool : AttributeKind::kFloat;
+    op.Default(s.name, kind, s.value, s.doc).Within(s.range);
+  }
+  op.Update().NoGradient("an optimizer's update").SlotShape(slot_shape_);
+  const std::size_t slots_end = 2 + slots_.size();
+  op.Shape([slots_end](InferContext& c) {
+    require_one_shape(c, 0, 2);
     c.outputs = {c.input(0)};
-    for (std::size_t i = 2; i < tensors; ++i) c.outputs.push_back(c.input(i));
+    for (std::size_t i = 2; i < slots_end; ++i) {
+      require_slot(c, i);
+      if (c.has(i)) c.outputs.push_back(c.input(i));
+    }
+    for (std::size_t i = slots_end; i < c.op->inputs.size(); ++i) require_scalar(c, i);
   });
   return op;
 }

@@ -1,29 +1,54 @@
-// What the ops of optimizers have in common. One takes the parameter, its gradient, the rule's slots, the learning rate, for
-// some the number of the update, and an optional factor of the gradient; it gives the parameter's and the slots' next values:
+// The interface of an optimizer, whether it is an entry of ops/optimizer/table.def or an op of its own. Its op, NAME_update,
+// takes the parameter, its gradient, the optimizer's slots, the learning rate, the number of the update where it counts, and an
+// optional factor of the gradient. It gives the next values of parameter and slots:
 //
-//   update_op("adam_update", {{"m", "…"}, {"v", "…"}}, Counted::kYes).Doc("…").Float("beta1", 0.9, "…")
+//   UpdateOp("adafactor", Counted::kYes).OptionalSlot("r", "…").SlotShape(rule).Setting("clip", 1, ir::Range::kPositive, "…")
 //
-// Training finds them by their names, NAME_update, and reads from the schema what else to hand them (compiler/training.h).
+// Nothing lists the optimizers. Training finds them by name and reads from the schema which slots of which shape a parameter
+// has (compiler/training.h). A job's checks and defaults read the settings and their ranges from the schema too.
 #pragma once
 
 #include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
-#include "ops/optimizer/update.h"
+#include "ops/optimizer/rules.h"
 #include "ops/schema.h"
-#include "runtime/threads/threads.h"
 
 namespace graphrun {
 
-enum class Counted : bool { kNo, kYes };
+class UpdateOp {
+ public:
+  UpdateOp(std::string name, Counted counted) : name_(std::move(name)), counted_(counted) {}
 
-// What the doc of every update ends with.
-inline const std::string kScaledGradient = "\nwith g' = scale * g + l2 * p.";
+  // What the op's page says: source, then what slots and parameter become, in equations over g'.
+  UpdateOp& Doc(const std::string& source, const std::string& equations);
+  // Slots, in the order of the op's operands and results. An optional one is absent where the rule below says so.
+  UpdateOp& Slot(std::string name, std::string doc) { return AddSlot(std::move(name), std::move(doc), false); }
+  UpdateOp& OptionalSlot(std::string name, std::string doc) { return AddSlot(std::move(name), std::move(doc), true); }
+  // Where slots do not have the parameter's shape.
+  UpdateOp& SlotShape(ir::SlotShapeRule rule);
+  UpdateOp& Setting(std::string name, double value, ir::Range range, std::string doc);
+  UpdateOp& Flag(std::string name, bool value, std::string doc);
 
-OpDefinition update_op(const std::string& name, const std::vector<std::pair<std::string, std::string>>& slots,
-                       Counted counted = Counted::kNo);
+  operator OpRegistration() const;  // NOLINT: `const OpRegistration op = UpdateOp(…)…;` registers it
+
+ private:
+  struct SlotInput {
+    std::string name, doc;
+    bool optional;
+  };
+  struct SettingSpec {
+    std::string name, doc;
+    Attribute value;
+    ir::Range range;
+  };
+  UpdateOp& AddSlot(std::string name, std::string doc, bool optional);
+
+  std::string name_, doc_;
+  Counted counted_;
+  std::vector<SlotInput> slots_;
+  std::vector<SettingSpec> settings_;
+  ir::SlotShapeRule slot_shape_;
+};
 
 // An operand that is a FLOAT scalar, or absent; the operands [first, last) are FLOAT and of one shape. Throw ir::OpError.
 void require_scalar(const ir::InferContext& c, std::size_t input);
@@ -35,41 +60,6 @@ inline constexpr std::int64_t kUpdateGrain = 16384;  // elements
 template <class T>
 double scalar_or_one(const KernelContext& c, std::size_t i) {
   return i < c.inputs.size() && c.inputs[i].present() ? static_cast<double>(*c.inputs[i].as<const T>()) : 1.0;
-}
-
-template <class T, class Rule>
-void run_update(const KernelContext& c, const Rule& rule, std::size_t rate_at, std::size_t scale_at) {
-  UpdateTask<T, Rule> task;
-  task.p = c.inputs[0].as<const T>(), task.g = c.inputs[1].as<const T>(), task.p_next = c.outputs[0].as<T>();
-  for (std::size_t k = 0; k < static_cast<std::size_t>(Rule::kSlots); ++k) {
-    task.slot[k] = c.inputs[2 + k].as<const T>();
-    task.slot_next[k] = c.outputs[1 + k].as<T>();
-  }
-  task.rate = scalar_or_one<T>(c, rate_at), task.scale = scalar_or_one<T>(c, scale_at);
-  task.l2 = c.attributes->number("l2"), task.weight_decay = c.attributes->number("weight_decay");
-  task.rule = rule;
-  parallel_ranges(c.outputs[0].count(), kUpdateGrain, [&](std::int64_t begin, std::int64_t end) {
-    UpdateTask<T, Rule> part = task;
-    part.begin = begin, part.end = end;
-    update(part);
-  });
-}
-
-// The kernel of a rule that `make(attributes, t)` makes; t is the number of the update, 1 where the rule does not count.
-template <class Make>
-Kernel update_kernel(const KernelRequest& request, Counted counted, Make make) {
-  using Rule = std::invoke_result_t<Make, const Attributes&, double>;
-  const std::size_t rate_at = 2 + Rule::kSlots, count_at = rate_at + 1;
-  const std::size_t scale_at = counted == Counted::kYes ? count_at + 1 : count_at;
-  const auto kernel = [=](auto zero) -> Kernel {
-    using T = decltype(zero);
-    return {[=](const KernelContext& c) {
-              const double t = counted == Counted::kYes ? scalar_or_one<T>(c, count_at) : 1;
-              run_update<T>(c, make(*c.attributes, t), rate_at, scale_at);
-            },
-            0};
-  };
-  return request.outputs.at(0).dtype == DType::kFloat32 ? kernel(float{}) : kernel(double{});
 }
 
 }  // namespace graphrun

@@ -10,7 +10,8 @@
 #include "tests/compiler/sample_graphs.h"
 #include "tests/compiler/small_ops.h"
 
-namespace graphrun {
+// A namespace of its own, for the file compiles together with others, which have another Graph.
+namespace graphrun::verifier_tests {
 namespace {
 
 using ir::Graph;
@@ -191,4 +192,4 @@ TEST(Verifier, RegionsMayNotNestWithoutEnd) {
 }
 
 }  // namespace
-}  // namespace graphrun
+}  // namespace graphrun::verifier_tests

@@ -123,9 +123,45 @@ CaseBuilder update(const std::string& op, const std::string& name, const Sizes& 
   return c.in(floats({}, {0.1}));
 }
 
+// Of a parameter of these sizes at update t, its slots in the shapes that belong to it.
+CaseBuilder adafactor(const std::string& name, const Sizes& sizes, double t, double beta1 = 0) {
+  CaseBuilder c("adafactor_update", name);
+  c.in(uniform(sizes)).in(uniform(sizes, -1, 1, 2));
+  if (sizes.size() < 2) {
+    c.in(uniform(sizes, 0.01, 0.1, 3)).absent();
+  } else {
+    Sizes rows = sizes, columns = sizes;
+    rows.pop_back(), columns.erase(columns.end() - 2);
+    c.in(uniform(rows, 0.01, 0.1, 3)).in(uniform(columns, 0.01, 0.1, 4));
+  }
+  if (beta1 > 0) {
+    c.in(uniform(sizes, -1, 1, 5)).with("beta1", beta1);
+  } else {
+    c.absent();
+  }
+  return c.in(floats({}, {0.02})).in(floats({}, {t}));
+}
+
+void add_adafactor(std::vector<Case>& cases) {
+  cases.push_back(adafactor("a matrix, the first update", {3, 7}, 1));
+  cases.push_back(adafactor("a matrix, later, scaled", {5, 4}, 3).in(floats({}, {0.5})));
+  cases.push_back(adafactor("with momentum and both decays", {4, 3}, 2, 0.9).with("l2", 0.2).with("weight_decay", 0.3));
+  cases.push_back(adafactor("square", {4, 4}, 2, 0.5));
+  cases.push_back(adafactor("a vector", {9}, 5).with("clip", 0.3).with("beta2_decay", 0.5));
+  cases.push_back(adafactor("a vector with momentum", {9}, 5, 0.8).with("epsilon2", 10.0));
+  cases.push_back(adafactor("a scalar", {}, 2));
+  cases.push_back(adafactor("matrices", {2, 3, 5}, 2));
+  cases.push_back(adafactor("steps as long as the rate", {3, 7}, 10000).with("relative_step", false).with("epsilon1", 0.01));
+  cases.push_back(adafactor("of no size but its own", {3, 7}, 10000).with("scale_parameter", false));
+  cases.push_back(adafactor("nothing", {0, 7}, 2));
+  cases.push_back(adafactor("large", {300, 201}, 7).large());
+  cases.push_back(adafactor("large matrices", {3, 70, 201}, 7, 0.9).large());
+  cases.push_back(adafactor("large vector", {70001}, 7).large());
+}
+
 void add_updates(std::vector<Case>& cases) {
-  const std::pair<const char*, int> ops[] = {
-      {"sgd_update", 0}, {"momentum_update", 1}, {"adagrad_update", 1}, {"adadelta_update", 2}, {"rmsprop_update", 1}};
+  const std::pair<const char*, int> ops[] = {{"sgd_update", 0},      {"momentum_update", 1}, {"adagrad_update", 1},
+                                             {"adadelta_update", 2}, {"rmsprop_update", 1},  {"lion_update", 1}};
   for (const auto& [op, slots] : ops) {
     cases.push_back(update(op, "elements", {3, 7}, slots));
     cases.push_back(
@@ -142,6 +178,8 @@ void add_updates(std::vector<Case>& cases) {
       adam("a later one, scaled", {3, 7}, 5).in(floats({}, {0.5})).with("beta1", 0.8).with("beta2", 0.9).with("epsilon", 1e-3));
   cases.push_back(adam("with both decays", {3, 7}, 2).with("l2", 0.2).with("weight_decay", 0.3));
   cases.push_back(adam("large", {300, 201}, 7).large());
+  cases.push_back(update("lion_update", "other means", {3, 7}, 1).with("beta1", 0.5).with("beta2", 0.6));
+  add_adafactor(cases);
   for (const double keep : {0.0, 1.0}) {
     cases.push_back(CaseBuilder("sum_update", keep == 0 ? "first" : "later")
                         .in(uniform({3, 7}))

@@ -74,6 +74,67 @@ std::vector<Array> adam(const Call& c) {
   });
 }
 
+std::vector<Array> lion(const Call& c) {
+  const double beta1 = c.attributes.number("beta1"), beta2 = c.attributes.number("beta2");
+  return updated(c, 1, 4, [&](double g, std::vector<double>& s) {
+    const double u = beta1 * s[0] + (1 - beta1) * g;
+    s[0] = beta2 * s[0] + (1 - beta2) * g;
+    return u > 0 ? 1.0 : u < 0 ? -1.0 : 0.0;
+  });
+}
+
+double root_mean_square(const std::vector<double>& x) {
+  double sum = 0;
+  for (const double e : x) sum += e * e;
+  return std::sqrt(sum / static_cast<double>(x.size()));
+}
+
+// p, g, s, c, m, rate, t, scale.
+std::vector<Array> adafactor(const Call& call) {
+  const Attributes& a = call.attributes;
+  const Array& p = call.x(0);
+  const double rate = call.x(5).data[0], t = call.x(6).data[0], scale = call.has(7) ? call.x(7).data[0] : 1;
+  const double keep = 1 - std::pow(t, -a.number("beta2_decay")), epsilon = a.number("epsilon1"), beta1 = a.number("beta1");
+  Array g = call.x(1), s = call.x(2), c = call.has(3) ? call.x(3) : Array();
+  for (std::size_t i = 0; i < g.data.size(); ++i) g.data[i] = scale * g.data[i] + a.number("l2") * p.data[i];
+  std::vector<double> u;
+  if (p.data.empty()) {  // nothing to measure: the means stay
+  } else if (call.has(3)) {
+    const std::size_t row_axis = p.rank() - 2, column_axis = p.rank() - 1;
+    for (double& e : s.data) e *= keep;
+    for (double& e : c.data) e *= keep;
+    const double rows = static_cast<double>(p.sizes[row_axis]), columns = static_cast<double>(p.sizes[column_axis]);
+    for (const Sizes& at : indices_of(p.sizes)) {
+      const double square = (1 - keep) * (g[at] * g[at] + epsilon);
+      s[without(at, column_axis)] += square / columns;
+      c[without(at, row_axis)] += square / rows;
+    }
+    for (const Sizes& at : indices_of(p.sizes)) {
+      double mean = 0;
+      Sizes row = without(at, column_axis);
+      for (row[row_axis] = 0; row[row_axis] < p.sizes[row_axis]; ++row[row_axis]) mean += s[row] / rows;
+      u.push_back(g[at] / std::sqrt(s[without(at, column_axis)] * c[without(at, row_axis)] / mean));
+    }
+  } else {
+    for (std::size_t i = 0; i < s.data.size(); ++i) {
+      s.data[i] = keep * s.data[i] + (1 - keep) * (g.data[i] * g.data[i] + epsilon);
+      u.push_back(g.data[i] / std::sqrt(s.data[i]));
+    }
+  }
+  const double divisor = std::max(1.0, root_mean_square(u) / a.number("clip"));
+  double step = a.boolean("relative_step") ? std::min(rate, 1 / std::sqrt(t)) : rate;
+  if (a.boolean("scale_parameter")) step *= std::max(a.number("epsilon2"), root_mean_square(p.data));
+  std::vector<Array> results = {p, s};
+  if (call.has(3)) results.push_back(c);
+  if (call.has(4)) results.push_back(call.x(4));
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    double x = u[i] / divisor;
+    if (call.has(4)) x = results.back().data[i] = beta1 * call.x(4).data[i] + (1 - beta1) * x;
+    results[0].data[i] -= step * x + rate * a.number("weight_decay") * p.data[i];
+  }
+  return results;
+}
+
 std::vector<Array> blend(const Call& c, double a, double b) {
   Array y = c.x(0);
   for (std::size_t i = 0; i < y.data.size(); ++i) y.data[i] = a * y.data[i] + b * c.x(1).data[i];
@@ -94,6 +155,8 @@ void add_optimizer_references(References& r) {
   r["adadelta_update"] = adadelta;
   r["rmsprop_update"] = rmsprop;
   r["adam_update"] = adam;
+  r["lion_update"] = lion;
+  r["adafactor_update"] = adafactor;
   r["sum_update"] = [](const Call& c) { return blend(c, c.x(2).data[0], 1); };
   r["average_update"] = average;
 }

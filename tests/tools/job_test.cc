@@ -298,7 +298,7 @@ TEST(Job, FieldPathsEndInAName) {
   EXPECT_THAT(field_paths(job.message, "by"), IsEmpty());                     // half a name
   for (const std::string& path : field_paths(job.message, "min_count"))
     EXPECT_EQ(mistakes(kShortJob, {path + "=1"}), "") << path;
-  EXPECT_EQ(field_paths(Job(), "learning_rate").size(), 6u);  // any optimizer's
+  EXPECT_EQ(field_paths(Job(), "learning_rate").size(), 8u);  // any optimizer's
 }
 
 TEST(Job, AWrongSettingLeavesTheJobAsItWas) {

@@ -61,9 +61,11 @@ TEST_F(Recipes, EveryOptimizerLearnsAndKeepsItsSlots) {
       {"adagrad.learning_rate=0.1", {"adagrad_s"}},
       {"adadelta.learning_rate=1", {"adadelta_s", "adadelta_d"}},
       {"rmsprop.learning_rate=0.01", {"rmsprop_s"}},
-      {"adam.learning_rate=0.02", {"adam_m", "adam_v"}}};
+      {"adam.learning_rate=0.02", {"adam_m", "adam_v"}},
+      {"lion.learning_rate=0.005", {"lion_m"}},
+      {"adafactor.learning_rate=0.1", {"adafactor_s", "adafactor_c"}}};
   for (const auto& [optimizer, slots] : optimizers) {
-    const std::string out = std::string(optimizer).substr(0, 5);
+    const std::string out = std::string(optimizer).substr(0, 6);
     const Ran ran = train(out, {"train.epochs=4", "train.optimizer." + std::string(optimizer), "train.optimizer.l2=1e-5",
                                 "train.optimizer.weight_decay=1e-4", "train.optimizer.no_decay=*b"});
     ASSERT_EQ(ran.code, 0) << ran.err;
@@ -155,6 +157,33 @@ TEST_F(Recipes, AResumedRunOfEverythingIsTheSameBitForBit) {
   const NamedTensors slots = tensors("parts", "checkpoints", "slots"), others = tensors("whole", "checkpoints", "slots");
   for (const auto& [name, tensor] : others) {
     for (std::int64_t i = 0; i < tensor.count(); ++i) ASSERT_EQ(slots.at(name).at(i), tensor.at(i)) << name;
+  }
+}
+
+// Slots of any shape are in the checkpoints.
+TEST_F(Recipes, LionAndAdafactorResumeBitForBit) {
+  const std::string job = read("graphs/jobs/segment.pbtxt"), adam = "adam { learning_rate: 0.02 }";
+  for (const auto& [out, optimizer] : {std::pair("lion", "lion { learning_rate: 0.005 beta1: 0.8 } weight_decay: 0.1"),
+                                       {"factors", "adafactor { learning_rate: 0.1 }"},
+                                       {"momentum", "adafactor { learning_rate: 0.1 beta1: 0.9 }"}}) {
+    std::string changed = job;
+    changed.replace(changed.find(adam), adam.size(), optimizer);
+    write("graphs/jobs/changed.pbtxt", changed);
+    const std::string whole = std::string(out) + "_whole";
+    const auto command = [](const std::string& folder) {
+      return std::vector<std::string>{
+          "train", "graphs/jobs/changed.pbtxt",     "--out", folder, "--threads", "1", "--set", "train.epochs=4",
+          "--set", "train.checkpoint.every_steps=2"};
+    };
+    ASSERT_EQ(graphrun(command(whole)).code, 0);
+    finish_with_stops(command(out), out, {"kill:/checkpoints/:20", "term:/checkpoints/:30"});
+    EXPECT_EQ(read(std::string(out) + "/metrics.jsonl"), read(whole + "/metrics.jsonl"));
+    const NamedTensors slots = tensors(out, "checkpoints", "slots"), others = tensors(whole, "checkpoints", "slots");
+    ASSERT_FALSE(others.empty());
+    for (const auto& [name, tensor] : others) {
+      ASSERT_EQ(slots.at(name).sizes(), tensor.sizes()) << name;
+      for (std::int64_t i = 0; i < tensor.count(); ++i) ASSERT_EQ(slots.at(name).at(i), tensor.at(i)) << name;
+    }
   }
 }
 
@@ -321,6 +350,12 @@ TEST_F(Recipes, WrongRecipesAreRefusedAtOnce) {
   EXPECT_THAT(ran.err, AllOf(HasSubstr("momentum is 1"), HasSubstr("l2 is -1"), HasSubstr("learning_rate is 0"),
                              HasSubstr("the cosine ends at update 0"), HasSubstr("decay is 1"), HasSubstr("patience is 0"),
                              HasSubstr("an average of 1"), HasSubstr("accumulate")));
+  const Ran ranges = train("wrong", {"train.optimizer.adafactor.clip=0", "train.optimizer.adafactor.learning_rate=0.01"});
+  EXPECT_EQ(ranges.code, 3);
+  EXPECT_THAT(ranges.err, HasSubstr("clip is 0; expected a finite number above 0"));
+  const Ran settings = train("wrong", {"train.optimizer.lion.epsilon=1e-8"});
+  EXPECT_EQ(settings.code, 3);
+  EXPECT_THAT(settings.err, HasSubstr("its fields are learning_rate, beta1, beta2"));
   const Ran names = train("wrong", {"train.per=sum(lenghts)"});
   EXPECT_EQ(names.code, 3);
   EXPECT_THAT(names.err, AllOf(HasSubstr("'lenghts'"), HasSubstr("did you mean 'lengths'")));

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "compiler/ir/expression.h"
+#include "compiler/ir/op.h"
 #include "tools/job/problems.h"
 
 namespace graphrun {
@@ -70,11 +71,6 @@ class TrainChecker {
   void not_negative(const Places& places, const std::string& what, double value) {
     if (!(value >= 0 && std::isfinite(value))) {
       problems_.bad(places.location(what), fmt::format("{} is {}; expected a finite number from 0", what, value));
-    }
-  }
-  void below_one(const Places& places, const std::string& what, double value) {
-    if (!(value >= 0 && value < 1)) {
-      problems_.bad(places.location(what), fmt::format("{} is {}; expected a number from 0 to below 1", what, value));
     }
   }
   // A number of things in `train` itself, of which 0 is what stands where it is absent.
@@ -156,7 +152,7 @@ class TrainChecker {
     }
   }
 
-  // What each optimizer takes goes by the same names in all of them.
+  // The settings of a kind are the attributes of its op, whose ranges its schema says.
   void check_optimizer(const Job::Optimizer& optimizer, const Places& places) {
     const pb::Reflection& reflection = *optimizer.GetReflection();
     not_negative(places, "l2", optimizer.l2());
@@ -170,6 +166,7 @@ class TrainChecker {
     for (int i = 0; i < optimizer.group_size(); ++i) {
       check_group(optimizer.group(i), inside(places, "group", static_cast<std::size_t>(i)));
     }
+    const ir::OpSchema& op = ir::OpRegistry::instance().get(kind->name() + "_update");
     const pb::Message& settings = reflection.GetMessage(optimizer, kind);
     const Places& at = inside(places, kind->name());
     for (int i = 0; i < settings.GetDescriptor()->field_count(); ++i) {
@@ -179,12 +176,10 @@ class TrainChecker {
       const double value = settings.GetReflection()->GetDouble(settings, field);
       const bool given = !field->has_presence() || settings.GetReflection()->HasField(settings, field);
       if (!given) continue;
-      if (name == "learning_rate" || name == "epsilon") {
-        if (!(value > 0 && std::isfinite(value))) positive(at, name, value);
-      } else if (name == "initial") {
-        not_negative(at, name, value);
-      } else {
-        below_one(at, name, value);
+      const ir::AttributeSpec* attribute = op.attribute(name);  // none: the learning rate
+      const ir::Range range = attribute == nullptr ? ir::Range::kPositive : attribute->range;
+      if (!ir::is_within(range, value)) {
+        problems_.bad(at.location(name), fmt::format("{} is {}; expected {}", name, value, ir::expected_of(range)));
       }
     }
   }

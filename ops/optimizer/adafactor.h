@@ -1,0 +1,69 @@
+// Adafactor (Shazeer & Stern 2018): what its kernels on the CPU and on CUDA share. Of a matrix it keeps the means of squared
+// gradients of each row and each column, from which it estimates the mean square of an element (their Algorithm 4); of a
+// vector it keeps the mean squares themselves (Algorithm 5).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "runtime/base/attributes.h"
+#include "runtime/cuda/primitives.h"
+
+namespace graphrun {
+
+struct AdafactorSettings {
+  double l2, weight_decay, beta1, beta2_decay, epsilon1, epsilon2, clip;
+  bool relative_step, scale_parameter;
+};
+inline AdafactorSettings adafactor_settings(const Attributes& a) {
+  return {a.number("l2"),          a.number("weight_decay"),   a.number("beta1"),
+          a.number("beta2_decay"), a.number("epsilon1"),       a.number("epsilon2"),
+          a.number("clip"),        a.boolean("relative_step"), a.boolean("scale_parameter")};
+}
+
+// Of one update, in double.
+struct AdafactorNumbers {
+  double scale = 1;   // of the gradient
+  double shrink = 0;  // what weight decay takes off p, as a share of p
+  double keep = 0;    // how much of the means stays: 1 - t^-beta2_decay
+  double step = 0;    // the step's length before it is scaled by the parameter's
+};
+GRAPHRUN_DEVICE AdafactorNumbers adafactor_numbers(const AdafactorSettings& s, double rate, double scale, double t) {
+  const double least = 1 / ::sqrt(t);
+  return {scale, rate * s.weight_decay, 1 - ::pow(t, -s.beta2_decay), s.relative_step && least < rate ? least : rate};
+}
+
+// How long the step is, from the mean squares of the parameter's elements and of the unclipped steps.
+struct AdafactorLength {
+  double clip = 1;  // brings the root mean square of the steps within the setting `clip`
+  double step = 0;
+};
+GRAPHRUN_DEVICE AdafactorLength adafactor_length(const AdafactorSettings& s, const AdafactorNumbers& n, double parameters,
+                                                 double steps) {
+  const double size = ::sqrt(parameters), length = ::sqrt(steps) / s.clip;
+  return {length > 1    ? 1 / length
+          : length <= 1 ? 1.0
+                        : length,  // NaN stays
+          s.scale_parameter ? n.step * (size < s.epsilon2 ? s.epsilon2 : size) : n.step};
+}
+
+// One parameter: [matrices, rows, columns] where it has rows and columns, else its `columns` elements alone.
+template <class T>
+struct AdafactorTask {
+  const T *p = nullptr, *g = nullptr;
+  T* p_next = nullptr;
+  const T *s = nullptr, *c = nullptr, *m = nullptr;  // slots; c: null for elements alone, m: null without momentum
+  T *s_next = nullptr, *c_next = nullptr, *m_next = nullptr;
+  T *row_factor = nullptr,
+    *column_factor = nullptr;  // 1 / √(s' / mean s') and 1 / √c': their product divides by √(s' c' / mean)
+  std::int64_t matrices = 1, rows = 1, columns = 0;
+  AdafactorSettings settings{};
+
+  std::int64_t count() const { return matrices * rows * columns; }
+  GRAPHRUN_DEVICE bool factored() const { return c_next != nullptr; }
+  GRAPHRUN_DEVICE T gradient(const AdafactorNumbers& n, std::int64_t i) const {
+    return static_cast<T>(settings.l2) * p[i] + static_cast<T>(n.scale) * g[i];
+  }
+};
+
+}  // namespace graphrun

@@ -1,4 +1,4 @@
-// graphrun help [COMMAND | OP | TOPIC | FIELD | CODE]
+// graphrun help [COMMAND | OP | TOPIC | FIELD | CODE | --gradients]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "compiler/ir/foreign_names.h"
 #include "compiler/ir/op.h"
 #include "tools/commands/command_line.h"
+#include "tools/help/gradient_rules.h"
 #include "tools/help/op_reference.h"
 #include "tools/help/topics.h"
 
@@ -69,7 +70,7 @@ bool print_job_fields(const std::string& name) {
 
 ExitCode run_help(const Arguments& arguments) {
   CommandLine line;
-  line.usage = "graphrun help [COMMAND | OP | TOPIC | FIELD | CODE]";
+  line.usage = "graphrun help [COMMAND | OP | TOPIC | FIELD | CODE | --gradients]";
   line.about =
       "Prints what a command does, an operator's reference, a topic, a field of a job (train.updates) or what a message\n"
       "means by its code (E0306). Where several have one name they follow each other.\n"
@@ -78,10 +79,17 @@ ExitCode run_help(const Arguments& arguments) {
   for (const Topic& topic : topics()) line.about += fmt::format("  {:<10}  {}\n", topic.name, topic.summary);
   line.about.pop_back();
   line.words = {{"NAME", false}, {"PATH", false}};
+  line.groups.emplace_back("the pages", 100);
+  line.groups.back().add_options()("gradients", "how every operator is differentiated, a line each");
   const std::optional<po::variables_map> options = parse(line, arguments);
   if (!options) return ExitCode::kDone;
   const std::string name = option<std::string>(*options, "NAME"), path = option<std::string>(*options, "PATH");
   if (!path.empty() && name != "job") throw UsageError(fmt::format("'{}' is too much: only `help job` takes a path", path));
+  if (options->count("gradients") != 0) {
+    if (!name.empty()) throw UsageError(fmt::format("'{}' is too much: --gradients prints the rules of all operators", name));
+    fmt::print("{}", gradient_rules());
+    return ExitCode::kDone;
+  }
   if (name.empty()) {
     fmt::print("{}", program_help());
     return ExitCode::kDone;

@@ -79,7 +79,7 @@ REGISTER_OP("slice", "index")
       if (!c.needs()) return;
       const Shape x = c.shape(c.x());
       const int axis = ir::resolve_axis(c.attributes.integer("axis"), x.size(), "slice");
-      const Dim size = x[static_cast<std::size_t>(axis)];
+      const Dim& size = x[static_cast<std::size_t>(axis)];
       c.set(0, c.b.op("pad", {c.g()},
                       {{"axis", static_cast<std::int64_t>(axis)},
                        {"begin", from_start(c.attributes.dim("begin"), size)},
@@ -121,7 +121,7 @@ REGISTER_OP("index", "index")
       if (!c.needs()) return;
       const Shape x = c.shape(c.x());
       const auto axis = static_cast<std::int64_t>(ir::resolve_axis(c.attributes.integer("axis"), x.size(), "index"));
-      const Dim size = x[static_cast<std::size_t>(axis)];
+      const Dim& size = x[static_cast<std::size_t>(axis)];
       const ir::ValueId g = c.b.op("expand", {c.g()}, {{"axis", axis}});
       c.set(0, c.b.op("pad", {g}, {{"axis", axis}, {"begin", from_start(c.attributes.dim("at"), size)}, {"size", size}}));
     });

@@ -17,7 +17,7 @@ std::uint16_t bfloat16_of(float x) {
   return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-// fn(i, j, x) for the elements of the panel of op(B) that begins at `column`, as they lie in memory.
+// fn(i, j, x) for the elements of the panel of op(B) that begins at `column`, in memory order.
 template <class Fn>
 void for_panel(const NarrowLayout& layout, const Product& p, const float* b, std::int64_t column, const Fn& fn) {
   const std::int64_t columns = layout.columns_at(column);

@@ -1,5 +1,5 @@
-// Products in int8: a matrix with a scale for each column, rows with a scale for each row, sums in int32. Each row is rounded by
-// itself when it is multiplied, so its result does not depend on the batch. The largest magnitude of a column or row becomes
+// Products in int8: a matrix with a scale for each column, rows with a scale for each row, sums in int32. Each row is rounded
+// by itself when it is multiplied, so its result does not depend on the batch. The largest magnitude of a column or row becomes
 // 127; elements are rounded to nearest, ties to even. A row of magnitudes below 1e-30 counts as zeros. A column or row that
 // contains an infinity or a NaN gives NaN.
 #pragma once

@@ -29,7 +29,7 @@ inline constexpr const char* kKeys = "search.keys";         // INT32 [S, 3]: see
 inline constexpr const char* kWords = "search.words";      // INT32 [S·B]
 inline constexpr const char* kParents = "search.parents";  // INT32 [S·B]: the row of this step that each comes from
 inline constexpr const char* kGains = "search.gains";      // FLOAT [S·B]: the words' log-probabilities
-inline constexpr const char* kLives = "search.lives";   // INT32 [S]: 1 where a hypothesis lives
+inline constexpr const char* kLives = "search.lives";      // INT32 [S]: 1 where a hypothesis lives
 }  // namespace search_names
 // Less than any log-probability. A hypothesis with half of it, or less, is none.
 inline constexpr float kNothing = -1e30F;

@@ -222,9 +222,10 @@ OpDefinition definition(const PointwiseLine& line) {
 
 const bool registered = [] {
   const std::vector<PointwiseLine>& table = pointwise_table();
-  for (const auto& [name, what] : known_lines()) {
-    GRAPHRUN_CHECK(std::any_of(table.begin(), table.end(), [&](const PointwiseLine& line) { return line.name == name; }),
-                   "no pointwise op is called '" + std::string(name) + "'");
+  for (const auto& known : known_lines()) {
+    const auto is_it = [&](const PointwiseLine& line) { return line.name == known.first; };
+    GRAPHRUN_CHECK(std::any_of(table.begin(), table.end(), is_it),
+                   "no pointwise op is called '" + std::string(known.first) + "'");
   }
   for (std::size_t i = 0; i < table.size(); ++i) {
     ir::OpRegistry::instance().add(definition(table[i]).schema());

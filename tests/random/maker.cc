@@ -94,7 +94,8 @@ Generated Maker::make() {
 }
 
 std::vector<Port> Maker::root_inputs() {
-  const Dim time = Symbol::named("time"), words = Symbol::named("words"), rows = batch_rows();
+  const Dim time = Symbol::named("time"), words = Symbol::named("words");
+  const Dim& rows = batch_rows();
   std::vector<Port> all = {{"x", {Type::kFloat, {time, rows, 4}}}, {"c", {Type::kFloat, {rows, 4}}}};
   const std::vector<Port> more = {{"y", {Type::kFloat, {words, rows, 3}}},
                                   {"z", {Type::kFloat, {time, words, rows, 3}}},

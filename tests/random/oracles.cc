@@ -300,7 +300,7 @@ class Holding {
       const bool is_feed = feeds.count(name) != 0;
       if (!is_feed && !variables->has(name)) continue;
       const Tensor values = is_feed ? feeds.at(name) : variables->at(name);
-      const Tensor gradient = found[k + 1];
+      const Tensor& gradient = found[k + 1];
       const Tensor before = values.clone();
       tests::Draw draw(seed_ + k);
       std::vector<double> direction;

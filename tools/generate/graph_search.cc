@@ -148,8 +148,9 @@ void GraphSearch::begin_search() {
     Tensor given(DType::kInt32, {words + 1, s});
     std::fill_n(given.data<std::int32_t>(), given.count(), kNoWord);
     for (std::size_t i = 0; i < count; ++i) {
-      for (std::int64_t t = 0; t < given_.given(i); ++t)
+      for (std::int64_t t = 0; t < given_.given(i); ++t) {
         given.data<std::int32_t>()[t * s + static_cast<std::int64_t>(i)] = given_.prefix[i][static_cast<std::size_t>(t)];
+      }
     }
     now_[kGiven] = step_.on_device(given);
   }
@@ -184,15 +185,17 @@ std::vector<bool> GraphSearch::places_needed(bool look) const {
     if (next >= given_.most(i) || (look && goes_on.data<std::int32_t>()[s] == 0)) continue;
     std::int64_t first = 0;
     if (!look || last > next) first = last > given_.given(i) ? beam() - (look ? ended.data<std::int32_t>()[s] : 0) : 1;
-    for (std::int64_t b = 0, place = s * beam(); b < beam(); ++b, ++place)
+    for (std::int64_t b = 0, place = s * beam(); b < beam(); ++b, ++place) {
       needed[static_cast<std::size_t>(place)] = b < first || (look && live.data<float>()[place] > kNothing / 2);
+    }
   }
   return needed;
 }
 
 bool GraphSearch::Layout::covers(const std::vector<bool>& needed) const {
-  for (std::size_t place = 0; place < needed.size(); ++place)
+  for (std::size_t place = 0; place < needed.size(); ++place) {
     if (needed[place] && !has_row[place]) return false;
+  }
   return true;
 }
 
@@ -249,8 +252,9 @@ void GraphSearch::begin_rows() {
     begun = pick_begun_.pick(begun, step_.on_device(int32_of({rows}, sentence_of_row_)));
   }
   for (std::size_t k = 0; k < begun.size(); ++k) now_[begun_[k].name] = begun[k];
-  for (const Carried& s : cut_.states)
+  for (const Carried& s : cut_.states) {
     if (s.zeros) now_[s.name] = zeros_for(cut_, s, rows, longest_ + 1);
+  }
   now_[kWordInput] = int32_of({rows}, std::vector<std::int32_t>(static_cast<std::size_t>(rows), options_.search.begin));
 }
 
@@ -289,13 +293,15 @@ std::vector<std::vector<Hypothesis>> GraphSearch::found() const {
       found.push_back({{}, 0, options_.search.norm.score(0, 0), false, {}});
       continue;
     }
-    for (std::int64_t i = s * n; i < (s + 1) * n && best.data<float>()[i] > kNothing / 2; ++i)
+    for (std::int64_t i = s * n; i < (s + 1) * n && best.data<float>()[i] > kNothing / 2; ++i) {
       found.push_back(hypothesis(steps.data<std::int32_t>()[i], places.data<std::int32_t>()[i]));
+    }
   }
   if (options_.search.sampling) return all;
   // By sums in double.
-  for (std::vector<Hypothesis>& found : all)
+  for (std::vector<Hypothesis>& found : all) {
     std::stable_sort(found.begin(), found.end(), [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+  }
   return all;
 }
 

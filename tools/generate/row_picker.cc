@@ -90,11 +90,13 @@ std::vector<Tensor> RowPicker::pick(const std::vector<Tensor>& values, const Ten
   if (!executable_) return all;
   Feeds feeds = {{kPicked, rows}};
   if (follow_) feeds[kSources] = parents;
-  for (std::size_t k = 0; k < values.size(); ++k)
+  for (std::size_t k = 0; k < values.size(); ++k) {
     if (has_rows(k)) feeds[std::to_string(k)] = values[k];
+  }
   const std::vector<Tensor> picked = executable_->run(feeds, left_on_device());
-  for (std::size_t k = 0, next = 0; k < all.size(); ++k)
+  for (std::size_t k = 0, next = 0; k < all.size(); ++k) {
     if (has_rows(k)) all[k] = picked.at(next++);
+  }
   return all;
 }
 

@@ -221,8 +221,9 @@ class SearchMaker {
     const auto give_next = [&](const std::string& name, ValueId value) { outputs.push_back({kNextPrefix + name, value}); };
     // It stops when no hypothesis is left: steps that were started ahead must not run past what the network has for each.
     give_next(kStepInput, equation("step + max(goes_on, axis=0)", {{"step", step_}, {"goes_on", goes_on_}}));
-    for (const GenerationGraphs::Carried& state : cut_.states)
+    for (const GenerationGraphs::Carried& state : cut_.states) {
       give_next(state.name, graph_.output(kNextPrefix + state.name)->value);
+    }
     give_next(kLive, live_), give_next(kEnded, ended_);
     give_next(kBest, best_), give_next(kBestStep, best_step_), give_next(kBestPlace, best_place_);
     outputs.push_back({kWords, shaped(word_, places)});

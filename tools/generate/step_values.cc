@@ -10,8 +10,9 @@ GenerationGraphs without_graphs(const GenerationGraphs& cut) {
 
 Feeds prologue_feeds(const GenerationGraphs& cut, const Program& prologue, const Feeds& feeds, std::int64_t sentences) {
   Feeds needed;
-  for (const FeedSpec& f : prologue.feeds)
+  for (const FeedSpec& f : prologue.feeds) {
     needed[f.name] = f.name == cut.rows_input ? Tensor(DType::kInt32, {sentences}) : feeds.at(f.name);
+  }
   return needed;
 }
 
@@ -56,8 +57,9 @@ Fetched first_of_axis(const Fetched& fetched, std::size_t axis, std::int64_t cou
   std::int64_t inner = 1;
   for (std::size_t a = axis + 1; a < fetched.sizes.size(); ++a) inner *= fetched.sizes[a];
   if (all * inner == 0) return first;
-  for (auto block = fetched.values.begin(); block != fetched.values.end(); block += all * inner)
+  for (auto block = fetched.values.begin(); block != fetched.values.end(); block += all * inner) {
     first.values.insert(first.values.end(), block, block + kept * inner);
+  }
   return first;
 }
 

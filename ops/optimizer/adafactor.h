@@ -3,8 +3,10 @@
 // vector it keeps the mean squares themselves (Algorithm 5).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "runtime/base/attributes.h"
 #include "runtime/cuda/primitives.h"
@@ -16,9 +18,10 @@ struct AdafactorSettings {
   bool relative_step, scale_parameter;
 };
 inline AdafactorSettings adafactor_settings(const Attributes& a) {
-  return {a.number("l2"),          a.number("weight_decay"),   a.number("beta1"),
-          a.number("beta2_decay"), a.number("epsilon1"),       a.number("epsilon2"),
-          a.number("clip"),        a.boolean("relative_step"), a.boolean("scale_parameter")};
+  // Slots are float32. A smaller epsilon1 would leave 0 where there is no gradient, and the step divides by the slot's root.
+  const double epsilon1 = std::max(a.number("epsilon1"), static_cast<double>(std::numeric_limits<float>::min()));
+  return {a.number("l2"),       a.number("weight_decay"), a.number("beta1"),          a.number("beta2_decay"),     epsilon1,
+          a.number("epsilon2"), a.number("clip"),         a.boolean("relative_step"), a.boolean("scale_parameter")};
 }
 
 // Of one update, in double.

@@ -154,6 +154,15 @@ void add_adafactor(std::vector<Case>& cases) {
   cases.push_back(adafactor("steps as long as the rate", {3, 7}, 10000).with("relative_step", false).with("epsilon1", 0.01));
   cases.push_back(adafactor("of no size but its own", {3, 7}, 10000).with("scale_parameter", false));
   cases.push_back(adafactor("nothing", {0, 7}, 2));
+  cases.push_back(CaseBuilder("adafactor_update", "no gradient, and an epsilon1 too small for float32")
+                      .in(uniform({3, 4}))
+                      .in(floats({3, 4}, std::vector<double>(12, 0.0)))
+                      .in(floats({3}, {0, 0, 0}))
+                      .in(floats({4}, {0, 0, 0, 0}))
+                      .absent()
+                      .in(floats({}, {0.02}))
+                      .in(floats({}, {1}))
+                      .with("epsilon1", 1e-50));
   cases.push_back(adafactor("large", {300, 201}, 7).large());
   cases.push_back(adafactor("large matrices", {3, 70, 201}, 7, 0.9).large());
   cases.push_back(adafactor("large vector", {70001}, 7).large());

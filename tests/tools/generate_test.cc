@@ -483,6 +483,7 @@ TEST_F(Generate, MistakesAreFoundBeforeAnyTraining) {
       {g + "max_length=2 * target_time", "no input that generation reads holds the lengths of 'target_time'"},
       {g + "max_length=2 ^ source_time", "max_length is a sum of numbers and sizes"},
       {g + "n_best=4", "n_best is 4, above the beam of 3"},
+      {g + "beam=4096", "beam is 4096; expected at most 4095"},
       {g + "beam=-1", "beam is -1; expected 1 or more"},
       {g + "min_length=-1", "min_length is -1; expected 0 or more"},
       {g + "max_length=0", "max_length is 0; expected 1 or more"},

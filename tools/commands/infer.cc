@@ -14,9 +14,8 @@ GenerateOptions generate_options(const po::variables_map& options) {
   GenerateOptions g;
   g.beam = option<std::int64_t>(options, "beam");
   g.n_best = option<std::int64_t>(options, "n-best");
-  constexpr std::int64_t kWidest = 4096;
   for (const std::int64_t n : {g.beam, g.n_best}) {
-    if (n < 0 || n > kWidest) throw UsageError("--beam and --n-best take numbers from 0 to " + std::to_string(kWidest));
+    if (n < 0 || n > kMostBeam) throw UsageError("--beam and --n-best take numbers from 0 to " + std::to_string(kMostBeam));
   }
   g.prefix = option<std::string>(options, "prefix");
   g.force = option<std::string>(options, "force");

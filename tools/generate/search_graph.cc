@@ -85,7 +85,7 @@ class SearchMaker {
     next_step_ = equation("step + 1", {{"step", step_}});
     if (!o_.sampling && !o_.prefixes) return;
     const ValueId place_of = input(kPlaceOf, Type::kInt32, {Dim(cut_.rows)});
-    // Whole numbers below 2²⁴ divide as FLOAT as they should.
+    // Whole numbers below 2²⁴ are exact as FLOAT, and so is the floor of their quotient: kMostBeam.
     sentence_of_ = equation("cast(floor(place / beam), type='INT32')", {{"place", place_of}, {"beam", number(o_.beam)}});
   }
 
@@ -114,7 +114,7 @@ class SearchMaker {
         equation("expand(live, axis=-1) + counted", {{"live", live_}, {"counted", gathered(counted, row_of_)}});
     const std::vector<ValueId> chosen = b_.ops("topk", {shaped(sums, {sentences_, o_.beam * candidates})}, {{"k", o_.beam}});
     sum_ = chosen[0];
-    // Whole numbers below 2²⁴ divide as FLOAT as they should.
+    // Whole numbers below 2²⁴ are exact as FLOAT, and so is the floor of their quotient: kMostBeam.
     const ValueId place = equation("cast(floor(at / each), type='INT32')", {{"at", chosen[1]}, {"each", each}});
     parent_ = picked(row_of_, place);
     const ValueId at = equation("parent * each + at - place * each",

@@ -30,6 +30,9 @@ struct Sampling {
   std::int64_t top_k = 0;  // drawn from so many best; 0: from all
 };
 
+// The widest beam: positions among beam · (beam + 1) candidates are exact in float32 (tools/generate/search_graph.h).
+inline constexpr std::int64_t kMostBeam = 4095;
+
 // What holds for all sentences.
 struct SearchOptions {
   std::int32_t begin = 0, end = 0;

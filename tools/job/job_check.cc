@@ -241,6 +241,9 @@ class JobChecker {
       if (value < 0) problems_.bad(places.location(name), fmt::format("{} is {}; expected {} or more", name, value, otherwise));
       return value > 0 ? value : otherwise;
     };
+    if (generate.beam() > kMostBeam) {
+      problems_.bad(places.location("beam"), fmt::format("beam is {}; expected at most {}", generate.beam(), kMostBeam));
+    }
     made.beam = count("beam", generate.beam(), 1), made.n_best = count("n_best", generate.n_best(), 1);
     made.min_length = count("min_length", generate.min_length(), 0);
     if (made.max_length.is_constant() && made.max_length.constant() >= 1 && made.min_length > made.max_length.constant()) {

@@ -78,6 +78,11 @@ Vocabulary vocabulary_of_subwords(std::shared_ptr<const Subwords> subwords, cons
 // in the order of their bytes.
 class VocabularyCounter {
  public:
+  VocabularyCounter() = default;
+  // entries_ points into numbers_, which a move keeps and a copy would not.
+  VocabularyCounter(VocabularyCounter&&) = default;
+  VocabularyCounter& operator=(VocabularyCounter&&) = default;
+
   // Its number until then: entries are numbered as they come, from 0.
   std::int32_t add(std::string_view entry);
   const std::string& entry(std::int32_t number) const { return entries_[static_cast<std::size_t>(number)]->first; }

@@ -97,7 +97,8 @@ TEST(ArgumentLayout, RefusesMoreThanALaunchBrings) {
 // A kernel of the emulated device that reads every member back, as the compiler has laid the struct out.
 TEST(ArgumentLayout, TextAndBytesAgreeForTheCompiler) {
   tests::tested_device();
-  if (!tests::is_emulated()) GTEST_SKIP() << "a hook of the emulated device's library";
+  if (!tests::is_emulated())
+    GTEST_SKIP() << "the kernel that reads the arguments back exists only in the emulated device's library";
   ArgumentLayout part;
   part.add("one", std::int32_t{11});
   const Argument draw = part.add<element::DrawnTensor>("draw");

@@ -323,7 +323,8 @@ TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
 
 TEST_P(RoundedLoop, ComputesItAtSizesOfAGpu) {
   if (tests::is_emulated())
-    GTEST_SKIP() << "a GPU's sizes: the emulated device, whose threads are the host's, would take hours";
+    GTEST_SKIP() << "the sizes of real networks take the emulated device hours: its threads are fibers of the host; "
+                    "tests/cuda/prove runs this";
   expect_rounding({{30, 64, 620, 1000}, {35, 20, 650, 650}, {10, 256, 64, 1024}});
 }
 

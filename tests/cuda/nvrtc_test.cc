@@ -44,9 +44,9 @@ std::set<std::string> texts_of_networks(ProductPrecision products) {
 // One program of all of them: each is in a namespace of its own, and the headers are read once.
 TEST(Nvrtc, CompilesEveryGeneratedKernelOfTheNetworks) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
-  if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC comes with the CUDA toolkit, which the build does without where there is none";
+  if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC is part of the CUDA toolkit, which is not installed here";
   std::string all;
-  if (!tests::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
+  if (!tests::is_emulated()) GTEST_SKIP() << "on a GPU, the other tests compile and run these kernels with NVRTC";
   const std::set<std::string> texts = texts_of_networks(ProductPrecision::kFloat32);
   EXPECT_GE(texts.size(), 100u);
   for (const std::string& text : texts) all += text;
@@ -60,8 +60,8 @@ TEST(Nvrtc, CompilesEveryGeneratedKernelOfTheNetworks) {
 // Matrix units are of 8.0 and up.
 TEST(Nvrtc, CompilesLoopsOfRoundedProducts) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
-  if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC comes with the CUDA toolkit, which the build does without where there is none";
-  if (!tests::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
+  if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC is part of the CUDA toolkit, which is not installed here";
+  if (!tests::is_emulated()) GTEST_SKIP() << "on a GPU, the other tests compile and run these kernels with NVRTC";
   for (const auto& [products, instruction] :
        {std::pair(ProductPrecision::kTf32, "f32.tf32.tf32.f32"), std::pair(ProductPrecision::kBFloat16, "f32.bf16.bf16.f32")}) {
     std::string all;
@@ -78,8 +78,8 @@ TEST(Nvrtc, CompilesLoopsOfRoundedProducts) {
 // Clusters are of 9.0 and up.
 TEST(Nvrtc, CompilesLoopsInClusters) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
-  if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC comes with the CUDA toolkit, which the build does without where there is none";
-  if (!tests::is_emulated()) GTEST_SKIP() << "a GPU has compiled them itself";
+  if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC is part of the CUDA toolkit, which is not installed here";
+  if (!tests::is_emulated()) GTEST_SKIP() << "on a GPU, the other tests compile and run these kernels with NVRTC";
   const DeviceLimits before = tests::emulated_limits();
   tests::emulated_limits().clusters = {3, 2, 0, 0};
   tests::emulated_limits().shared = 64 << 10;
@@ -111,7 +111,7 @@ TEST(Nvrtc, CompilesLoopsInClusters) {
 
 TEST(Nvrtc, MakesMachineCodeForEveryArchitecture) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
-  if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC comes with the CUDA toolkit, which the build does without where there is none";
+  if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC is part of the CUDA toolkit, which is not installed here";
   const std::string text =
       "#include \"ops/generated/device_lines.h\"\nnamespace graphrun { struct Arguments { float* y; };\n"
       "GRAPHRUN_ENTRY(kernel, Arguments) { *arguments.y = lines::Op_tanh::of<float>(1.f); } }\n";

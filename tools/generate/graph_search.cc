@@ -32,13 +32,6 @@ std::size_t rows_for(std::size_t needed, std::size_t places) {
   return needed <= 8 || needed == places ? needed : std::min(places, (needed + 7) / 8 * 8);
 }
 
-// Whether it is 0, 1, … below `count`.
-bool is_range(const std::vector<std::int64_t>& numbers, std::int64_t count) {
-  std::int64_t next = 0;
-  return static_cast<std::int64_t>(numbers.size()) == count &&
-         std::all_of(numbers.begin(), numbers.end(), [&](std::int64_t n) { return n == next++; });
-}
-
 GraphSearch::Options of_one_sample(GraphSearch::Options options) {
   if (options.search.sampling) options.search.beam = options.search.n_best = 1;
   return options;

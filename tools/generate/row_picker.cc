@@ -76,6 +76,12 @@ void copy_rows(const Tensor& from, Tensor& to, std::size_t axis, const std::vect
 
 }  // namespace
 
+bool is_range(const std::vector<std::int64_t>& numbers, std::int64_t count) {
+  std::int64_t next = 0;
+  return static_cast<std::int64_t>(numbers.size()) == count &&
+         std::all_of(numbers.begin(), numbers.end(), [&](std::int64_t n) { return n == next++; });
+}
+
 RowPicker::RowPicker(const GenerationGraphs& cut, std::vector<Carried> what, Device device, bool follow)
     : what_(std::move(what)), capacity_(cut.capacity), follow_(follow), on_device_(device != Device::kCpu) {
   if (!on_device_ || std::none_of(what_.begin(), what_.end(), [](const Carried& c) { return c.row_axis >= 0; })) return;
@@ -113,12 +119,7 @@ std::vector<Tensor> RowPicker::pick_on_host(const std::vector<Tensor>& values, c
   if (follow_) {
     for (std::int64_t& row : sources) row = parents.data<std::int32_t>()[row];
   }
-  const auto stays = [](const std::vector<std::int64_t>& from, std::int64_t had) {
-    std::int64_t next = 0;
-    return had == static_cast<std::int64_t>(from.size()) &&
-           std::all_of(from.begin(), from.end(), [&](std::int64_t row) { return row == next++; });
-  };
-  const bool sources_stay = stays(sources, static_cast<std::int64_t>(sources.size()));
+  const bool sources_stay = is_range(sources, static_cast<std::int64_t>(sources.size()));
   std::vector<Tensor> all = values;
   for (std::size_t k = 0; k < all.size(); ++k) {
     if (!has_rows(k)) continue;
@@ -127,7 +128,7 @@ std::vector<Tensor> RowPicker::pick_on_host(const std::vector<Tensor>& values, c
     const auto axis = static_cast<std::size_t>(what_[k].row_axis);
     Sizes sizes = values[k].sizes();
     const auto count = static_cast<std::int64_t>(from.size());
-    if (sizes[axis] == count && (is_word ? stays(own, count) : sources_stay)) continue;
+    if (sizes[axis] == count && (is_word ? is_range(own, count) : sources_stay)) continue;
     sizes[axis] = count;
     Tensor next(values[k].dtype(), sizes);
     copy_rows(values[k], next, axis, from, is_history(what_[k]) ? steps : sizes[0]);

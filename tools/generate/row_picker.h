@@ -10,6 +10,9 @@
 
 namespace graphrun {
 
+// Whether the numbers are 0, 1, …, count - 1: whether all rows stay where they are.
+bool is_range(const std::vector<std::int64_t>& numbers, std::int64_t count);
+
 class RowPicker {
  public:
   // Of values as `what` has them; FLOAT is float32. What has no rows (row_axis -1) comes out as it is. With `follow`, the rows

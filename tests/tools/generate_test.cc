@@ -1,60 +1,17 @@
-// Generation by the program: from a job over parallel files to lines that it makes, and what can be wrong with it.
+// Generation by the program: from a job over parallel files to lines that it makes.
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tests/folders.h"
-#include "tests/tools/program_fixture.h"
+#include "tests/tools/generate_fixture.h"
 
 namespace graphrun {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-// A language whose words are those of another one by one.
-constexpr const char* kGeneratingJob = R"x(
-graph: "translator.pbtxt"
-arg: "embed = 12, hidden = 16, source_vocabulary = vocabulary(left), target_vocabulary = vocabulary(right)"
-data {
-  train: ["../../data/left", "../../data/right"]  valid: ["../../data/left", "../../data/right"]  format: PARALLEL
-  field { name: "left"  column: 0 split: SPACE }
-  field { name: "right" column: 1 split: SPACE }
-  feed: "source = [left, '</s>'], source_lengths = length([left, '</s>'])"
-  feed: "previous = ['<s>', right], target = [right, '</s>'], target_lengths = length([right, '</s>'])"
-  batch { rows: 8 bucket_by: "left" }
-}
-train {
-  minimize: "loss"  initialize { match: "*" uniform: 0.3 }
-  optimizer { adam { learning_rate: 0.02 } }  clip { global_norm: 5 }
-  epochs: 12
-}
-report: "perplexity = exp(sum(nll) / sum(target_lengths))"
-infer { name: "say" write: TEXT field: "right"
-        generate { scan: "decode" feed: "y" score: "logits" begin: "<s>" end: "</s>" beam: 3
-                   length { normalize: LENGTH } max_length: "source_time + 2"
-                   align { from: "alignment" field: "left" } } }
-infer { name: "look"  read: TSV write: MATRIX  from: "alignment" }
-infer { name: "worth" read: TSV write: NUMBERS from: "nll" }
-)x";
-
-class Generate : public ProgramTest {
- protected:
-  void SetUp() override {
-    ProgramTest::SetUp();
-    write_word_pairs(60, 1, 4);
-    write("graphs/jobs/say.pbtxt", kGeneratingJob);
-  }
-};
 
 TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   const Ran trained = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--threads", "1"});
@@ -70,6 +27,20 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   for (const std::string rows : {"1", "2", "5"}) {
     EXPECT_EQ(graphrun({"infer", "model", "--threads", "1", "--rows", rows}, input).out, said.out) << rows;
   }
+  // However far it reads ahead, in the input's order, with what stands beside a line.
+  write("begin", "\n\nthree\n\none\n\n");
+  const auto listed_ahead = [&](const std::string& lines) {
+    const Ran ran = graphrun(
+        {"infer", "model", "--rows", "2", "--read-ahead", lines, "--n-best", "2", "--prefix", "begin", "--alignments", "links"},
+        input);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return std::pair(ran.out, read("links"));
+  };
+  const auto in_turn = listed_ahead("0");
+  EXPECT_EQ(lines_of(in_turn.first).size(), 10u);
+  EXPECT_THAT(lines_of(in_turn.first).at(2), testing::StartsWith("2 ||| three"));
+  for (const std::string lines : {"3", "4096"}) EXPECT_EQ(listed_ahead(lines), in_turn) << lines;
+  EXPECT_EQ(graphrun({"infer", "model", "--read-ahead", "-1"}, input).code, 2);
 
   for (const std::string form : {"float32", "bfloat16", "int8"}) {
     EXPECT_EQ(graphrun({"infer", "model", "--weights", form}, input).out, said.out) << form;
@@ -278,28 +249,6 @@ TEST_F(Generate, ScoresWhatInferWrites) {
   EXPECT_LT(scores[0], 99);
 }
 
-TEST_F(Generate, NamesTheSettingThatIsWrong) {
-  const auto refused = [&](const std::string& setting, const std::string& message) {
-    const Ran ran = graphrun({"check", "graphs/jobs/say.pbtxt", "--set", setting});
-    EXPECT_EQ(ran.code, 3) << setting;
-    EXPECT_THAT(ran.err, AllOf(testing::ContainsRegex("(--set:1|say.pbtxt:19):[0-9]+: error"), HasSubstr(message))) << setting;
-  };
-  refused("infer.say.generate.align.field=right", "align: generation does not read field 'right'");
-  refused("infer.say.generate.score=nll", "score: generation would need 'target'");
-  refused("infer.say.generate.align.from=nothing", "align.from: graph 'translator' has no output or value 'nothing'");
-  // Hardly meant, but it runs.
-  const auto warned = [&](const std::string& setting, const std::string& message) {
-    const Ran ran = graphrun({"check", "graphs/jobs/say.pbtxt", "--set", setting});
-    EXPECT_EQ(ran.code, 0) << setting;
-    EXPECT_THAT(ran.err, AllOf(HasSubstr("warning[E0421 unused-setting]"), HasSubstr(message))) << setting;
-  };
-  warned("infer.say.generate.length.alpha=0.5", "alpha is a part of normalize: GNMT");
-  warned("infer.say.generate.sample.temperature=2", "a beam searches and sample draws");
-  const Ran graph = graphrun({"train", "graphs/translator.pbtxt", "--out", "no"});
-  EXPECT_EQ(graph.code, 3);
-  EXPECT_THAT(graph.err, HasSubstr("the file says of itself that it is a Graph; expected a Job"));
-}
-
 // A device searches by itself, and with what is given or drawn the host does with it what it does without.
 TEST_F(Generate, ADeviceSaysWhatTheCpuSays) {
   setenv("GRAPHRUN_CUDA_LIBRARY", (tests::build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 1);
@@ -384,124 +333,6 @@ infer { name: "parts" write: NUMBERS from: "parts" }
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_EQ(parts[0], parts[1]);
   EXPECT_EQ(std::count(parts[0].begin(), parts[0].end(), ' '), 2);
-}
-
-TEST_F(Generate, UnknownWordsAreReplacedByWhatTheyAreAlignedTo) {
-  const std::string left = read("data/left"), right = read("data/right");
-  std::string more_left, more_right;
-  for (int n = 0; n < 20; ++n) {
-    more_left += "nombre" + std::to_string(n) + "\n", more_right += "name" + std::to_string(n) + "\n";
-  }
-  write("data/left", left + more_left), write("data/right", right + more_right);
-  const Ran trained =
-      graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", "data.field.left.vocabulary.min_count=2", "--set",
-                "data.field.right.vocabulary.min_count=2", "--set", "infer.say.generate.align.replace=<unk>", "--set",
-                "data.field.left.normalize=[NFKC, LOWER]"});
-  ASSERT_EQ(trained.code, 0) << trained.err;
-  EXPECT_EQ(graphrun({"infer", "model"}, "Anna\n").out, "Anna\n");  // as it stands, whatever the network sees
-  // Forced words stay what they are.
-  write("refs", "Berta\n");
-  const Ran forced = graphrun({"infer", "model", "--force", "refs", "--json"}, "Anna\n");
-  ASSERT_EQ(forced.code, 0) << forced.err;
-  EXPECT_EQ(nlohmann::json::parse(forced.out)["text"], "<unk>");
-  // What is read is not written over, and what is given is not searched for.
-  write("input", "uno\n"), write("words", "one\n");
-  for (const std::string file : {"input", "words"}) {
-    const Ran over = graphrun({"infer", "model", "input", "--force", "words", "--alignments", file});
-    EXPECT_THAT(over.err, AllOf(HasSubstr("E0429"), HasSubstr("would overwrite '" + file + "'")));
-  }
-  EXPECT_EQ(read("input") + read("words"), "uno\none\n");
-  for (const std::string option : {"--beam", "--n-best", "--top-k", "--temperature", "--seed"})
-    EXPECT_THAT(graphrun({"infer", "model", "input", "--force", "words", option, "2"}).err,
-                AllOf(HasSubstr("E0429"), HasSubstr("nothing is searched or drawn")))
-        << option;
-}
-
-// Their pieces are what is aligned; what is written is text.
-TEST_F(Generate, AlignsSubwords) {
-  std::string job = read("graphs/jobs/say.pbtxt");
-  for (const std::string column : {"0", "1"}) {
-    const std::string words = "column: " + column + " split: SPACE";
-    job.replace(job.find(words), words.size(), "column: " + column + " split: BPE vocabulary { size: 14 }");
-  }
-  write("graphs/jobs/say.pbtxt", job);
-  const Ran trained = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", "train.epochs=1"});
-  ASSERT_EQ(trained.code, 0) << trained.err;
-  write("refs", "one two\n");
-  const Ran forced = graphrun({"infer", "model", "--force", "refs", "--alignments", "links", "--json"}, "uno dos\n");
-  ASSERT_EQ(forced.code, 0) << forced.err;
-  const auto object = nlohmann::json::parse(forced.out);
-  EXPECT_EQ(object["text"], "one two");
-  EXPECT_EQ(object["alignment"].size(), object["tokens"].size());
-  EXPECT_EQ(lines_of(read("links")).size(), 1u);
-
-  // Words, if the job says so: sums over a word's pieces in the input, means over those of a word that was made.
-  const Ran by_words = graphrun({"infer", "model", "--force", "refs", "--alignments", "word-links", "--json", "--set",
-                                 "infer.say.generate.align.units=WORDS"},
-                                "uno dos\n");
-  ASSERT_EQ(by_words.code, 0) << by_words.err;
-  const auto of_words = nlohmann::json::parse(by_words.out);
-  EXPECT_EQ(of_words["tokens"], object["tokens"]);
-  EXPECT_EQ(of_words["words"], (std::vector<std::string>{"one", "two"}));
-  EXPECT_EQ(of_words["units"], (std::vector<std::string>{"uno", "dos"}));
-  ASSERT_EQ(of_words["alignment"].size(), 2u);
-  const auto begins_word = [](const std::string& piece) { return piece.starts_with("▁"); };
-  const auto units = object["units"].get<std::vector<std::string>>(), tokens = object["tokens"].get<std::vector<std::string>>();
-  ASSERT_GT(units.size() + tokens.size(), 4u) << "no word has two pieces";
-  std::vector<std::vector<double>> expected(2, std::vector<double>(2, 0));
-  int word = -1;
-  std::vector<int> pieces(2, 0);
-  for (std::size_t k = 0; k < tokens.size(); ++k) {
-    word += begins_word(tokens[k]);
-    ++pieces.at(static_cast<std::size_t>(word));
-    int unit = -1;
-    for (std::size_t u = 0; u < units.size(); ++u) {
-      unit += begins_word(units[u]);
-      expected[static_cast<std::size_t>(word)].at(static_cast<std::size_t>(unit)) += object["alignment"][k][u].get<double>();
-    }
-  }
-  for (std::size_t w = 0; w < 2; ++w)
-    for (std::size_t u = 0; u < 2; ++u)
-      EXPECT_NEAR(of_words["alignment"][w][u].get<double>(), expected[w][u] / pieces[w], 1e-6) << w << " " << u;
-  write("words.jsonl", by_words.out);
-  const Ran picture = graphrun({"plot", "--alignments", "words.jsonl"});
-  EXPECT_EQ(picture.code, 0) << picture.err;
-  EXPECT_THAT(picture.out, AllOf(HasSubstr(">uno</text>"), HasSubstr(">two</text>")));
-  write("gold", "1-1 2-2\n");
-  const Ran scored = graphrun({"score", "word-links", "gold", "--metric", "aer"});
-  EXPECT_EQ(scored.code, 0) << scored.err;
-}
-
-TEST_F(Generate, MistakesAreFoundBeforeAnyTraining) {
-  const std::string g = "infer.say.generate.";
-  const std::vector<std::pair<std::string, std::string>> mistakes = {
-      {g + "scan=decod", "has no scan 'decod' to generate with"},
-      {g + "feed=x", "takes no sequence 'x'"},
-      {g + "score=nll", "generation would need 'target', which is known in training alone"},
-      {g + "score=alignment", "must give a number for each word"},
-      {g + "begin=<start>", "'<start>' is no entry of the vocabulary of field 'right'"},
-      {g + "max_length=2 * target_time", "no input that generation reads holds the lengths of 'target_time'"},
-      {g + "max_length=2 ^ source_time", "max_length is a sum of numbers and sizes"},
-      {g + "n_best=4", "n_best is 4, above the beam of 3"},
-      {g + "beam=4096", "beam is 4096; expected at most 4095"},
-      {g + "beam=-1", "beam is -1; expected 1 or more"},
-      {g + "min_length=-1", "min_length is -1; expected 0 or more"},
-      {g + "max_length=0", "max_length is 0; expected 1 or more"},
-      {g + "max_length=source_time + 100001", "max_length has 100001 words; expected at most 100000"},
-      {"infer.say.field=left", "scores 6 words, but the vocabulary of field 'left' has 5"},
-      {"infer.say.write=NUMBERS", "what is generated is written as TEXT or JSON"},
-      {g + "align.from=logits", "must give a number for each position of the input"},
-      {g + "align.field=lefd", "lefd"},
-      {g + "align.replace=<none>", "'<none>', which is to be replaced, is no entry of the vocabulary of field 'right'"},
-      {g + "sample.temperature=0", "temperature is 0; expected a number above 0"},
-      {"infer.say.from=alignment", "generate stands in the place of `from`"},
-  };
-  for (const auto& [set, message] : mistakes) {
-    const Ran ran = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", set});
-    EXPECT_EQ(ran.code, 3) << set;
-    EXPECT_THAT(ran.err, HasSubstr(message)) << set;
-    EXPECT_FALSE(exists("model/manifest.json")) << set;
-  }
 }
 
 }  // namespace

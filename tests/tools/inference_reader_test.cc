@@ -68,12 +68,69 @@ TEST(InferenceReader, TellsOfWhichLinesABatchFails) {
   EXPECT_THAT(messages[1], HasSubstr("note: of line 3 of '"));
 }
 
+// Of batches of two, read so many records ahead: the number of each record.
+std::vector<std::vector<std::int64_t>> batches_of(const std::string& text, std::int64_t ahead) {
+  Scratch scratch;
+  const Prepared p = segmenter(scratch);
+  InferenceReader::Options options = feeds({"words", "lengths"});
+  options.ahead = ahead;
+  InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(scratch.file("in", text)), options);
+  std::vector<std::vector<std::int64_t>> numbers;
+  while (const auto batch = reader.next()) {
+    numbers.push_back(batch->numbers);
+    for (std::size_t i = 0; i < batch->records.size(); ++i) EXPECT_EQ(batch->records[i].line, batch->numbers[i] + 1);
+  }
+  return numbers;
+}
+
+TEST(InferenceReader, BatchesLinesOfSimilarLengthThatItReadsAhead) {
+  const std::string text = "一\n一二三\n\n一二\n一二三四\n一二三四五\n";
+  for (const std::int64_t ahead : {0, 1, 2}) {
+    EXPECT_THAT(batches_of(text, ahead), ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3), ElementsAre(4, 5))) << ahead;
+  }
+  EXPECT_THAT(batches_of(text, 100), ElementsAre(ElementsAre(4, 5), ElementsAre(1, 3), ElementsAre(0, 2)));
+  EXPECT_THAT(batches_of(text, 4), ElementsAre(ElementsAre(1, 3), ElementsAre(0, 2), ElementsAre(4, 5)));
+}
+
+TEST(InferenceReader, CallsForWhatStandsBesideInTheInputsOrder) {
+  Scratch scratch;
+  const Prepared p = segmenter(scratch);
+  InferenceReader::Options options = feeds({"words"});
+  options.ahead = 100;
+  std::int32_t calls = 0;
+  options.beside = [&] { return std::vector<std::int32_t>{calls++}; };
+  InferenceReader reader(p.data, p.plan, p.vocabularies,
+                         std::make_unique<LineReader>(scratch.file("in", "一\n\n一二三\n一二\n")), options);
+  const auto longest = reader.next(), rest = reader.next();
+  EXPECT_THAT(longest->prompts, ElementsAre(ElementsAre(2), ElementsAre(3)));
+  EXPECT_TRUE(rest);
+  EXPECT_THAT(rest->prompts, ElementsAre(ElementsAre(0)));  // an empty line has no row
+  EXPECT_EQ(calls, 4);
+}
+
+// Those before it come first, of whatever length, and those after it never.
+TEST(InferenceReader, GivesOutAllBeforeAMistakeThatItReadAhead) {
+  Scratch scratch;
+  const Prepared p = segmenter(scratch);
+  const std::string path = scratch.file("in", "一\n一二三\n一二\n\xFF\n一二三四\n");
+  InferenceReader::Options options = feeds({"words"});
+  options.ahead = 100;
+  InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(path), options);
+  EXPECT_THAT(reader.next()->numbers, ElementsAre(1, 2));
+  EXPECT_TRUE(reader.is_ahead());
+  EXPECT_THAT(reader.next()->numbers, ElementsAre(0));
+  EXPECT_FALSE(reader.is_ahead());
+  EXPECT_THAT(message_of([&] { reader.next(); }), HasSubstr(path + ":4:1: error[E0641"));
+}
+
 TEST(InferenceReader, AnswersWhatIsThereWithoutWaiting) {
   Scratch scratch;
   const Prepared p = segmenter(scratch);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(ends[0], "-"), feeds({"words"}));
+  InferenceReader::Options options = feeds({"words"});
+  options.ahead = 100;
+  InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(ends[0], "-"), options);
   ASSERT_EQ(write(ends[1], "x\n", 2), 2);
   EXPECT_EQ(reader.next()->records.size(), 1u);
   close(ends[1]);

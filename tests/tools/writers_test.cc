@@ -57,46 +57,53 @@ InferenceBatch two_rows() {
   return batch;
 }
 
+std::string texts(const InferenceBatch& batch, const Tensor& from, WriteAs write, const Vocabulary* vocabulary,
+                  const RowSizes& sizes = {}) {
+  std::string all;
+  for (const std::string& text : record_texts(batch, from, write, vocabulary, sizes)) all += text;
+  return all;
+}
+
 TEST(Writers, ABatchInOrderWithoutPadding) {
   const Tensor path = Tensor::of<int>({2, 2}, {0, 3, 2, 9});
-  EXPECT_EQ(write_batch(two_rows(), path, WriteAs::kSegmented, &labels()), "甲乙\n\n丙\n");
-  EXPECT_EQ(write_batch(two_rows(), path, WriteAs::kText, &labels()), "B E\n\nS\n");
-  EXPECT_EQ(write_batch(two_rows(), Tensor::of<float>({2}, {1.5f, 2}), WriteAs::kNumbers, nullptr), "1.5\n\n2\n");
-  EXPECT_EQ(write_batch(two_rows(), Tensor::of<float>({2, 2}, {1, 2, 3, 4}), WriteAs::kNumbers, nullptr), "1 3\n\n2\n");
+  EXPECT_EQ(texts(two_rows(), path, WriteAs::kSegmented, &labels()), "甲乙\n\n丙\n");
+  EXPECT_EQ(texts(two_rows(), path, WriteAs::kText, &labels()), "B E\n\nS\n");
+  EXPECT_EQ(texts(two_rows(), Tensor::of<float>({2}, {1.5f, 2}), WriteAs::kNumbers, nullptr), "1.5\n\n2\n");
+  EXPECT_EQ(texts(two_rows(), Tensor::of<float>({2, 2}, {1, 2, 3, 4}), WriteAs::kNumbers, nullptr), "1 3\n\n2\n");
 }
 
 // Of the sizes of each row, where they are known.
 TEST(Writers, NumbersOfRowsAndMatrices) {
   const Tensor worth = Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
-  EXPECT_EQ(write_batch(two_rows(), worth, WriteAs::kNumbers, nullptr, {{3, 0}}), "1 3 5\n\n\n");
+  EXPECT_EQ(texts(two_rows(), worth, WriteAs::kNumbers, nullptr, {{3, 0}}), "1 3 5\n\n\n");
   const Tensor matrix = Tensor::of<float>({2, 3, 2}, {1, 7, 2, 8, 3, 9, 4, 10, 5, 11, 6, 12});
-  EXPECT_EQ(write_batch(two_rows(), matrix, WriteAs::kMatrix, nullptr, {{2, 1}, {2, 3}}), "1 2\n4 5\n\n\n7 8 9\n\n");
-  EXPECT_EQ(write_batch(two_rows(), matrix, WriteAs::kMatrix, nullptr), "1 2 3\n4 5 6\n\n\n7 8 9\n\n");
+  EXPECT_EQ(texts(two_rows(), matrix, WriteAs::kMatrix, nullptr, {{2, 1}, {2, 3}}), "1 2\n4 5\n\n\n7 8 9\n\n");
+  EXPECT_EQ(texts(two_rows(), matrix, WriteAs::kMatrix, nullptr), "1 2 3\n4 5 6\n\n\n7 8 9\n\n");
   EXPECT_THAT(message_of([&] {
-                write_batch(two_rows(), matrix, WriteAs::kMatrix, nullptr, {{2, 1}, {2, 4}});
+                texts(two_rows(), matrix, WriteAs::kMatrix, nullptr, {{2, 1}, {2, 4}});
               }),
               HasSubstr("float32[2, 3, 2], but an example has 4 steps on axis 1"));
-  EXPECT_THAT(message_of([&] { write_batch(two_rows(), worth, WriteAs::kMatrix, nullptr); }), HasSubstr("E0417"));
+  EXPECT_THAT(message_of([&] { texts(two_rows(), worth, WriteAs::kMatrix, nullptr); }), HasSubstr("E0417"));
 }
 
 TEST(Writers, OnlyEmptyLines) {
   InferenceBatch batch;
   batch.records = {line("")};
   batch.rows = {-1};
-  EXPECT_EQ(write_batch(batch, Tensor(), WriteAs::kSegmented, &labels()), "\n");
+  EXPECT_EQ(texts(batch, Tensor(), WriteAs::kSegmented, &labels()), "\n");
 }
 
 TEST(Writers, WhatDoesNotFit) {
   EXPECT_THAT(message_of([] {
-                write_batch(two_rows(), Tensor::of<int>({2}, {0, 1}), WriteAs::kSegmented, &labels());
+                texts(two_rows(), Tensor::of<int>({2}, {0, 1}), WriteAs::kSegmented, &labels());
               }),
               HasSubstr("E0417"));
   EXPECT_THAT(message_of([] {
-                write_batch(two_rows(), Tensor::of<float>({2, 2}, {0, 1, 0, 0}), WriteAs::kText, &labels());
+                texts(two_rows(), Tensor::of<float>({2, 2}, {0, 1, 0, 0}), WriteAs::kText, &labels());
               }),
               HasSubstr("float32[2, 2]"));
   EXPECT_THAT(message_of([] {
-                write_batch(two_rows(), Tensor::of<int>({1, 2}, {0, 1}), WriteAs::kText, &labels());
+                texts(two_rows(), Tensor::of<int>({1, 2}, {0, 1}), WriteAs::kText, &labels());
               }),
               HasSubstr("E0417"));
 }

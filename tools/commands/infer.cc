@@ -59,8 +59,10 @@ ExitCode run_infer(const Arguments& arguments) {
       "what a line that is not UTF-8 or is longer than 1 MiB does: empty leaves its output empty and warns; stop ends the run")(
       "rows", po::value<std::int64_t>()->default_value(0)->value_name("N"),
       "lines that share a batch at most; 0: as the job trains")(
-      "fetch", po::value<std::vector<std::string>>()->value_name("NAME"),
-      "a tensor anywhere in the graph, by name (read.forward.i); may be repeated")(
+      "read-ahead", po::value<std::int64_t>()->default_value(InferenceReader::kReadAhead)->value_name("N"),
+      "lines read ahead where so many are there: lines of similar length share a batch, and the output keeps the input's "
+      "order")("fetch", po::value<std::vector<std::string>>()->value_name("NAME"),
+               "a tensor anywhere in the graph, by name (read.forward.i); may be repeated")(
       "fetch-out", po::value<std::string>()->value_name("FILE"),
       "the safetensors file for them: 0/NAME of the first batch, 1/NAME, ...")(
       "weights", po::value<std::string>()->value_name("FORM"), kWeightsHelp)(
@@ -83,6 +85,7 @@ ExitCode run_infer(const Arguments& arguments) {
   InferOptions infer_options;
   infer_options.mode = option<std::string>(*options, "mode");
   infer_options.rows = option<std::int64_t>(*options, "rows");
+  infer_options.ahead = option<std::int64_t>(*options, "read-ahead");
   infer_options.fetches = option<std::vector<std::string>>(*options, "fetch");
   infer_options.fetch_file = option<std::string>(*options, "fetch-out");
   infer_options.device = parse_device(option<std::string>(*options, "device"));
@@ -92,6 +95,7 @@ ExitCode run_infer(const Arguments& arguments) {
     throw UsageError("--bad-lines takes empty or stop, found '" + bad_lines + "'");
   infer_options.stop_at_bad_lines = bad_lines == "stop";
   if (infer_options.rows < 0) throw UsageError("--rows takes a number from 0");
+  if (infer_options.ahead < 0) throw UsageError("--read-ahead takes a number from 0");
 
   Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
   if (const auto weights = weights_option(*options, infer_options.device)) {

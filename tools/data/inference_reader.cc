@@ -11,7 +11,8 @@
 namespace graphrun {
 namespace {
 
-constexpr int kPatience = 5;  // milliseconds to wait for the rest of a batch
+constexpr int kPatience = 5;                               // milliseconds to wait for the rest of a batch
+constexpr std::size_t kMostAhead = std::size_t{64} << 20;  // bytes of text that are read ahead
 
 }  // namespace
 
@@ -23,10 +24,12 @@ InferenceReader::InferenceReader(const DataSpec& data, const FeedPlan& plan, con
       rows_(options.rows > 0 ? options.rows
             : data.rows > 0  ? data.rows
                              : kRowsAtOnce),
+      ahead_(options.ahead),
       longest_(options.longest),
       refuse_longer_(options.refuse_longer),
       warn_(options.warn),
       prompts_(options.prompts),
+      beside_(options.beside),
       chosen_(prompts_.empty() ? choose_feeds(plan, options.feeds) : std::vector<std::size_t>()) {
   const std::set<std::string> fields = prompts_.empty() ? fields_of(plan, chosen_) : std::set<std::string>{prompts_};
   std::vector<const FieldSpec*> read;
@@ -39,9 +42,10 @@ InferenceReader::InferenceReader(const DataSpec& data, const FeedPlan& plan, con
 }
 
 std::optional<InferenceReader::Encoded> InferenceReader::read() {
-  if (waiting_) return std::exchange(waiting_, std::nullopt);
   Encoded next;
   if (!records_->next(next.record)) return std::nullopt;
+  next.number = read_++;
+  if (beside_) next.beside = beside_();
   const bool blank = next.record.empty && !next.record.bad;
   if (next.record.empty && !(blank && !prompts_.empty())) return next;
   next.fields.emplace(data_.fields.size());
@@ -81,48 +85,86 @@ void InferenceReader::limit(Encoded& encoded) const {
   }
 }
 
-// Of the field that batches go by.
+// Of the field that batches go by; where that is not read, of the longest that is.
 std::int64_t InferenceReader::length_of(const Encoded& encoded) const {
+  std::int64_t longest = 0;
   for (std::size_t i = 0; encoded.fields && i < needed_.size(); ++i) {
-    if (needed_[i] && needed_[i]->name == data_.bucket_by) return (*encoded.fields)[i].steps();
+    const Nested& field = (*encoded.fields)[i];
+    if (needed_[i] == nullptr || field.depth == 0) continue;
+    if (needed_[i]->name == data_.bucket_by) return field.steps();
+    longest = std::max(longest, field.steps());
   }
-  return 0;
+  return longest;
 }
 
-bool InferenceReader::fits(const Encoded& next, std::int64_t rows, std::int64_t longest) const {
-  return data_.tokens == 0 || rows == 0 || !next.fields || (rows + 1) * std::max(longest, length_of(next)) <= data_.tokens;
+// Reads what is there, up to a batch or, reading ahead, until all that was read has been given out.
+void InferenceReader::fill() {
+  const bool sorts = ahead_ > rows_;
+  if (failure_ || (sorts && !waiting_.empty())) return;
+  const auto least = static_cast<std::size_t>(rows_), most = static_cast<std::size_t>(sorts ? ahead_ : rows_);
+  std::size_t bytes = 0;
+  try {
+    while (waiting_.size() < most && bytes < kMostAhead) {
+      if (!waiting_.empty() && !records_->ready(waiting_.size() < least ? kPatience : 0)) break;
+      std::optional<Encoded> next = read();
+      if (!next) break;
+      for (const std::string& line : next->record.lines) bytes += line.size();
+      waiting_.push_back(std::move(*next));
+    }
+  } catch (const UserError&) {
+    if (waiting_.empty()) throw;
+    failure_ = std::current_exception();
+  }
+  if (!sorts) return;
+  std::stable_sort(waiting_.begin(), waiting_.end(),
+                   [&](const Encoded& a, const Encoded& b) { return length_of(a) > length_of(b); });
+}
+
+// The records of the next batch: the first of those that wait, as many as the limits allow.
+std::vector<InferenceReader::Encoded> InferenceReader::take() {
+  std::vector<Encoded> taken;
+  std::int64_t rows = 0, longest = 0;
+  while (!waiting_.empty() && static_cast<std::int64_t>(taken.size()) < rows_) {
+    Encoded& next = waiting_.front();
+    if (next.fields) {
+      longest = std::max(longest, length_of(next));
+      if (data_.tokens > 0 && rows > 0 && (rows + 1) * longest > data_.tokens) break;
+      ++rows;
+    }
+    taken.push_back(std::move(next));
+    waiting_.pop_front();
+  }
+  std::sort(taken.begin(), taken.end(), [](const Encoded& a, const Encoded& b) { return a.number < b.number; });
+  return taken;
+}
+
+InferenceBatch InferenceReader::batch_of(std::vector<Encoded> taken) const {
+  InferenceBatch batch;
+  std::vector<std::vector<Nested>> fields;
+  const DataSpec& data = data_;
+  for (Encoded& next : taken) {
+    batch.rows.push_back(next.fields ? static_cast<std::int64_t>(fields.size()) : -1);
+    batch.numbers.push_back(next.number);
+    batch.records.push_back(std::move(next.record));
+    if (!next.fields) continue;
+    if (!prompts_.empty()) {
+      const auto prompt = static_cast<std::size_t>(data.field(prompts_) - data.fields.data());
+      batch.prompts.push_back((*next.fields)[prompt].values);
+    }
+    if (beside_) batch.prompts.push_back(std::move(next.beside));
+    fields.push_back(std::move(*next.fields));
+  }
+  if (!fields.empty()) batch.batch = make_batch(plan_, chosen_, fields, &batch.steps);
+  return batch;
 }
 
 std::optional<InferenceBatch> InferenceReader::next() {
-  if (failure_) std::rethrow_exception(failure_);
-  InferenceBatch batch;
-  std::vector<std::vector<Nested>> fields;
-  std::int64_t longest = 0;
-  try {
-    while (static_cast<std::int64_t>(batch.records.size()) < rows_) {
-      if (!waiting_ && !batch.records.empty() && !records_->ready(kPatience)) break;
-      std::optional<Encoded> next = read();
-      if (!next) break;
-      if (!fits(*next, static_cast<std::int64_t>(fields.size()), longest)) {
-        waiting_ = std::move(next);
-        break;
-      }
-      longest = std::max(longest, length_of(*next));
-      batch.rows.push_back(next->fields ? static_cast<std::int64_t>(fields.size()) : -1);
-      if (next->fields) fields.push_back(std::move(*next->fields));
-      batch.records.push_back(std::move(next->record));
-    }
-  } catch (const UserError&) {
-    if (batch.records.empty()) throw;
-    failure_ = std::current_exception();
+  fill();
+  if (waiting_.empty()) {
+    if (failure_) std::rethrow_exception(failure_);
+    return std::nullopt;
   }
-  if (batch.records.empty()) return std::nullopt;
-  if (!fields.empty()) batch.batch = make_batch(plan_, chosen_, fields, &batch.steps);
-  if (!prompts_.empty()) {
-    const auto field = static_cast<std::size_t>(data_.field(prompts_) - data_.fields.data());
-    for (std::vector<Nested>& row : fields) batch.prompts.push_back(std::move(row[field].values));
-  }
-  return batch;
+  return batch_of(take());
 }
 
 void with_lines(const InferenceBatch& batch, const std::function<void()>& run) {
@@ -131,10 +173,12 @@ void with_lines(const InferenceBatch& batch, const std::function<void()>& run) {
   } catch (const UserError& error) {
     std::vector<Diagnostic> diagnostics = error.diagnostics();
     const Record &first = batch.records.front(), &last = batch.records.back();
-    diagnostics.front().notes.push_back(first.line == last.line
-                                            ? fmt::format("note: of line {} of '{}'", first.line, first.file(0))
-                                            : fmt::format("note: of a batch of lines {} to {} of '{}'; --rows 1 tells which",
-                                                          first.line, last.line, first.file(0)));
+    const bool consecutive = batch.numbers.back() - batch.numbers.front() < static_cast<std::int64_t>(batch.numbers.size());
+    const std::string lines = consecutive ? fmt::format("lines {} to {}", first.line, last.line)
+                                          : fmt::format("{} lines from {} to {}", batch.records.size(), first.line, last.line);
+    diagnostics.front().notes.push_back(
+        first.line == last.line ? fmt::format("note: of line {} of '{}'", first.line, first.file(0))
+                                : fmt::format("note: of a batch of {} of '{}'; --rows 1 tells which", lines, first.file(0)));
     throw UserError(error.exit_code(), std::move(diagnostics));
   }
 }

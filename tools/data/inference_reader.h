@@ -1,7 +1,10 @@
-// Lines to run a model on, as they come: batches of consecutive records, in order, nothing left out. A batch ends when it is
-// full or when nothing more is there to read, so that an answer never waits for input that has not been written.
+// Lines to run a model on, as they come, in batches; no record is left out. A batch never waits for input that has not been
+// written. Where more input is there than a batch holds, the reader can read ahead and batch records of similar length, which
+// wastes less of a batch on padding.
 #pragma once
 
+#include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,11 +17,12 @@
 namespace graphrun {
 
 struct InferenceBatch {
-  std::vector<Record> records;     // every one, empty ones too
-  std::vector<std::int64_t> rows;  // of each record: its row in the batch's tensors; -1 for an empty one, which has none
-  Batch batch;                     // without feeds where all records are empty
+  std::vector<Record> records;        // in the input's order, empty ones too
+  std::vector<std::int64_t> numbers;  // of each record: its number in the input, from 0
+  std::vector<std::int64_t> rows;     // of each record: its row in the batch's tensors; -1 for an empty one, which has none
+  Batch batch;                        // without feeds where all records are empty
   StepsByFeed steps;
-  std::vector<std::vector<std::int32_t>> prompts;  // by row, see InferenceReader::Options
+  std::vector<std::vector<std::int32_t>> prompts;  // by row, see InferenceReader::Options::prompts and ::beside
 };
 
 // Runs a batch; an error that it throws names the lines of the batch.
@@ -27,14 +31,21 @@ void with_lines(const InferenceBatch& batch, const std::function<void()>& run);
 class InferenceReader {
  public:
   static constexpr std::int64_t kRowsAtOnce = 64;
+  static constexpr std::int64_t kReadAhead = 4096;
 
   struct Options {
-    Format read = Format::kLines;    // records as the data has them, or plain lines
-    std::int64_t rows = 0;           // 0: the job's, kRowsAtOnce where that has none
+    Format read = Format::kLines;  // records as the data has them, or plain lines
+    std::int64_t rows = 0;         // 0: the job's, kRowsAtOnce where that has none
+    // Records that are read before the first of them is given out, where so many are there; batches are then made of those of
+    // similar length, the longest first. No more than a batch holds: batches are of consecutive records.
+    std::int64_t ahead = 0;
     std::vector<std::string> feeds;  // those of the model; fields that only other feeds read may be missing from the input
     // Instead of feeds: the only field to read, whose words each row begins with. A blank record then has a row too, with no
     // words.
     std::string prompts = {};
+    // Called once for each record, in the input's order: words that are given beside it, for InferenceBatch::prompts. What it
+    // throws counts as a mistake in the record.
+    std::function<std::vector<std::int32_t>()> beside = {};
     std::int64_t longest = 0;                          // units of a field of a record; 0: no limit
     bool refuse_longer = false;                        // longer records get no row, like empty ones; else they are cut
     std::function<void(const Diagnostic&)> warn = {};  // called for each such record
@@ -47,31 +58,39 @@ class InferenceReader {
 
   // Nothing at the end. Throws UserError (kBadData) at the line that is wrong, after all before it were given out.
   std::optional<InferenceBatch> next();
+  // Whether records that come before the last one given out are still to be given out.
+  bool is_ahead() const { return ahead_ > rows_ && !waiting_.empty(); }
 
  private:
   // A record and its fields as numbers; none where it is empty.
   struct Encoded {
     Record record;
+    std::int64_t number = 0;
     std::optional<std::vector<Nested>> fields;
+    std::vector<std::int32_t> beside;
   };
+  void fill();
   std::optional<Encoded> read();
   void limit(Encoded& encoded) const;
-  bool fits(const Encoded& next, std::int64_t rows, std::int64_t longest) const;
+  std::vector<Encoded> take();
+  InferenceBatch batch_of(std::vector<Encoded> taken) const;
   std::int64_t length_of(const Encoded& encoded) const;
 
   const DataSpec& data_;
   const FeedPlan& plan_;
   const Vocabularies& vocabularies_;
-  std::int64_t rows_;
+  const std::int64_t rows_, ahead_;
   const std::int64_t longest_;
   const bool refuse_longer_;
   const std::function<void(const Diagnostic&)> warn_;
   const std::string prompts_;
+  const std::function<std::vector<std::int32_t>()> beside_;
   std::vector<std::size_t> chosen_;
   std::vector<const FieldSpec*> needed_;  // by the order of the job's fields; null: not read
   std::unique_ptr<RecordReader> records_;
-  std::optional<Encoded> waiting_;  // read, but too long for the last batch
-  std::exception_ptr failure_;      // of the record after the last batch
+  std::deque<Encoded> waiting_;  // read and not given out, in the order in which they will be
+  std::int64_t read_ = 0;        // records
+  std::exception_ptr failure_;   // of the record after those
 };
 
 }  // namespace graphrun

@@ -142,45 +142,41 @@ std::string empty_line(WriteAs write, bool json) {
   return writes_numbers(write) ? "{\"values\":[]}\n" : tokens_object({}, nullptr, write, "");
 }
 
+// `real`: see real_sizes.
+std::string row_text(const Record& record, const Tensor& from, std::int64_t row, WriteAs write, const Vocabulary* vocabulary,
+                     const RowSizes& real, bool json) {
+  if (json && writes_numbers(write)) {
+    return json_text(OrderedJson({{"values", row_values(from, real, static_cast<std::size_t>(row))}})) + '\n';
+  }
+  const auto size = [&](std::size_t axis) { return real.size() > axis ? real[axis][static_cast<std::size_t>(row)] : 1; };
+  if (write == WriteAs::kMatrix) return matrix_lines(from, row, size(0), size(1));
+  const std::int64_t steps = size(0);
+  if (write == WriteAs::kNumbers) {
+    return numbers_line(row_of<double>(from, row, steps, [&](std::int64_t e) { return from.at(e); }));
+  }
+  const auto numbers = row_of<std::int32_t>(from, row, steps, [&](std::int64_t e) { return from.data<std::int32_t>()[e]; });
+  std::string lines;
+  switch (write) {
+    case WriteAs::kText: lines = text_line(numbers, *vocabulary); break;
+    case WriteAs::kConll: lines = conll_lines(record, numbers, *vocabulary); break;
+    case WriteAs::kSegmented: lines = segmented_line(record.text(), places_of(numbers, *vocabulary)); break;
+    default: break;
+  }
+  return json ? tokens_object(numbers, vocabulary, write, std::move(lines)) : lines;
+}
+
 }  // namespace
 
-std::string write_batch(const InferenceBatch& batch, const Tensor& from, WriteAs write, const Vocabulary* vocabulary,
-                        const RowSizes& sizes, bool json) {
+std::vector<std::string> record_texts(const InferenceBatch& batch, const Tensor& from, WriteAs write,
+                                      const Vocabulary* vocabulary, const RowSizes& sizes, bool json) {
   const RowSizes real = batch.batch.rows > 0 ? real_sizes(batch.batch, from, sizes) : RowSizes();
   if (batch.batch.rows > 0) check_fit(batch.batch, from, write, real, json);
-  std::string text;
+  std::vector<std::string> texts;
   for (std::size_t i = 0; i < batch.records.size(); ++i) {
-    const Record& record = batch.records[i];
-    const std::int64_t row = batch.rows[i];
-    if (row < 0) {
-      text += empty_line(write, json);
-      continue;
-    }
-    if (json && writes_numbers(write)) {
-      text += json_text(OrderedJson({{"values", row_values(from, real, static_cast<std::size_t>(row))}})) + '\n';
-      continue;
-    }
-    const auto size = [&](std::size_t axis) { return real.size() > axis ? real[axis][static_cast<std::size_t>(row)] : 1; };
-    if (write == WriteAs::kMatrix) {
-      text += matrix_lines(from, row, size(0), size(1));
-      continue;
-    }
-    const std::int64_t steps = size(0);
-    if (write == WriteAs::kNumbers) {
-      text += numbers_line(row_of<double>(from, row, steps, [&](std::int64_t e) { return from.at(e); }));
-      continue;
-    }
-    const auto numbers = row_of<std::int32_t>(from, row, steps, [&](std::int64_t e) { return from.data<std::int32_t>()[e]; });
-    std::string lines;
-    switch (write) {
-      case WriteAs::kText: lines = text_line(numbers, *vocabulary); break;
-      case WriteAs::kConll: lines = conll_lines(record, numbers, *vocabulary); break;
-      case WriteAs::kSegmented: lines = segmented_line(record.text(), places_of(numbers, *vocabulary)); break;
-      default: break;
-    }
-    text += json ? tokens_object(numbers, vocabulary, write, std::move(lines)) : lines;
+    texts.push_back(batch.rows[i] < 0 ? empty_line(write, json)
+                                      : row_text(batch.records[i], from, batch.rows[i], write, vocabulary, real, json));
   }
-  return text;
+  return texts;
 }
 
 }  // namespace graphrun

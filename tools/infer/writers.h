@@ -34,13 +34,13 @@ inline bool writes_numbers(WriteAs write) { return write == WriteAs::kNumbers ||
 // is absent: the row's steps of the first, all of others.
 using RowSizes = std::vector<std::vector<std::int64_t>>;
 
-// Everything for a batch, in the order of its records. `from`: [time, batch], for kText and kNumbers [batch] too, for kMatrix
-// [rows, columns, batch]; INT32 but for kNumbers and kMatrix. A matrix is a line for each of its rows and a blank one. An empty
-// record gives an empty line. `vocabulary`: of the numbers; unused where numbers are written.
+// What is written of each record of a batch, in their order. `from`: [time, batch], for kText and kNumbers [batch] too, for
+// kMatrix [rows, columns, batch]; INT32 but for kNumbers and kMatrix. A matrix is a line for each of its rows and a blank one.
+// An empty record gives an empty line. `vocabulary`: of the numbers; unused where numbers are written.
 // As JSON instead (`json`) each record is an object: "values", nested by the axes, a number where there are none, of any sizes;
 // or, where entries are written, "tokens", and "text" as it would be written.
 // Throws UserError (kInvalidGraph, E0417) where `from` does not fit.
-std::string write_batch(const InferenceBatch& batch, const Tensor& from, WriteAs write, const Vocabulary* vocabulary,
-                        const RowSizes& sizes = {}, bool json = false);
+std::vector<std::string> record_texts(const InferenceBatch& batch, const Tensor& from, WriteAs write,
+                                      const Vocabulary* vocabulary, const RowSizes& sizes = {}, bool json = false);
 
 }  // namespace graphrun

@@ -13,6 +13,7 @@
 #include "tools/data/inference_reader.h"
 #include "tools/data/units.h"
 #include "tools/infer/generated.h"
+#include "tools/infer/in_order.h"
 #include "tools/infer/writers.h"
 #include "tools/model/generator.h"
 
@@ -163,30 +164,34 @@ class LineGenerator {
     const std::string& given = given_file(options_.generate);
     if (prompts && !given.empty()) lines = open_lines(given);
     if (!prompts && !given.empty()) given_.emplace(network_, mode_, given);
-    if (!options_.generate.alignments.empty()) links_.emplace(options_.generate.alignments);
+    if (!options_.generate.alignments.empty()) {
+      alignments_.emplace(options_.generate.alignments);
+      links_.emplace([this](const std::string& text) { alignments_->write(text.data(), text.size()); });
+    }
     InferenceReader::Options reading;
     reading.read = prompts ? Format::kLines : mode_.read;
     reading.rows = options_.rows;
+    reading.ahead = options_.ahead;
     take_limit(reading, mode_);
     BadLines bad_lines(options_.stop_at_bad_lines);
     bad_lines.read_with(reading);
     reading.feeds = generator_.feeds();
     if (prompts) reading.prompts = mode_.field;
     const std::string input = lines->name();
+    if (given_) reading.beside = [&] { return given_->next(input); };
     const DataSpec data = prompts ? line_by_line(network_.job.data) : network_.job.data;
     InferenceReader reader(data, *network_.job.plan, network_.vocabularies, std::move(lines), reading);
-    while (const std::optional<InferenceBatch> batch = reader.next()) write_output("-", text_of(*batch, input));
+    answer_in_order(reader, [&](const InferenceBatch& batch) { return texts_of(batch); });
     if (given_) given_->end(input);
-    if (links_) links_->commit();
+    if (alignments_) alignments_->commit();
     bad_lines.tell_total();
   }
 
  private:
-  std::string text_of(const InferenceBatch& batch, const std::string& input) {
-    const RowsGiven given = given_of(batch, input);
+  std::vector<std::string> texts_of(const InferenceBatch& batch) {
     std::vector<std::vector<Hypothesis>> found;
-    if (batch.batch.rows > 0) with_lines(batch, [&] { found = generator_.run(batch.batch, given); });
-    std::string text;
+    if (batch.batch.rows > 0) with_lines(batch, [&] { found = generator_.run(batch.batch, given_of(batch)); });
+    std::vector<std::string> texts, links;
     for (std::size_t i = 0; i < batch.records.size(); ++i) {
       std::vector<Made> made;
       if (batch.rows[i] >= 0) {
@@ -194,27 +199,21 @@ class LineGenerator {
           made.push_back(made_of(std::move(h), batch.records[i], batch.rows[i]));
         }
       }
-      text += written(made);
-      if (links_) add_links(made);
-      ++number_;
+      texts.push_back(written(made, batch.numbers[i]));
+      if (links_) links.push_back(links_of(made));
     }
-    return text;
+    if (links_) links_->add(batch, std::move(links));
+    return texts;
   }
 
-  RowsGiven given_of(const InferenceBatch& batch, const std::string& input) {
+  RowsGiven given_of(const InferenceBatch& batch) const {
     RowsGiven given;
     given.prefix = batch.prompts;
-    const auto end = [&](std::vector<std::int32_t>& words) {
-      if (!options_.generate.force.empty()) words.push_back(vocabulary_.number(mode_.generate->end));
-    };
-    for (std::vector<std::int32_t>& words : given.prefix) end(words);
-    for (std::size_t i = 0; i < batch.records.size(); ++i) {
-      std::vector<std::int32_t> words;
-      if (given_) words = given_->next(input);
-      if (batch.rows[i] < 0) continue;
-      end(words);
-      if (given_) given.prefix.push_back(std::move(words));
-      if (mode_.generate->sample) given.keys.push_back(key_of(batch.records[i], mode_.generate->sample->seed));
+    if (!options_.generate.force.empty()) {
+      for (std::vector<std::int32_t>& words : given.prefix) words.push_back(vocabulary_.number(mode_.generate->end));
+    }
+    for (std::size_t i = 0; mode_.generate->sample && i < batch.records.size(); ++i) {
+      if (batch.rows[i] >= 0) given.keys.push_back(key_of(batch.records[i], mode_.generate->sample->seed));
     }
     return given;
   }
@@ -247,21 +246,22 @@ class LineGenerator {
     return made;
   }
 
-  std::string written(const std::vector<Made>& made) const {
+  // `number`: of the record.
+  std::string written(const std::vector<Made>& made, std::int64_t number) const {
     if (mode_.write == WriteAs::kJson) return json_line(made, vocabulary_);
     if (!options_.generate.force.empty()) {
       std::vector<double> sums;
       for (const Made& m : made) sums.push_back(m.hypothesis.log_probability);
       return numbers_line(sums);
     }
-    if (mode_.generate->n_best > 1) return n_best_lines(number_, made, vocabulary_, mode_.generate->align.has_value());
+    if (mode_.generate->n_best > 1) return n_best_lines(number, made, vocabulary_, mode_.generate->align.has_value());
     return best_line(made, vocabulary_);
   }
 
-  void add_links(const std::vector<Made>& made) {
+  std::string links_of(const std::vector<Made>& made) const {
     std::string text = made.empty() && mode_.generate->n_best == 1 ? "\n" : "";
     for (const Made& m : made) text += alignment_line(*m.alignment);
-    links_->write(text.data(), text.size());
+    return text;
   }
 
   const Network& network_;
@@ -270,8 +270,8 @@ class LineGenerator {
   const Vocabulary& vocabulary_;
   Generator generator_;
   std::optional<GivenLines> given_;
-  std::optional<AtomicFile> links_;
-  std::int64_t number_ = 0;
+  std::optional<AtomicFile> alignments_;
+  std::optional<InOrder> links_;  // to that file
 };
 
 }  // namespace

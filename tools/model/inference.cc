@@ -14,6 +14,7 @@
 #include "runtime/execute/executable.h"
 #include "tools/cli/program.h"
 #include "tools/data/inference_reader.h"
+#include "tools/infer/in_order.h"
 #include "tools/infer/writers.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/expression.h"
@@ -40,7 +41,7 @@ const InferSpec* find_mode(const LoadedJob& job, const InferOptions& options) {
                   {known});
 }
 
-// What can't be turned into lines: see write_batch. `axes`: of an example.
+// What can't be turned into lines: see record_texts. `axes`: of an example.
 void check_type(const ir::TensorType& type, const Shape& axes, const InferSpec& mode, const Location& at,
                 std::vector<Diagnostic>& problems) {
   const auto problem = [&](std::string text, std::vector<std::string> notes = {}) {
@@ -255,6 +256,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   InferenceReader::Options reading;
   reading.read = mode != nullptr ? mode->read : network.job.data.format;
   reading.rows = options.rows;
+  if (options.fetch_file.empty()) reading.ahead = options.ahead;  // what is fetched stands there by batch
   if (mode != nullptr) take_limit(reading, *mode);
   BadLines bad_lines(options.stop_at_bad_lines);
   bad_lines.read_with(reading);
@@ -281,22 +283,21 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   if (mode != nullptr && !mode->field.empty()) vocabulary = &network.vocabularies.at(mode->field);
   FetchFile fetched_file(options.fetch_file);
   std::int64_t number = 0;
-  for (; const std::optional<InferenceBatch> batch = reader.next(); ++number) {
+  answer_in_order(reader, [&](const InferenceBatch& batch) {
     std::vector<Tensor> fetched(compile_options.fetches.size());
-    if (batch->batch.rows > 0) {
+    if (batch.batch.rows > 0) {
       clear_states(executable.program(), *variables);  // lines know nothing of one another
       Feeds feeds;                                     // not those that are for writing alone
-      for (const std::string& name : fed) feeds[name] = batch->batch.feeds.at(name);
-      with_lines(*batch, [&] { fetched = executable.run(feeds); });
+      for (const std::string& name : fed) feeds[name] = batch.batch.feeds.at(name);
+      with_lines(batch, [&] { fetched = executable.run(feeds); });
       for (std::size_t i = mode != nullptr ? 1 : 0; i < fetched.size(); ++i) {
         fetched_file.add(number, compile_options.fetches[i], fetched[i]);
       }
     }
-    if (mode != nullptr) {
-      write_output("-", write_batch(*batch, fetched[0], writing.write, vocabulary, row_sizes(written.shape, owners, *batch),
-                                    writing.json));
-    }
-  }
+    ++number;
+    if (mode == nullptr) return std::vector<std::string>(batch.records.size());
+    return record_texts(batch, fetched[0], writing.write, vocabulary, row_sizes(written.shape, owners, batch), writing.json);
+  });
   if (!options.fetches.empty()) fetched_file.write();
   bad_lines.tell_total();
 }

@@ -45,11 +45,12 @@ class BadLines {
 struct InferOptions {
   std::string mode;  // an infer block by name; empty: the first
   GenerateOptions generate;
-  std::int64_t rows = 0;             // lines that share a batch, at most; 0: the job's
-  std::vector<std::string> fetches;  // tensors anywhere in the graph, by name
-  bool stop_at_bad_lines = false;    // see BadLines
-  bool from_stdin = false;           // where the lines come from
-  std::string fetch_file;            // where they go, a safetensors file: "0/NAME" of the first batch
+  std::int64_t rows = 0;                             // lines that share a batch, at most; 0: the job's
+  std::int64_t ahead = InferenceReader::kReadAhead;  // see InferenceReader::Options
+  std::vector<std::string> fetches;                  // tensors anywhere in the graph, by name
+  bool stop_at_bad_lines = false;                    // see BadLines
+  bool from_stdin = false;                           // where the lines come from
+  std::string fetch_file;                            // where they go, a safetensors file: "0/NAME" of the first batch
   Device device = Device::kCpu;
   WeightForm weights = WeightForm::kFloat32;  // without an infer block, which says so itself
 };
@@ -62,7 +63,7 @@ void take_limit(InferenceReader::Options& reading, const InferSpec& mode);
 // fit, each at its place in the job.
 void check_infer(const ir::Graph& graph, const Network& network);
 
-// One line out for each line in, in their order, each batch flushed to stdout before the next is read. Without an infer block
+// One line out for each line in, in their order, flushed to stdout before more is read. Without an infer block
 // only `fetches` are had and nothing is written. Throws UserError: (kUsage) E0425 unknown-mode; (kInvalidGraph) E0417 what
 // `from` says does not fit the graph, E0421; (kBadData) whatever is wrong with a line, BadLines aside, after all before it
 // were answered.

@@ -1,0 +1,76 @@
+#include "tools/infer/in_order.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/tools/data_helpers.h"
+#include "tests/tools/scratch.h"
+
+namespace graphrun {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+InferenceBatch numbered(std::vector<std::int64_t> numbers) {
+  InferenceBatch batch;
+  batch.numbers = std::move(numbers);
+  return batch;
+}
+
+TEST(InOrder, WritesWhatNothingIsMissingBefore) {
+  std::vector<std::string> written;
+  InOrder order([&](const std::string& text) { written.push_back(text); });
+  order.add(numbered({1, 4}), {"b", "e"});
+  EXPECT_TRUE(written.empty());
+  order.add(numbered({0, 2}), {"a", "c"});
+  EXPECT_THAT(written, ElementsAre("abc"));
+  order.add(numbered({3}), {"d"});
+  EXPECT_THAT(written, ElementsAre("abc", "de"));
+}
+
+// Lines "1", "2 2" and so on, in batches of two, of which some fail.
+class AnswerInOrder : public ::testing::Test {
+ protected:
+  // The stdout of answering `lines` lines, and the error of the end.
+  std::pair<std::string, std::string> answered(const std::vector<std::string>& lines, const std::string& fails) {
+    DataSpec data;
+    data.rows = 2;
+    data.fields = {make_field("words", 0, {Split::kSpace})};
+    data.feeds = make_feeds("words");
+    data.train = {scratch_.file("train", "1 2 3\n")};
+    const Prepared p(data);
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    InferenceReader::Options options;
+    options.feeds = {"words"};
+    options.ahead = 100;
+    InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(scratch_.file("in", text)), options);
+    testing::internal::CaptureStdout();
+    const std::string error = message_of([&] {
+      answer_in_order(reader, [&](const InferenceBatch& batch) {
+        std::vector<std::string> texts;
+        for (const Record& record : batch.records) texts.push_back(record.text() + ";");
+        for (const Record& record : batch.records) {
+          if (record.text() == fails) throw UserError(ExitCode::kBadData, "E0611 slice-out-of-range", "of " + record.text());
+        }
+        return texts;
+      });
+    });
+    return {testing::internal::GetCapturedStdout(), error};
+  }
+  Scratch scratch_;
+};
+
+TEST_F(AnswerInOrder, WhateverTheOrderOfBatches) {
+  EXPECT_EQ(answered({"1", "1 2", "", "1 2 3", "2", "1 2 3 4"}, "none").first, "1;1 2;;1 2 3;2;1 2 3 4;");
+}
+
+TEST_F(AnswerInOrder, AllBeforeABatchThatFails) {
+  const auto [out, error] = answered({"1", "2 2 2", "3 3", "2"}, "3 3");  // batches: the two longest, the others
+  EXPECT_EQ(out, "1;");
+  EXPECT_THAT(error, HasSubstr("of 3 3"));
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -7,6 +7,10 @@
 #include "runtime/program/kernel.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 // GCC 12 warns of values that its own header leaves undefined on purpose (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
@@ -29,7 +33,7 @@ void multiply_plainly(const Int8Panel& p, std::int32_t* sums) {
 
 #if defined(__x86_64__)
 
-constexpr std::size_t kAhead = 3072;  // how far ahead the panel is prefetched, in bytes
+constexpr std::size_t kAhead = 6144;  // how far ahead the panel is prefetched, in bytes
 
 std::int32_t quad_of(const Int8Panel& p, std::int64_t row, std::int64_t quad) {
   std::int32_t bits;
@@ -69,12 +73,10 @@ GRAPHRUN_VNNI void strip_vnni(const Int8Panel& p, std::int32_t* sums, std::int64
       for (int c = 0; c < C; ++c) to[r][c] = _mm512_dpbusd_epi32(to[r][c], x, w[c]);
     }
   };
-  std::int64_t quad = 0;
-  for (; quad + chains <= p.quads; quad += chains) {
+  for (std::int64_t quad = 0; quad < p.quads; quad += chains) {
 #pragma GCC unroll 4
     for (int s = 0; s < chains; ++s) add(quad + s, sum[s]);
   }
-  for (; quad < p.quads; ++quad) add(quad, sum[0]);
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
@@ -86,19 +88,115 @@ GRAPHRUN_VNNI void strip_vnni(const Int8Panel& p, std::int32_t* sums, std::int64
   }
 }
 
+// All rows from row i.
 template <int C>
-GRAPHRUN_VNNI void rows_vnni(const Int8Panel& p, std::int32_t* sums, std::int64_t j) {
-  std::int64_t i = 0;
+GRAPHRUN_VNNI void rows_vnni(const Int8Panel& p, std::int32_t* sums, std::int64_t i, std::int64_t j) {
   for (; i + 8 <= p.count; i += 8) strip_vnni<8, C, 1>(p, sums, i, j);
   for (; i + 4 <= p.count; i += 4) strip_vnni<4, C, C == 1 ? 2 : 1>(p, sums, i, j);
   for (; i + 2 <= p.count; i += 2) strip_vnni<2, C, C == 1 ? 4 : 2>(p, sums, i, j);
   for (; i < p.count; ++i) strip_vnni<1, C, 4>(p, sums, i, j);
 }
 
-GRAPHRUN_VNNI void multiply_vnni(const Int8Panel& p, std::int32_t* sums) {
+GRAPHRUN_VNNI void multiply_vnni(const Int8Panel& p, std::int32_t* sums, std::int64_t i = 0) {
   std::int64_t j = 0;
-  for (; j + 3 * kColumnStep <= p.width; j += 3 * kColumnStep) rows_vnni<3>(p, sums, j);
-  for (; j < p.width; j += kColumnStep) rows_vnni<1>(p, sums, j);
+  for (; j + 3 * kColumnStep <= p.width; j += 3 * kColumnStep) rows_vnni<3>(p, sums, i, j);
+  for (; j < p.width; j += kColumnStep) rows_vnni<1>(p, sums, i, j);
+}
+
+// ---- AMX: tiles of 16 rows of 64 bytes. One of rows holds 16 rows of 64 terms, one of columns 64 terms of 16 columns, as they
+// lie in a panel, one of sums 16 by 16.
+
+#define GRAPHRUN_AMX __attribute__((target("amx-tile,amx-int8,avx512f")))
+
+constexpr int kTile = 16;
+static_assert(kTile == kColumnStep && kTile * kInt8Quad == kInt8Step);
+
+// What LDTILECFG reads.
+struct alignas(64) TileShapes {
+  std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  std::uint16_t row_bytes[16] = {};
+  std::uint8_t rows[16] = {};
+  constexpr TileShapes() {
+    for (int tile = 0; tile < 8; ++tile) row_bytes[tile] = kInt8Step, rows[tile] = kTile;
+  }
+};
+constexpr TileShapes kTileShapes;
+
+GRAPHRUN_AMX void add_offsets(std::int32_t* sums, std::int64_t width, const std::int32_t* offsets) {
+  const __m512i offset = _mm512_loadu_si512(offsets);
+#pragma GCC unroll 16
+  for (int r = 0; r < kTile; ++r) {
+    std::int32_t* const at = sums + r * width;
+    _mm512_storeu_si512(at, _mm512_add_epi32(_mm512_loadu_si512(at), offset));
+  }
+}
+
+// Tiles are named by literals. Sums of R by C tiles are in tiles 0 to 3, tile r·2 + c; rows in 4 and 5, columns in 6 and 7.
+template <int R, int C>
+GRAPHRUN_AMX void block_amx(const Int8Panel& p, std::int32_t* sums, std::int64_t i, std::int64_t j) {
+  const std::int64_t terms = p.quads * kInt8Quad, panel_row = p.width * kInt8Quad;
+  const std::uint8_t* rows = p.rows + i * terms;
+  const std::int8_t* columns = p.columns + j * kInt8Quad;
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (std::int64_t k = 0; k < terms; k += kInt8Step, rows += kInt8Step, columns += kTile * panel_row) {
+    if (i == 0 && j == 0) {  // of all columns of the panel, which the other blocks then find in the cache
+      const auto* next = reinterpret_cast<const char*>(columns) + kAhead;
+      for (std::int64_t line = 0; line < kTile * panel_row; line += 64) _mm_prefetch(next + line, _MM_HINT_T0);
+    }
+    _tile_loadd(6, columns, panel_row);
+    _tile_loadd(4, rows, terms);
+    _tile_dpbusd(0, 4, 6);
+    if constexpr (C == 2) {
+      _tile_loadd(7, columns + kInt8Step, panel_row);
+      _tile_dpbusd(1, 4, 7);
+    }
+    if constexpr (R == 2) {
+      _tile_loadd(5, rows + kTile * terms, terms);
+      _tile_dpbusd(2, 5, 6);
+    }
+    if constexpr (R == 2 && C == 2) _tile_dpbusd(3, 5, 7);
+  }
+  std::int32_t* const out = sums + i * p.width + j;
+  const std::int64_t sum_row = p.width * static_cast<std::int64_t>(sizeof(std::int32_t)), below = kTile * p.width;
+  _tile_stored(0, out, sum_row);
+  if constexpr (C == 2) _tile_stored(1, out + kTile, sum_row);
+  if constexpr (R == 2) _tile_stored(2, out + below, sum_row);
+  if constexpr (R == 2 && C == 2) _tile_stored(3, out + below + kTile, sum_row);
+  for (int r = 0; r < R; ++r) {
+    for (int c = 0; c < C; ++c) add_offsets(out + r * below + c * kTile, p.width, p.offsets + j + c * kTile);
+  }
+}
+
+template <int R>
+GRAPHRUN_AMX void rows_amx(const Int8Panel& p, std::int32_t* sums, std::int64_t i) {
+  std::int64_t j = 0;
+  for (; j + 2 * kTile <= p.width; j += 2 * kTile) block_amx<R, 2>(p, sums, i, j);
+  if (j < p.width) block_amx<R, 1>(p, sums, i, j);
+}
+
+// Fewer than 16 rows do not fill a tile.
+GRAPHRUN_AMX void multiply_amx(const Int8Panel& p, std::int32_t* sums) {
+  std::int64_t i = 0;
+  if (p.count >= kTile) {
+    _tile_loadconfig(&kTileShapes);
+    for (; i + 2 * kTile <= p.count; i += 2 * kTile) rows_amx<2>(p, sums, i);
+    for (; i + kTile <= p.count; i += kTile) rows_amx<1>(p, sums, i);
+    _tile_release();
+  }
+  if (i < p.count) multiply_vnni(p, sums, i);
+}
+
+// Whether the processor has AMX for 8-bit integers and the system lets this process use it: Linux wants to be asked, since
+// tiles make the state of a thread 8 KiB larger.
+bool may_use_amx() {
+  unsigned int a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned int kAmxTile = 1U << 24, kAmxInt8 = 1U << 25;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kAmxTile) == 0 || (d & kAmxInt8) == 0) return false;
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
 #define GRAPHRUN_AVX2 __attribute__((target("avx2")))
@@ -154,6 +252,7 @@ std::span<const Int8Set> int8_sets() {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512vnni")) {
       all.push_back(Int8Set::kVnni);
+      if (may_use_amx()) all.push_back(Int8Set::kAmx);
     }
 #endif
     return all;
@@ -163,6 +262,7 @@ std::span<const Int8Set> int8_sets() {
 
 void multiply_int8(const Int8Panel& panel, std::int32_t* sums, Int8Set set) {
 #if defined(__x86_64__)
+  if (set == Int8Set::kAmx) return multiply_amx(panel, sums);
   if (set == Int8Set::kVnni) return multiply_vnni(panel, sums);
   if (set == Int8Set::kAvx2) return multiply_avx2(panel, sums);
 #endif

@@ -15,7 +15,7 @@
 namespace graphrun {
 
 // C [m, n] = A [m, k] · op(B) [k, n], op(B) in panels of columns: scales FLOAT [n], offsets INT32 [n] (Int8Panel), then panel
-// after panel; n and k padded with zeros to multiples of kColumnStep and of 4.
+// after panel; n and k padded with zeros to multiples of kColumnStep and kInt8Step.
 class QuantizedProduct {
  public:
   QuantizedProduct(const Product& product, std::int64_t panel) : product_(product), panel_(panel) {}
@@ -30,8 +30,8 @@ class QuantizedProduct {
 
  private:
   std::int64_t padded() const { return (product_.n + kColumnStep - 1) / kColumnStep * kColumnStep; }
-  std::int64_t quads() const { return (product_.k + kInt8Quad - 1) / kInt8Quad; }
-  std::int64_t terms() const { return quads() * kInt8Quad; }
+  std::int64_t terms() const { return (product_.k + kInt8Step - 1) / kInt8Step * kInt8Step; }
+  std::int64_t quads() const { return terms() / kInt8Quad; }
   // The offset in bytes of the panel that begins at `column`.
   std::size_t offset(std::int64_t column) const {
     return static_cast<std::size_t>(padded()) * (sizeof(float) + sizeof(std::int32_t)) +

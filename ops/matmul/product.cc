@@ -1,7 +1,6 @@
 #include "ops/matmul/product.h"
 
 #include <dnnl.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <bit>
@@ -9,22 +8,10 @@
 
 #include "runtime/base/processor.h"
 #include "runtime/base/status.h"
+#include "runtime/threads/threads.h"
 
 namespace graphrun {
 namespace {
-
-// oneDNN divides a product among OpenMP's threads itself, for some shapes along k too, which would make sums depend on the
-// number of threads. So each block is computed by one thread.
-class OneThread {
- public:
-  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
-  ~OneThread() { omp_set_num_threads(before_); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
-};
 
 // Where oneDNN is slower than the plain kernel (products too small for its setup cost, and outer products with few terms), or
 // may not generate code.
@@ -83,7 +70,9 @@ ProductBlock ProductGrid::block(const Product& product, std::int64_t index) cons
 
 void multiply(const Product& p, const ProductBlock& at, const float* a, const float* b, float* c) {
   if (use_plain_kernel(p)) return multiply_plainly(p, at, a, b, c);
-  const OneThread guard;
+  // oneDNN divides a product among OpenMP's threads itself, for some shapes along k too, which would make sums depend on the
+  // number of threads. So each block is computed by one thread.
+  const SingleThread alone;
   const float* a_block = a + (p.transpose_a ? at.row : at.row * p.a_row());
   const float* b_block = b + (p.transpose_b ? at.column * p.b_row() : at.column);
   const dnnl_status_t status =

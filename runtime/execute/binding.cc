@@ -217,24 +217,16 @@ void Binder::keep_what_lasts(BoundRegion& region, bool by_columns) {
     BoundInstruction& bound = region.instructions[i];
     const ColumnKernel* columns = bound.kernel.by_columns.get();
     if (columns == nullptr || !columns->prepare || columns->layout.empty() || !(by_columns || columns->alone)) continue;
-    std::vector<std::int32_t> made_of, from(bound.source->inputs.size(), -1);
+    std::vector<std::int32_t> from(bound.source->inputs.size(), -1);
     bool lasts = true;
     for (std::size_t k = 0; k < columns->prepares_from.size(); ++k) {
       const std::int32_t v = columns->prepares_from[k] ? bound.source->inputs[k] : -1;
       if (v < 0) continue;
       from[k] = variables[static_cast<std::size_t>(v)];
-      made_of.push_back(from[k]);
       lasts &= from[k] >= 0;
     }
     if (!lasts) continue;
-    PackedWeights& place = store_.place(*columns, made_of);
-    if (!place.kernel) {
-      place.kernel = bound.kernel.by_columns;
-      place.attributes = &bound.source->attributes;
-      place.inputs.assign(bound.inputs().begin(), bound.inputs().end());
-      place.from = std::move(from);
-    }
-    bound.packed = &place;
+    bound.packed = &store_.place(bound, std::move(from));
     if (std::find(packed_.begin(), packed_.end(), bound.packed) == packed_.end()) packed_.push_back(bound.packed);
     workspaces_[region.index][i] = {};
   }

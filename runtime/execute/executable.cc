@@ -98,12 +98,12 @@ const std::map<std::string, Tensor>& Variables::all() const {
 }
 
 struct Executable::Impl {
-  Impl(Program program_of, std::shared_ptr<Variables> variables_of, Target on)
-      : program(std::move(program_of)),
+  Impl(std::shared_ptr<const Program> program_of, std::shared_ptr<Variables> variables_of,
+       std::shared_ptr<PackedWeightsStore> packed_of, Target on)
+      : shared_program(std::move(program_of)),
         variables(std::move(variables_of)),
-        target(on),
-        symbols(symbols_of(program)),
-        packed(program) {
+        shared_packed(std::move(packed_of)),
+        target(on) {
     if (on.device == Device::kCuda) device_side = std::make_unique<DeviceSide>(cuda_device(), *variables);
   }
 
@@ -119,11 +119,13 @@ struct Executable::Impl {
   void reserve(const Feeds& feeds);
   Started start(const Feeds& feeds, const RunOptions& options);
 
-  const Program program;
+  const std::shared_ptr<const Program> shared_program;
+  const Program& program = *shared_program;
   const std::shared_ptr<Variables> variables;
+  const std::shared_ptr<PackedWeightsStore> shared_packed;
+  PackedWeightsStore& packed = *shared_packed;
   const Target target;
-  const std::vector<Symbol> symbols;
-  PackedWeightsStore packed;
+  const std::vector<Symbol> symbols = symbols_of(program);
 
   std::list<std::shared_ptr<Binding>> recent;  // most recently used first
   std::map<SymbolValues, std::list<std::shared_ptr<Binding>>::iterator> bindings;
@@ -214,13 +216,7 @@ void Executable::Impl::give_variables(Binding& binding, const SymbolValues& valu
     variables_at[i] = tensor.raw();
     binding.root.set_slot(i, tensor.raw());
   }
-  for (PackedWeights* place : binding.packed) {
-    for (std::size_t k = 0; k < place->variables.size(); ++k) {
-      const std::uint64_t version = versions[static_cast<std::size_t>(place->variables[k])];
-      if (place->versions[k] != version) place->versions[k] = version, place->ready = false;
-    }
-    if (!place->ready) place->make(variables_at);
-  }
+  packed.bring_up_to_date(binding.packed, versions, variables_at);
 }
 
 void Executable::Impl::give_feeds(BoundRegion& root, const Feeds& feeds) {
@@ -313,9 +309,26 @@ Executable::Started Executable::Impl::start(const Feeds& feeds, const RunOptions
 Executable::Executable(Program program, std::shared_ptr<Variables> variables, Target target) {
   if (target.device == Device::kCuda) cuda_device();  // registers its kernels
   check_kernels(program, target.device);
-  impl_ = std::make_unique<Impl>(std::move(program), std::move(variables), target);
+  auto shared = std::make_shared<const Program>(std::move(program));
+  auto packed = std::make_shared<PackedWeightsStore>(*shared);
+  impl_ = std::make_unique<Impl>(std::move(shared), std::move(variables), std::move(packed), target);
 }
+Executable::Executable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Executable::Executable(Executable&&) noexcept = default;
 Executable::~Executable() = default;
+
+bool Executable::can_share() const {
+  const std::vector<bool>& written = impl_->packed.written();
+  const std::vector<VariableSpec>& variables = impl_->program.variables;
+  return impl_->target.device == Device::kCpu && std::count(written.begin(), written.end(), true) == 0 &&
+         std::all_of(variables.begin(), variables.end(),
+                     [](const VariableSpec& v) { return v.kind != VariableSpec::Kind::kState; });
+}
+
+Executable Executable::share() const {
+  GRAPHRUN_CHECK(can_share(), "Executable::share: its runs would disturb each other");
+  return Executable(std::make_unique<Impl>(impl_->shared_program, impl_->variables, impl_->shared_packed, impl_->target));
+}
 
 const Program& Executable::program() const { return impl_->program; }
 Variables& Executable::variables() { return *impl_->variables; }

@@ -1,8 +1,8 @@
 // A compiled program on a device: named buffers, feeds in, fetches out. Made once for a graph; a new batch shape only needs a
 // new binding of sizes.
 //
-// Threads: only one thread at a time may begin runs of an Executable and wait for them; several executables may share one
-// Variables as long as their runs do not overlap.
+// Threads: only one thread at a time may begin runs of an Executable and wait for them. Several executables may share one
+// Variables; their runs may overlap only if none of them writes a variable and nobody else does: see share().
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,14 @@ class Executable {
  public:
   // Throws UserError (kInvalidGraph) if an op has no kernel for the device.
   Executable(Program program, std::shared_ptr<Variables> variables, Target target = {});
+  Executable(Executable&&) noexcept;
   ~Executable();
+
+  // Another executable of the same program, for runs on another thread at the same time (own_threads.h). It shares program,
+  // variables and packed weights, and has its own memory for everything else. Only if can_share(): on the CPU, of a program
+  // that writes no variable and has no stream's state.
+  Executable share() const;
+  bool can_share() const;
 
   const Program& program() const;
   Variables& variables();
@@ -117,6 +124,7 @@ class Executable {
 
  private:
   struct Impl;
+  explicit Executable(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,13 +1,16 @@
 // Data that kernels derive from variables alone and keep from run to run: matrices packed for their products. It is outside the
-// arena, and is recomputed only after one of those variables was written (Tensor::version).
+// arena, and is recomputed only after one of those variables was written (Tensor::version). Executables that run one program at
+// the same time share it.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <tuple>
 #include <vector>
 
+#include "runtime/program/bound.h"
 #include "runtime/program/kernel.h"
 #include "runtime/program/program.h"
 #include "runtime/tensor/tensor.h"
@@ -23,13 +26,9 @@ struct PackedWeights {
 
   // One of the kernels that use it.
   std::shared_ptr<const ColumnKernel> kernel;
-  const Attributes* attributes = nullptr;
-  std::vector<TensorView> inputs;  // the kernel's operands, without data
-  std::vector<std::int32_t> from;  // by input: the variable; -1: not derived from this input
-
-  // Packs the variables, shared among threads, before a run that finds the packed data out of date (attributed to no node in a
-  // profile). `memory_of`: the addresses of the variables, by position in the program.
-  void make(const std::vector<const void*>& memory_of);
+  const Attributes* attributes = nullptr;  // the program's
+  std::vector<TensorView> inputs;          // the kernel's operands, without data
+  std::vector<std::int32_t> from;          // by input: the variable; -1: not derived from this input
 };
 
 class PackedWeightsStore {
@@ -40,14 +39,21 @@ class PackedWeightsStore {
   bool is_written(std::int32_t variable) const { return written_[static_cast<std::size_t>(variable)]; }
   const std::vector<bool>& written() const { return written_; }
 
-  // The place of what `kernel` prepares from `variables`, in the order of its inputs: the same place for every request with
-  // that layout. Throws UserError (E0503) if out of memory.
-  PackedWeights& place(const ColumnKernel& kernel, const std::vector<std::int32_t>& variables);
+  // The place of what the bound instruction's kernel prepares from variables: the same place for every instruction that needs
+  // them in that layout. `from`: by input of the instruction, the variable, or -1. Throws UserError (E0503) if out of memory.
+  PackedWeights& place(const BoundInstruction& bound, std::vector<std::int32_t> from);
+  // Packs what is out of date, shared among threads, before a run (attributed to no node in a profile). `versions` and
+  // `memory_of`: of the variables, by position in the program.
+  void bring_up_to_date(const std::vector<PackedWeights*>& places, const std::vector<std::uint64_t>& versions,
+                        const std::vector<const void*>& memory_of);
   std::size_t bytes() const;
 
  private:
+  static void pack(const PackedWeights& place, const std::vector<const void*>& memory_of);
+
   using Key = std::tuple<std::vector<std::int64_t>, std::size_t, std::vector<std::int32_t>>;
   std::vector<bool> written_;  // by variable
+  mutable std::mutex lock_;    // for places_
   std::map<Key, std::unique_ptr<PackedWeights>> places_;
 };
 

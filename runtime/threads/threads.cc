@@ -26,6 +26,11 @@ int& chosen_threads() {
   return chosen;
 }
 
+bool& is_single() {
+  thread_local bool single = false;
+  return single;
+}
+
 }  // namespace
 
 int core_count() {
@@ -45,6 +50,16 @@ void set_threads(int threads) {
   omp_set_num_threads(threads);
 }
 
-int threads() { return chosen_threads(); }
+int threads() { return is_single() ? 1 : chosen_threads(); }
+
+SingleThread::SingleThread() : libraries_before_(omp_get_max_threads()), before_(is_single()) {
+  omp_set_num_threads(1);
+  is_single() = true;
+}
+
+SingleThread::~SingleThread() {
+  omp_set_num_threads(libraries_before_);
+  is_single() = before_;
+}
 
 }  // namespace graphrun

@@ -14,12 +14,13 @@ namespace graphrun {
 // The number of cores that this process may use: by its affinity mask and its control group's share of processor time.
 int core_count();
 
-// Sets the number of threads, from 1 to core_count(), for work that the calling thread starts from now on. A program calls it
-// once, with threads() unless the user gives a number, before it makes executables: a library primitive keeps the number of
-// threads it was made with, and without the call libraries use OpenMP's own default, which ignores control groups. Throws
-// UserError (kUsage, E0506) if the number is out of range.
+// Sets the process's number of threads, from 1 to core_count(), for work that the calling thread starts from now on. A program
+// calls it once, with threads() unless the user gives a number, before it makes executables: a library primitive keeps the
+// number of threads it was made with, and without the call libraries use OpenMP's own default, which ignores control groups.
+// Throws UserError (kUsage, E0506) if the number is out of range.
 void set_threads(int threads);
-// The current number; by default core_count(), or fewer if OMP_NUM_THREADS says so.
+// How many threads work that the calling thread starts may use: 1 while a SingleThread exists there, else the process's number,
+// by default core_count(), or fewer if OMP_NUM_THREADS says so.
 int threads();
 
 // Sets the number of threads, and restores the previous one when destroyed.
@@ -32,6 +33,20 @@ class ScopedThreads {
 
  private:
   const int before_;
+};
+
+// While it exists, work that the calling thread starts runs on that thread alone, libraries' work included. Other threads are
+// not affected. The number of threads is part of what an executable binds: one that has run on several must not run here.
+class SingleThread {
+ public:
+  SingleThread();
+  ~SingleThread();
+  SingleThread(const SingleThread&) = delete;
+  SingleThread& operator=(const SingleThread&) = delete;
+
+ private:
+  const int libraries_before_;
+  const bool before_;
 };
 
 // Calls fn(begin, end) concurrently for ranges that partition [0, n). Every range begins at a multiple of `grain`; so if grain

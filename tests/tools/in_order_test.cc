@@ -29,6 +29,24 @@ TEST(InOrder, WritesWhatNothingIsMissingBefore) {
   EXPECT_THAT(written, ElementsAre("abc", "de"));
 }
 
+// Gives back each line, and fails at one.
+class TextsOf : public Answerer {
+ public:
+  explicit TextsOf(std::string fails) : fails_(std::move(fails)) {}
+  Answers answer(const InferenceBatch& batch) override {
+    std::vector<std::string> texts;
+    for (const Record& record : batch.records) {
+      if (record.text() == fails_) throw UserError(ExitCode::kBadData, "E0611 slice-out-of-range", "of " + record.text());
+      texts.push_back(record.text() + ";");
+    }
+    return {texts, {}};
+  }
+  std::unique_ptr<Answerer> share() const override { return std::make_unique<TextsOf>(fails_); }
+
+ private:
+  const std::string fails_;
+};
+
 // Lines "1", "2 2" and so on, in batches of two, of which some fail.
 class AnswerInOrder : public ::testing::Test {
  protected:
@@ -48,14 +66,8 @@ class AnswerInOrder : public ::testing::Test {
     InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(scratch_.file("in", text)), options);
     testing::internal::CaptureStdout();
     const std::string error = message_of([&] {
-      answer_in_order(reader, [&](const InferenceBatch& batch) {
-        std::vector<std::string> texts;
-        for (const Record& record : batch.records) texts.push_back(record.text() + ";");
-        for (const Record& record : batch.records) {
-          if (record.text() == fails) throw UserError(ExitCode::kBadData, "E0611 slice-out-of-range", "of " + record.text());
-        }
-        return texts;
-      });
+      TextsOf answerer(fails);
+      answer_in_order(reader, answerer, {});
     });
     return {testing::internal::GetCapturedStdout(), error};
   }

@@ -37,6 +37,12 @@ GraphSearch::Options of_one_sample(GraphSearch::Options options) {
   return options;
 }
 
+std::vector<ir::TensorType> fetch_types_of(const GenerationGraphs& cut, const std::vector<std::string>& fetches) {
+  std::vector<ir::TensorType> types;
+  for (const std::string& name : fetches) types.push_back(cut.step.type(cut.step.output(name)->value));
+  return types;
+}
+
 Tensor filled(Sizes sizes, float x) {
   Tensor t(DType::kFloat32, std::move(sizes));
   std::fill_n(t.data<float>(), t.count(), x);
@@ -52,19 +58,30 @@ Tensor int32_of(Sizes sizes, const std::vector<Number>& numbers) {
 
 }  // namespace
 
-GraphSearch::GraphSearch(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables)
+GraphSearch::GraphSearch(const GenerationGraphs& cut, Options options, std::int64_t samples, Made made)
     : cut_(without_graphs(cut)),
-      samples_(options.search.sampling ? options.search.n_best : 1),
-      options_(of_one_sample(std::move(options))),
+      samples_(samples),
+      options_(std::move(options)),
       followers_(followers_of(cut)),
       begun_(begun_of(cut)),
-      whole_types_(whole_types(cut)),
-      prologue_(compile(cut.prologue, in_float32()), variables, options_.target),
-      step_(compile(with_search(cut, options_.search, options_.fetches), in_float32()), variables, options_.target),
+      fetch_types_(std::move(made.fetch_types)),
+      whole_types_(std::move(made.whole_types)),
+      prologue_(std::move(made.prologue)),
+      step_(std::move(made.step)),
       pick_constants_(cut, cut.constants, options_.target.device),
       pick_begun_(cut, begun_, options_.target.device),
-      follow_(cut, followers_, options_.target.device, true) {
-  for (const std::string& name : options_.fetches) fetch_types_.push_back(cut.step.type(cut.step.output(name)->value));
+      follow_(cut, followers_, options_.target.device, true) {}
+
+GraphSearch::GraphSearch(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables)
+    : GraphSearch(cut, of_one_sample(options), options.search.sampling ? options.search.n_best : 1,
+                  {Executable(compile(cut.prologue, in_float32()), variables, options.target),
+                   Executable(compile(with_search(cut, of_one_sample(options).search, options.fetches), in_float32()),
+                              variables, options.target),
+                   fetch_types_of(cut, options.fetches), whole_types(cut)}) {}
+
+std::unique_ptr<GraphSearch> GraphSearch::share() const {
+  return std::unique_ptr<GraphSearch>(
+      new GraphSearch(cut_, options_, samples_, {prologue_.share(), step_.share(), fetch_types_, whole_types_}));
 }
 
 std::vector<std::vector<Hypothesis>> GraphSearch::run(const Feeds& feeds, const Sentences& given) {

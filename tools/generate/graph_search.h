@@ -27,6 +27,10 @@ class GraphSearch {
   // FLOAT is float32. Throws what compiling throws.
   GraphSearch(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables);
 
+  // Another search of the same network, for runs on another thread at the same time: see Executable::share.
+  std::unique_ptr<GraphSearch> share() const;
+  bool can_share() const { return prologue_.can_share() && step_.can_share(); }
+
   const Program& prologue() const { return prologue_.program(); }
   const Program& steps() const { return step_.program(); }
 
@@ -57,6 +61,13 @@ class GraphSearch {
     std::vector<Tensor> fetches;
   };
 
+  // What is made of the cut's graphs.
+  struct Made {
+    Executable prologue, step;
+    std::vector<ir::TensorType> fetch_types, whole_types;
+  };
+  GraphSearch(const GenerationGraphs& cut, Options options, std::int64_t samples, Made made);
+
   std::int64_t beam() const { return options_.search.beam; }
   std::int64_t sentences() const { return static_cast<std::int64_t>(given_.max_length.size()); }  // that are searched
   bool on_host() const { return options_.target.device == Device::kCpu; }
@@ -81,7 +92,7 @@ class GraphSearch {
   const Options options_;                                   // beam and n_best of what is searched
   const std::vector<GenerationGraphs::Carried> followers_;  // what follows its parents: states and the word
   const std::vector<GenerationGraphs::Carried> begun_;      // states that the prologue makes
-  std::vector<ir::TensorType> fetch_types_;                 // of a step
+  const std::vector<ir::TensorType> fetch_types_;           // of a step
   const std::vector<ir::TensorType> whole_types_;
   Executable prologue_, step_;
   RowPicker pick_constants_, pick_begun_, follow_;

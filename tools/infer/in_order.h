@@ -1,9 +1,10 @@
-// Answers that are made in any order and written in the input's.
+// Answers that are made in any order, by several threads, and written in the input's.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,25 @@ class InOrder {
   std::int64_t next_ = 0;
 };
 
-using Answer = std::function<std::vector<std::string>(const InferenceBatch&)>;
+// Of each record of a batch, in its order.
+struct Answers {
+  std::vector<std::string> texts;  // for stdout
+  std::vector<std::string> links;  // for the file of alignments, if there is one
+};
 
-// Runs `answer` on every batch and writes to stdout what it returns, a text for each record of the batch, in the input's order.
-// Throws the reader's errors and those of `answer`, the first in the input's order, after the answers to all records before
-// that batch were written.
-void answer_in_order(InferenceReader& reader, const Answer& answer);
+class Answerer {
+ public:
+  virtual ~Answerer() = default;
+  virtual Answers answer(const InferenceBatch& batch) = 0;
+  // Another one that gives the same answers, for another thread at the same time; null: there can be none.
+  virtual std::unique_ptr<Answerer> share() const = 0;
+};
+
+// Has every batch answered, and the answers written in the input's order. While several batches are there, each thread of the
+// process answers batches of its own, which is faster than sharing each batch among them; else all of them share the batch.
+// Neither changes an answer. `write_links`: called for the links, if any.
+// Throws the reader's errors and the answerer's, the first in the input's order, after the answers to all records before that
+// batch were written.
+void answer_in_order(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links);
 
 }  // namespace graphrun

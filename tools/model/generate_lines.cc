@@ -147,51 +147,25 @@ std::uint64_t key_of(const Record& record, std::uint64_t seed) {
   return key;
 }
 
-class LineGenerator {
+// Texts, and links if the mode aligns and they are wanted, for batches of lines.
+class LineAnswerer : public Answerer {
  public:
-  LineGenerator(const ir::Graph& graph, const Network& network, const Parameters& parameters, InferSpec mode,
-                const InferOptions& options)
+  LineAnswerer(const Network& network, const InferSpec& mode, const InferOptions& options, std::unique_ptr<Generator> generator)
       : network_(network),
-        mode_(std::move(mode)),
+        mode_(mode),
         options_(options),
         vocabulary_(network.vocabularies.at(mode_.field)),
-        generator_(graph, network, mode_, parameters,
-                   {options.fetches, !given_file(options.generate).empty(), options.device}) {}
+        generator_(std::move(generator)) {}
 
-  void run(std::unique_ptr<LineReader> lines) {
-    const bool prompts = generator_.takes_prompts();
-    check_input(mode_, options_, lines->name(), prompts);
-    const std::string& given = given_file(options_.generate);
-    if (prompts && !given.empty()) lines = open_lines(given);
-    if (!prompts && !given.empty()) given_.emplace(network_, mode_, given);
-    if (!options_.generate.alignments.empty()) {
-      alignments_.emplace(options_.generate.alignments);
-      links_.emplace([this](const std::string& text) { alignments_->write(text.data(), text.size()); });
-    }
-    InferenceReader::Options reading;
-    reading.read = prompts ? Format::kLines : mode_.read;
-    reading.rows = options_.rows;
-    reading.ahead = options_.ahead;
-    take_limit(reading, mode_);
-    BadLines bad_lines(options_.stop_at_bad_lines);
-    bad_lines.read_with(reading);
-    reading.feeds = generator_.feeds();
-    if (prompts) reading.prompts = mode_.field;
-    const std::string input = lines->name();
-    if (given_) reading.beside = [&] { return given_->next(input); };
-    const DataSpec data = prompts ? line_by_line(network_.job.data) : network_.job.data;
-    InferenceReader reader(data, *network_.job.plan, network_.vocabularies, std::move(lines), reading);
-    answer_in_order(reader, [&](const InferenceBatch& batch) { return texts_of(batch); });
-    if (given_) given_->end(input);
-    if (alignments_) alignments_->commit();
-    bad_lines.tell_total();
+  std::unique_ptr<Answerer> share() const override {
+    if (!generator_->can_share()) return nullptr;
+    return std::make_unique<LineAnswerer>(network_, mode_, options_, generator_->share());
   }
 
- private:
-  std::vector<std::string> texts_of(const InferenceBatch& batch) {
+  Answers answer(const InferenceBatch& batch) override {
     std::vector<std::vector<Hypothesis>> found;
-    if (batch.batch.rows > 0) with_lines(batch, [&] { found = generator_.run(batch.batch, given_of(batch)); });
-    std::vector<std::string> texts, links;
+    if (batch.batch.rows > 0) with_lines(batch, [&] { found = generator_->run(batch.batch, given_of(batch)); });
+    Answers answers;
     for (std::size_t i = 0; i < batch.records.size(); ++i) {
       std::vector<Made> made;
       if (batch.rows[i] >= 0) {
@@ -199,13 +173,13 @@ class LineGenerator {
           made.push_back(made_of(std::move(h), batch.records[i], batch.rows[i]));
         }
       }
-      texts.push_back(written(made, batch.numbers[i]));
-      if (links_) links.push_back(links_of(made));
+      answers.texts.push_back(written(made, batch.numbers[i]));
+      if (!options_.generate.alignments.empty()) answers.links.push_back(links_of(made));
     }
-    if (links_) links_->add(batch, std::move(links));
-    return texts;
+    return answers;
   }
 
+ private:
   RowsGiven given_of(const InferenceBatch& batch) const {
     RowsGiven given;
     given.prefix = batch.prompts;
@@ -226,7 +200,7 @@ class LineGenerator {
       units = units_as_written(network_.job.data, *network_.job.data.field(align->field), record, form.subwords.get());
       // Of a line that was cut, what was read.
       if (mode_.longest > 0) units.resize(std::min(units.size(), static_cast<std::size_t>(mode_.longest)));
-      made.alignment = generator_.alignment(hypothesis, units.size(), row);
+      made.alignment = generator_->alignment(hypothesis, units.size(), row);
       if (align->of_words) {
         WordSpans input = word_spans(units, form, EntriesAre::kCut);
         made.alignment = by_input_words(*made.alignment, input);
@@ -241,7 +215,7 @@ class LineGenerator {
       made.alignment = by_made_words(*made.alignment, words);
       made.aligned_words = std::move(words.words);
     }
-    if (!options_.fetches.empty()) made.fetched = generator_.fetched(hypothesis, row), made.whole = generator_.whole(row);
+    if (!options_.fetches.empty()) made.fetched = generator_->fetched(hypothesis, row), made.whole = generator_->whole(row);
     made.hypothesis = std::move(hypothesis);
     return made;
   }
@@ -265,22 +239,46 @@ class LineGenerator {
   }
 
   const Network& network_;
-  const InferSpec mode_;
+  const InferSpec& mode_;
   const InferOptions& options_;
   const Vocabulary& vocabulary_;
-  Generator generator_;
-  std::optional<GivenLines> given_;
-  std::optional<AtomicFile> alignments_;
-  std::optional<InOrder> links_;  // to that file
+  const std::unique_ptr<Generator> generator_;
 };
 
 }  // namespace
 
 void generate_lines(const ir::Graph& graph, const Network& network, const Parameters& parameters, const InferSpec& mode,
                     std::unique_ptr<LineReader> lines, const InferOptions& options) {
-  InferSpec chosen = chosen_mode(mode, options.generate);
+  const InferSpec chosen = chosen_mode(mode, options.generate);
   check_options(chosen, options);
-  LineGenerator(graph, network, parameters, std::move(chosen), options).run(std::move(lines));
+  const std::string& given_name = given_file(options.generate);
+  auto generator = std::make_unique<Generator>(graph, network, chosen, parameters,
+                                               Generator::Options{options.fetches, !given_name.empty(), options.device});
+  const bool prompts = generator->takes_prompts();
+  check_input(chosen, options, lines->name(), prompts);
+  std::optional<GivenLines> given;
+  if (prompts && !given_name.empty()) lines = open_lines(given_name);
+  if (!prompts && !given_name.empty()) given.emplace(network, chosen, given_name);
+  std::optional<AtomicFile> alignments;
+  if (!options.generate.alignments.empty()) alignments.emplace(options.generate.alignments);
+  InferenceReader::Options reading;
+  reading.read = prompts ? Format::kLines : chosen.read;
+  reading.rows = options.rows;
+  reading.ahead = options.ahead;
+  take_limit(reading, chosen);
+  BadLines bad_lines(options.stop_at_bad_lines);
+  bad_lines.read_with(reading);
+  reading.feeds = generator->feeds();
+  if (prompts) reading.prompts = chosen.field;
+  const std::string input = lines->name();
+  if (given) reading.beside = [&] { return given->next(input); };
+  const DataSpec data = prompts ? line_by_line(network.job.data) : network.job.data;
+  InferenceReader reader(data, *network.job.plan, network.vocabularies, std::move(lines), reading);
+  LineAnswerer answerer(network, chosen, options, std::move(generator));
+  answer_in_order(reader, answerer, [&](const std::string& links) { alignments->write(links.data(), links.size()); });
+  if (given) given->end(input);
+  if (alignments) alignments->commit();
+  bad_lines.tell_total();
 }
 
 }  // namespace graphrun

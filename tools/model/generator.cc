@@ -153,6 +153,19 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
   for (const Program* program : programs()) set_parameters(*program, parameters, *variables_);
 }
 
+Generator::Generator(const Generator& other)
+    : mode_(other.mode_),
+      options_(other.options_),
+      variables_(other.variables_),
+      search_(other.search_->share()),
+      of_steps_(other.of_steps_),
+      whole_(other.whole_),
+      feeds_(other.feeds_),
+      lengths_(other.lengths_),
+      own_positions_(other.own_positions_) {}
+
+std::unique_ptr<Generator> Generator::share() const { return std::unique_ptr<Generator>(new Generator(*this)); }
+
 void Generator::take(const Variables& parameters) {
   for (const Program* program : programs()) {
     for (const VariableSpec& variable : program->variables) {

@@ -38,7 +38,11 @@ class Generator {
   Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, const Parameters& parameters,
             Options options);
 
-  // `parameters` holds every parameter of the graph.
+  // Another one of the same network and parameters, for runs on another thread at the same time: see Executable::share.
+  std::unique_ptr<Generator> share() const;
+  bool can_share() const { return search_->can_share(); }
+
+  // `parameters` holds every parameter of the graph. Others that share them see it too; none of them may be running.
   void take(const Variables& parameters);
 
   // The job's feeds that it reads.
@@ -58,6 +62,7 @@ class Generator {
   std::map<std::string, Fetched> whole(std::int64_t row) const;
 
  private:
+  Generator(const Generator& other);
   const GenerateSpec& spec() const { return *mode_.generate; }
   std::vector<std::int64_t> most_words(const Batch& batch) const;
   std::array<const Program*, 2> programs() const;

@@ -190,6 +190,49 @@ Writing writing_of(const InferSpec& mode, const ir::TensorType& type, bool json)
   return {entries ? WriteAs::kText : WriteAs::kNumbers, true};
 }
 
+// Texts of numbers that a network computes for batches of lines.
+class NumberAnswerer : public Answerer {
+ public:
+  struct Spec {
+    std::vector<std::string> fed, fetches;  // of the program; what is written as text is the first that is fetched
+    bool has_text = false;
+    Shape shape;  // of that
+    std::vector<AxisOwner> owners;
+    Writing writing;
+    const Vocabulary* vocabulary = nullptr;
+  };
+  // `file`: for what is fetched besides, by batch; null: none.
+  NumberAnswerer(Spec spec, Executable executable, FetchFile* file)
+      : spec_(std::move(spec)), executable_(std::move(executable)), file_(file) {}
+
+  std::unique_ptr<Answerer> share() const override {
+    if (file_ != nullptr || !executable_.can_share()) return nullptr;
+    return std::make_unique<NumberAnswerer>(spec_, executable_.share(), nullptr);
+  }
+
+  Answers answer(const InferenceBatch& batch) override {
+    std::vector<Tensor> fetched(spec_.fetches.size());
+    if (batch.batch.rows > 0) {
+      clear_states(executable_.program(), executable_.variables());  // lines know nothing of one another
+      Feeds feeds;                                                   // not those that are for writing alone
+      for (const std::string& name : spec_.fed) feeds[name] = batch.batch.feeds.at(name);
+      with_lines(batch, [&] { fetched = executable_.run(feeds); });
+      for (std::size_t i = spec_.has_text ? 1 : 0; i < fetched.size(); ++i) file_->add(number_, spec_.fetches[i], fetched[i]);
+    }
+    ++number_;
+    if (!spec_.has_text) return {std::vector<std::string>(batch.records.size()), {}};
+    return {record_texts(batch, fetched[0], spec_.writing.write, spec_.vocabulary, row_sizes(spec_.shape, spec_.owners, batch),
+                         spec_.writing.json),
+            {}};
+  }
+
+ private:
+  const Spec spec_;
+  Executable executable_;
+  FetchFile* const file_;
+  std::int64_t number_ = 0;  // of the batch
+};
+
 }  // namespace
 
 void take_limit(InferenceReader::Options& reading, const InferSpec& mode) {
@@ -277,27 +320,17 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
     }
   }
   InferenceReader reader(network.job.data, *network.job.plan, network.vocabularies, std::move(lines), reading);
-  Executable executable(std::move(program), variables,
-                        {options.device, mode != nullptr ? mode->weights : options.weights, network.job.products});
-  const Vocabulary* vocabulary = nullptr;
-  if (mode != nullptr && !mode->field.empty()) vocabulary = &network.vocabularies.at(mode->field);
+  const WeightForm weights = mode != nullptr ? mode->weights : options.weights;
+  NumberAnswerer::Spec spec;
+  spec.fed = fed, spec.has_text = mode != nullptr, spec.fetches = compile_options.fetches;
+  if (mode != nullptr) {
+    spec.shape = written.shape, spec.owners = owners, spec.writing = writing;
+    if (!mode->field.empty()) spec.vocabulary = &network.vocabularies.at(mode->field);
+  }
   FetchFile fetched_file(options.fetch_file);
-  std::int64_t number = 0;
-  answer_in_order(reader, [&](const InferenceBatch& batch) {
-    std::vector<Tensor> fetched(compile_options.fetches.size());
-    if (batch.batch.rows > 0) {
-      clear_states(executable.program(), *variables);  // lines know nothing of one another
-      Feeds feeds;                                     // not those that are for writing alone
-      for (const std::string& name : fed) feeds[name] = batch.batch.feeds.at(name);
-      with_lines(batch, [&] { fetched = executable.run(feeds); });
-      for (std::size_t i = mode != nullptr ? 1 : 0; i < fetched.size(); ++i) {
-        fetched_file.add(number, compile_options.fetches[i], fetched[i]);
-      }
-    }
-    ++number;
-    if (mode == nullptr) return std::vector<std::string>(batch.records.size());
-    return record_texts(batch, fetched[0], writing.write, vocabulary, row_sizes(written.shape, owners, batch), writing.json);
-  });
+  NumberAnswerer answerer(spec, Executable(std::move(program), variables, {options.device, weights, network.job.products}),
+                          options.fetches.empty() ? nullptr : &fetched_file);
+  answer_in_order(reader, answerer, {});
   if (!options.fetches.empty()) fetched_file.write();
   bad_lines.tell_total();
 }

@@ -11,10 +11,11 @@
 
 namespace graphrun {
 
-// Calls work(i) for i from 0 to count - 1, each on a thread of its own, for which threads() is 1. Returns when all have ended;
-// rethrows the exception of one that threw.
+// Calls work(i) for i from 0 to count - 1, each on a thread of its own, for which threads() is 1; if count is 1, on the calling
+// thread, which keeps the others. Returns when all have ended; rethrows the first exception that one threw.
 template <class Work>
 void on_own_threads(int count, const Work& work) {
+  if (count == 1) return work(0);
   std::exception_ptr failure;
   std::mutex lock;
   const auto run = [&](int i) {

@@ -9,6 +9,7 @@
 #include "compiler/compile.h"
 #include "compiler/ir/parser.h"
 #include "runtime/execute/executable.h"
+#include "runtime/threads/own_threads.h"
 #include "runtime/threads/threads.h"
 #include "tests/same_bits.h"
 
@@ -105,6 +106,22 @@ TEST_F(PackedWeightsTest, AreUsedAgain) {
   for (const char* name : {"U", "P"}) variables_->at(name).data<float>()[0] += 1;
   EXPECT_TRUE(same_bits(run(executable_), first_));
   EXPECT_FALSE(same_bits(afresh(), first_));
+}
+
+TEST_F(PackedWeightsTest, AreSharedByExecutablesOnSeveralThreads) {
+  ASSERT_TRUE(executable_.can_share());
+  std::vector<Executable> all;
+  for (int i = 0; i < 3; ++i) all.push_back(executable_.share());
+  for (const bool written : {false, true}) {
+    if (written) variables_->at("U").mark_written();
+    on_own_threads(3, [&](int i) {
+      for (const std::int64_t batch : {3, 7, 3})
+        EXPECT_TRUE(same_bits(run(all[static_cast<std::size_t>(i)], batch), afresh(batch)));
+    });
+  }
+  EXPECT_TRUE(same_bits(run(executable_), first_));
+  for (const Executable& one : all) EXPECT_EQ(one.packed_bytes(), executable_.packed_bytes());
+  EXPECT_FALSE(Executable(training(), variables_).can_share());
 }
 
 TEST_F(PackedWeightsTest, SeeAnElementThatWasWritten) {

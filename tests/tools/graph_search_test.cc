@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "runtime/threads/own_threads.h"
 #include "tests/frontend/graph_file.h"
 #include "tests/tools/oracle/sampler.h"
 #include "tests/tools/oracle/step_runner.h"
@@ -44,6 +45,19 @@ TEST_P(GraphSearchTest, DrawsWhatTheHostDraws) {
     GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
     expect_alike(search.run(feeds_, options), by_host(options));
   }
+}
+
+// Searches that share a network's weights give the same at the same time, each on its own thread.
+TEST_P(GraphSearchTest, RunsOnSeveralThreadsAtOnce) {
+  const SearchCase options = settings()[1];
+  GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
+  ASSERT_TRUE(search.can_share());
+  const auto expected = search.run(feeds_, options);
+  std::vector<std::unique_ptr<GraphSearch>> searches;
+  for (int i = 0; i < 4; ++i) searches.push_back(search.share());
+  on_own_threads(4, [&](int i) {
+    for (int k = 0; k < 3; ++k) expect_alike(searches[static_cast<std::size_t>(i)]->run(feeds_, options), expected);
+  });
 }
 
 // A sentence draws the same alone as in any company.

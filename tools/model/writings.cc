@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <set>
 
+#include "runtime/threads/own_threads.h"
 #include "tools/data/batch_source.h"
 #include "tools/model/generator.h"
 
@@ -30,33 +32,51 @@ Writings::Writings(ir::Graph graph, const Network& network, Device device)
 
 Writings::~Writings() = default;
 
+const std::vector<std::unique_ptr<Generator>>& Writings::generators(const InferSpec& mode, const Variables& parameters) {
+  std::vector<std::unique_ptr<Generator>>& made = generators_[mode.name];
+  if (made.empty()) {
+    made.push_back(std::make_unique<Generator>(graph_, network_, mode, Generator::Options{{}, false, device_}));
+    while (made.front()->can_share() && static_cast<int>(made.size()) < threads()) made.push_back(made.front()->share());
+  }
+  made.front()->take(parameters);
+  return made;
+}
+
 bool Writings::write(const std::string& mode, const Dataset& set, const Variables& parameters,
                      const std::function<bool()>& stop, std::vector<std::string>& lines) {
   const InferSpec& spec = *network_.job.infer_named(mode);
-  std::unique_ptr<Generator>& generator = generators_[mode];
-  if (!generator) generator = std::make_unique<Generator>(graph_, network_, spec, Generator::Options{{}, false, device_});
-  generator->take(parameters);
+  const std::vector<std::unique_ptr<Generator>>& making = generators(spec, parameters);
   const Vocabulary& vocabulary = network_.vocabularies.at(spec.field);
   BatchOptions options;
-  options.feeds = generator->feeds();
+  options.feeds = making.front()->feeds();
   options.longest = spec.longest;  // as graphrun infer reads
   BatchSource source(network_.job.data, *network_.job.plan, set, options);
   lines.assign(static_cast<std::size_t>(set.size()), "");
-  const std::vector<std::size_t> read = fields_read(network_.job, generator->feeds());
+  const std::vector<std::size_t> read = fields_read(network_.job, options.feeds);
   const auto refused = [&](std::int64_t example) {
     return spec.refuse_longer && spec.longest > 0 &&
            std::any_of(read.begin(), read.end(), [&](std::size_t field) { return set.steps(field, example) > spec.longest; });
   };
-  while (const std::optional<Batch> batch = source.next()) {
-    if (stop && stop()) return false;
-    const std::vector<std::vector<Hypothesis>> found = generator->run(*batch);
-    for (std::size_t row = 0; row < found.size(); ++row) {
-      if (!found[row].empty() && !refused(batch->examples[row])) {
-        lines[static_cast<std::size_t>(batch->examples[row])] = vocabulary.text_of(found[row].front().words);
+  std::mutex lock;  // for the source and what tells to stop
+  bool stopped = false;
+  const auto next = [&]() -> std::optional<Batch> {
+    const std::lock_guard<std::mutex> guard(lock);
+    std::optional<Batch> batch;
+    if (!stopped) batch = source.next();
+    stopped = stopped || (batch && stop && stop());
+    return stopped ? std::nullopt : std::move(batch);
+  };
+  on_own_threads(static_cast<int>(making.size()), [&](int i) {
+    while (const std::optional<Batch> batch = next()) {
+      const std::vector<std::vector<Hypothesis>> found = making[static_cast<std::size_t>(i)]->run(*batch);
+      for (std::size_t row = 0; row < found.size(); ++row) {
+        if (!found[row].empty() && !refused(batch->examples[row])) {
+          lines[static_cast<std::size_t>(batch->examples[row])] = vocabulary.text_of(found[row].front().words);
+        }
       }
     }
-  }
-  return true;
+  });
+  return !stopped;
 }
 
 bool Writings::add(const Dataset& set, const Variables& parameters, const std::function<bool()>& stop) {
@@ -78,7 +98,7 @@ bool Writings::add(const Dataset& set, const Variables& parameters, const std::f
 void Writings::show(const std::string& mode, const std::vector<std::string>& fields, const Dataset& set,
                     const std::vector<std::string>& lines) {
   const DataSpec& data = network_.job.data;
-  const auto read = fields_of(*network_.job.plan, choose_feeds(*network_.job.plan, generators_.at(mode)->feeds()));
+  const auto read = fields_of(*network_.job.plan, choose_feeds(*network_.job.plan, generators_.at(mode).front()->feeds()));
   const std::int64_t shown = std::min<std::int64_t>(network_.job.message.train().validate().samples(), set.size());
   for (std::int64_t i = 0; i < shown; ++i) {
     const auto add = [&](const std::string& name, const std::string& text) {

@@ -31,6 +31,9 @@ class Writings {
   const std::vector<std::string>& samples() const { return samples_; }
 
  private:
+  // The generators of a mode with these parameters, one for each thread that may have batches of its own; made where they are
+  // first needed.
+  const std::vector<std::unique_ptr<Generator>>& generators(const InferSpec& mode, const Variables& parameters);
   // The lines of all examples, by their numbers; false where it was stopped.
   bool write(const std::string& mode, const Dataset& set, const Variables& parameters, const std::function<bool()>& stop,
              std::vector<std::string>& lines);
@@ -40,7 +43,7 @@ class Writings {
   const ir::Graph graph_;
   const Network& network_;
   const Device device_;
-  std::map<std::string, std::unique_ptr<Generator>> generators_;  // by mode, made where they are first needed
+  std::map<std::string, std::vector<std::unique_ptr<Generator>>> generators_;  // by mode
   std::vector<std::string> samples_;
 };
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "ops/dispatch.h"
-#include "ops/index/topk_row.h"
+#include "ops/index/topk_simd.h"
 #include "ops/over_sequence.h"
 #include "ops/parallel.h"
 #include "ops/schema.h"
@@ -53,7 +53,7 @@ REGISTER_KERNEL("topk", kCpu, [](const KernelRequest& request) {
       T* values = c.outputs[0].as<T>();
       auto* indices = c.outputs[1].as<std::int32_t>();
       parallel_for(rows, rows * n, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t r = begin; r < end; ++r) topk_row(x + r * n, n, values + r * k, indices + r * k, k);
+        topk_rows(x + begin * n, end - begin, n, values + begin * k, indices + begin * k, k);
       });
     }};
   });

@@ -12,13 +12,26 @@ constexpr bool is_greater(T a, T b) {
   return a > b || (b != b && a == a);
 }
 
+// Looks at every element.
+struct LookAtAll {
+  template <class T>
+  constexpr std::int64_t operator()(std::int64_t i, T) const {
+    return i;
+  }
+};
+
 // Keeps the k best elements so far in order, in the result itself; most elements of a long row are rejected by one comparison
-// with the smallest of them. Among equal elements the first one comes first.
-template <class T>
-constexpr void topk_row(const T* x, std::int64_t n, T* values, std::int32_t* indices, std::int64_t k) {
+// with the smallest of them. Among equal elements the first one comes first. `next(i, least)`: the first place from i on whose
+// element may be greater than `least`, n if none is; vector code finds it sooner.
+template <class T, class Next = LookAtAll>
+constexpr void topk_row(const T* x, std::int64_t n, T* values, std::int32_t* indices, std::int64_t k, const Next& next = {}) {
   std::int64_t kept = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    if (kept == k && (x[i] <= values[k - 1] || !is_greater(x[i], values[k - 1]))) continue;
+    if (kept == k) {
+      i = next(i, values[k - 1]);
+      if (i >= n) return;
+      if (x[i] <= values[k - 1] || !is_greater(x[i], values[k - 1])) continue;
+    }
     std::int64_t place = kept < k ? kept++ : k - 1;
     for (; place > 0 && is_greater(x[i], values[place - 1]); --place) {
       values[place] = values[place - 1];

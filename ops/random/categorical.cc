@@ -6,6 +6,7 @@
 
 #include "ops/dispatch.h"
 #include "ops/index/topk_row.h"
+#include "ops/index/topk_simd.h"
 #include "ops/random/categorical_row.h"
 #include "ops/round_up.h"
 #include "ops/schema.h"
@@ -89,7 +90,7 @@ std::int32_t first_beyond(const Element<T>* begin, const Element<T>* end, const 
 template <class T>
 std::int32_t drawn_of_greatest(const T* x, std::int64_t n, Weights<T> weights, std::int64_t k, double unit, T* values,
                                std::int32_t* places, Element<T>* elements) {
-  topk_row(x, n, values, places, k);
+  topk_rows(x, 1, n, values, places, k);
   weights.most = static_cast<double>(values[0] - weights.total);
   double sum = 0;
   for (std::int64_t i = 0; i < k; ++i) elements[i] = {values[i], places[i]}, sum += weights(values[i]);

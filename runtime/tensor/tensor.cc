@@ -67,12 +67,13 @@ std::uint64_t next_version() {
 }
 
 // Memory fresh from the kernel is already zero; calloc knows that, so large tensors cost nothing until they are touched.
-std::shared_ptr<void> allocate_zeros(DType dtype, const Sizes& sizes) {
+std::shared_ptr<void> allocate(DType dtype, const Sizes& sizes, bool zeros) {
   const std::size_t bytes = checked_bytes(dtype, sizes);
   if (bytes > memory_limit()) refuse_bytes(std::to_string(bytes) + " bytes", dtype, sizes);
   // Kernels may read whole vectors at the end of a buffer: round up to the alignment. Never empty, so that data is never null.
   const std::size_t rounded = std::max<std::size_t>(1, (bytes + kAlignment - 1) / kAlignment) * kAlignment;
-  void* base = std::calloc(1, rounded + 2 * kAlignment - 1);
+  const std::size_t all = rounded + 2 * kAlignment - 1;
+  void* base = zeros ? std::calloc(1, all) : std::malloc(all);
   if (base == nullptr) refuse_bytes(std::to_string(bytes) + " bytes", dtype, sizes);
   const std::shared_ptr<void> owner(base, [](void* p) { std::free(p); });
   const auto address = reinterpret_cast<std::uintptr_t>(base);
@@ -112,7 +113,13 @@ void convert_all(const Tensor& from, Tensor& to) {
 
 }  // namespace
 
-Tensor::Tensor(DType dtype, Sizes sizes) : dtype_(dtype), sizes_(std::move(sizes)), data_(allocate_zeros(dtype_, sizes_)) {}
+Tensor::Tensor(DType dtype, Sizes sizes) : dtype_(dtype), sizes_(std::move(sizes)), data_(allocate(dtype_, sizes_, true)) {}
+
+Tensor Tensor::uninitialized(DType dtype, Sizes sizes) {
+  Tensor t;
+  t.dtype_ = dtype, t.sizes_ = std::move(sizes), t.data_ = allocate(dtype, t.sizes_, false);
+  return t;
+}
 
 Tensor::Tensor(DType dtype, Sizes sizes, Backend& device)
     : dtype_(dtype), sizes_(std::move(sizes)), data_(allocate_on(device, checked_bytes(dtype_, sizes_))), device_(&device) {}

@@ -43,6 +43,8 @@ class Tensor {
   Tensor() = default;
   // Zeros. Throws UserError (E0503, out of memory).
   Tensor(DType dtype, Sizes sizes);
+  // The same, uninitialized: for someone who writes every element.
+  static Tensor uninitialized(DType dtype, Sizes sizes);
   // In a device's memory, uninitialized: results that a run leaves for the next one (RunOptions::on_device). dtype and sizes
   // are available; to read elements, call to_host(). Throws as above.
   Tensor(DType dtype, Sizes sizes, Backend& device);

@@ -130,7 +130,7 @@ std::vector<Tensor> RowPicker::pick_on_host(const std::vector<Tensor>& values, c
     const auto count = static_cast<std::int64_t>(from.size());
     if (sizes[axis] == count && (is_word ? is_range(own, count) : sources_stay)) continue;
     sizes[axis] = count;
-    Tensor next(values[k].dtype(), sizes);
+    Tensor next = is_history(what_[k]) ? Tensor(values[k].dtype(), sizes) : Tensor::uninitialized(values[k].dtype(), sizes);
     copy_rows(values[k], next, axis, from, is_history(what_[k]) ? steps : sizes[0]);
     all[k] = std::move(next);
   }

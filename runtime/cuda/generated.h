@@ -21,8 +21,8 @@ class GeneratedKernel {
   virtual void launch(void* stream, const Grid& grid, std::span<const std::byte> arguments) = 0;
 };
 
-// The kernel that `text` defines as GRAPHRUN_ENTRY(entry, …). The text may include what device_headers() names, and all its own
-// names are in a namespace of its own. Equal texts are one kernel.
+// The kernel that `text` defines as GRAPHRUN_ENTRY(entry, …), for the device in use (Backend::use). The text may include what
+// device_headers() names, and all its own names are in a namespace of its own. On one device, equal texts are one kernel.
 std::shared_ptr<GeneratedKernel> generated_kernel(const std::string& entry, const std::string& text);
 
 // The files that texts include, by the names that they include them by.

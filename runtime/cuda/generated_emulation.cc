@@ -40,7 +40,8 @@ void compile_waiting();
 class EmulatedKernel : public GeneratedKernel {
  public:
   EmulatedKernel(std::string entry, std::string text) : entry_(std::move(entry)), text_(std::move(text)) {}
-  void launch(void*, const Grid& grid, std::span<const std::byte> arguments) override {
+  void launch(void* stream, const Grid& grid, std::span<const std::byte> arguments) override {
+    check_stream(stream);
     if (function_ == nullptr) compile_waiting();
     const auto own = std::make_shared<std::vector<std::uint64_t>>((arguments.size() + 7) / 8);
     std::memcpy(own->data(), arguments.data(), arguments.size());

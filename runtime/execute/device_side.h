@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device/backend.h"
 #include "runtime/execute/binding.h"
 #include "runtime/execute/device_variables.h"
 #include "runtime/execute/executable.h"
 #include "runtime/execute/execute.h"
+#include "runtime/tensor/backend.h"
 
 namespace graphrun {
 

@@ -6,10 +6,10 @@
 #include <array>
 #include <span>
 
-#include "runtime/device/backend.h"
 #include "runtime/execute/instruction_run.h"
 #include "runtime/execute/profiler.h"
 #include "runtime/scan/launch.h"
+#include "runtime/tensor/backend.h"
 #include "runtime/threads/cores.h"
 
 namespace graphrun {

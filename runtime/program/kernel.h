@@ -4,14 +4,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/base/attributes.h"
+#include "runtime/base/rounding.h"
 #include "runtime/base/status.h"
-#include "runtime/base/target.h"
 #include "runtime/tensor/tensor.h"
 
 namespace graphrun {
@@ -125,17 +127,31 @@ struct Kernel {
 
 using KernelFactory = std::function<Kernel(const KernelRequest&)>;
 
-// Filled by static registrations in ops/; read-only after start-up, so safe to read from any thread.
+// The kernels of one device, by operator. Static registrations fill it while the library that has the kernels is loaded. Then
+// it is sealed: from there on it never changes, and any thread may read it.
 class KernelRegistry {
  public:
-  static KernelRegistry& instance();
-  void add(std::string_view op, Device device, KernelFactory factory);
-  const KernelFactory* find(std::string_view op, Device device) const;
+  // Throws InternalError if the operator already has a kernel, or if the registry is sealed.
+  void add(std::string_view op, KernelFactory factory);
+  void seal() { sealed_ = true; }
+  // Null if the operator has no kernel. Throws InternalError if the registry is not sealed yet.
+  const KernelFactory* find(std::string_view op) const;
 
  private:
-  struct Impl;
-  KernelRegistry();
-  std::shared_ptr<Impl> impl_;
+  std::map<std::string, KernelFactory, std::less<>> factories_;
+  bool sealed_ = false;
 };
+
+// The devices that kernels are written for.
+enum class DeviceKind : std::uint8_t { kCpu, kCuda };
+
+// Where static registrations put kernels for a kind of device; everything else finds them through a Device
+// (runtime/device/device.h). Each is defined in the library that has the kernels.
+template <DeviceKind>
+KernelRegistry& registered_kernels();
+template <>
+KernelRegistry& registered_kernels<DeviceKind::kCpu>();
+template <>
+KernelRegistry& registered_kernels<DeviceKind::kCuda>();
 
 }  // namespace graphrun

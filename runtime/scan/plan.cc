@@ -46,11 +46,18 @@ void share_by_columns(const BoundScan& scan, int threads, ScanPlan& plan) {
   plan.threads = found.count, plan.not_more = found.not_more;
 }
 
-void plan_launches_alone(BoundRegion& region, const ProgramLayout& layout) {
+// What launches are made for and by.
+struct Launches {
+  const ProgramLayout& layout;
+  const LoopCompiler& compiler;
+  const DeviceLimits& limits;
+};
+
+void plan_launches_alone(BoundRegion& region, const Launches& on) {
   for (BoundInstruction& bound : region.instructions) {
     if (!bound.scan) continue;
-    plan_launches_alone(bound.scan->body, layout);
-    LaunchFound found = find_launch(*bound.scan, layout, 1);
+    plan_launches_alone(bound.scan->body, on);
+    LaunchFound found = find_launch(*bound.scan, on.layout, on.compiler, on.limits);
     if (found.loop != nullptr) bound.scan->plan.way = ScanPlan::Way::kOneLaunch;
     bound.scan->loop = std::move(found.loop);
     bound.scan->plan.not_by_columns = found.by_columns, bound.scan->plan.not_by_rows = found.by_rows;
@@ -66,8 +73,8 @@ std::int64_t elements_of(const BoundScan& scan) {
 }
 
 // The launch of each of these scans if they run concurrently; empty if running them in turn is faster.
-std::vector<std::shared_ptr<const LoopKernel>> concurrent_launches(std::span<BoundInstruction> scans,
-                                                                   const ProgramLayout& layout) {
+std::vector<std::shared_ptr<const LoopKernel>> concurrent_launches(std::span<BoundInstruction> scans, const Launches& on) {
+  const DeviceLimits share = share_of(on.limits, static_cast<int>(scans.size()));
   std::vector<std::shared_ptr<const LoopKernel>> concurrent;
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
   for (const BoundInstruction& bound : scans) {
@@ -79,7 +86,7 @@ std::vector<std::shared_ptr<const LoopKernel>> concurrent_launches(std::span<Bou
       concurrent.push_back(scan.loop);
       continue;
     }
-    concurrent.push_back(find_launch(scan, layout, static_cast<int>(scans.size())).loop);
+    concurrent.push_back(find_launch(scan, on.layout, on.compiler, share).loop);
     if (concurrent.back() == nullptr) return {};
     const LoopKernel::Traits shared = concurrent.back()->traits();
     if ((alone.keeps_weights && !shared.keeps_weights) || (alone.in_clusters && !shared.in_clusters)) return {};
@@ -125,10 +132,11 @@ void plan_concurrent_threads(BoundRegion& root, int threads) {
   });
 }
 
-void plan_launches(BoundRegion& root, const ProgramLayout& layout) {
-  plan_launches_alone(root, layout);
+void plan_launches(BoundRegion& root, const ProgramLayout& layout, const LoopCompiler& compiler, const DeviceLimits& limits) {
+  const Launches on{layout, compiler, limits};
+  plan_launches_alone(root, on);
   for_each_concurrent(root, [&](std::span<BoundInstruction> scans) {
-    std::vector<std::shared_ptr<const LoopKernel>> loops = concurrent_launches(scans, layout);
+    std::vector<std::shared_ptr<const LoopKernel>> loops = concurrent_launches(scans, on);
     for (std::size_t i = 0; i < loops.size(); ++i) scans[i].scan->loop = std::move(loops[i]);
     if (!loops.empty()) scans[0].concurrent = scans.size() - 1;
   });

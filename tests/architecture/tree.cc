@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 namespace {
 
 // Each includes itself and those before it.
-constexpr std::array<const char*, 8> kRuntimeFolders = {"runtime/base/",    "runtime/device/",  "runtime/tensor/",
-                                                        "runtime/program/", "runtime/threads/", "runtime/scan/",
+constexpr std::array<const char*, 8> kRuntimeFolders = {"runtime/base/",    "runtime/tensor/", "runtime/program/",
+                                                        "runtime/threads/", "runtime/scan/",   "runtime/device/",
                                                         "runtime/execute/", "runtime/cuda/"};
 constexpr std::array<const char*, 5> kFolders = {"runtime", "ops", "compiler", "tools", "tests"};
 

@@ -58,7 +58,7 @@ void measure(const Network& network, bool train, int rounds) {
     const Feeds feeds = feeds_of(program, round);
     std::int64_t begin = Profiler::now();
     const SymbolValues symbols = bind_sizes(program, feeds);
-    const std::unique_ptr<Binding> binding = graphrun::bind(program, symbols, Device::kCpu, store);
+    const std::unique_ptr<Binding> binding = graphrun::bind(program, symbols, cpu_device(), store);
     const Tensor arena(DType::kBool, {std::max<std::int64_t>(binding->layout.bytes, 1)});
     rebase(*binding, arena.raw());
     if (round > 0) fresh.push_back(milliseconds(begin)), worst = std::max(worst, fresh.back());  // the first is for libraries

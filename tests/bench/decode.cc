@@ -42,7 +42,7 @@ class Decoding {
     search.min_length = c.words;  // then it ends: there is no room for more
     search.norm.kind = LengthNorm::Kind::kLength;
     if (c.top_k) search.sampling = {1, *c.top_k};
-    running.target = {target.device, c.weights, target.products}, running.profiler = profiler;
+    running.target = {*target.device, c.weights, target.products}, running.profiler = profiler;
     search_ = std::make_unique<GraphSearch>(cut, running, variables_);
     sentences_.max_length.assign(static_cast<std::size_t>(c.batch), c.words);
     for (std::int64_t s = 0; s < c.batch; ++s) sentences_.keys.push_back(static_cast<std::uint64_t>(s));

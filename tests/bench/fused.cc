@@ -16,7 +16,7 @@
 
 #include "compiler/ir/pointwise_program.h"
 #include "ops/tiles/machine_code.h"
-#include "runtime/program/kernel.h"
+#include "runtime/device/device.h"
 #include "runtime/threads/threads.h"
 
 namespace graphrun {
@@ -63,7 +63,7 @@ struct Launch {
     KernelRequest request;
     request.attributes = &attributes;
     request.inputs = inputs, request.outputs = outputs;
-    kernel = (*KernelRegistry::instance().find(op, Device::kCpu))(request);
+    kernel = (*cpu_device().kernels().find(op))(request);
   }
   void run() const { kernel.run({&attributes, inputs, outputs, nullptr, {}}); }
 };

@@ -42,7 +42,7 @@ class Layer {
  public:
   Layer(const Case& c, const LayerOptions& how) : variables_(std::make_shared<Variables>()) {
     GraphRequest request;
-    const bool resident = how.target.device != Device::kCpu || how.ragged;
+    const bool resident = !how.target.device->is_cpu() || how.ragged;
     request.path = kBench + (how.ragged ? "/ragged_layer.pbtxt" : resident ? "/resident_layer.pbtxt" : "/layer.pbtxt");
     request.graphs_root = tests::source_folder() + "/graphs";
     request.bindings = {{"cell", "cells/" + c.cell + ".pbtxt", {}},

@@ -48,7 +48,7 @@ struct PairOptions {
       } else if (word == "--threads" && i + 1 < count) {
         threads = std::atoi(words[++i]);
       } else if (word == "--device" && i + 1 < count) {
-        target.device = or_exit(parse_device, words[++i]);
+        target.device = &or_exit(parse_device, words[++i]);
       } else if (word == "--product-precision" && i + 1 < count) {
         products = words[++i];
         target.products = or_exit(parse_product_precision, products);
@@ -88,7 +88,7 @@ class Peer {
  public:
   explicit Peer(const PairOptions& options) {
     start(options.peer);
-    if (to_ && options.target.device == Device::kCuda && !ready("device cuda")) end();
+    if (to_ && !options.target.device->is_cpu() && !ready("device cuda")) end();
     if (to_ && !ready("products " + options.products)) end();
   }
   ~Peer() { end(); }

@@ -16,7 +16,7 @@
 #include "ops/matmul/packed.h"
 #include "ops/matmul/product.h"
 #include "runtime/base/processor.h"
-#include "runtime/device/cuda_library.h"
+#include "runtime/device/device.h"
 #include "runtime/program/kernel.h"
 #include "tests/bench/peer.h"
 
@@ -177,8 +177,9 @@ class RoundedHostProduct : public ProductAlone {
 // The device's own library, launched anew each time.
 class DeviceProduct : public ProductAlone {
  public:
-  DeviceProduct(const Product& p, std::int64_t times, ProductPrecision precision)
-      : times_(times),
+  DeviceProduct(const Device& device, const Product& p, std::int64_t times, ProductPrecision precision)
+      : device_(device.backend()),
+        times_(times),
         a_(on_device({p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k})),
         b_(on_device({p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n})),
         c_(on_device({p.m, p.n})) {
@@ -190,8 +191,9 @@ class DeviceProduct : public ProductAlone {
     request.absent_inputs = {false, false};
     request.outputs = {c_.view(nullptr)};
     request.products = precision;
-    kernel_ = (*KernelRegistry::instance().find("matmul", Device::kCuda))(request);
-    workspace_ = DeviceMemory(cuda_device(), kernel_.workspace + 1);
+    device_.use();
+    kernel_ = (*device.kernels().find("matmul"))(request);
+    workspace_ = DeviceMemory(device_, kernel_.workspace + 1);
   }
   void run() const override {
     const std::vector<TensorView> inputs = {a_.view(a_.memory.raw()), b_.view(b_.memory.raw())},
@@ -201,7 +203,8 @@ class DeviceProduct : public ProductAlone {
     context.inputs = inputs;
     context.outputs = outputs;
     context.workspace = workspace_.raw();
-    context.stream = cuda_device().stream();
+    context.stream = device_.stream();
+    device_.use();
     for (std::int64_t i = 0; i < times_; ++i) kernel_.run(context);
   }
 
@@ -211,13 +214,14 @@ class DeviceProduct : public ProductAlone {
     DeviceMemory memory;
     TensorView view(void* data) const { return {data, DType::kFloat32, sizes}; }
   };
-  static Matrix on_device(const Sizes& sizes) {
+  Matrix on_device(const Sizes& sizes) const {
     const Tensor random = random_tensor(sizes, 1);
-    Matrix matrix{sizes, DeviceMemory(cuda_device(), random.bytes())};
-    cuda_device().to_device(matrix.memory.raw(), random.raw(), random.bytes());
+    Matrix matrix{sizes, DeviceMemory(device_, random.bytes())};
+    device_.to_device(matrix.memory.raw(), random.raw(), random.bytes());
     return matrix;
   }
 
+  Backend& device_;
   std::int64_t times_;
   Attributes attributes_;
   Matrix a_, b_, c_;
@@ -232,19 +236,19 @@ class ProductsAlone {
   void add(const Product& p, std::int64_t times) {
     if (p.m == 0 || p.n == 0 || p.k == 0 || times == 0) return;
     operations_ += p.operations() * static_cast<double>(times);
-    if (target_.device == Device::kCpu && rounds_on_cpu(target_.products) && RoundedProduct::serves(p.n)) {
+    if (target_.device->is_cpu() && rounds_on_cpu(target_.products) && RoundedProduct::serves(p.n)) {
       products_.push_back(std::make_unique<RoundedHostProduct>(p, times));
-    } else if (target_.device == Device::kCpu) {
+    } else if (target_.device->is_cpu()) {
       products_.push_back(std::make_unique<HostProduct>(p, times));
     } else {
-      products_.push_back(std::make_unique<DeviceProduct>(p, times, target_.products));
+      products_.push_back(std::make_unique<DeviceProduct>(*target_.device, p, times, target_.products));
     }
   }
   // Milliseconds of all of them, one after the other.
   double run() const {
     const std::int64_t begin = Profiler::now();
     for (const auto& product : products_) product->run();
-    if (target_.device == Device::kCuda) cuda_device().wait();
+    if (!target_.device->is_cpu()) target_.device->backend().wait();
     return milliseconds(begin);
   }
   double operations() const { return operations_; }

@@ -5,18 +5,18 @@
 #include <set>
 #include <string>
 
-#include "runtime/device/backend.h"
+#include "runtime/device/device.h"
 
 namespace graphrun::tests {
 
 // Loaded once.
-Backend& tested_device();
+const Device& tested_device();
 bool is_emulated();
 
 // Of the emulated device alone. Whether threads of a block run from the last to the first:
 void emulate_backwards(bool backwards);
 // What kernels are made for from here on.
-DeviceLimits& emulated_limits();
+DeviceLimits& emulated_limits(const Device& device = tested_device());
 // The texts of all generated kernels so far.
 std::set<std::string> generated_texts();
 

@@ -60,7 +60,7 @@ Feeds feeds_of(const Program& program, const std::vector<std::int32_t>& words) {
 }
 
 struct Model {
-  explicit Model(Device device) : trainer(training(), variables, device), reader(inference(), variables, device) {
+  explicit Model(const Device& device) : trainer(training(), variables, device), reader(inference(), variables, device) {
     initialize(trainer.program(), *variables, 3);
   }
   void step(const std::vector<std::int32_t>& words = {0, 1, 2, 3, 4, 0}) { trainer.run(feeds_of(trainer.program(), words)); }
@@ -81,7 +81,7 @@ class CudaDevice : public ::testing::Test {
 };
 
 TEST_F(CudaDevice, TrainsAsTheCpuDoesAndSharesVariablesBetweenExecutables) {
-  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  Model cpu(cpu_device()), cuda(tests::tested_device());
   const Tensor before = cuda.read().clone();
   for (int i = 0; i < 3; ++i) cpu.step(), cuda.step();
   expect_near(cuda.read(), cpu.read());
@@ -90,7 +90,7 @@ TEST_F(CudaDevice, TrainsAsTheCpuDoesAndSharesVariablesBetweenExecutables) {
 }
 
 TEST_F(CudaDevice, SeesWhatTheHostWrites) {
-  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  Model cpu(cpu_device()), cuda(tests::tested_device());
   for (Model* model : {&cpu, &cuda}) {
     model->step();
     const Tensor& u = model->variables->at("U");  // what the step made of it
@@ -104,7 +104,7 @@ TEST_F(CudaDevice, SeesWhatTheHostWrites) {
 
 // A batch of another size takes another arena and comes back to the first.
 TEST_F(CudaDevice, BindsEveryShape) {
-  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  Model cpu(cpu_device()), cuda(tests::tested_device());
   for (const auto& words : std::vector<std::vector<std::int32_t>>{{1, 2}, {1, 2, 3, 4, 0, 0, 1, 1}, {}, {1, 2}}) {
     cpu.step(words), cuda.step(words);
     expect_near(cuda.read(), cpu.read());
@@ -113,8 +113,8 @@ TEST_F(CudaDevice, BindsEveryShape) {
 
 TEST_F(CudaDevice, NamesTheIndexThatIsOutOfItsRangeAsTheCpuDoes) {
   std::vector<std::string> messages;
-  for (Device device : {Device::kCpu, Device::kCuda}) {
-    Model model(device);
+  for (const Device* device : {&cpu_device(), &tests::tested_device()}) {
+    Model model(*device);
     try {
       model.reader.run(feeds_of(model.reader.program(), {0, 1, 2, 9, 4, -1}));
       FAIL() << "nothing thrown";
@@ -135,7 +135,7 @@ RunOptions left_there() {
 }
 
 TEST_F(CudaDevice, LeavesResultsForTheNextRun) {
-  Model model(Device::kCuda);
+  Model model(tests::tested_device());
   const Tensor expected = model.read();
   const Feeds feeds = {{"words", model.reader.on_device(Tensor::of<std::int32_t>({2, 2}, {1, 1, 4, 2}))}};
   const Tensor left = model.reader.run(feeds, left_there())[0];
@@ -151,7 +151,7 @@ TEST_F(CudaDevice, LeavesResultsForTheNextRun) {
 
 // Nobody looks at indices that lie on the device before they are used, nor at what a run found before it is waited for.
 TEST_F(CudaDevice, TellsLaterOfAnIndexThatIsOutOfItsRange) {
-  Model model(Device::kCuda);
+  Model model(tests::tested_device());
   const Tensor expected = model.read();
   const Feeds wrong = {{"words", model.reader.on_device(Tensor::of<std::int32_t>({2, 2}, {1, 9, 4, 2}))}};
   model.reader.run(wrong, left_there());
@@ -169,7 +169,7 @@ TEST_F(CudaDevice, TellsLaterOfAnIndexThatIsOutOfItsRange) {
 
 // Where sizes change, runs that nobody waited for are waited for first: what they found is reported with their own sizes.
 TEST_F(CudaDevice, TellsOfAnIndexBeforeSizesChange) {
-  Model model(Device::kCuda);
+  Model model(tests::tested_device());
   const auto words = [&](const std::vector<std::int32_t>& all) -> Feeds {
     return {{"words", model.reader.on_device(Tensor::of<std::int32_t>({static_cast<std::int64_t>(all.size()) / 2, 2}, all))}};
   };
@@ -186,7 +186,7 @@ TEST_F(CudaDevice, TellsOfAnIndexBeforeSizesChange) {
 
 // Several runs under way, of two shapes, each waited for alone and in another order; results are there only then.
 TEST_F(CudaDevice, GoesOnBeforeResultsAreRead) {
-  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  Model cpu(cpu_device()), cuda(tests::tested_device());
   std::vector<Tensor> expected;
   std::vector<Executable::Started> started;
   for (std::int32_t i = 0; i < 6; ++i) {
@@ -205,7 +205,7 @@ TEST_F(CudaDevice, GoesOnBeforeResultsAreRead) {
 // A failed run is reported with its own sizes, whatever started since and whichever run is asked first. Runs after the fault
 // fail too, earlier ones do not.
 TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
-  Model model(Device::kCuda);
+  Model model(tests::tested_device());
   const Tensor expected = model.read();
   const auto start = [&](const std::vector<std::int32_t>& all) {
     const Tensor words = Tensor::of<std::int32_t>({static_cast<std::int64_t>(all.size()) / 2, 2}, all);
@@ -238,7 +238,7 @@ TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
 
 // More than one pinned page holds.
 TEST_F(CudaDevice, BringsMuchLater) {
-  Backend& device = tests::tested_device();
+  Backend& device = tests::tested_device().backend();
   std::vector<std::int32_t> numbers(3000), found(3000);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int32_t>(i * 7);
   for (const std::size_t bytes : {std::size_t{8}, 4 * numbers.size()}) {
@@ -254,7 +254,7 @@ TEST_F(CudaDevice, BringsMuchLater) {
 }
 
 TEST_F(CudaDevice, ReservesAndFinishesWithoutARun) {
-  Model model(Device::kCuda);
+  Model model(tests::tested_device());
   model.reader.reserve(feeds_of(model.reader.program(), {1, 1}));
   model.reader.finish();
 }
@@ -284,7 +284,7 @@ graph "network" {
 // Runs with everything in the same places are recorded, and still see what changes from run to run: feeds, the step, what
 // they wrote themselves, another seed.
 TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
-  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  Model cpu(cpu_device()), cuda(tests::tested_device());
   for (std::int32_t i = 0; i < 8; ++i) {
     const std::vector<std::int32_t> words = {i % 5, 1, 2, (i + 3) % 5, 4, i % 2};
     cpu.step(words), cuda.step(words);
@@ -297,7 +297,7 @@ TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
   EXPECT_EQ(cuda.reader.runs_played(), 6u);
 
   for (const std::vector<std::string>& disabled : std::vector<std::vector<std::string>>{{}, {"fuse"}}) {
-    const auto make = [&](Device device) {
+    const auto make = [&](const Device& device) {
       CompileOptions options;
       options.disabled_passes = disabled;
       auto variables = std::make_shared<Variables>();
@@ -305,7 +305,7 @@ TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
       initialize(made->program(), *variables, 1);
       return made;
     };
-    const auto on_cpu = make(Device::kCpu), on_cuda = make(Device::kCuda);
+    const auto on_cpu = make(cpu_device()), on_cuda = make(tests::tested_device());
     std::int64_t i = 0;
     for (const auto& [seed, step] :
          std::vector<std::pair<std::uint64_t, std::uint64_t>>{{5, 0}, {6, 0}, {6, std::uint64_t{1} << 32}}) {
@@ -323,10 +323,10 @@ TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
 
 TEST_F(CudaDevice, TellsOfABadIndexInARecordedRun) {
   // On the device, where nobody looks at them before the run does.
-  Model model(Device::kCuda);
+  Model model(tests::tested_device());
   const Tensor words = model.reader.on_device(Tensor::of<std::int32_t>({2, 2}, {1, 1, 4, 2}));
   const auto run_with = [&](const std::vector<std::int32_t>& all) {
-    tests::tested_device().to_device(words.device_memory(), all.data(), words.bytes());
+    tests::tested_device().backend().to_device(words.device_memory(), all.data(), words.bytes());
     return model.reader.run({{"words", words}})[0].clone();
   };
   const Tensor expected = run_with({1, 1, 4, 2});
@@ -344,7 +344,7 @@ TEST_F(CudaDevice, TellsOfABadIndexInARecordedRun) {
 
 // Where the host writes a variable, or a result is still held, a recorded run finds it all the same.
 TEST_F(CudaDevice, RecordedRunsSeeWhatTheHostWrites) {
-  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  Model cpu(cpu_device()), cuda(tests::tested_device());
   std::vector<Tensor> held;
   for (int i = 0; i < 10; ++i) {
     for (Model* model : {&cpu, &cuda}) {
@@ -364,7 +364,7 @@ TEST_F(CudaDevice, RecordedRunsSeeWhatTheHostWrites) {
 }
 
 TEST_F(CudaDevice, NotesWorkAndDoesItLater) {
-  Backend& device = tests::tested_device();
+  Backend& device = tests::tested_device().backend();
   const std::vector<std::int32_t> numbers = {1, 2, 3, 4};
   std::vector<std::int32_t> found(4);
   const DeviceMemory a(device, 16), b(device, 16);
@@ -390,16 +390,16 @@ TEST_F(CudaDevice, NotesWorkAndDoesItLater) {
 
 TEST_F(CudaDevice, RefusesADeviceThatIsNotThere) {
   try {
-    open_cuda(99);
+    cuda_device(99);
     FAIL() << "nothing thrown";
   } catch (const UserError& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kUsage);
     EXPECT_THAT(error.what(), HasSubstr("there is no device 'cuda:99': "));
     if (tests::is_emulated()) {
-      EXPECT_THAT(error.what(), HasSubstr("one device is emulated, cuda:0"));
+      EXPECT_THAT(error.what(), HasSubstr("two devices are emulated, cuda:0 and cuda:1"));
     }
   }
-  EXPECT_EQ(&cuda_device(), &tests::tested_device());
+  EXPECT_EQ(&cuda_device(0), &tests::tested_device());
 }
 
 }  // namespace

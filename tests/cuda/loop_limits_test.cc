@@ -53,7 +53,7 @@ class BoundLayer {
     program_ = compile(tests::with_gradients(load_graph(request)).graph, {});
     store_ = std::make_unique<PackedWeightsStore>(program_);
     binding_ = bind(program_, {{Symbol::named("time"), 30}, {Symbol::named("batch"), batch}},
-                    Target(Device::kCuda, WeightForm::kFloat32, products), *store_);
+                    Target(tests::tested_device(), WeightForm::kFloat32, products), *store_);
   }
 
   // In the order of the program: the forward loop first.

@@ -77,7 +77,8 @@ std::vector<Tensor> run_layer(const std::string& cell, const Shape4& shape, Prec
 }
 
 // The loops of a program's root, bound at these sizes.
-std::vector<LoopKernel::Traits> loops_of(const Program& program, const SymbolValues& symbols, Target target = Device::kCuda) {
+std::vector<LoopKernel::Traits> loops_of(const Program& program, const SymbolValues& symbols,
+                                         Target target = tests::tested_device()) {
   PackedWeightsStore store(program);
   const auto binding = graphrun::bind(program, symbols, target, store);
   std::vector<LoopKernel::Traits> loops;
@@ -97,8 +98,8 @@ void expect_what_the_cpu_computes(const std::string& cell, const Shape4& shape) 
     // Sums of more terms, rounded in another order.
     const double width = std::max(1.0, std::sqrt(static_cast<double>(shape.hidden) / 40));
     const double tolerance = width * (precision == Precision::kFloat64 ? 1e-10 : 2e-5);
-    const std::vector<Tensor> expected = run_layer(cell, shape, precision, Device::kCpu);
-    const std::vector<Tensor> found = run_layer(cell, shape, precision, Device::kCuda);
+    const std::vector<Tensor> expected = run_layer(cell, shape, precision, cpu_device());
+    const std::vector<Tensor> found = run_layer(cell, shape, precision, tests::tested_device());
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t k = 0; k < found.size(); ++k) {
       ASSERT_EQ(found[k].sizes(), expected[k].sizes());
@@ -151,14 +152,14 @@ class WithClusters {
 
   // Forward and backward, where the device has any.
   void expect_both_in_clusters(const Program& program, const Shape4& shape, Target target) const {
-    if (tests::tested_device().limits().clusters[0] == 0) return;
+    if (tests::tested_device().backend().limits().clusters[0] == 0) return;
     const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols_of(shape.time, shape.batch), target);
     ASSERT_EQ(loops.size(), 2u);
     for (const LoopKernel::Traits& loop : loops) EXPECT_TRUE(loop.in_clusters && loop.keeps_weights);
   }
 
  private:
-  const DeviceLimits before_ = tests::tested_device().limits();
+  const DeviceLimits before_ = tests::tested_device().backend().limits();
 };
 
 TEST_P(Loop, ComputesItInClusters) {
@@ -170,7 +171,7 @@ TEST_P(Loop, ComputesItInClusters) {
   const bool multiplies = GetParam() != "lrn" && GetParam() != "sru";
   if (!multiplies) return;
   const Program program = layer_program(GetParam(), shapes[1], Precision::kFloat32);
-  clusters.expect_both_in_clusters(program, shapes[1], Device::kCuda);
+  clusters.expect_both_in_clusters(program, shapes[1], tests::tested_device());
 }
 
 // A GPU has room for more, and threads of its own.
@@ -199,15 +200,15 @@ class RoundedLoop : public ::testing::TestWithParam<std::tuple<std::string, Prod
   }
   void expect_rounding(const std::vector<Shape4>& shapes) const;
 
-  const DeviceLimits limits_ = tests::tested_device().limits();
+  const DeviceLimits limits_ = tests::tested_device().backend().limits();
 };
 
 void RoundedLoop::expect_rounding(const std::vector<Shape4>& shapes) const {
   const auto& [cell, products] = GetParam();
   // Generated kernels, which take the time, are not sanitized.
   for (const Shape4& shape : tests::few_if_sanitized(shapes, 1)) {
-    const std::vector<Tensor> exact = run_layer(cell, shape, Precision::kFloat32, Device::kCuda);
-    const Target target(Device::kCuda, WeightForm::kFloat32, products);
+    const std::vector<Tensor> exact = run_layer(cell, shape, Precision::kFloat32, tests::tested_device());
+    const Target target(tests::tested_device(), WeightForm::kFloat32, products);
     const std::vector<Tensor> found = run_layer(cell, shape, Precision::kFloat32, target);
     // No further from float32 than rounding takes it, and not nearer.
     const double bits = products == ProductPrecision::kTf32 ? 11 : 8;
@@ -266,7 +267,7 @@ TEST_P(RoundedLoop, ComputesItInPartsOfTheRows) {
   const Program program = layer_program(cell, shape, Precision::kFloat32);
   if (!tests::is_emulated()) return;
   for (const LoopKernel::Traits& loop :
-       loops_of(program, symbols_of(shape.time, shape.batch), Target(Device::kCuda, WeightForm::kFloat32, products))) {
+       loops_of(program, symbols_of(shape.time, shape.batch), Target(tests::tested_device(), WeightForm::kFloat32, products))) {
     EXPECT_GT(loop.row_parts, 1);
   }
 }
@@ -277,7 +278,7 @@ TEST_P(RoundedLoop, ComputesItInClusters) {
   expect_rounding({{3, 2, 5, 16}, shape, {2, 40, 4, 24}});
   const auto& [cell, products] = GetParam();
   clusters.expect_both_in_clusters(layer_program(cell, shape, Precision::kFloat32), shape,
-                                   Target(Device::kCuda, WeightForm::kFloat32, products));
+                                   Target(tests::tested_device(), WeightForm::kFloat32, products));
 }
 
 // A step whose results are of several widths, and take turns in the same memory: cut by rows, they would meet.
@@ -312,12 +313,14 @@ TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
     Feeds feeds = random_feeds(program, symbols, Precision::kFloat32, 5);
     scale(feeds, 0.3f);
     const WithClusters clusters;
-    const auto end = [&](Device device) { return Executable(program, std::make_shared<Variables>(), device).run(feeds)[0]; };
-    const Tensor expected = end(Device::kCpu), found = end(Device::kCuda);
+    const auto end = [&](const Device& device) {
+      return Executable(program, std::make_shared<Variables>(), device).run(feeds)[0];
+    };
+    const Tensor expected = end(cpu_device()), found = end(tests::tested_device());
     for (std::int64_t i = 0; i < found.count(); ++i) ASSERT_NEAR(found.at(i), expected.at(i), 1e-4) << apart << " " << i;
     const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols);
     ASSERT_EQ(loops.size(), 1u);
-    EXPECT_EQ(loops[0].in_clusters, apart && tests::tested_device().limits().clusters[0] > 0);
+    EXPECT_EQ(loops[0].in_clusters, apart && tests::tested_device().backend().limits().clusters[0] > 0);
   }
 }
 
@@ -356,12 +359,12 @@ graph "network" {
   // Fused, and each op by itself.
   for (const std::vector<std::string>& disabled : std::vector<std::vector<std::string>>{{}, {"fuse"}}) {
     std::vector<std::vector<Tensor>> found;
-    for (Device device : {Device::kCpu, Device::kCuda}) {
+    for (const Device* device : {&cpu_device(), &tests::tested_device()}) {
       CompileOptions options;
       options.fetches = {"end", "all"};
       options.disabled_passes = disabled;
       auto variables = std::make_shared<Variables>();
-      Executable executable(compile(ir::parse(kGraph, "network"), options), variables, device);
+      Executable executable(compile(ir::parse(kGraph, "network"), options), variables, *device);
       initialize(executable.program(), *variables, 1);
       std::mt19937 random(3);
       RunOptions run;
@@ -387,14 +390,14 @@ TEST(LoopsBeside, ComputeWhatTheCpuComputes) {
   const SymbolValues symbols = symbols_of(3, 5);
   Feeds feeds = random_feeds(program, symbols, Precision::kFloat32, 5);
   scale(feeds, 0.1f);
-  const auto run = [&](Device device) {
+  const auto run = [&](const Device& device) {
     Executable executable(program, std::make_shared<Variables>(), device);
     std::vector<Tensor> results;
     for (int i = 0; i < 5; ++i) results = executable.run(feeds);
-    EXPECT_EQ(executable.runs_played() > 0, device == Device::kCuda) << "sides are recorded, too";
+    EXPECT_EQ(executable.runs_played() > 0, !device.is_cpu()) << "sides are recorded, too";
     return results;
   };
-  const std::vector<Tensor> expected = run(Device::kCpu), results = run(Device::kCuda);
+  const std::vector<Tensor> expected = run(cpu_device()), results = run(tests::tested_device());
   ASSERT_EQ(results.size(), expected.size());
   for (std::size_t k = 0; k < results.size(); ++k) {
     for (std::int64_t i = 0; i < results[k].count(); ++i)
@@ -406,7 +409,7 @@ TEST(LoopsBeside, ComputeWhatTheCpuComputes) {
     tests::emulated_limits().multiprocessors = 8;
     tests::emulated_limits().shared = shared;
     PackedWeightsStore store(program);
-    const auto binding = graphrun::bind(program, symbols, Device::kCuda, store);
+    const auto binding = graphrun::bind(program, symbols, tests::tested_device(), store);
     tests::emulated_limits() = before;
     for (const BoundInstruction& bound : binding->root.instructions) {
       if (bound.scan) return bound.concurrent;

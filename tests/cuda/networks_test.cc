@@ -29,9 +29,9 @@ TEST_P(CudaNetwork, ComputesWhatTheCpuComputes) {
   CompileOptions options;
   options.precision = Precision::kFloat64;
   std::vector<std::vector<Tensor>> found;
-  for (Device device : {Device::kCpu, Device::kCuda}) {
+  for (const Device* device : {&cpu_device(), &tests::tested_device()}) {
     auto variables = std::make_shared<Variables>();
-    Executable executable(compile(graph, options), variables, device);
+    Executable executable(compile(graph, options), variables, *device);
     Feeds feeds;
     for (const FeedSpec& f : executable.program().feeds) feeds[f.name] = tensors.at("feed/" + f.name);
     for (const std::string& name : names) variables->set(name, tensors.at("parameter/" + name).clone());

@@ -33,7 +33,7 @@ std::set<std::string> texts_of_networks(ProductPrecision products) {
     const NamedTensors tensors = read_safetensors(fixtures.tensors(network));
     const auto [graph, names] = tests::with_gradients(load_graph(fixtures.request(network, true)));
     Executable executable(compile(graph, {}), std::make_shared<Variables>(),
-                          Target(Device::kCuda, WeightForm::kFloat32, products));
+                          Target(tests::tested_device(), WeightForm::kFloat32, products));
     Feeds feeds;
     for (const FeedSpec& f : executable.program().feeds) feeds[f.name] = tensors.at("feed/" + f.name);
     executable.reserve(feeds);  // binds, and runs nothing
@@ -92,7 +92,7 @@ TEST(Nvrtc, CompilesLoopsInClusters) {
       const Program program = compile(tests::with_gradients(load_graph(request)).graph, {});
       PackedWeightsStore store(program);
       graphrun::bind(program, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 4}},
-                     Target(Device::kCuda, WeightForm::kFloat32, products), store);
+                     Target(tests::tested_device(), WeightForm::kFloat32, products), store);
     }
   }
   tests::emulated_limits() = before;

@@ -98,7 +98,7 @@ Feeds feeds_for(const Program& program, std::int64_t batch) {
   return feeds;
 }
 
-std::vector<Tensor> run(const Program& program, Device device, std::int64_t batch) {
+std::vector<Tensor> run(const Program& program, const Device& device, std::int64_t batch) {
   Executable executable(program, std::make_shared<Variables>(), device);
   RunOptions options;
   options.seed = 3, options.step = 4;
@@ -109,7 +109,7 @@ std::vector<Tensor> run(const Program& program, Device device, std::int64_t batc
 
 std::shared_ptr<const LoopKernel> loop_of(const Program& program, std::int64_t batch) {
   PackedWeightsStore store(program);
-  const auto binding = graphrun::bind(program, sizes(batch), Device::kCuda, store);
+  const auto binding = graphrun::bind(program, sizes(batch), tests::tested_device(), store);
   for (const BoundInstruction& bound : binding->root.instructions) {
     if (bound.scan) return bound.scan->loop;
   }
@@ -117,7 +117,7 @@ std::shared_ptr<const LoopKernel> loop_of(const Program& program, std::int64_t b
 }
 
 void expect_what_the_cpu_computes(const Program& program, std::int64_t batch, double tolerance = 1e-5) {
-  const std::vector<Tensor> expected = run(program, Device::kCpu, batch), found = run(program, Device::kCuda, batch);
+  const std::vector<Tensor> expected = run(program, cpu_device(), batch), found = run(program, tests::tested_device(), batch);
   for (std::size_t k = 0; k < expected.size(); ++k) {
     ASSERT_EQ(found[k].sizes(), expected[k].sizes());
     for (std::int64_t i = 0; i < expected[k].count(); ++i)
@@ -252,7 +252,7 @@ TEST_F(RowLoops, RefuseABadIndex) {
   ASSERT_NE(loop_of(program, 7), nullptr);
   for (const auto& [name, bad, said] : {std::tuple("words", 5, "gather: index 5"), std::tuple("words", -1, "gather: index -1"),
                                         std::tuple("places", 6, "pick: index 6")}) {
-    Executable executable(program, std::make_shared<Variables>(), Device::kCuda);
+    Executable executable(program, std::make_shared<Variables>(), tests::tested_device());
     Feeds feeds = feeds_for(program, 7);
     feeds[name].data<std::int32_t>()[2 * 7 + 3] = bad;
     feeds[name] = executable.on_device(feeds[name]);

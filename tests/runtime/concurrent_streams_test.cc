@@ -33,7 +33,7 @@ class CountedLoop : public LoopKernel {
 class ConcurrentStreams : public ::testing::Test {
  protected:
   ConcurrentStreams() : program_(compile(ir::parse(two_directions("%h0"), "two directions"), {})), store_(program_) {
-    binding_ = graphrun::bind(program_, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 2}}, Device::kCpu, store_);
+    binding_ = graphrun::bind(program_, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 2}}, cpu_device(), store_);
     loops_.source = binding_->root.source;
     for (BoundInstruction& bound : binding_->root.instructions) {
       if (!bound.scan) continue;

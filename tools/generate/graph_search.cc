@@ -61,9 +61,9 @@ GraphSearch::GraphSearch(const GenerationGraphs& cut, Options options, std::shar
       whole_types_(whole_types(cut)),
       prologue_(compile(cut.prologue, in_float32()), variables, options_.target),
       step_(compile(with_search(cut, options_.search, options_.fetches), in_float32()), variables, options_.target),
-      pick_constants_(cut, cut.constants, options_.target.device),
-      pick_begun_(cut, begun_, options_.target.device),
-      follow_(cut, followers_, options_.target.device, true) {
+      pick_constants_(cut, cut.constants, *options_.target.device),
+      pick_begun_(cut, begun_, *options_.target.device),
+      follow_(cut, followers_, *options_.target.device, true) {
   for (const std::string& name : options_.fetches) fetch_types_.push_back(cut.step.type(cut.step.output(name)->value));
 }
 

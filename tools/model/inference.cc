@@ -276,7 +276,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   }
   InferenceReader reader(network.job.data, *network.job.plan, network.vocabularies, std::move(lines), reading);
   Executable executable(std::move(program), variables,
-                        {options.device, mode != nullptr ? mode->weights : options.weights, network.job.products});
+                        {*options.device, mode != nullptr ? mode->weights : options.weights, network.job.products});
   const Vocabulary* vocabulary = nullptr;
   if (mode != nullptr && !mode->field.empty()) vocabulary = &network.vocabularies.at(mode->field);
   FetchFile fetched_file(options.fetch_file);

@@ -201,6 +201,40 @@ std::vector<int> comparisons_of_op_names(const std::string& text) {
   return lines;
 }
 
+std::string code_of(const std::string& text) {
+  std::string code;
+  std::size_t at = 0;
+  // To behind the next `close`; keeps only the ends of lines.
+  const auto skip_to = [&](const std::string& close) {
+    const std::size_t found = text.find(close, at);
+    const std::size_t end = found == std::string::npos ? text.size() : found + close.size();
+    code.append(static_cast<std::size_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(at),
+                                                    text.begin() + static_cast<std::ptrdiff_t>(end), '\n')),
+                '\n');
+    at = end;
+  };
+  const auto is_part_of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  while (at < text.size()) {
+    const char c = text[at], next = at + 1 < text.size() ? text[at + 1] : '\0';
+    if (c == '/' && next == '/') {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (c == '/' && next == '*') {
+      skip_to("*/");
+    } else if (c == 'R' && next == '"' && (at == 0 || !is_part_of_name(text[at - 1]))) {
+      const std::size_t open = std::min(text.find('(', at), text.size());
+      code += "\"\"";
+      skip_to(")" + text.substr(at + 2, open - at - 2) + "\"");
+    } else if (c == '"' || (c == '\'' && (at == 0 || !is_part_of_name(text[at - 1])))) {  // ' may separate digits
+      code += c, code += c;
+      for (++at; at < text.size() && text[at] != c && text[at] != '\n'; ++at) at += text[at] == '\\' ? 1 : 0;
+      ++at;
+    } else {
+      code += c, ++at;
+    }
+  }
+  return code;
+}
+
 std::vector<std::string> find_cycle(const Tree& tree) {
   enum class Mark { kOpen, kDone };
   std::map<std::string, Mark> marks;

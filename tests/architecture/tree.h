@@ -63,6 +63,9 @@ std::vector<int> comparisons_of_op_names(const std::string& text);
 // The whole text of a file. Throws std::runtime_error where it cannot be read.
 std::string read_text(const std::filesystem::path& path);
 
+// A source with its lines, but without comments and without the contents of its literals ("", '').
+std::string code_of(const std::string& text);
+
 // One cycle of quoted includes as paths, the first repeated at the end; empty where there is none.
 std::vector<std::string> find_cycle(const Tree& tree);
 

@@ -106,8 +106,8 @@ BoundRegion Binder::bind_region(std::size_t index, std::size_t depth, const Slot
     region.instructions.push_back(bind_instruction(instruction, values, is_constant, index, depth));
     const BoundInstruction& bound = region.instructions.back();
     workspaces_[index].push_back({static_cast<std::int64_t>(bound.kernel.workspace), false});
-    if (bound.scan && bound.scan->plan.way == ScanPlan::Way::kRows) {
-      workspaces_[index].back().copies = bound.scan->plan.threads;
+    if (const ScanPlan::ByRows* const rows = bound.scan ? bound.scan->plan.by_rows() : nullptr) {
+      workspaces_[index].back().copies = rows->count;
     }
     if (bound.scan && !target_.device->is_cpu()) {
       workspaces_[index].back().bytes = static_cast<std::int64_t>(LoopKernel::kWorkspace + passed_bytes(*bound.scan));
@@ -193,7 +193,7 @@ std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std:
   }
   for (std::size_t i = 0; i < slots.stacks; ++i) scan->stack_stride.push_back(stride(bound.outputs()[slots.stack_output(i)]));
   if (target_.device->is_cpu() && program_.recurrent_kernels) scan->plan = plan_threads(*scan, threads());
-  const bool by_columns = scan->plan.way == ScanPlan::Way::kColumns;
+  const bool by_columns = scan->plan.by_columns() != nullptr;
   if (by_columns) reserve_for_threads(*scan);
   keep_what_lasts(scan->body, by_columns);
   return scan;
@@ -253,8 +253,8 @@ void rebase_region(BoundRegion& region, const ProgramLayout& layout, char* arena
     if (!bound.scan) continue;
     BoundScan& scan = *bound.scan;
     rebase_region(scan.body, layout, arena);
-    if (scan.group) {
-      for (const auto& member : scan.group->members) rebase_region(member->body, layout, arena + member->memory);
+    if (const ScanPlan::Threads* const threads = scan.plan.threads()) {
+      for (const auto& member : threads->group->members) rebase_region(member->body, layout, arena + member->memory);
     }
     const ProgramLayout::Region& body = layout.regions[scan.body.index];
     for (BoundScan::State& state : scan.states) {
@@ -269,7 +269,8 @@ void make_thread_groups(BoundRegion& region, const ProgramLayout& layout) {
   for (BoundInstruction& bound : region.instructions) {
     if (!bound.scan) continue;
     make_thread_groups(bound.scan->body, layout);
-    if (bound.scan->plan.is_shared()) bound.scan->group = make_thread_group(*bound.scan, layout);
+    BoundScan& scan = *bound.scan;
+    if (ScanPlan::Threads* const threads = scan.plan.threads()) threads->group = make_thread_group(scan, layout);
   }
 }
 

@@ -12,7 +12,7 @@ namespace {
 std::int64_t launches(const BoundRegion& region) {
   std::int64_t count = 0;
   for (const BoundInstruction& bound : region.instructions)
-    count += bound.scan && !bound.scan->loop ? bound.scan->steps * launches(bound.scan->body) : 1;
+    count += bound.scan && bound.scan->plan.launch() == nullptr ? bound.scan->steps * launches(bound.scan->body) : 1;
   return count;
 }
 

@@ -83,7 +83,7 @@ std::vector<LoopKernel::Traits> loops_of(const Program& program, const SymbolVal
   const auto binding = graphrun::bind(program, symbols, target, store);
   std::vector<LoopKernel::Traits> loops;
   for (const BoundInstruction& bound : binding->root.instructions) {
-    if (bound.scan && bound.scan->loop) loops.push_back(bound.scan->loop->traits());
+    if (bound.scan && bound.scan->plan.launch() != nullptr) loops.push_back(bound.scan->plan.launch()->traits());
   }
   return loops;
 }

@@ -107,11 +107,12 @@ std::vector<Tensor> run(const Program& program, const Device& device, std::int64
   return results;
 }
 
-std::shared_ptr<const LoopKernel> loop_of(const Program& program, std::int64_t batch) {
+ScanPlan::Launch loop_of(const Program& program, std::int64_t batch) {
   PackedWeightsStore store(program);
   const auto binding = graphrun::bind(program, sizes(batch), tests::tested_device(), store);
   for (const BoundInstruction& bound : binding->root.instructions) {
-    if (bound.scan) return bound.scan->loop;
+    const auto* const launch = bound.scan ? std::get_if<ScanPlan::Launch>(&bound.scan->plan.way) : nullptr;
+    if (launch != nullptr) return *launch;
   }
   return nullptr;
 }

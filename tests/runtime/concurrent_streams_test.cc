@@ -38,8 +38,7 @@ class ConcurrentStreams : public ::testing::Test {
     for (BoundInstruction& bound : binding_->root.instructions) {
       if (!bound.scan) continue;
       const int number = static_cast<int>(loops_.instructions.size());
-      bound.scan->plan.way = ScanPlan::Way::kOneLaunch;
-      bound.scan->loop = std::make_shared<CountedLoop>([this, number] {
+      bound.scan->plan.way = std::make_shared<CountedLoop>([this, number] {
         ran_.push_back(number);
         if (number == fails_) throw std::runtime_error("the loop fails");
       });

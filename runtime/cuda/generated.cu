@@ -1,4 +1,4 @@
-// Generated kernels on CUDA: compiled by NVRTC for the device at hand, kept on disk.
+// Generated kernels on CUDA: compiled by NVRTC for the device in use, and cached on disk.
 #include "runtime/cuda/generated.h"
 
 #include <cuda_runtime.h>
@@ -19,7 +19,7 @@ namespace {
 
 class DeviceKernel;
 
-// All that were asked for on a device, by entry, and those that wait to be compiled.
+// All kernels requested for a device, by entry, and those not compiled yet.
 struct Kernels {
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<DeviceKernel>> all;
@@ -32,7 +32,7 @@ int device_in_use() {
   return device;
 }
 
-// Those of the device in use.
+// The kernels of the device in use.
 Kernels& kernels() {
   static std::mutex mutex;
   static std::map<int, Kernels> of_device;
@@ -122,7 +122,7 @@ class DeviceKernel : public GeneratedKernel {
   }
 
   std::string entry_, text_, code_;
-  cudaLibrary_t library_ = nullptr;  // for as long as the program runs
+  cudaLibrary_t library_ = nullptr;  // stays loaded until the program ends
   cudaKernel_t kernel_ = nullptr;
   std::size_t shared_asked_ = 0;
   int cluster_asked_ = 1;
@@ -138,7 +138,7 @@ std::string architecture() {
   return architecture_for(properties.major * 10 + properties.minor, nvrtc->architectures());
 }
 
-// Side by side: a network has some dozens, a fraction of a second each.
+// Compiles concurrently: a network has some dozens of kernels, and each takes a fraction of a second.
 void compile_waiting() {
   Kernels& own = kernels();
   const std::lock_guard lock(own.mutex);

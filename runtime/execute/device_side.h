@@ -19,7 +19,7 @@
 
 namespace graphrun {
 
-// A run whose results are still to be waited for.
+// A run that has begun and has not been waited for yet.
 struct BegunRun {
   std::shared_ptr<const Binding> binding;
   std::vector<Tensor> fetched;  // destinations of its results, which must live until they have arrived

@@ -94,7 +94,7 @@ TEST(ArgumentLayout, RefusesMoreThanALaunchBrings) {
   EXPECT_THAT(message_of([&] { ArgumentBytes bytes(layout); }), HasSubstr("too many arguments"));
 }
 
-// A kernel of the emulated device that reads every member back, as the compiler has laid the struct out.
+// A kernel of the emulated device that reads every member back from the struct as the compiler laid it out.
 TEST(ArgumentLayout, TextAndBytesAgreeForTheCompiler) {
   tests::tested_device();
   if (!tests::is_emulated())

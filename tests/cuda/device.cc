@@ -10,7 +10,7 @@
 namespace graphrun::tests {
 namespace {
 
-// Of the library that was loaded.
+// A function that the loaded library exports, or null.
 template <class Function>
 Function function_of_device(const char* name) {
   tested_device();

@@ -1,4 +1,4 @@
-// What an executable owes its user on a device: variables that agree with the host's, errors that name the node.
+// Executables on a device: variables agree with those on the host, and errors name the node.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ TEST_F(CudaDevice, SeesWhatTheHostWrites) {
   Model cpu(cpu_device()), cuda(tests::tested_device());
   for (Model* model : {&cpu, &cuda}) {
     model->step();
-    const Tensor& u = model->variables->at("U");  // what the step made of it
+    const Tensor& u = model->variables->at("U");  // as the step left it
     u.data<float>()[3] += 1;
     u.mark_written();
     model->variables->set("E", model->variables->all().at("E").clone());
@@ -102,7 +102,7 @@ TEST_F(CudaDevice, SeesWhatTheHostWrites) {
   expect_near(cuda.read(), cpu.read());
 }
 
-// A batch of another size takes another arena and comes back to the first.
+// Batches of other sizes use other arenas; then the first size returns.
 TEST_F(CudaDevice, BindsEveryShape) {
   Model cpu(cpu_device()), cuda(tests::tested_device());
   for (const auto& words : std::vector<std::vector<std::int32_t>>{{1, 2}, {1, 2, 3, 4, 0, 0, 1, 1}, {}, {1, 2}}) {
@@ -122,7 +122,7 @@ TEST_F(CudaDevice, NamesTheIndexThatIsOutOfItsRangeAsTheCpuDoes) {
       EXPECT_EQ(error.exit_code(), ExitCode::kBadData);
       messages.push_back(error.what());
     }
-    model.read();  // and continues
+    model.read();  // the executable still works
   }
   EXPECT_EQ(messages[0], messages[1]);
   EXPECT_THAT(messages[1], HasSubstr("gather: index 9 at [1, 1] is not in 0 … 4"));
@@ -149,7 +149,7 @@ TEST_F(CudaDevice, LeavesResultsForTheNextRun) {
   EXPECT_EQ(expected.to_host().raw(), expected.raw());
 }
 
-// Nobody looks at indices that lie on the device before they are used, nor at what a run found before it is waited for.
+// Indices in device memory are not checked before they are used, and a fault is not reported before the run is waited for.
 TEST_F(CudaDevice, TellsLaterOfAnIndexThatIsOutOfItsRange) {
   Model model(tests::tested_device());
   const Tensor expected = model.read();
@@ -163,11 +163,11 @@ TEST_F(CudaDevice, TellsLaterOfAnIndexThatIsOutOfItsRange) {
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("gather: index 9 at [0, 1] is not in 0 … 4"));
   }
-  model.reader.finish();  // it was told once
+  model.reader.finish();  // a fault is reported once
   expect_near(model.reader.run(right)[0], expected);
 }
 
-// Where sizes change, runs that nobody waited for are waited for first: what they found is reported with their own sizes.
+// If sizes change, runs not waited for yet are waited for first, and their faults are reported with their own sizes.
 TEST_F(CudaDevice, TellsOfAnIndexBeforeSizesChange) {
   Model model(tests::tested_device());
   const auto words = [&](const std::vector<std::int32_t>& all) -> Feeds {
@@ -184,7 +184,8 @@ TEST_F(CudaDevice, TellsOfAnIndexBeforeSizesChange) {
   model.reader.finish();
 }
 
-// Several runs under way, of two shapes, each waited for alone and in another order; results are there only then.
+// Several runs of two shapes are in flight; each is waited for separately, in another order. Only then are its results
+// available.
 TEST_F(CudaDevice, GoesOnBeforeResultsAreRead) {
   Model cpu(cpu_device()), cuda(tests::tested_device());
   std::vector<Tensor> expected;
@@ -202,8 +203,8 @@ TEST_F(CudaDevice, GoesOnBeforeResultsAreRead) {
   expect_near(cuda.read(), cpu.read());
 }
 
-// A failed run is reported with its own sizes, whatever started since and whichever run is asked first. Runs after the fault
-// fail too, earlier ones do not.
+// A failed run is reported with its own sizes, no matter which runs started later and which run is waited for first. Runs after
+// the fault fail too, earlier ones do not.
 TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
   Model model(tests::tested_device());
   const Tensor expected = model.read();
@@ -226,7 +227,7 @@ TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
     expect_bad(later_first ? bad : later);
     expect_near(start({1, 1, 4, 2}).finish()[0], expected);
   }
-  start({1, 9});  // and nobody asks
+  start({1, 9});  // not waited for
   expect_near(start({1, 1, 4, 2}).finish()[0], expected);
   {
     const Executable::Started forgotten = start({1, 9});
@@ -236,7 +237,7 @@ TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
   expect_near(start({1, 1, 4, 2}).finish()[0], expected);
 }
 
-// More than one pinned page holds.
+// More than fits into one pinned page.
 TEST_F(CudaDevice, BringsMuchLater) {
   Backend& device = tests::tested_device().backend();
   std::vector<std::int32_t> numbers(3000), found(3000);
@@ -259,7 +260,7 @@ TEST_F(CudaDevice, ReservesAndFinishesWithoutARun) {
   model.reader.finish();
 }
 
-// A network that draws anew at every step, in its loop and before it.
+// A network that draws new numbers at every step, in its loop and before it.
 constexpr const char* kDrawing = R"(
 graph "network" {
   input %x: FLOAT[time, batch, 8]
@@ -281,8 +282,8 @@ graph "network" {
 }
 )";
 
-// Runs with everything in the same places are recorded, and still see what changes from run to run: feeds, the step, what
-// they wrote themselves, another seed.
+// Runs whose addresses are all the same are recorded. A replay still sees what changes from run to run: feeds, the step,
+// variables that runs wrote, another seed.
 TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
   Model cpu(cpu_device()), cuda(tests::tested_device());
   for (std::int32_t i = 0; i < 8; ++i) {
@@ -322,7 +323,7 @@ TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
 }
 
 TEST_F(CudaDevice, TellsOfABadIndexInARecordedRun) {
-  // On the device, where nobody looks at them before the run does.
+  // In device memory, where indices are not checked before the run.
   Model model(tests::tested_device());
   const Tensor words = model.reader.on_device(Tensor::of<std::int32_t>({2, 2}, {1, 1, 4, 2}));
   const auto run_with = [&](const std::vector<std::int32_t>& all) {
@@ -342,7 +343,7 @@ TEST_F(CudaDevice, TellsOfABadIndexInARecordedRun) {
   EXPECT_EQ(model.reader.runs_played(), 5u);
 }
 
-// Where the host writes a variable, or a result is still held, a recorded run finds it all the same.
+// A recorded run sees variables that the host has written, also while earlier results are still in use.
 TEST_F(CudaDevice, RecordedRunsSeeWhatTheHostWrites) {
   Model cpu(cpu_device()), cuda(tests::tested_device());
   std::vector<Tensor> held;
@@ -378,7 +379,7 @@ TEST_F(CudaDevice, NotesWorkAndDoesItLater) {
     device.to_host(found.data(), memory.raw(), 16);
     return found;
   };
-  EXPECT_EQ(read(a), numbers) << "noted, and not done";
+  EXPECT_EQ(read(a), numbers) << "recorded, but not executed";
   const std::vector<std::int32_t> others = {5, 6, 7, 8};
   device.to_device(a.raw(), others.data(), 16);
   device.play(*recording);

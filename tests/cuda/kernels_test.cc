@@ -1,4 +1,4 @@
-// CUDA's kernels against the CPU's: every case of every op, in float32 and float64, apart and in place.
+// CUDA's kernels compared with the CPU's: every case of every op, in float32 and float64, in separate memory and in place.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ TEST_P(CudaKernels, GiveWhatTheCpuGives) {
   }
 }
 
-// What one thread writes and another reads has a barrier between: else the order of threads shows.
+// There is a barrier between a write and a read by another thread; otherwise the result would depend on the order of threads.
 TEST_P(CudaKernels, DependOnNoOrderOfThreads) {
   if (!is_emulated())
     GTEST_SKIP() << "a GPU schedules its threads itself; only the emulated device runs them in a chosen order";

@@ -1,4 +1,4 @@
-// Two devices of one library in one process. On a machine with one GPU there is no second one, and nothing is tested.
+// Two devices of one library in one process. On a machine with one GPU the tests are skipped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -97,7 +97,6 @@ TEST_F(CudaTwoDevices, RunInTurn) {
 TEST_F(CudaTwoDevices, MakeLoopsForTheirOwnLimits) {
   if (!tests::is_emulated()) return;
   const Program program = network();
-  // Columns of a block: at least as many as there are columns over blocks.
   tests::emulated_limits(*devices_[1]).multiprocessors = 1;
   const SymbolValues sizes = {{Symbol::named("time"), 3}, {Symbol::named("batch"), 2}};
   const std::string first = describe_loops(program, sizes, *devices_[0]), second = describe_loops(program, sizes, *devices_[1]);

@@ -1,5 +1,5 @@
-// The matrix products of a compiled network and nothing else, each by whatever is fastest on the device: the floor that a
-// step's time is held against.
+// The matrix products of a compiled network and nothing else, each with the fastest method on the device: the lower bound to
+// which the time of a step is compared.
 #pragma once
 
 #include <dnnl.hpp>
@@ -22,14 +22,14 @@
 
 namespace graphrun {
 
-// A product, `times` over.
+// A product that runs `times` times.
 class ProductAlone {
  public:
   virtual ~ProductAlone() = default;
   virtual void run() const = 0;
 };
 
-// The least of ten times, in milliseconds.
+// The shortest of ten times, in milliseconds.
 template <class Fn>
 double best(Fn&& fn) {
   double best = 1e30;
@@ -41,7 +41,7 @@ double best(Fn&& fn) {
   return best;
 }
 
-// oneDNN on the whole, or packed panels for few rows (packing not counted).
+// oneDNN for the whole product, or packed panels for few rows (packing is not measured).
 class HostProduct : public ProductAlone {
  public:
   HostProduct(const Product& p, std::int64_t times)
@@ -91,8 +91,8 @@ class HostProduct : public ProductAlone {
   bool by_panels_ = false;
 };
 
-// The same of factors that have been rounded to bfloat16 before: oneDNN on the whole, each thread with rows of its own, or
-// packed panels for few rows.
+// The same for factors that are already rounded to bfloat16: oneDNN for the whole product, or with each thread on its own rows,
+// or packed panels for few rows.
 class RoundedHostProduct : public ProductAlone {
  public:
   RoundedHostProduct(const Product& p, std::int64_t times)
@@ -115,7 +115,7 @@ class RoundedHostProduct : public ProductAlone {
   }
 
  private:
-  // Of rows [begin, end).
+  // Computes rows [begin, end).
   struct Part {
     Part(const RoundedHostProduct& whole, std::int64_t begin, std::int64_t end) {
       using Dims = dnnl::memory::dims;
@@ -143,7 +143,7 @@ class RoundedHostProduct : public ProductAlone {
 
   static std::vector<std::uint16_t> zeros(std::int64_t n) { return std::vector<std::uint16_t>(static_cast<std::size_t>(n)); }
   void run_whole() const {
-    // oneDNN takes all threads that there are, also inside of another's.
+    // oneDNN uses all threads, also inside another parallel region.
     parallel_ranges(static_cast<std::int64_t>(parts_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
       const int before = omp_get_max_threads();
       omp_set_num_threads(1);
@@ -174,7 +174,7 @@ class RoundedHostProduct : public ProductAlone {
   bool by_panels_ = false;
 };
 
-// The device's own library, launched anew each time.
+// The device's matmul kernel, launched for each product.
 class DeviceProduct : public ProductAlone {
  public:
   DeviceProduct(const Device& device, const Product& p, std::int64_t times, ProductPrecision precision)
@@ -244,7 +244,7 @@ class ProductsAlone {
       products_.push_back(std::make_unique<DeviceProduct>(*target_.device, p, times, target_.products));
     }
   }
-  // Milliseconds of all of them, one after the other.
+  // Milliseconds for all of them, one after the other.
   double run() const {
     const std::int64_t begin = Profiler::now();
     for (const auto& product : products_) product->run();
@@ -259,8 +259,8 @@ class ProductsAlone {
   std::vector<std::unique_ptr<ProductAlone>> products_;
 };
 
-// Watches a graph being compiled, up to where its products are what has to be computed: out of the loops where that can be, not
-// yet merged or packed.
+// Observes the compilation of a graph, up to the pass after which its products are those that must be computed: moved out of
+// loops where possible, but not yet merged or packed.
 class ProductsOfGraph {
  public:
   std::function<void(const std::string&, const ir::Graph&, double)> observer() {
@@ -290,7 +290,7 @@ class ProductsOfGraph {
       p.k = p.transpose_a ? a[a.size() - 2] : a.back();
       if (b.size() > 1) p.n = y.back();
       if (a.size() > 1) p.m = y[y.size() - (b.size() > 1 ? 2 : 1)];
-      // One matrix for all rows: one product. Else one for each of the batch.
+      // A matrix shared by all rows is one product; otherwise there is one per entry of the batch.
       const std::int64_t batch = element_count(y) / std::max<std::int64_t>(1, p.m * p.n);
       if (b.size() <= 2 && !p.transpose_a) {
         p.m *= batch;

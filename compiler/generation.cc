@@ -373,11 +373,11 @@ class Cut {
       const ir::ScanLayout l = ir::scan_layout(node);
       std::vector<ValueId> ids(body.values.size(), kNone);
       const auto at = [&](Index k) -> ValueId& { return ids[index(body.inputs[k].value)]; };
+      const std::size_t first_state = made_.states.size();
       for (Index s = 0; s < l.states; ++s) {
         const ValueId begin = node.inputs[s];
         at(s) = carried(made_.states, begin, body.name + "." + body.outputs[s].name, begins_as_zeros(begin));
       }
-      const std::size_t first_state = made_.states.size() - l.states;
       for (Index k = l.each_begin(); k < l.invariant_begin(); ++k) at(k) = first_of(leaf(node.inputs[k]));
       for (Index k = l.invariant_begin(); k < l.step(); ++k) at(k) = leaf(node.inputs[k]);
       at(l.step()) = step_;
@@ -386,9 +386,10 @@ class Cut {
         nexts_.push_back({kNextPrefix + made_.states[first_state + s].name, ids[index(body.outputs[s].value)]});
       }
       for (Index o = 0; o < l.outputs; ++o) {
-        b_.set_name(from_.value(node.outputs[l.states + o]).name);
-        to_[index(node.outputs[l.states + o])] =
-            b_.op("expand", {ids[index(body.outputs[l.states + o].value)]}, {{"axis", std::int64_t{0}}});
+        const std::size_t result = l.result_of(o);
+        b_.set_name(from_.value(node.outputs[result]).name);
+        to_[index(node.outputs[result])] =
+            b_.op("expand", {ids[index(body.outputs[result].value)]}, {{"axis", std::int64_t{0}}});
       }
     }
 

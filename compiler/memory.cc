@@ -28,7 +28,7 @@ constexpr Storage slot(std::size_t index) { return {Storage::Kind::kSlot, static
 // What a region is to the one around it.
 struct Role {
   bool is_body = false;
-  std::size_t states = 0;
+  ScanSlots slots;           // of a body
   std::vector<bool> needed;  // a body's outputs that somebody reads, and all states
 };
 
@@ -112,9 +112,9 @@ void RegionPlanner::find_last_uses() {
 void RegionPlanner::plan_bodies() {
   for (std::int32_t n = 0; n < end_; ++n) {
     if (!ir::is_scan(node(n))) continue;
-    Role role{true, ir::scan_layout(node(n)).states, {}};
+    Role role{true, slots_of(ir::scan_layout(node(n))), {}};
     for (std::size_t o = 0; o < node(n).outputs.size(); ++o) {
-      role.needed.push_back(o < role.states || last_use(node(n).outputs[o]) > n);
+      role.needed.push_back(o < role.slots.states || last_use(node(n).outputs[o]) > n);
     }
     auto [body, states] = RegionPlanner(node(n).regions[0], role, options_).run();
     for (std::size_t s = 0; s < states.size(); ++s) {
@@ -134,10 +134,10 @@ std::vector<ChainEnds> RegionPlanner::chain_ends() const {
     return ends;
   }
   std::vector<char> stacked(graph_.values.size(), 0);
-  for (std::size_t o = role_.states; o < graph_.outputs.size(); ++o) {
+  for (std::size_t o = role_.slots.states; o < graph_.outputs.size(); ++o) {
     if (role_.needed[o]) stacked[static_cast<std::size_t>(graph_.outputs[o].value)] = 1;
   }
-  for (std::size_t s = 0; s < role_.states; ++s) {
+  for (std::size_t s = 0; s < role_.slots.states; ++s) {
     const ValueId after = graph_.outputs[s].value;
     ends.push_back({graph_.inputs[s].value, stacked[static_cast<std::size_t>(after)] ? kNone : after});
   }
@@ -238,15 +238,16 @@ void RegionPlanner::copy_at_end(ValueId v, std::size_t slot_index, bool staged) 
 }
 
 void RegionPlanner::place_body_outputs() {
-  const std::size_t first_slot = graph_.inputs.size();
+  const ScanSlots& slots = role_.slots;
   std::map<std::int32_t, std::size_t> stack_of;  // by sharing
-  for (std::size_t o = role_.states; o < graph_.outputs.size(); ++o) {
+  for (std::size_t i = 0; i < slots.stacks; ++i) {
+    const std::size_t o = slots.stack_output(i);
     if (!role_.needed[o]) continue;
     const ValueId v = graph_.outputs[o].value;
-    if (!place(v, first_slot + o)) copy_at_end(v, first_slot + o);
-    stack_of.emplace(sharing_of_[static_cast<std::size_t>(v)], o - role_.states);
+    if (!place(v, slots.stack(i))) copy_at_end(v, slots.stack(i));
+    stack_of.emplace(sharing_of_[static_cast<std::size_t>(v)], i);
   }
-  for (std::size_t s = 0; s < role_.states; ++s) {
+  for (std::size_t s = 0; s < slots.states; ++s) {
     const ValueId v = graph_.outputs[s].value;
     const auto stack = stack_of.find(sharing_of_[static_cast<std::size_t>(v)]);
     if (options_.reuse && sharing(v).home == slot(s)) {
@@ -254,7 +255,7 @@ void RegionPlanner::place_body_outputs() {
     } else if (options_.reuse && stack != stack_of.end()) {
       states_.push_back({StateSpec::Mode::kStacked, static_cast<std::int32_t>(stack->second)});
     } else {
-      if (!place(v, first_slot + s)) copy_at_end(v, first_slot + s);
+      if (!place(v, slots.next_state(s))) copy_at_end(v, slots.next_state(s));
       states_.push_back({StateSpec::Mode::kAlternate, static_cast<std::int32_t>(plan_.blocks.size())});
       plan_.blocks.push_back({graph_.type(v), 0, end_});
     }

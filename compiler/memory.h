@@ -27,6 +27,9 @@ struct CopyPlan {
   std::int32_t staging_block = -1;
 };
 
+// The slots of the body of such a scan.
+inline ScanSlots slots_of(const ir::ScanLayout& scan) { return {scan.states, scan.each, scan.invariants, scan.outputs}; }
+
 struct ScanMemory;
 
 // Slots as in Region (runtime/program/program.h).

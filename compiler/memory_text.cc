@@ -34,28 +34,29 @@ std::string root_slot(const ir::Graph& graph, std::size_t slot) {
   return "fetch " + graph.outputs[slot - graph.inputs.size()].name;
 }
 
-std::string body_slot(const ir::Graph& graph, std::size_t states, std::size_t slot) {
-  if (slot < graph.inputs.size()) return (slot < states ? "state " : "operand ") + graph.value(graph.inputs[slot].value).name;
-  slot -= graph.inputs.size();
-  return fmt::format("{} {}", slot < states ? "next state" : "stack", graph.outputs[slot].name);
+std::string body_slot(const ir::Graph& graph, const ScanSlots& slots, std::size_t slot) {
+  using Role = ScanSlots::Role;
+  const auto [role, index] = slots.at(slot);
+  if (role == Role::kNextState) return "next state " + graph.outputs[index].name;
+  if (role == Role::kStack) return "stack " + graph.outputs[slots.stack_output(index)].name;
+  return (role == Role::kState ? "state " : "operand ") + graph.value(graph.inputs[slot].value).name;
 }
 
 class Describer {
  public:
   explicit Describer(Precision precision) : precision_(precision) {}
 
-  void region(const ir::Graph& graph, const RegionPlan& plan, const std::vector<StateSpec>* states, const std::string& indent);
+  void region(const ir::Graph& graph, const RegionPlan& plan, const ScanSlots* slots, const std::string& indent);
   std::string take() { return std::move(text_); }
 
  private:
-  std::string storage(const ir::Graph& graph, const RegionPlan& plan, const std::vector<StateSpec>* states,
-                      Storage where) const {
+  std::string storage(const ir::Graph& graph, const RegionPlan& plan, const ScanSlots* slots, Storage where) const {
     const auto index = static_cast<std::size_t>(std::max(where.index, 0));
     switch (where.kind) {
       case Storage::Kind::kNone: return "nowhere";
       case Storage::Kind::kBlock:
         return fmt::format("block {} [{}, {}]", index, plan.blocks[index].first, plan.blocks[index].last);
-      case Storage::Kind::kSlot: return states == nullptr ? root_slot(graph, index) : body_slot(graph, states->size(), index);
+      case Storage::Kind::kSlot: return slots == nullptr ? root_slot(graph, index) : body_slot(graph, *slots, index);
     }
     return "?";
   }
@@ -70,12 +71,11 @@ class Describer {
   std::string text_;
 };
 
-void Describer::region(const ir::Graph& graph, const RegionPlan& plan, const std::vector<StateSpec>* states,
-                       const std::string& indent) {
+void Describer::region(const ir::Graph& graph, const RegionPlan& plan, const ScanSlots* slots, const std::string& indent) {
   const auto value = [&](ir::ValueId v) {
     const ir::TensorType& type = graph.type(v);
     line(indent, "  %{}: {} {}, {} bytes", graph.value(v).name, type.str(),
-         storage(graph, plan, states, plan.values[static_cast<std::size_t>(v)]), byte_text(type, precision_));
+         storage(graph, plan, slots, plan.values[static_cast<std::size_t>(v)]), byte_text(type, precision_));
   };
   for (const ir::Variable& variable : graph.variables) value(variable.value);
   for (const ir::Input& input : graph.inputs) value(input.value);
@@ -92,11 +92,12 @@ void Describer::region(const ir::Graph& graph, const RegionPlan& plan, const std
     for (std::size_t s = 0; s < scan->second.states.size(); ++s) {
       line(indent, "        state %{}: {}", body.value(body.inputs[s].value).name, name_of(scan->second.states[s].mode));
     }
-    region(body, scan->second.body, &scan->second.states, indent + "      ");
+    const ScanSlots inner = slots_of(ir::scan_layout(node));
+    region(body, scan->second.body, &inner, indent + "      ");
   }
   for (const CopyPlan& copy : plan.copies) {
     line(indent, "  at the end %{} is copied to {}{}", graph.value(copy.from).name,
-         storage(graph, plan, states, {Storage::Kind::kSlot, copy.slot}),
+         storage(graph, plan, slots, {Storage::Kind::kSlot, copy.slot}),
          copy.staging_block < 0 ? "" : fmt::format(", through block {}", copy.staging_block));
   }
 }

@@ -72,12 +72,13 @@ std::vector<ValueId> give(Graph& graph) {
     // Sequences stand before what is the same at every step.
     const auto at = [](auto& list, std::size_t k) { return list.begin() + static_cast<std::ptrdiff_t>(k); };
     std::rotate(at(body.inputs, layout.invariant_begin()), at(body.inputs, before), body.inputs.end());
-    for (std::size_t k = layout.invariant_begin(); k < layout.invariant_begin() + count; ++k) {
+    auto each = static_cast<std::int64_t>(layout.each);
+    for (std::size_t i = 0, k = layout.invariant_begin(); i < count; ++i, ++k, ++each) {
       given.push_back(
           builder.input(builder.unique(std::string(kName) + "sequence"), over_steps(body.type(body.inputs[k].value), node)));
       node.inputs.insert(at(node.inputs, k), given.back());
     }
-    node.attributes.set("each", static_cast<std::int64_t>(layout.each + count));
+    node.attributes.set("each", each);
   }
   compact(graph, keep_node, std::vector<bool>(graph.values.size(), true));
   return given;

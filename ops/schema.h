@@ -184,8 +184,8 @@ struct OpRegistration {
   OpRegistration(const OpDefinition& definition) { ir::OpRegistry::instance().add(definition.schema()); }  // NOLINT
 };
 struct KernelRegistration {
-  KernelRegistration(std::string_view op, Device device, KernelFactory factory) {
-    KernelRegistry::instance().add(op, device, std::move(factory));
+  KernelRegistration(KernelRegistry& kernels, std::string_view op, KernelFactory factory) {
+    kernels.add(op, std::move(factory));
   }
 };
 
@@ -195,6 +195,6 @@ struct KernelRegistration {
   static const ::graphrun::OpRegistration GRAPHRUN_CAT(op_registration_, __COUNTER__) = ::graphrun::OpDefinition(name, family)
 #define REGISTER_KERNEL(name, device, ...)                                                     \
   static const ::graphrun::KernelRegistration GRAPHRUN_CAT(kernel_registration_, __COUNTER__)( \
-      name, ::graphrun::Device::device, __VA_ARGS__)
+      ::graphrun::registered_kernels<::graphrun::DeviceKind::device>(), name, __VA_ARGS__)
 
 }  // namespace graphrun

@@ -15,7 +15,6 @@
 #include "compiler/passes/pass.h"
 #include "compiler/schedule.h"
 #include "compiler/training.h"
-#include "runtime/device/cuda_library.h"
 #include "runtime/execute/binding_report.h"
 #include "runtime/threads/threads.h"
 #include "tools/cli/program.h"
@@ -183,7 +182,7 @@ Request parse_request(const po::variables_map& options) {
   const bool bound = r.stage == "loops" || r.stage == "kernels";
   if (bound && r.format != DumpFormat::kText) throw UsageError(fmt::format("--stage={} prints text", r.stage));
   r.target.products = parse_product_precision(options["product-precision"].as<std::string>());
-  if (bound) r.target.device = parse_device(options["device"].as<std::string>());
+  if (bound) r.target.device = &parse_device(options["device"].as<std::string>());
   const std::string precision = options["precision"].as<std::string>();
   if (precision != "float32" && precision != "float64") unknown("precision", precision, {"float32", "float64"});
   r.compile.precision = precision == "float64" ? Precision::kFloat64 : Precision::kFloat32;
@@ -254,8 +253,8 @@ std::string memory(const Request& r, const ir::Graph& checked) {
 
 std::string loops(const Request& r, const ir::Graph& checked) {
   const Program program = compile(checked, r.compile, r.train ? &*r.train : nullptr);
-  const std::string where =
-      r.target.device == Device::kCuda ? cuda_device().name() : "the CPU, " + counted(threads(), "thread");
+  const Device& device = *r.target.device;
+  const std::string where = device.name() + (device.is_cpu() ? ", " + counted(threads(), "thread") : "");
   return fmt::format("loops on {}:\n{}", where, describe_loops(program, r.sizes, r.target));
 }
 

@@ -187,8 +187,8 @@ class KernelPrinter {
     text_ += "\n";
     line(indent, "// " + describe_loop(program_, binding_.layout, bound));
     equation(bound.source->at, indent);
-    if (scan.loop) {
-      text_ += indented(scan.loop->text(), indent);
+    if (const LoopKernel* const launch = scan.plan.launch()) {
+      text_ += indented(launch->text(), indent);
     } else {
       print_steps(bound, around, indent);
     }
@@ -239,9 +239,9 @@ class KernelPrinter {
       if (role == Role::kSequence) line(inside, fmt::format("{} = {}[step]", own.names[input.value], operand(input.slot)));
       if (role == Role::kPosition) line(inside, own.names[input.value] + " = step");
     }
-    const bool by_columns = scan.plan.way == ScanPlan::Way::kColumns && scan.plan.threads > 1;
+    const ScanPlan::ByColumns* const by_columns = scan.plan.by_columns();
     for (std::size_t i = 0; i < scan.body.instructions.size(); ++i) {
-      if (by_columns && scan.group->barrier_before[i] != 0) line(inside, "wait for all threads");
+      if (by_columns != nullptr && by_columns->group->barrier_before[i] != 0) line(inside, "wait for all threads");
       print(scan.body, scan.body.instructions[i], own, inside);
     }
     for (const Given& input : inputs) {

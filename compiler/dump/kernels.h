@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/base/target.h"
+#include "runtime/device/device.h"
 #include "runtime/program/program.h"
 
 namespace graphrun {

@@ -305,7 +305,7 @@ class Writer {
     body_ += line(text + " }");
     for (std::size_t k = 0; k < n.outputs.size(); ++k) {
       names_[n.outputs[k]] =
-          k < l.states ? name + ".end." + inner.input_names[k] : name + "." + inner.output_names[k - l.states];
+          k < l.states ? name + ".end." + inner.input_names[k] : name + "." + inner.output_names[l.output_of(k)];
     }
   }
 

@@ -116,13 +116,18 @@ struct Graph {
   std::int64_t parameter_count() const;  // the number of elements of all parameters
 };
 
-// The four counts that identify the operands of a scan; every pass that inspects one starts here.
+// The four counts that identify the operands of a scan; every pass that inspects one starts here. Only this class knows their
+// order.
 struct ScanLayout {
   std::size_t states = 0, each = 0, invariants = 0, outputs = 0;
   // Positions among the body's inputs.
   std::size_t each_begin() const { return states; }
   std::size_t invariant_begin() const { return states + each; }
   std::size_t step() const { return states + each + invariants; }
+  // An output's position among the results, of the scan and of its body, where the states come first; and the output at a
+  // position.
+  std::size_t result_of(std::size_t output) const { return states + output; }
+  std::size_t output_of(std::size_t result) const { return result - states; }
 };
 ScanLayout scan_layout(const Node& scan);
 bool is_scan(const Node& node);

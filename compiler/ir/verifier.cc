@@ -196,7 +196,7 @@ std::string layout_fault(const Node& n) {
   const Graph& body = n.regions[0];
   const auto states = static_cast<std::size_t>(n.attributes.integer("states"));
   const auto each = static_cast<std::size_t>(n.attributes.integer("each"));
-  if (states + each > n.inputs.size()) return "states and sequences are more than the operands";
+  if (ScanLayout{states, each}.invariant_begin() > n.inputs.size()) return "states and sequences are more than the operands";
   if (body.inputs.size() != n.inputs.size() + 1) {
     return "the body has " + std::to_string(body.inputs.size()) + " inputs for " + std::to_string(n.inputs.size()) +
            " operands and the step";
@@ -218,7 +218,7 @@ std::string scan_fault(const Graph& g, const Node& n) {
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
     const ValueId inner = body.inputs[i].value;
     if (n.inputs[i] == kNone) return "operand " + std::to_string(i) + " is absent";
-    const bool sliced = i >= l.states && i < l.states + l.each;
+    const bool sliced = i >= l.each_begin() && i < l.invariant_begin();
     const char* what = i < l.states ? "the begin" : sliced ? "the sequence" : "the operand";
     std::string fault = compare(g, n.inputs[i], sliced ? steps : Shape{}, body, inner, what);
     if (fault.empty() && i < l.states && body.type(body.outputs[i].value) != body.type(inner)) {

@@ -212,21 +212,21 @@ class Shifting {
       in.map(v, in.builder().input(body_.value(v).name, body_.type(v)));
       if (operand != kNone) operands.push_back(operand);
     };
-    std::size_t states = 0;
+    std::size_t states = 0, each = 0;
     for (std::size_t s = 0; s < l_.states; ++s) {
       if (stays(s)) add(body_.inputs[s].value, scan_.inputs[s]), ++states;
     }
-    for (std::size_t i = l_.each_begin(); i < l_.invariant_begin(); ++i) add(body_.inputs[i].value, scan_.inputs[i]);
+    const auto add_sequence = [&](ValueId v, ValueId operand) { add(v, operand), ++each; };
+    for (std::size_t i = l_.each_begin(); i < l_.invariant_begin(); ++i) add_sequence(body_.inputs[i].value, scan_.inputs[i]);
     for (const Delay& d : delays_) {
       const ValueId before = body_.inputs[d.state].value;
-      if (read[index(before)]) add(before, sequences_[d.state]);
+      if (read[index(before)]) add_sequence(before, sequences_[d.state]);
     }
     for (const Node& node : body_.nodes) {
       for (ValueId v : node.outputs) {
-        if (read[index(v)] && is_made_outside(v)) add(v, around_->sequence(v));
+        if (read[index(v)] && is_made_outside(v)) add_sequence(v, around_->sequence(v));
       }
     }
-    const std::size_t each = operands.size() - states;
     for (std::size_t i = l_.invariant_begin(); i < l_.step(); ++i) add(body_.inputs[i].value, scan_.inputs[i]);
     add(body_.inputs[l_.step()].value, kNone);
     for (std::size_t n = 0; n < body_.nodes.size(); ++n) {

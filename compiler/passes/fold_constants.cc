@@ -9,7 +9,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/rewrite/rewrite.h"
-#include "runtime/program/kernel.h"
+#include "runtime/device/device.h"
 
 namespace graphrun {
 namespace {
@@ -57,7 +57,7 @@ double load(Type type, const Cell& cell) {
 
 // The value of an op on scalars; nothing where it has no kernel or the kernel refuses.
 std::optional<Scalar> evaluate(const Node& node, const std::vector<Scalar>& operands, Type type) {
-  const KernelFactory* factory = KernelRegistry::instance().find(node.op->name, Device::kCpu);
+  const KernelFactory* factory = cpu_device().kernels().find(node.op->name);
   if (!factory) return std::nullopt;
   static const SymbolValues no_symbols;
   KernelRequest request;

@@ -251,12 +251,12 @@ class Hoisting {
       in.map(v, in.builder().input(body_.value(v).name, body_.type(v)));
       operands_.push_back(around_->at(v).value);
     };
-    for (std::size_t i = 0; i < l_.invariant_begin(); ++i) add_input(i);
-    for (ValueId v : each) add_carried(v);
+    for (std::size_t s = 0; s < l_.states; ++s) add_input(s);
+    for (std::size_t i = l_.each_begin(); i < l_.invariant_begin(); ++i) add_input(i), ++each_;
+    for (ValueId v : each) add_carried(v), ++each_;
     for (std::size_t i = l_.invariant_begin(); i < l_.step(); ++i) add_input(i);
     for (ValueId v : same) add_carried(v);
     add_input(l_.step());
-    each_ = l_.each + each.size();
 
     for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
       if (!d_.before[n] && !d_.after[n]) in.copy(n);

@@ -229,7 +229,7 @@ const bool registered = [] {
   }
   for (std::size_t i = 0; i < table.size(); ++i) {
     ir::OpRegistry::instance().add(definition(table[i]).schema());
-    KernelRegistry::instance().add(table[i].name, Device::kCpu, [i](const KernelRequest& request) { return bind(i, request); });
+    registered_kernels<DeviceKind::kCpu>().add(table[i].name, [i](const KernelRequest& request) { return bind(i, request); });
   }
   return true;
 }();

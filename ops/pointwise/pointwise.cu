@@ -92,16 +92,16 @@ KernelFactory line_factory(const char* name) {
   };
 }
 
-const KernelRegistration registrations[] = {
-#define UNARY(name, promotion, ...) {#name, Device::kCuda, line_factory<lines::Op_##name, ir::Promotion::promotion, 1>(#name)},
-#define BINARY(name, promotion, ...) {#name, Device::kCuda, line_factory<lines::Op_##name, ir::Promotion::promotion, 2>(#name)},
-#define TERNARY(name, promotion, ...) \
-  {#name, Device::kCuda, line_factory<lines::Op_##name, ir::Promotion::promotion, 3>(#name)},
+#define LINE(name, promotion, arity) \
+  REGISTER_KERNEL(#name, kCuda, line_factory<lines::Op_##name, ir::Promotion::promotion, arity>(#name));
+#define UNARY(name, promotion, ...) LINE(name, promotion, 1)
+#define BINARY(name, promotion, ...) LINE(name, promotion, 2)
+#define TERNARY(name, promotion, ...) LINE(name, promotion, 3)
 #include "ops/tiles/table.def"
+#undef LINE
 #undef UNARY
 #undef BINARY
 #undef TERNARY
-};
 
 // BOOL differs from a one-byte number only by the result's type.
 template <class From, class To, bool to_bool>

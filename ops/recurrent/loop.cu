@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "ops/generated/device_launch.h"
+#include "ops/recurrent/launches.h"
 #include "ops/recurrent/loop_device.h"
 #include "ops/recurrent/loop_text.h"
-#include "runtime/device/cuda_library.h"
 
 namespace graphrun {
 namespace {
@@ -86,16 +86,14 @@ class DeviceLoop : public LoopKernel {
   mutable std::shared_ptr<cuda::GeneratedKernel> kernel_;
 };
 
-[[maybe_unused]] const bool loop_registered = [] {
-  set_loop_factory([](const BoundScan& scan, const ProgramLayout& layout, int sharing) -> LoopChoice {
-    LoopPlan plan = plan_loop(scan, layout, share_of(cuda_device().limits(), sharing));
-    if (const Obstacle obstacle = plan.obstacle()) return {nullptr, obstacle};
-    auto loop = std::make_shared<DeviceLoop>(std::move(plan));
-    if (const Obstacle many = argument_obstacle(loop->argument_bytes(), ArgumentBytes::kMostBytes)) return {nullptr, many};
-    return {std::move(loop), {}};
-  });
-  return true;
-}();
-
 }  // namespace
+
+LoopChoice launch_by_columns(const BoundScan& scan, const ProgramLayout& layout, const DeviceLimits& limits) {
+  LoopPlan plan = plan_loop(scan, layout, limits);
+  if (const Obstacle obstacle = plan.obstacle()) return {nullptr, obstacle};
+  auto loop = std::make_shared<DeviceLoop>(std::move(plan));
+  if (const Obstacle many = argument_obstacle(loop->argument_bytes(), ArgumentBytes::kMostBytes)) return {nullptr, many};
+  return {std::move(loop), {}};
+}
+
 }  // namespace graphrun

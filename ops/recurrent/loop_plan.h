@@ -16,8 +16,8 @@
 
 #include "ops/generated/loop_part.h"
 #include "ops/matmul/product_part.h"
-#include "runtime/device/backend.h"
 #include "runtime/scan/launch.h"
+#include "runtime/tensor/backend.h"
 
 namespace graphrun {
 

@@ -1,8 +1,8 @@
 // Loops by rows on CUDA: all steps of a scan no row of which reads another, as one launch.
 #include "ops/generated/device_launch.h"
+#include "ops/recurrent/launches.h"
 #include "ops/recurrent/row_loop_device.h"
 #include "ops/recurrent/row_loop_text.h"
-#include "runtime/device/cuda_library.h"
 
 namespace graphrun {
 namespace {
@@ -45,17 +45,15 @@ class DeviceRowLoop : public LoopKernel {
   mutable std::shared_ptr<cuda::GeneratedKernel> kernel_;
 };
 
-[[maybe_unused]] const bool row_loop_registered = [] {
-  set_row_loop_factory([](const BoundScan& scan, const RowSharing& rows) -> LoopChoice {
-    if (const Obstacle obstacle = row_loop_obstacle(scan, rows)) return {nullptr, obstacle};
-    RowLoopPlan plan = plan_row_loop(scan, rows, cuda_device().limits());
-    if (const Obstacle obstacle = plan.obstacle()) return {nullptr, obstacle};
-    auto loop = std::make_shared<DeviceRowLoop>(std::move(plan));
-    if (const Obstacle many = argument_obstacle(loop->argument_bytes(), ArgumentBytes::kMostBytes)) return {nullptr, many};
-    return {std::move(loop), {}};
-  });
-  return true;
-}();
-
 }  // namespace
+
+LoopChoice launch_by_rows(const BoundScan& scan, const RowSharing& rows, const DeviceLimits& limits) {
+  if (const Obstacle obstacle = row_loop_obstacle(scan, rows)) return {nullptr, obstacle};
+  RowLoopPlan plan = plan_row_loop(scan, rows, limits);
+  if (const Obstacle obstacle = plan.obstacle()) return {nullptr, obstacle};
+  auto loop = std::make_shared<DeviceRowLoop>(std::move(plan));
+  if (const Obstacle many = argument_obstacle(loop->argument_bytes(), ArgumentBytes::kMostBytes)) return {nullptr, many};
+  return {std::move(loop), {}};
+}
+
 }  // namespace graphrun

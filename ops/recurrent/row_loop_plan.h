@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "ops/generated/loop_part.h"
-#include "runtime/device/backend.h"
 #include "runtime/scan/launch.h"
 #include "runtime/scan/rows.h"
+#include "runtime/tensor/backend.h"
 
 namespace graphrun {
 

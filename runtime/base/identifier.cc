@@ -8,7 +8,7 @@
 namespace graphrun {
 namespace {
 
-// Words of C++, and names in lower case that some compiler or C library defines as macros.
+// Keywords of C++, and lower-case names that some compiler or C library defines as macros.
 constexpr auto kWords = std::to_array<std::string_view>({"alignas",
                                                          "alignof",
                                                          "and",
@@ -119,9 +119,9 @@ bool is_number(std::string_view part) {
   return std::all_of(part.begin(), part.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-// A part behind a name: which of several values it is, or which of a state's.
+// Whether the part of a name is a suffix that selects one of several values, or one of a state's values.
 bool tells_which(std::string_view part) { return is_number(part) || part == "before" || part == "begin"; }
-// A part before a path: what the compiler made of the value.
+// Whether the part of a name is a prefix that the compiler adds for what it derived from the value.
 bool tells_what(std::string_view part) { return part == "d" || part == "saved" || part == "next"; }
 
 std::vector<std::string_view> parts_of(std::string_view name) {
@@ -134,7 +134,7 @@ std::vector<std::string_view> parts_of(std::string_view name) {
   return parts;
 }
 
-// Macros are written in capitals.
+// Names of macros are in capitals.
 bool may_be_macro(std::string_view name) {
   return name.size() > 1 && std::none_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c) != 0; });
 }
@@ -143,14 +143,14 @@ bool may_be_macro(std::string_view name) {
 
 std::string identifier(std::string_view value) {
   const std::vector<std::string_view> parts = parts_of(value);
-  std::size_t own = parts.size();  // the last part that is a name, with what is behind it
+  std::size_t own = parts.size();  // the index of the last part that is a name; suffixes follow it
   while (own > 0 && tells_which(parts[own - 1])) --own;
   if (own > 0) --own;
   std::string name = own > 0 && tells_what(parts[0]) ? std::string(parts[0]) : "";
   for (std::size_t i = own; i < parts.size(); ++i) name += (name.empty() ? "" : "_") + std::string(parts[i]);
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "value" + name;
-  // Two underscores, and one before a capital at the begin, are the compiler's.
+  // Names with two underscores, or with one at the beginning before a capital, are reserved for the compiler.
   name.erase(0, std::min(name.find_first_not_of('_'), name.size() - 1));
   name.erase(std::unique(name.begin(), name.end(), [](char a, char b) { return a == '_' && b == '_'; }), name.end());
   if (name == "_") name = "value";

@@ -1,4 +1,4 @@
-// Names for the text of generated kernels, made of the names that values have in a graph.
+// Identifiers in the text of generated kernels, derived from the names of values in a graph.
 #pragma once
 
 #include <set>
@@ -7,17 +7,17 @@
 
 namespace graphrun {
 
-// A value's own name as C has it, without the path of the instances around it: "encode.forward.p.1" is p_1, and the gradient
-// "d.encode.forward.p" is d_p, a state before a step, "encode.h.before", is h_before. Never a word of C++, nor one that headers
-// of the standard library define as a macro.
+// A value's own name as a C identifier, without the path of the enclosing instances: "encode.forward.p.1" becomes p_1, the
+// gradient "d.encode.forward.p" becomes d_p, and the state before a step, "encode.h.before", becomes h_before. Never a keyword
+// of C++ or a macro of the standard library.
 std::string identifier(std::string_view value);
 
-// Names of one scope, each once.
+// The distinct names of one scope.
 class Identifiers {
  public:
-  // The identifier of a value, or that with a number where it is taken.
+  // The identifier of a value, with a number appended if it is taken.
   std::string of(std::string_view value) { return take(identifier(value)); }
-  // A name of the generator's own: the same, but for a number where it is taken.
+  // A name that the generator chose, with a number appended if it is taken.
   std::string take(std::string name);
 
  private:

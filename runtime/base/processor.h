@@ -1,7 +1,7 @@
 // What the current processor can do.
 #pragma once
 
-#include "runtime/base/target.h"
+#include "runtime/base/rounding.h"
 
 namespace graphrun {
 

@@ -1,5 +1,7 @@
-// The CUDA implementation of runtime/device/backend.h. Memory is allocated from the device's pool in stream order, and freed to
-// it: allocating a run's results never synchronizes. On a device without pools, each allocation goes to the driver.
+// Memory is allocated from the device's pool in stream order, and freed to it: allocating a run's results never synchronizes.
+// On a device without pools, each allocation goes to the driver.
+#include "runtime/cuda/backend.h"
+
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 #include <vector>
 
 #include "runtime/cuda/launch.h"
-#include "runtime/device/cuda_library.h"
 #include "runtime/program/program.h"
 
 namespace graphrun::cuda {
@@ -50,13 +51,14 @@ class CudaBackend : public Backend {
   CudaBackend(int ordinal, const cudaDeviceProp& properties) : ordinal_(ordinal), name_(properties.name) {
     name_ += " (compute capability " + std::to_string(properties.major) + "." + std::to_string(properties.minor) + ")";
     use();
-    limits_ = {properties.multiProcessorCount, 256, properties.sharedMemPerBlockOptin, properties.major >= 8, {}};
+    limits_ = {properties.multiProcessorCount, 256, properties.sharedMemPerBlockOptin, has_matrix_units(properties.major), {}};
     if (properties.major >= 9) limits_.clusters = count_clusters(limits_);
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
     current_ = stream_;
     open_pool();
   }
   std::string name() const override { return name_; }
+  void use() override { check(cudaSetDevice(ordinal_), "choosing the device"); }
 
   void* allocate(std::size_t bytes) override {
     use();
@@ -83,6 +85,7 @@ class CudaBackend : public Backend {
   }
   // Through pinned memory, which the device reads by itself: the host does not wait, unless all pinned pages are in flight.
   void to_device(void* to, const void* from, std::size_t bytes) override {
+    use();
     for (std::size_t done = 0; done < bytes;) {
       Stage& stage = stages_[next_stage_++ % kStages];
       stage.open();
@@ -97,6 +100,7 @@ class CudaBackend : public Backend {
   // for each piece.
   using Backend::to_host;
   void to_host(std::span<const ToHost> pieces) override {
+    use();
     Stage& stage = stages_[next_stage_ % kStages];
     stage.open();
     std::size_t staged = 0;
@@ -119,6 +123,7 @@ class CudaBackend : public Backend {
   }
   // Through a pinned page of its own, which the device writes by itself; pieces too large for a page are waited for now.
   std::shared_ptr<Arrival> to_host_later(std::span<const ToHost> pieces) override {
+    use();
     auto arrival = std::make_shared<PendingCopy>(*this);
     std::size_t bytes = 0;
     for (const ToHost& piece : pieces) bytes += piece.bytes;
@@ -137,8 +142,12 @@ class CudaBackend : public Backend {
     arrival->pieces.assign(pieces.begin(), pieces.end());
     return arrival;
   }
-  void copy(void* to, const void* from, std::size_t bytes) override { move(to, from, bytes, cudaMemcpyDeviceToDevice); }
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    use();
+    move(to, from, bytes, cudaMemcpyDeviceToDevice);
+  }
   void clear(void* memory, std::size_t bytes) override {
+    use();
     if (bytes > 0) check(cudaMemsetAsync(memory, 0, bytes, current_), "clearing memory");
   }
   void* stream() override { return current_; }
@@ -147,6 +156,7 @@ class CudaBackend : public Backend {
 
   // Stream 0 is the main stream.
   void auxiliary(std::size_t k) override {
+    use();
     if (!forked_) {
       make(fork_);
       check(cudaEventRecord(fork_, stream_), "an event");
@@ -167,7 +177,10 @@ class CudaBackend : public Backend {
     check(failure, "waiting for another stream");
   }
 
-  void record() override { check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording a run"); }
+  void record() override {
+    use();
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording a run");
+  }
   std::shared_ptr<const Recording> recorded() override {
     cudaGraph_t graph = nullptr;
     auto made = std::make_shared<RecordedGraph>();
@@ -179,6 +192,7 @@ class CudaBackend : public Backend {
     return nullptr;
   }
   void play(const Recording& recording) override {
+    use();
     check(cudaGraphLaunch(static_cast<const RecordedGraph&>(recording).graph, stream_), "the launch of a recorded run");
   }
 
@@ -265,7 +279,6 @@ class CudaBackend : public Backend {
     if (event == nullptr) check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event");
   }
 
-  void use() const { check(cudaSetDevice(ordinal_), "choosing the device"); }
   cudaError_t take(void** memory, std::size_t bytes) {
     return has_pool_ ? cudaMallocAsync(memory, bytes, stream_) : cudaMalloc(memory, bytes);
   }
@@ -296,7 +309,7 @@ class CudaBackend : public Backend {
   std::size_t next_stage_ = 0;
 };
 
-Backend* open(int ordinal, std::string& why) {
+std::unique_ptr<Backend> open(int ordinal, std::string& why) {
   int count = 0;
   if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess || count == 0) {
     why = status == cudaErrorInsufficientDriver
@@ -316,17 +329,18 @@ Backend* open(int ordinal, std::string& why) {
           std::to_string(properties.minor) + ", at least 7.5 is needed";
     return nullptr;
   }
-  return new CudaBackend(ordinal, properties);  // lives as long as the program
+  return std::make_unique<CudaBackend>(ordinal, properties);
 }
 
 }  // namespace
-}  // namespace graphrun::cuda
 
-extern "C" graphrun::Backend* graphrun_open_device(int ordinal, std::string& why) {
+std::unique_ptr<Backend> open_backend(int ordinal, std::string& why) {
   try {
-    return graphrun::cuda::open(ordinal, why);
-  } catch (const graphrun::UserError& error) {
+    return open(ordinal, why);
+  } catch (const UserError& error) {
     why = error.what();
     return nullptr;
   }
 }
+
+}  // namespace graphrun::cuda

@@ -1,5 +1,4 @@
-// The device library that emulates a device on the host: device memory is host memory, and kernels have finished when they
-// return.
+// Devices emulated on the host: device memory is host memory, and kernels have finished when they return.
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -7,8 +6,8 @@
 #include <vector>
 
 #include "runtime/base/status.h"
+#include "runtime/cuda/backend.h"
 #include "runtime/cuda/emulation.h"
-#include "runtime/device/cuda_library.h"
 #include "runtime/program/program.h"
 #include "runtime/tensor/tensor.h"
 
@@ -18,6 +17,7 @@ namespace {
 class EmulatedBackend : public Backend {
  public:
   std::string name() const override { return "an emulated device"; }
+  void use() override { use_emulated_device(this); }
   void* allocate(std::size_t bytes) override {
     check_nothing_is_noted();
     void* const memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
@@ -55,7 +55,7 @@ class EmulatedBackend : public Backend {
       if (bytes > 0) std::memset(memory, 0, bytes);
     });
   }
-  void* stream() override { return nullptr; }
+  void* stream() override { return this; }
   DeviceLimits limits() const override { return limits_; }
   DeviceLimits& changed_limits() { return limits_; }
   void wait() override { check_nothing_is_noted(); }
@@ -113,20 +113,18 @@ class EmulatedBackend : public Backend {
 };
 
 }  // namespace
-}  // namespace graphrun::cuda
 
-static graphrun::cuda::EmulatedBackend& the_device() {
-  static graphrun::cuda::EmulatedBackend backend;
-  return backend;
-}
-
-extern "C" graphrun::Backend* graphrun_open_device(int ordinal, std::string& why) {
-  if (ordinal == 0) return &the_device();
-  why = "one device is emulated, cuda:0";
+std::unique_ptr<Backend> open_backend(int ordinal, std::string& why) {
+  if (ordinal < 2) return std::make_unique<EmulatedBackend>();
+  why = "two devices are emulated, cuda:0 and cuda:1";
   return nullptr;
 }
 
+}  // namespace graphrun::cuda
+
 extern "C" void graphrun_emulate_backwards(bool backwards) { graphrun::cuda::set_emulation_backwards(backwards); }
 
-// The limits for kernels made from now on; tests may change them.
-extern "C" graphrun::DeviceLimits* graphrun_emulated_limits() { return &the_device().changed_limits(); }
+// The limits of an emulated device for kernels made from now on; tests may change them.
+extern "C" graphrun::DeviceLimits* graphrun_emulated_limits(graphrun::Backend* device) {
+  return &static_cast<graphrun::cuda::EmulatedBackend*>(device)->changed_limits();
+}

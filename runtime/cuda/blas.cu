@@ -3,10 +3,12 @@
 
 #include <cublas_v2.h>
 
+#include <map>
+#include <mutex>
 #include <string>
 
+#include "runtime/cuda/backend.h"
 #include "runtime/cuda/launch.h"
-#include "runtime/device/cuda_library.h"
 
 namespace graphrun::cuda {
 namespace {
@@ -19,33 +21,47 @@ void check_blas(cublasStatus_t status) {
   throw UserError(ExitCode::kRunFailed, "E0513 cuda", std::string("cuBLAS: ") + cublasGetStatusString(status));
 }
 
-// One handle for one stream, with its own workspace: left to itself, the library would allocate a new one for each recorded
-// run.
-cublasHandle_t handle_for(void* stream) {
+// One handle for each stream that multiplies, with its own workspace: left to itself, the library would allocate a new one for
+// each recorded run.
+struct Blas {
+  cublasHandle_t handle = nullptr;
+  bool matrix_units = false;  // of the stream's device
+};
+
+Blas open_blas(cudaStream_t stream) {
   constexpr std::size_t kScratchBytes = std::size_t{32} << 20;  // cuBLAS's recommendation for the largest devices
-  static cublasHandle_t handle = nullptr;
-  static void* of = nullptr;
-  if (handle == nullptr) check_blas(cublasCreate(&handle));
-  if (of == stream) return handle;
-  static void* const scratch = [] {
-    void* memory = nullptr;
-    const cudaError_t status = cudaMalloc(&memory, kScratchBytes);
-    if (status != cudaSuccess) cudaGetLastError();  // clear the last error
-    if (status == cudaErrorMemoryAllocation) check_blas(CUBLAS_STATUS_ALLOC_FAILED);
-    check(status, "scratch space for matrix products");
-    return memory;
-  }();
-  check_blas(cublasSetStream(handle, static_cast<cudaStream_t>(stream)));
-  check_blas(cublasSetWorkspace(handle, scratch, kScratchBytes));
-  of = stream;
-  return handle;
+  int device = 0, major = 0;
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "asking for the compute capability");
+  void* scratch = nullptr;
+  const cudaError_t status = cudaMalloc(&scratch, kScratchBytes);
+  if (status != cudaSuccess) cudaGetLastError();  // clear the last error
+  if (status == cudaErrorMemoryAllocation) check_blas(CUBLAS_STATUS_ALLOC_FAILED);
+  check(status, "scratch space for matrix products");
+  Blas blas{nullptr, has_matrix_units(major)};
+  if (const cublasStatus_t created = cublasCreate(&blas.handle); created != CUBLAS_STATUS_SUCCESS) {
+    cudaFree(scratch);
+    check_blas(created);
+  }
+  check_blas(cublasSetStream(blas.handle, stream));
+  check_blas(cublasSetWorkspace(blas.handle, scratch, kScratchBytes));
+  return blas;
+}
+
+// The stream's device is in use. Handles stay until the program ends.
+const Blas& blas_for(void* stream) {
+  static std::mutex mutex;
+  static std::map<void*, Blas> all;
+  const std::lock_guard lock(mutex);
+  auto found = all.find(stream);
+  if (found == all.end()) found = all.emplace(stream, open_blas(static_cast<cudaStream_t>(stream))).first;
+  return found->second;
 }
 
 cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
-cublasComputeType_t compute_type(ProductPrecision precision) {
-  static const bool matrix_units = cuda_device().limits().matrix_units;
-  if (!matrix_units) return CUBLAS_COMPUTE_32F;
+cublasComputeType_t compute_type(const Blas& blas, ProductPrecision precision) {
+  if (!blas.matrix_units) return CUBLAS_COMPUTE_32F;
   switch (precision) {
     case ProductPrecision::kTf32: return CUBLAS_COMPUTE_32F_FAST_TF32;
     case ProductPrecision::kBFloat16: return CUBLAS_COMPUTE_32F_FAST_16BF;
@@ -55,24 +71,25 @@ cublasComputeType_t compute_type(ProductPrecision precision) {
 }
 
 template <class T>
-void multiply(void* stream, const ColumnMajorCall& p, cudaDataType type, cublasComputeType_t compute, const T* first,
+void multiply(const Blas& blas, const ColumnMajorCall& p, cudaDataType type, cublasComputeType_t compute, const T* first,
               const T* second, T* result) {
   const T alpha = 1, beta = static_cast<T>(p.beta);
-  check_blas(cublasGemmStridedBatchedEx_64(handle_for(stream), operation(p.transpose_first), operation(p.transpose_second), p.m,
-                                           p.n, p.k, &alpha, first, type, p.first_rows, p.first_step, second, type,
-                                           p.second_rows, p.second_step, &beta, result, type, p.result_rows, p.result_step,
-                                           p.count, compute, CUBLAS_GEMM_DEFAULT));
+  check_blas(cublasGemmStridedBatchedEx_64(blas.handle, operation(p.transpose_first), operation(p.transpose_second), p.m, p.n,
+                                           p.k, &alpha, first, type, p.first_rows, p.first_step, second, type, p.second_rows,
+                                           p.second_step, &beta, result, type, p.result_rows, p.result_step, p.count, compute,
+                                           CUBLAS_GEMM_DEFAULT));
 }
 
 }  // namespace
 
 void multiply_column_major(void* stream, const ColumnMajorCall& call, ProductPrecision precision, const float* first,
                            const float* second, float* result) {
-  multiply(stream, call, CUDA_R_32F, compute_type(precision), first, second, result);
+  const Blas& blas = blas_for(stream);
+  multiply(blas, call, CUDA_R_32F, compute_type(blas, precision), first, second, result);
 }
 void multiply_column_major(void* stream, const ColumnMajorCall& call, ProductPrecision, const double* first,
                            const double* second, double* result) {
-  multiply(stream, call, CUDA_R_64F, CUBLAS_COMPUTE_64F, first, second, result);
+  multiply(blas_for(stream), call, CUDA_R_64F, CUBLAS_COMPUTE_64F, first, second, result);
 }
 
 }  // namespace graphrun::cuda

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/base/target.h"
+#include "runtime/base/rounding.h"
 
 namespace graphrun::cuda {
 

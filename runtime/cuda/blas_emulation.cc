@@ -41,12 +41,14 @@ void multiply(const ColumnMajorCall& p, ProductPrecision precision, const T* fir
 
 }  // namespace
 
-void multiply_column_major(void*, const ColumnMajorCall& call, ProductPrecision precision, const float* first,
+void multiply_column_major(void* stream, const ColumnMajorCall& call, ProductPrecision precision, const float* first,
                            const float* second, float* result) {
+  check_stream(stream);
   do_or_note([=] { multiply(call, precision, first, second, result); });
 }
-void multiply_column_major(void*, const ColumnMajorCall& call, ProductPrecision precision, const double* first,
+void multiply_column_major(void* stream, const ColumnMajorCall& call, ProductPrecision precision, const double* first,
                            const double* second, double* result) {
+  check_stream(stream);
   do_or_note([=] { multiply(call, precision, first, second, result); });
 }
 

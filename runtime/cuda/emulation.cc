@@ -208,6 +208,13 @@ void run_block(const EmulatedGrid& grid, const std::function<void()>& thread) {
 
 void set_emulation_backwards(bool so) { backwards = so; }
 
+static const void* used_device = nullptr;
+
+void use_emulated_device(const void* device) { used_device = device; }
+void check_stream(const void* stream) {
+  GRAPHRUN_CHECK(stream == nullptr || stream == used_device, "a launch on a stream of a device that is not in use");
+}
+
 static NotedWork* noted_work = nullptr;
 
 void do_or_note(std::function<void()> work) { noted_work != nullptr ? noted_work->push_back(std::move(work)) : work(); }

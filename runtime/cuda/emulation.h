@@ -65,6 +65,12 @@ struct EmulatedGrid {
 // others never reach, or if a grid without barriers executes one.
 void emulate(const EmulatedGrid& grid, const std::function<void()>& thread);
 
+// As on CUDA, the launches of a thread go to one device, and a stream of another is refused. A device is represented by an
+// address, which is also its only stream; null is a stream of every device.
+void use_emulated_device(const void* device);
+// Throws InternalError for a stream of a device that is not in use.
+void check_stream(const void* stream);
+
 // Executes `work`, or records it while a run is being recorded; `work` owns all data that it needs.
 void do_or_note(std::function<void()> work);
 using NotedWork = std::vector<std::function<void()>>;

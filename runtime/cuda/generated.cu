@@ -1,4 +1,4 @@
-// Generated kernels on CUDA: compiled by NVRTC for the device at hand, kept on disk.
+// Generated kernels on CUDA: compiled by NVRTC for the device in use, and cached on disk.
 #include "runtime/cuda/generated.h"
 
 #include <cuda_runtime.h>
@@ -19,15 +19,25 @@ namespace {
 
 class DeviceKernel;
 
-// All that were asked for, by entry, and those that wait to be compiled.
+// All kernels requested for a device, by entry, and those not compiled yet.
 struct Kernels {
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<DeviceKernel>> all;
   std::vector<std::shared_ptr<DeviceKernel>> waiting;
 };
+
+int device_in_use() {
+  int device = 0;
+  check(cudaGetDevice(&device), "asking for the device");
+  return device;
+}
+
+// The kernels of the device in use.
 Kernels& kernels() {
-  static Kernels kernels;
-  return kernels;
+  static std::mutex mutex;
+  static std::map<int, Kernels> of_device;
+  const std::lock_guard lock(mutex);
+  return of_device[device_in_use()];
 }
 void compile_waiting();
 
@@ -112,7 +122,7 @@ class DeviceKernel : public GeneratedKernel {
   }
 
   std::string entry_, text_, code_;
-  cudaLibrary_t library_ = nullptr;  // for as long as the program runs
+  cudaLibrary_t library_ = nullptr;  // stays loaded until the program ends
   cudaKernel_t kernel_ = nullptr;
   std::size_t shared_asked_ = 0;
   int cluster_asked_ = 1;
@@ -120,21 +130,20 @@ class DeviceKernel : public GeneratedKernel {
 };
 
 std::string architecture() {
-  int device = 0;
   cudaDeviceProp properties;
-  check(cudaGetDevice(&device), "asking for the device");
-  check(cudaGetDeviceProperties(&properties, device), "asking for the device's properties");
+  check(cudaGetDeviceProperties(&properties, device_in_use()), "asking for the device's properties");
   std::string why;
   const Nvrtc* const nvrtc = Nvrtc::instance(why);
   if (nvrtc == nullptr) throw UserError(ExitCode::kRunFailed, "E0513 cuda", "kernels cannot be compiled: " + why);
   return architecture_for(properties.major * 10 + properties.minor, nvrtc->architectures());
 }
 
-// Side by side: a network has some dozens, a fraction of a second each.
+// Compiles concurrently: a network has some dozens of kernels, and each takes a fraction of a second.
 void compile_waiting() {
-  const std::lock_guard lock(kernels().mutex);
+  Kernels& own = kernels();
+  const std::lock_guard lock(own.mutex);
   const std::string target = architecture();
-  const std::vector<std::shared_ptr<DeviceKernel>> waiting = std::exchange(kernels().waiting, {});
+  const std::vector<std::shared_ptr<DeviceKernel>> waiting = std::exchange(own.waiting, {});
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < waiting.size(); i = next++) waiting[i]->compile(target);
@@ -151,11 +160,12 @@ void compile_waiting() {
 }  // namespace
 
 std::shared_ptr<GeneratedKernel> generated_kernel(const std::string& entry, const std::string& text) {
-  const std::lock_guard lock(kernels().mutex);
-  std::shared_ptr<DeviceKernel>& kernel = kernels().all[entry];
+  Kernels& own = kernels();
+  const std::lock_guard lock(own.mutex);
+  std::shared_ptr<DeviceKernel>& kernel = own.all[entry];
   if (kernel == nullptr) {
     kernel = std::make_shared<DeviceKernel>(entry, text);
-    kernels().waiting.push_back(kernel);
+    own.waiting.push_back(kernel);
   }
   return kernel;
 }

@@ -1,6 +1,5 @@
-// Kernels whose text is made while the program runs: what a pointwise program or a recurrent cell becomes. CUDA's library
-// compiles them with NVRTC (generated.cu), the emulated device with the host's compiler (generated_emulation.cc): the same
-// text, byte for byte.
+// Kernels whose text is generated at run time, for pointwise groups and recurrent cells. CUDA's library compiles the text with
+// NVRTC (generated.cu), the emulated device compiles the same bytes with the host's compiler (generated_emulation.cc).
 #pragma once
 
 #include <cstddef>
@@ -17,15 +16,15 @@ class GeneratedKernel {
  public:
   virtual ~GeneratedKernel() = default;
   // `arguments`: the bytes of the entry's struct, aligned to 8. The first launch compiles this kernel and all others that were
-  // asked for before it.
+  // requested before it.
   virtual void launch(void* stream, const Grid& grid, std::span<const std::byte> arguments) = 0;
 };
 
-// The kernel that `text` defines as GRAPHRUN_ENTRY(entry, …). The text may include what device_headers() names, and all its own
-// names are in a namespace of its own. Equal texts are one kernel.
+// The kernel that `text` defines as GRAPHRUN_ENTRY(entry, …), for the device in use (Backend::use). The text may include what
+// device_headers() names, and all its own names are in a namespace of its own. On one device, equal texts are one kernel.
 std::shared_ptr<GeneratedKernel> generated_kernel(const std::string& entry, const std::string& text);
 
-// The files that texts include, by the names that they include them by.
+// The files that texts may include, with the names in their include directives.
 struct DeviceHeader {
   const char* name;
   const char* text;

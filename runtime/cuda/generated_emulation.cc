@@ -1,5 +1,5 @@
-// Generated kernels on the emulated device: compiled by the host's compiler, all that wait at once, since each call of it costs
-// more than a kernel does.
+// Generated kernels on the emulated device: compiled by the host's compiler. One call compiles all kernels not compiled yet,
+// since a call takes longer than a kernel does.
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where races are watched, those of generated kernels are.
+// If races are watched, those of generated kernels are too.
 #if defined(__SANITIZE_THREAD__)
 constexpr const char* kWatched = " -g -fsanitize=thread";
 #else
@@ -40,7 +40,8 @@ void compile_waiting();
 class EmulatedKernel : public GeneratedKernel {
  public:
   EmulatedKernel(std::string entry, std::string text) : entry_(std::move(entry)), text_(std::move(text)) {}
-  void launch(void*, const Grid& grid, std::span<const std::byte> arguments) override {
+  void launch(void* stream, const Grid& grid, std::span<const std::byte> arguments) override {
+    check_stream(stream);
     if (function_ == nullptr) compile_waiting();
     const auto own = std::make_shared<std::vector<std::uint64_t>>((arguments.size() + 7) / 8);
     std::memcpy(own->data(), arguments.data(), arguments.size());
@@ -61,7 +62,7 @@ class EmulatedKernel : public GeneratedKernel {
   Function* function_ = nullptr;
 };
 
-// A folder that is there as long as this is.
+// A temporary folder, removed when the object is destroyed.
 struct WorkFolder {
   WorkFolder() {
     std::string name = (fs::temp_directory_path() / "graphrun-XXXXXX").string();
@@ -83,7 +84,7 @@ void write(const fs::path& path, const std::string& text) {
 void compile(const std::string& text, const fs::path& folder, const fs::path& library) {
   for (const DeviceHeader& header : device_headers()) write(folder / header.name, header.text);
   write(folder / "kernels.cc", text);
-  // Elements are read in packs through other types than they were written by.
+  // No strict aliasing: packs of elements are read through other types than they were written through.
   const std::string command = "c++ -std=c++20 -O1 -w -fno-strict-aliasing -fPIC -shared" + std::string(kWatched) + " -I " +
                               folder.string() + " -o " + library.string() + " " + (folder / "kernels.cc").string() + " > " +
                               (folder / "log").string() + " 2>&1";
@@ -130,7 +131,7 @@ extern "C" void graphrun_launch_generated(const char* entry, const char* text, c
   graphrun::cuda::generated_kernel(entry, text)->launch(nullptr, {}, {arguments, bytes});
 }
 
-// For tests: every text that was asked for, one after the other in `visit`.
+// For tests: calls `visit` with every text that was requested.
 extern "C" void graphrun_visit_generated(void (*visit)(const char* text, void* to), void* to) {
   for (const auto& [entry, kernel] : graphrun::cuda::kernels().all) visit(kernel->text().c_str(), to);
 }

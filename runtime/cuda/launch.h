@@ -52,7 +52,8 @@ void launch(void* stream, const Grid& grid, void (*kernel)(Parameters...), const
 }
 #else
 template <class... Parameters, class... Arguments>
-void launch(void*, const Grid& grid, void (*kernel)(Parameters...), const Arguments&... arguments) {
+void launch(void* stream, const Grid& grid, void (*kernel)(Parameters...), const Arguments&... arguments) {
+  check_stream(stream);
   do_or_note([=] { emulate({grid.blocks, grid.threads, grid.shared, grid.barriers}, [&] { kernel(arguments...); }); });
 }
 #endif

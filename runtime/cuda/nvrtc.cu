@@ -11,11 +11,11 @@
 namespace graphrun::cuda {
 namespace {
 
-// The numbers of the library's types, which C would have from <nvrtc.h>: it is loaded, so nothing is needed where one builds.
+// The library's types, as <nvrtc.h> declares them: the library is loaded at run time, so its header is not needed to build.
 using Program = struct NvrtcProgram*;
-using Status = int;  // 0: done
+using Status = int;  // 0: success
 
-// What texts include of C's library.
+// The C headers that texts include.
 constexpr DeviceHeader kStandardHeaders[] = {
     {"cstdint",
      "#pragma once\nnamespace std {\ntypedef signed char int8_t;\ntypedef unsigned char uint8_t;\ntypedef int int32_t;\n"
@@ -58,7 +58,7 @@ struct Nvrtc::Functions {
   Status (*ptx_size)(Program, std::size_t*) = nullptr;
   Status (*ptx)(Program, char*) = nullptr;
 
-  // False where the library lacks one of them.
+  // False if the library lacks one of the functions.
   bool find(void* library) {
     bool all = true;
     const auto bind = [&](auto& function, const char* name) {
@@ -116,7 +116,7 @@ std::string Nvrtc::compile(const std::string& text, const std::string& architect
                  "nvrtcCreateProgram");
   const std::shared_ptr<void> destroyed(nullptr, [&](void*) { functions_->destroy(&program); });
   const std::string target = "--gpu-architecture=" + architecture;
-  // Functions without a word of where they run are the device's: those of runtime/base/random.h.
+  // Functions without __host__ or __device__, such as those of runtime/base/random.h, are for the device.
   const char* const options[] = {target.c_str(), "--std=c++20", "--device-as-default-execution-space", "--device-debug"};
   const Status status = functions_->compile(program, optimize ? 3 : 4, options);
   std::size_t size = 0;

@@ -1,5 +1,5 @@
-// NVIDIA's run-time compiler, loaded when the first kernel is generated: machine code for a device from a text. It needs no
-// device.
+// NVIDIA's run-time compiler: compiles a text to machine code for a device. It is loaded when the first kernel is generated,
+// and needs no device.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,14 @@ namespace graphrun::cuda {
 
 class Nvrtc {
  public:
-  // Null where there is none; `why` says what was looked for. Lives as long as the program.
+  // Null if the library is not found; `why` then says which files were tried. Lives as long as the program.
   static const Nvrtc* instance(std::string& why);
 
   const std::string& version() const { return version_; }                   // "13.0"
-  const std::vector<int>& architectures() const { return architectures_; }  // 75, 80, … that it knows
+  const std::vector<int>& architectures() const { return architectures_; }  // 75, 80, …: those that it supports
 
   // Code that a device of `architecture` ("sm_90", or "compute_90" for newer ones) loads; texts include device_headers().
-  // Throws InternalError with the compiler's messages. Without `optimize` it takes a fraction of the time.
+  // Throws InternalError with the compiler's messages. Compiling without `optimize` takes a fraction of the time.
   std::string compile(const std::string& text, const std::string& architecture, bool optimize = true) const;
 
  private:
@@ -29,9 +29,9 @@ class Nvrtc {
   std::vector<int> architectures_;
 };
 
-// What to compile for, for a device of compute capability `device` (major · 10 + minor): its own machine code where the
-// compiler knows it; else that of the nearest older device of the same generation, which it runs too; else PTX of the newest
-// one, which the driver compiles. Throws UserError (kRunFailed, E0513) for a device older than all of them.
+// The architecture to compile for, given a device of compute capability `device` (major · 10 + minor): its own if the compiler
+// supports it; else the nearest older one of the same generation, whose machine code the device runs too; else PTX of the
+// newest one, which the driver compiles. Throws UserError (kRunFailed, E0513) if the device is older than all of them.
 std::string architecture_for(int device, const std::vector<int>& known);
 
 }  // namespace graphrun::cuda

@@ -82,7 +82,7 @@ BoundRegion Binder::bind_root() {
   }
   BoundRegion root = bind_region(0, 0, slots);
   keep_what_lasts(root, false);
-  if (target_.device == Device::kCpu) plan_concurrent_threads(root, threads());
+  if (target_.device->is_cpu()) plan_concurrent_threads(root, threads());
   return root;
 }
 
@@ -106,10 +106,10 @@ BoundRegion Binder::bind_region(std::size_t index, std::size_t depth, const Slot
     region.instructions.push_back(bind_instruction(instruction, values, is_constant, index, depth));
     const BoundInstruction& bound = region.instructions.back();
     workspaces_[index].push_back({static_cast<std::int64_t>(bound.kernel.workspace), false});
-    if (bound.scan && bound.scan->plan.way == ScanPlan::Way::kRows) {
-      workspaces_[index].back().copies = bound.scan->plan.threads;
+    if (const ScanPlan::ByRows* const rows = bound.scan ? bound.scan->plan.by_rows() : nullptr) {
+      workspaces_[index].back().copies = rows->count;
     }
-    if (bound.scan && target_.device != Device::kCpu) {
+    if (bound.scan && !target_.device->is_cpu()) {
       workspaces_[index].back().bytes = static_cast<std::int64_t>(LoopKernel::kWorkspace + passed_bytes(*bound.scan));
     }
   }
@@ -140,7 +140,7 @@ Kernel Binder::make_kernel(const BoundInstruction& bound, const std::vector<bool
   const std::vector<std::int32_t>& variables = variables_[region];
   const std::vector<ValueSpec>& values = program_.regions[region].values;
   const Instruction& instruction = *bound.source;
-  const KernelFactory* factory = KernelRegistry::instance().find(instruction.op, target_.device);
+  const KernelFactory* factory = target_.device->kernels().find(instruction.op);
   GRAPHRUN_CHECK(factory != nullptr, "no kernel for '" + instruction.op + "'");
   KernelRequest request;
   request.attributes = &instruction.attributes;
@@ -192,8 +192,8 @@ std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std:
     scan->sequence_stride.push_back(stride(bound.inputs()[slots.sequence(i)]));
   }
   for (std::size_t i = 0; i < slots.stacks; ++i) scan->stack_stride.push_back(stride(bound.outputs()[slots.stack_output(i)]));
-  if (target_.device == Device::kCpu && program_.recurrent_kernels) scan->plan = plan_threads(*scan, threads());
-  const bool by_columns = scan->plan.way == ScanPlan::Way::kColumns;
+  if (target_.device->is_cpu() && program_.recurrent_kernels) scan->plan = plan_threads(*scan, threads());
+  const bool by_columns = scan->plan.by_columns() != nullptr;
   if (by_columns) reserve_for_threads(*scan);
   keep_what_lasts(scan->body, by_columns);
   return scan;
@@ -245,8 +245,8 @@ void rebase_region(BoundRegion& region, const ProgramLayout& layout, char* arena
     if (!bound.scan) continue;
     BoundScan& scan = *bound.scan;
     rebase_region(scan.body, layout, arena);
-    if (scan.group) {
-      for (const auto& member : scan.group->members) rebase_region(member->body, layout, arena + member->memory);
+    if (const ScanPlan::Threads* const threads = scan.plan.threads()) {
+      for (const auto& member : threads->group->members) rebase_region(member->body, layout, arena + member->memory);
     }
     const ProgramLayout::Region& body = layout.regions[scan.body.index];
     for (BoundScan::State& state : scan.states) {
@@ -261,7 +261,8 @@ void make_thread_groups(BoundRegion& region, const ProgramLayout& layout) {
   for (BoundInstruction& bound : region.instructions) {
     if (!bound.scan) continue;
     make_thread_groups(bound.scan->body, layout);
-    if (bound.scan->plan.is_shared()) bound.scan->group = make_thread_group(*bound.scan, layout);
+    BoundScan& scan = *bound.scan;
+    if (ScanPlan::Threads* const threads = scan.plan.threads()) threads->group = make_thread_group(scan, layout);
   }
 }
 
@@ -278,16 +279,17 @@ void number(BoundRegion& region, Binding& binding) {
 }  // namespace
 
 std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Target target, PackedWeightsStore& store) {
+  if (!target.device->is_cpu()) target.device->backend().use();  // kernels are made for it
   auto binding = std::make_unique<Binding>();
   binding->symbols = symbols;
   Binder binder(program, binding->symbols, target, store);
   binding->root = binder.bind_root();
   binding->packed = binder.take_packed();
   binding->layout = layout(program, binding->symbols, binder.workspaces());
-  if (target.device == Device::kCpu) {
+  if (target.device->is_cpu()) {
     make_thread_groups(binding->root, binding->layout);
   } else if (program.recurrent_kernels) {
-    plan_launches(binding->root, binding->layout);
+    plan_launches(binding->root, binding->layout, target.device->loops(), target.device->backend().limits());
   }
   number(binding->root, *binding);
   binding->scan_steps.assign(std::max(binder.deepest(), kMostConcurrent), 0);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/device/device.h"
 #include "runtime/execute/recorded_runs.h"
 #include "runtime/program/arena.h"
 #include "runtime/program/bound.h"

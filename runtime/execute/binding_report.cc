@@ -55,7 +55,7 @@ std::string text_of(const Obstacle& obstacle, const BoundScan& scan) {
       return "its work is worth " + bound + " threads, and the batch has " + counted(std::llround(obstacle.found), "row");
     case Kind::kOneThread: return threads() == 1 ? "there is no other" : "concurrent loops have the others";
     case Kind::kLittleWork:
-      return "about " + found + " operations " + (scan.plan.way == ScanPlan::Way::kRows ? "in all steps" : "a step") +
+      return "about " + found + " operations " + (scan.plan.by_rows() != nullptr ? "in all steps" : "a step") +
              ", most of them " + node + ", and " + bound + " are worth a second one";
     case Kind::kNarrow:
       return "its results have at most " + counted(std::llround(obstacle.found), "column") + ", and a thread takes " + bound;
@@ -83,11 +83,11 @@ struct Shown {
   const ProgramLayout& layout;
 };
 
-std::string by_threads(const BoundScan& scan) {
-  if (scan.plan.threads == 1) return "by one thread: " + text_of(scan.plan.not_more, scan);
-  return "by " + counted(scan.plan.threads, "thread") +
-         (scan.plan.way == ScanPlan::Way::kRows ? ", rows of the batch each, which never wait for each other"
-                                                : ", columns of every result each, " + waiting(scan.group->barrier_before));
+std::string by_threads(const BoundScan& scan, const ScanPlan::Threads& threads) {
+  if (threads.count == 1) return "by one thread: " + text_of(threads.not_more, scan);
+  return "by " + counted(threads.count, "thread") +
+         (scan.plan.by_rows() != nullptr ? ", rows of the batch each, which never wait for each other"
+                                         : ", columns of every result each, " + waiting(threads.group->barrier_before));
 }
 
 std::string kernel_by_kernel(const BoundScan& scan, const Shown& shown) {
@@ -101,12 +101,13 @@ std::string plan(const BoundInstruction& bound, const Shown& shown) {
   const BoundScan& scan = *bound.scan;
   if (scan.steps == 0) return "nothing to do";
   const char* const concurrent = bound.concurrent > 0 ? ", at the same time as the next" : "";
-  if (scan.loop) {
-    const bool synchronizes = scan.loop->traits().synchronizes;
-    return scan.loop->describe() + ", " + waiting(synchronizes ? barriers_before(scan, shown.layout) : std::vector<char>()) +
+  if (const LoopKernel* const launch = scan.plan.launch()) {
+    const bool synchronizes = launch->traits().synchronizes;
+    return launch->describe() + ", " + waiting(synchronizes ? barriers_before(scan, shown.layout) : std::vector<char>()) +
            concurrent;
   }
-  return (scan.plan.is_shared() ? by_threads(scan) : kernel_by_kernel(scan, shown)) + concurrent;
+  const ScanPlan::Threads* const threads = scan.plan.threads();
+  return (threads != nullptr ? by_threads(scan, *threads) : kernel_by_kernel(scan, shown)) + concurrent;
 }
 
 void describe(const BoundRegion& region, const Shown& shown, std::string& text) {

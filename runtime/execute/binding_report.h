@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "runtime/device/device.h"
 #include "runtime/program/arena.h"
 #include "runtime/program/bound.h"
-#include "runtime/program/kernel.h"
 #include "runtime/program/program.h"
 
 namespace graphrun {

@@ -12,7 +12,7 @@ namespace {
 std::int64_t launches(const BoundRegion& region) {
   std::int64_t count = 0;
   for (const BoundInstruction& bound : region.instructions)
-    count += bound.scan && !bound.scan->loop ? bound.scan->steps * launches(bound.scan->body) : 1;
+    count += bound.scan && bound.scan->plan.launch() == nullptr ? bound.scan->steps * launches(bound.scan->body) : 1;
   return count;
 }
 
@@ -21,6 +21,7 @@ std::int64_t launches(const BoundRegion& region) {
 DeviceSide::DeviceSide(Backend& on, Variables& variables)
     : backend(on), variables_(variables), fault_(on, sizeof(IndexFault)), low_step_(on, sizeof(std::uint32_t)) {
   if (!variables.on_device()) variables.on_device() = std::make_shared<DeviceVariables>(on);
+  GRAPHRUN_CHECK(variables.on_device()->is_on(on), "variables with copies on two devices");
   backend.clear(fault_.raw(), fault_.bytes());
 }
 
@@ -63,6 +64,7 @@ std::vector<std::uint64_t> DeviceSide::places(const Binding& binding, const RunC
 }
 
 void DeviceSide::run(Binding& binding, const RunContext& context) {
+  backend.use();
   const OnDevice device = begin(binding, context.step);
   RunContext on_device = context;
   on_device.device = &device;

@@ -11,15 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device/backend.h"
 #include "runtime/execute/binding.h"
 #include "runtime/execute/device_variables.h"
 #include "runtime/execute/executable.h"
 #include "runtime/execute/execute.h"
+#include "runtime/tensor/backend.h"
 
 namespace graphrun {
 
-// A run whose results are still to be waited for.
+// A run that has begun and has not been waited for yet.
 struct BegunRun {
   std::shared_ptr<const Binding> binding;
   std::vector<Tensor> fetched;  // destinations of its results, which must live until they have arrived

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "runtime/device/backend.h"
+#include "runtime/tensor/backend.h"
 #include "runtime/tensor/tensor.h"
 
 namespace graphrun {
@@ -13,6 +13,7 @@ namespace graphrun {
 class DeviceVariables {
  public:
   explicit DeviceVariables(Backend& backend) : backend_(backend) {}
+  bool is_on(const Backend& backend) const { return &backend_ == &backend; }
 
   // The variable's address on the device, holding the tensor's elements unless the device has newer ones.
   void* give(const std::string& name, const Tensor& tensor);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "runtime/base/status.h"
-#include "runtime/device/cuda_library.h"
 #include "runtime/execute/binding.h"
 #include "runtime/execute/device_side.h"
 #include "runtime/execute/device_variables.h"
@@ -41,17 +40,17 @@ std::vector<Symbol> symbols_of(const Program& program) {
   return {symbols.begin(), symbols.end()};
 }
 
-void check_kernels(const Program& program, Device device) {
+void check_kernels(const Program& program, const Device& device) {
   std::vector<Diagnostic> mistakes;
   for (const Region& region : program.regions) {
     for (const Instruction& instruction : region.instructions) {
       if (instruction.kind != Instruction::Kind::kKernel) continue;
-      if (KernelRegistry::instance().find(instruction.op, device) != nullptr) continue;
+      if (device.kernels().find(instruction.op) != nullptr) continue;
       mistakes.push_back({Severity::kError,
                           "E0629 no-kernel",
                           instruction.at,
                           "'" + instruction.name + "': op '" + instruction.op + "' has no kernel for " +
-                              (device == Device::kCpu ? "the CPU" : "CUDA"),
+                              (device.is_cpu() ? "the CPU" : "CUDA"),
                           {}});
     }
   }
@@ -104,7 +103,7 @@ struct Executable::Impl {
         variables(std::move(variables_of)),
         shared_packed(std::move(packed_of)),
         target(on) {
-    if (on.device == Device::kCuda) device_side = std::make_unique<DeviceSide>(cuda_device(), *variables);
+    if (!on.device->is_cpu()) device_side = std::make_unique<DeviceSide>(on.device->backend(), *variables);
   }
 
   const std::shared_ptr<Binding>& binding_for(const SymbolValues& values);
@@ -307,8 +306,7 @@ Executable::Started Executable::Impl::start(const Feeds& feeds, const RunOptions
 }
 
 Executable::Executable(Program program, std::shared_ptr<Variables> variables, Target target) {
-  if (target.device == Device::kCuda) cuda_device();  // registers its kernels
-  check_kernels(program, target.device);
+  check_kernels(program, *target.device);
   auto shared = std::make_shared<const Program>(std::move(program));
   auto packed = std::make_shared<PackedWeightsStore>(*shared);
   impl_ = std::make_unique<Impl>(std::move(shared), std::move(variables), std::move(packed), target);
@@ -320,7 +318,7 @@ Executable::~Executable() = default;
 bool Executable::can_share() const {
   const std::vector<bool>& written = impl_->packed.written();
   const std::vector<VariableSpec>& variables = impl_->program.variables;
-  return impl_->target.device == Device::kCpu && std::count(written.begin(), written.end(), true) == 0 &&
+  return impl_->target.device->is_cpu() && std::count(written.begin(), written.end(), true) == 0 &&
          std::all_of(variables.begin(), variables.end(),
                      [](const VariableSpec& v) { return v.kind != VariableSpec::Kind::kState; });
 }

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/device.h"
 #include "runtime/execute/feeds.h"
-#include "runtime/program/kernel.h"
 #include "runtime/program/program.h"
 #include "runtime/tensor/tensor.h"
 
@@ -24,7 +24,8 @@ class DeviceVariables;
 // derive from variables (packed matrices) from run to run: code that writes a variable's elements in place must call its
 // mark_written(). set() and runs of executables do so themselves.
 //
-// Executables on a device work on copies there, which all of them share. What they write is copied back on demand, into the
+// Executables on a device other than the CPU work on copies there, which all of them share: it is the same device for all
+// executables with these variables. What they write is copied back on demand, into the
 // existing tensor; a Tensor handed out earlier then shows it too.
 class Variables {
  public:
@@ -58,7 +59,8 @@ struct RunOptions {
 
 class Executable {
  public:
-  // Throws UserError (kInvalidGraph) if an op has no kernel for the device.
+  // Throws UserError (kInvalidGraph) if an op has no kernel for the device, and InternalError if the variables have copies on
+  // another device.
   Executable(Program program, std::shared_ptr<Variables> variables, Target target = {});
   Executable(Executable&&) noexcept;
   ~Executable();

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/device/backend.h"
 #include "runtime/execute/scan_executors.h"
 #include "runtime/program/watch.h"
+#include "runtime/tensor/backend.h"
 #include "runtime/threads/threads.h"
 
 namespace graphrun {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/device/backend.h"
+#include "runtime/tensor/backend.h"
 
 namespace graphrun {
 

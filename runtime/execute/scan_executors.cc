@@ -6,10 +6,10 @@
 #include <array>
 #include <span>
 
-#include "runtime/device/backend.h"
 #include "runtime/execute/instruction_run.h"
 #include "runtime/execute/profiler.h"
 #include "runtime/scan/launch.h"
+#include "runtime/tensor/backend.h"
 #include "runtime/threads/cores.h"
 
 namespace graphrun {
@@ -27,8 +27,8 @@ void StepByStep::run(int) {
 
 void OneLaunch::run(int) {
   KernelContext context = kernel_context(instruction_, scan_.body.depth - 1, context_);
-  context_.device->backend->clear(context.workspace, scan_.loop->workspace());
-  scan_.loop->run(loop_run(scan_, instruction_.inputs(), instruction_.outputs(), context_.device->positions, context));
+  context_.device->backend->clear(context.workspace, scan_.plan.launch()->workspace());
+  scan_.plan.launch()->run(loop_run(scan_, instruction_.inputs(), instruction_.outputs(), context_.device->positions, context));
 }
 
 // Runs members [first, first + count) of the group on this thread; they wait for the other threads at the barrier, if any.
@@ -130,11 +130,15 @@ void ByRows::run_share(Member& member, bool, BoundInstruction& bound, const Shar
 }
 
 ScanExecutor& ScanExecution::make(const BoundInstruction& instruction, const RunContext& context) {
-  switch (instruction.scan->plan.way) {
-    case ScanPlan::Way::kStepByStep: executor_ = &room_.emplace<StepByStep>(instruction, context); break;
-    case ScanPlan::Way::kOneLaunch: executor_ = &room_.emplace<OneLaunch>(instruction, context); break;
-    case ScanPlan::Way::kColumns: executor_ = &room_.emplace<ByColumns>(instruction, context); break;
-    case ScanPlan::Way::kRows: executor_ = &room_.emplace<ByRows>(instruction, context); break;
+  const ScanPlan& plan = instruction.scan->plan;
+  if (plan.launch() != nullptr) {
+    executor_ = &room_.emplace<OneLaunch>(instruction, context);
+  } else if (plan.by_columns() != nullptr) {
+    executor_ = &room_.emplace<ByColumns>(instruction, context);
+  } else if (plan.by_rows() != nullptr) {
+    executor_ = &room_.emplace<ByRows>(instruction, context);
+  } else {
+    executor_ = &room_.emplace<StepByStep>(instruction, context);
   }
   return *executor_;
 }

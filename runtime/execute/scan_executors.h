@@ -55,7 +55,7 @@ class OneLaunch final : public ScanExecutor {
 class SharedByThreads : public ScanExecutor {
  public:
   SharedByThreads(const BoundInstruction& instruction, const RunContext& context)
-      : ScanExecutor(instruction, context), group_(*scan_.group), barrier_(SharedByThreads::threads()) {}
+      : ScanExecutor(instruction, context), group_(*scan_.plan.threads()->group), barrier_(SharedByThreads::threads()) {}
 
   int threads() const override { return static_cast<int>(group_.members.size()); }
   void run(int thread) override { run_members(thread, 1, &barrier_); }

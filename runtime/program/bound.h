@@ -15,9 +15,7 @@
 namespace graphrun {
 
 struct BoundScan;
-class LoopKernel;
 struct PackedWeights;
-struct ThreadGroup;
 
 struct BoundInstruction {
   const Instruction* source = nullptr;
@@ -72,11 +70,6 @@ struct BoundScan {
   std::vector<std::size_t> sequence_stride, stack_stride;  // bytes between steps
   std::int32_t position = 0;                               // of the current step: what the body reads as its number
   ScanPlan plan;
-  std::unique_ptr<ThreadGroup> group;      // kColumns, kRows
-  std::shared_ptr<const LoopKernel> loop;  // kOneLaunch
-
-  BoundScan();
-  ~BoundScan();
 
   std::int32_t position_of(std::int64_t k) const { return static_cast<std::int32_t>(reverse ? steps - 1 - k : k); }
 };

@@ -1,33 +1,27 @@
 #include "runtime/program/kernel.h"
 
-#include <map>
-#include <string>
+#include <utility>
 
 #include "runtime/base/status.h"
 
 namespace graphrun {
 
-struct KernelRegistry::Impl {
-  std::map<Device, std::map<std::string, KernelFactory, std::less<>>> factories;
-};
-
-KernelRegistry::KernelRegistry() : impl_(std::make_shared<Impl>()) {}
-
-KernelRegistry& KernelRegistry::instance() {
-  static KernelRegistry registry;
-  return registry;
-}
-
-void KernelRegistry::add(std::string_view op, Device device, KernelFactory factory) {
-  const bool fresh = impl_->factories[device].emplace(std::string(op), std::move(factory)).second;
+void KernelRegistry::add(std::string_view op, KernelFactory factory) {
+  GRAPHRUN_CHECK(!sealed_, "a kernel for op '" + std::string(op) + "' was registered after the registry of its device was sealed");
+  const bool fresh = factories_.emplace(std::string(op), std::move(factory)).second;
   GRAPHRUN_CHECK(fresh, "a second kernel for op '" + std::string(op) + "' on the same device");
 }
 
-const KernelFactory* KernelRegistry::find(std::string_view op, Device device) const {
-  const auto on_device = impl_->factories.find(device);
-  if (on_device == impl_->factories.end()) return nullptr;
-  const auto it = on_device->second.find(op);
-  return it == on_device->second.end() ? nullptr : &it->second;
+const KernelFactory* KernelRegistry::find(std::string_view op) const {
+  GRAPHRUN_CHECK(sealed_, "a kernel for op '" + std::string(op) + "' was looked up before the registry was sealed");
+  const auto it = factories_.find(op);
+  return it == factories_.end() ? nullptr : &it->second;
+}
+
+template <>
+KernelRegistry& registered_kernels<DeviceKind::kCpu>() {
+  static KernelRegistry registry;
+  return registry;
 }
 
 }  // namespace graphrun

@@ -1,27 +1,29 @@
-// What an op runs. A kernel is made once for each node and batch shape (`bind`), where it may look at sizes, choose an
-// algorithm, create library primitives and declare its workspace; then it runs any number of times and allocates nothing.
+// The code that computes an op. A kernel is made once for each node and batch shape (`bind`): it may look at sizes, choose an
+// algorithm, create library primitives and declare its workspace. Then it runs any number of times and allocates nothing.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/base/attributes.h"
+#include "runtime/base/rounding.h"
 #include "runtime/base/status.h"
-#include "runtime/base/target.h"
 #include "runtime/tensor/tensor.h"
 
 namespace graphrun {
 
-// What random numbers depend on beside the node's own key: never on threads, padding or the order of nodes.
+// What random numbers depend on in addition to the node's own key. They never depend on threads, padding or the order of nodes.
 struct RandomState {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;                    // of training
   std::span<const std::int64_t> scan_steps;  // the positions of the scans around the node, outermost first
-  // On a device: the step's lower half in the device's memory, so that a launch which is done again draws anew.
+  // On a device: the lower half of the step, in the device's memory, so that a replayed launch draws new numbers.
   const std::uint32_t* low_step = nullptr;
 };
 
@@ -38,104 +40,121 @@ struct KernelRequest {
   bool is_lasting(std::size_t i) const { return i < lasting_inputs.size() && lasting_inputs[i]; }
   WeightForm weights = WeightForm::kFloat32;  // of lasting inputs
   ProductPrecision products = ProductPrecision::kFloat32;
-  // What generated code is named by: inputs, then results, and what its instructions were in the graph (Instruction::origins).
+  // For generated code: the names of inputs, then of results, and where its instructions come from (Instruction::origins).
   std::vector<std::string_view> names;
   std::span<const Origin> origins;
   WeightForm form_of(std::size_t i) const { return is_lasting(i) ? weights : WeightForm::kFloat32; }
 };
 
-// The first index out of its range that a run on a device met. A kernel cannot throw there: it takes the nearest index in range
-// and records the fault here.
+// The first out-of-range index that a run on a device encountered. A kernel cannot throw there: it uses the nearest index in
+// range and records the fault here.
 struct IndexFault {
   std::int32_t node = 0;  // KernelContext::node; 0: there was none
   std::int32_t index = 0;
   std::int64_t position = 0;  // in the operand
 };
 
-// The operands at run time, aligned to their elements alone. An in-place output may share its input's memory; none else does.
+// The operands at run time, aligned to the size of their elements. An in-place output may share the memory of its input; no
+// other operands share memory.
 struct KernelContext {
   const Attributes* attributes = nullptr;
   std::span<const TensorView> inputs;  // absent optional ones have no data
   std::span<const TensorView> outputs;
-  void* workspace = nullptr;  // kAlignment-aligned, of the size that bind declared; contents arbitrary
+  void* workspace = nullptr;  // aligned to kAlignment, of the size that bind declared; contents arbitrary
   RandomState random;
-  // On a device other than the CPU, where operands lie in its memory:
-  void* stream = nullptr;       // what the kernel runs on, in order with all others
-  IndexFault* fault = nullptr;  // in the device's memory; null: nobody asks
-  std::int32_t node = 0;        // what a fault names it by
+  // On a device other than the CPU, where operands are in its memory:
+  void* stream = nullptr;       // the stream on which the kernel runs, in order with all others
+  IndexFault* fault = nullptr;  // in the device's memory; null: faults are not recorded
+  std::int32_t node = 0;        // the number by which a fault names the kernel
 };
 
-// How threads share a kernel in a scan's body for all steps, so that none waits for another but where it reads what others
-// made: each has a range of columns, the last axis of the results, and keeps it from step to step, with what belongs to it in
-// its core's cache. Ranges begin at multiples of kColumnStep, and of the step of every kernel that shares the loop.
+// How threads share a kernel in a scan's body for all steps, waiting for each other only where they read each other's results.
+// Each thread has a range of columns (the last axis of the results) and keeps it from step to step, with its part of the data
+// in its core's cache. Ranges begin at multiples of kColumnStep, and of the step of every kernel that shares the loop.
 inline constexpr std::int64_t kColumnStep = 16;
 struct ColumnKernel {
   std::int64_t columns = 0;               // size of the last axis of every result
   std::int64_t step = kColumnStep;        // a multiple of kColumnStep
-  double operations = 0;                  // about how many a run takes, to tell what is worth sharing; 0: one an element
+  double operations = 0;                  // approximate number in a run, to decide what to share; 0: one per element
   std::vector<bool> reads_other_columns;  // by input: whether a range reads more of it than its own columns
   // Computes columns [begin, end) of all results; the bits of a column do not depend on the range.
   std::function<void(const KernelContext&, std::int64_t begin, std::int64_t end)> run;
-  // Memory that lasts from `prepare` on over all steps; the context's workspace points to it, one for all threads.
+  // Memory that keeps its contents from `prepare` through all steps. The context's workspace points to it; all threads share
+  // it.
   std::size_t packed_bytes = 0;
-  // Called once for each range before the first step, when only constant inputs have data. Null: nothing to prepare.
+  // Called once for each range before the first step, when only constant inputs have data. Null: there is nothing to prepare.
   std::function<void(const KernelContext&, std::int64_t begin, std::int64_t end)> prepare;
   std::vector<bool> prepares_from;  // by input: whether `prepare` reads it
-  // Of two kernels that have the same here and in `packed_bytes`, each can run on what the other prepared from the same inputs,
-  // in order those that `prepares_from` has, whatever the ranges were: where those inputs are lasting, it is kept from run to
-  // run, once for all of these kernels. Empty: not so.
+  // Identifies the form of the prepared data. If two kernels have the same layout and `packed_bytes`, each can run on what the
+  // other prepared from the same inputs (those in `prepares_from`, in order), for any ranges. If those inputs are lasting, the
+  // data is kept from run to run, once for all of these kernels. Empty: no other kernel can use it.
   std::vector<std::int64_t> layout;
-  // Whether running this way, prepared, is faster than the kernel itself where no loop is shared.
+  // Whether running this way, prepared, is faster than the kernel itself even if no threads share the loop.
   bool alone = false;
 };
 
-// How threads share a kernel in a scan's body for all steps without ever waiting for each other: each has a range of rows, the
-// first axis of the results, and what it reads of others is the same for all.
+// How threads share a kernel in a scan's body for all steps without ever waiting for each other. Each thread has a range of
+// rows (the first axis of the results); an input without these rows is read by all.
 struct RowKernel {
   std::int64_t rows = 0;               // size of the first axis of every result
-  double operations = 0;               // about how many additions a run takes; 0: one an element
+  double operations = 0;               // approximate number of additions in a run; 0: one per element
   std::vector<bool> reads_other_rows;  // by input: whether rows of the results read more of it than the same rows
   // Computes rows [begin, end) of all results; the bits of a row do not depend on the range.
   std::function<void(const KernelContext&, std::int64_t begin, std::int64_t end)> run;
 };
 
-// What a kernel is in a loop that a device runs as one launch (runtime/scan/launch.h). The operators define it
-// (ops/generated/loop_part.h): here it is opaque.
+// The form of a kernel in a loop that a device runs as one launch (runtime/scan/launch.h). The operators define it
+// (ops/generated/loop_part.h); here it is opaque.
 struct LoopPart;
 
-// A kernel reports a bad index and the like by throwing UserError (kBadData); the executor adds the node's name and place.
+// A kernel reports bad data, such as an out-of-range index, by throwing UserError (kBadData); the executor adds the node's name
+// and location.
 struct Kernel {
   std::function<void(const KernelContext&)> run;
   std::size_t workspace = 0;  // bytes
-  // Where threads can share it by columns, or by rows; else null.
+  // How threads share it by columns, and by rows; null if they cannot.
   std::shared_ptr<const ColumnKernel> by_columns = nullptr;
   std::shared_ptr<const RowKernel> by_rows = nullptr;
-  // On a device: throws what the kernel would have thrown for that index.
+  // On a device: throws the error that the CPU's kernel throws for that index.
   std::function<void(const IndexFault&)> refuse = nullptr;
-  // On a device: what it is in a loop run as one launch, with `by_columns` or `by_rows`, of which only sizes and what is read
-  // count, or neither where it makes a few numbers; null: nothing there.
+  // On a device: its form in a loop that runs as one launch; null if it cannot be part of one. It comes with `by_columns` or
+  // `by_rows`, of which only the sizes and the inputs that are read matter, or with neither if the result has few numbers.
   std::shared_ptr<const LoopPart> part = nullptr;
-  // Bytes that the blocks of such a launch may pass to each other through the device's memory, at most.
+  // The most bytes that the blocks of such a launch pass to each other through the device's memory.
   std::size_t passed_bytes = 0;
-  // Where there is no `by_columns`, and with other operands there would be: what about these prevents it.
+  // If there is no `by_columns` because of the operands: what about them prevents it.
   const char* no_columns = nullptr;
-  // Where its code is generated: that code for people to read, with comments that quote the equations it came from.
+  // If its code is generated: the code for people to read, with comments that quote the equations it came from.
   std::function<std::string()> text = nullptr;
 };
 
 using KernelFactory = std::function<Kernel(const KernelRequest&)>;
 
-// Filled by static registrations in ops/; read-only after start-up, so safe to read from any thread.
+// The kernels of one kind of device, by operator. Static registrations fill it while the library that contains the kernels is
+// loaded. Then it is sealed: it no longer changes, and any thread may read it.
 class KernelRegistry {
  public:
-  static KernelRegistry& instance();
-  void add(std::string_view op, Device device, KernelFactory factory);
-  const KernelFactory* find(std::string_view op, Device device) const;
+  // Throws InternalError if the operator already has a kernel, or if the registry is sealed.
+  void add(std::string_view op, KernelFactory factory);
+  void seal() { sealed_ = true; }
+  // Null if the operator has no kernel. Throws InternalError if the registry is not sealed yet.
+  const KernelFactory* find(std::string_view op) const;
 
  private:
-  struct Impl;
-  KernelRegistry();
-  std::shared_ptr<Impl> impl_;
+  std::map<std::string, KernelFactory, std::less<>> factories_;
+  bool sealed_ = false;
 };
+
+// The devices that kernels are written for.
+enum class DeviceKind : std::uint8_t { kCpu, kCuda };
+
+// The registry to which static registrations add kernels for a kind of device, defined in the library that contains them. All
+// other code finds kernels through a Device (runtime/device/device.h).
+template <DeviceKind>
+KernelRegistry& registered_kernels();
+template <>
+KernelRegistry& registered_kernels<DeviceKind::kCpu>();
+template <>
+KernelRegistry& registered_kernels<DeviceKind::kCuda>();
 
 }  // namespace graphrun

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <variant>
 
 namespace graphrun {
 
 struct Instruction;
+struct ThreadGroup;
+class LoopKernel;
 
 // Why a loop does not run in a faster way. The code that decides records it; binding_report.h turns it into words.
 struct Obstacle {
@@ -46,16 +50,38 @@ struct Obstacle {
 
 // How the steps of a scan run.
 struct ScanPlan {
-  enum class Way : std::uint8_t {
-    kStepByStep,  // step by step, instruction by instruction
-    kColumns,     // by threads that share the body by columns, for all steps (runtime/scan/thread_group.h)
-    kRows,        // by threads that share it by rows of the batch, for all steps
-    kOneLaunch,   // on a device, all steps in one launch (runtime/scan/launch.h)
-  } way = Way::kStepByStep;
-  int threads = 1;                       // kColumns, kRows
+  // One by one, instruction by instruction.
+  struct StepByStep {};
+  // By threads that share the body for all steps (runtime/scan/thread_group.h).
+  struct Threads {
+    int count = 1;
+    Obstacle not_more;                   // why there is only one
+    std::shared_ptr<ThreadGroup> group;  // made once the body has its place in memory
+  };
+  // Each has columns of every result, in multiples of `step`.
+  struct ByColumns : Threads {
+    std::int64_t step = 1;
+  };
+  // Each has rows of the batch.
+  struct ByRows : Threads {};
+  // On a device, all in one launch (runtime/scan/launch.h).
+  using Launch = std::shared_ptr<const LoopKernel>;
+
+  std::variant<StepByStep, ByColumns, ByRows, Launch> way;
   Obstacle not_by_columns, not_by_rows;  // why it is neither; both are set if it runs step by step
-  Obstacle not_more;                     // kColumns, kRows: why there is only one thread
-  bool is_shared() const { return way == Way::kColumns || way == Way::kRows; }
+
+  // Null if it runs in another way.
+  const ByColumns* by_columns() const { return std::get_if<ByColumns>(&way); }
+  const ByRows* by_rows() const { return std::get_if<ByRows>(&way); }
+  Threads* threads() {
+    if (ByRows* const rows = std::get_if<ByRows>(&way)) return rows;
+    return std::get_if<ByColumns>(&way);
+  }
+  const Threads* threads() const { return const_cast<ScanPlan*>(this)->threads(); }
+  const LoopKernel* launch() const {
+    const Launch* const launch = std::get_if<Launch>(&way);
+    return launch == nullptr ? nullptr : launch->get();
+  }
 };
 
 }  // namespace graphrun

@@ -11,7 +11,7 @@ class Barrier {
   explicit Barrier(int threads) : threads_(threads) {}
   // Returns once all threads have called it.
   void wait();
-  // This thread will not come again: from now on no thread waits.
+  // For a thread that will not call wait() again: from now on no thread waits.
   void leave() { open_.store(true, std::memory_order_release); }
 
  private:

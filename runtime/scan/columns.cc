@@ -49,9 +49,10 @@ Obstacle obstacle_to_columns(const BoundScan& scan) {
   return prepares ? Obstacle{} : Obstacle{Kind::kNoWeights, largest};
 }
 
-ColumnThreads column_threads(const BoundScan& scan, int threads) {
+ScanPlan::ByColumns column_threads(const BoundScan& scan, int threads) {
   using Kind = Obstacle::Kind;
-  ColumnThreads found;
+  ScanPlan::ByColumns found;
+  found.step = kColumnStep;
   double work = 0, most_work = 0;
   const Instruction* costliest = nullptr;
   std::int64_t widest = 1;

@@ -15,14 +15,8 @@ std::int64_t shared_columns(const BoundInstruction& bound);
 // thread while the others wait.
 Obstacle obstacle_to_columns(const BoundScan& scan);
 
-// How threads share it: at most `threads` of them, each with a multiple of `step` columns; fewer if there is too little work or
-// there are too few columns.
-struct ColumnThreads {
-  int count = 1;
-  std::int64_t step = kColumnStep;
-  Obstacle not_more;  // why there is only one
-};
-ColumnThreads column_threads(const BoundScan& scan, int threads);
+// How threads share it: at most `threads` of them; fewer if there is too little work or there are too few columns.
+ScanPlan::ByColumns column_threads(const BoundScan& scan, int threads);
 
 // The approximate number of operations of all steps of the scan.
 double operations_of(const BoundScan& scan);

@@ -5,16 +5,6 @@
 namespace graphrun {
 namespace {
 
-LoopFactory& factory() {
-  static LoopFactory factory;
-  return factory;
-}
-
-RowLoopFactory& row_factory() {
-  static RowLoopFactory factory;
-  return factory;
-}
-
 char* bytes_at(void* data) { return static_cast<char*>(data); }
 
 // The addresses behind a body's slots.
@@ -92,13 +82,11 @@ std::size_t passed_bytes(const BoundScan& scan) {
   return bytes;
 }
 
-void set_loop_factory(LoopFactory made) { factory() = std::move(made); }
-void set_row_loop_factory(RowLoopFactory made) { row_factory() = std::move(made); }
-
-LaunchFound find_launch(const BoundScan& scan, const ProgramLayout& layout, int sharing) {
+LaunchFound find_launch(const BoundScan& scan, const ProgramLayout& layout, const LoopCompiler& compiler,
+                        const DeviceLimits& limits) {
   using Kind = Obstacle::Kind;
   const std::vector<BoundInstruction>& body = scan.body.instructions;
-  if (factory() == nullptr || scan.steps == 0 || body.empty()) return {};
+  if (scan.steps == 0 || body.empty()) return {};
   const auto other = std::find_if_not(body.begin(), body.end(), is_part_of_loop);
   if (other != body.end()) {
     const Obstacle obstacle{other->scan ? Kind::kLoopInside : Kind::kNoPart, other->source};
@@ -109,11 +97,11 @@ LaunchFound find_launch(const BoundScan& scan, const ProgramLayout& layout, int 
   });
   if (not_by_columns == body.end()) {
     // If a product does not fit, running the products one by one is faster than computing them element by element.
-    const LoopChoice choice = factory()(scan, layout, sharing);
+    const LoopChoice choice = compiler.by_columns(scan, layout, limits);
     return {choice.loop, choice.obstacle, {}};
   }
   const RowSharing rows = row_sharing(scan);
-  const LoopChoice choice = rows.obstacle ? LoopChoice{nullptr, rows.obstacle} : row_factory()(scan, rows);
+  const LoopChoice choice = rows.obstacle ? LoopChoice{nullptr, rows.obstacle} : compiler.by_rows(scan, rows, limits);
   return {choice.loop, {Kind::kNoColumns, not_by_columns->source}, choice.obstacle};
 }
 

@@ -1,10 +1,9 @@
 // A scan whose steps a device runs all in one launch. Either each block owns columns of every result for all steps, like the
 // threads of a group (runtime/scan/thread_group.h), and waits only where a block reads what others have computed; or each block
-// owns rows, and never waits. The device library implements such launches and registers a factory for them.
+// owns rows, and never waits. The device's library makes such launches (runtime/device/device.h).
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,7 +11,9 @@
 
 #include "runtime/program/arena.h"
 #include "runtime/program/bound.h"
+#include "runtime/scan/loop_compiler.h"
 #include "runtime/scan/rows.h"
+#include "runtime/tensor/backend.h"
 
 namespace graphrun {
 
@@ -76,23 +77,16 @@ inline Obstacle argument_obstacle(std::size_t bytes, std::size_t most) {
   return Obstacle::beyond(Obstacle::Kind::kArgumentBytes, static_cast<double>(bytes), static_cast<double>(most));
 }
 
-// Makes a launch if possible. `sharing`: the number of concurrent launches that share the device.
-using LoopFactory = std::function<LoopChoice(const BoundScan& scan, const ProgramLayout& layout, int sharing)>;
-// The same for loops shared by rows of the batch.
-using RowLoopFactory = std::function<LoopChoice(const BoundScan& scan, const RowSharing& rows)>;
-// Called once, when the device's library is loaded.
-void set_loop_factory(LoopFactory factory);
-void set_row_loop_factory(RowLoopFactory factory);
-
 // The most bytes that the blocks of its loop may pass to each other.
 std::size_t passed_bytes(const BoundScan& scan);
 
-// The launch of a bound scan, or why there is none, by columns and by rows; `sharing` as above.
+// The launch of a bound scan on a device with these limits, or why there is none, by columns and by rows.
 struct LaunchFound {
   std::shared_ptr<const LoopKernel> loop;
   Obstacle by_columns, by_rows;
 };
-LaunchFound find_launch(const BoundScan& scan, const ProgramLayout& layout, int sharing);
+LaunchFound find_launch(const BoundScan& scan, const ProgramLayout& layout, const LoopCompiler& compiler,
+                        const DeviceLimits& limits);
 
 // The addresses for a run, from the scan's operands.
 LoopRun loop_run(const BoundScan& scan, std::span<const TensorView> inputs, std::span<const TensorView> outputs,

@@ -33,27 +33,28 @@ bool belong_together(std::span<const BoundInstruction> scans, int threads) {
   if (threads < loops || threads % loops != 0) return false;
   double least = std::numeric_limits<double>::max(), most = 0;
   for (const BoundInstruction& bound : scans) {
-    if (bound.scan->plan.way != ScanPlan::Way::kColumns) return false;  // by rows, no thread waits anyway
+    if (bound.scan->plan.by_columns() == nullptr) return false;  // by rows, no thread waits anyway
     const double work = operations_of(*bound.scan);
     least = std::min(least, work), most = std::max(most, work);
   }
   return least >= kWorkOfLoop && most <= kUnevenThreads * least;
 }
 
-void share_by_columns(const BoundScan& scan, int threads, ScanPlan& plan) {
-  const ColumnThreads found = column_threads(scan, threads);
-  plan.way = ScanPlan::Way::kColumns;
-  plan.threads = found.count, plan.not_more = found.not_more;
-}
+// What launches are made for and by.
+struct Launches {
+  const ProgramLayout& layout;
+  const LoopCompiler& compiler;
+  const DeviceLimits& limits;
+};
 
-void plan_launches_alone(BoundRegion& region, const ProgramLayout& layout) {
+void plan_launches_alone(BoundRegion& region, const Launches& on) {
   for (BoundInstruction& bound : region.instructions) {
     if (!bound.scan) continue;
-    plan_launches_alone(bound.scan->body, layout);
-    LaunchFound found = find_launch(*bound.scan, layout, 1);
-    if (found.loop != nullptr) bound.scan->plan.way = ScanPlan::Way::kOneLaunch;
-    bound.scan->loop = std::move(found.loop);
-    bound.scan->plan.not_by_columns = found.by_columns, bound.scan->plan.not_by_rows = found.by_rows;
+    plan_launches_alone(bound.scan->body, on);
+    LaunchFound found = find_launch(*bound.scan, on.layout, on.compiler, on.limits);
+    ScanPlan& plan = bound.scan->plan;
+    plan.not_by_columns = found.by_columns, plan.not_by_rows = found.by_rows;
+    if (found.loop != nullptr) plan.way = std::move(found.loop);
   }
 }
 
@@ -66,20 +67,21 @@ std::int64_t elements_of(const BoundScan& scan) {
 }
 
 // The launch of each of these scans if they run concurrently; empty if running them in turn is faster.
-std::vector<std::shared_ptr<const LoopKernel>> concurrent_launches(std::span<BoundInstruction> scans,
-                                                                   const ProgramLayout& layout) {
-  std::vector<std::shared_ptr<const LoopKernel>> concurrent;
+std::vector<ScanPlan::Launch> concurrent_launches(std::span<BoundInstruction> scans, const Launches& on) {
+  const DeviceLimits share = share_of(on.limits, static_cast<int>(scans.size()));
+  std::vector<ScanPlan::Launch> concurrent;
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
   for (const BoundInstruction& bound : scans) {
     const BoundScan& scan = *bound.scan;
-    if (scan.loop == nullptr) return {};
+    const auto* const launch = std::get_if<ScanPlan::Launch>(&scan.plan.way);
+    if (launch == nullptr) return {};
     least = std::min(least, elements_of(scan)), most = std::max(most, elements_of(scan));
-    const LoopKernel::Traits alone = scan.loop->traits();
+    const LoopKernel::Traits alone = (*launch)->traits();
     if (!alone.synchronizes) {  // nobody waits for a block that has no room yet
-      concurrent.push_back(scan.loop);
+      concurrent.push_back(*launch);
       continue;
     }
-    concurrent.push_back(find_launch(scan, layout, static_cast<int>(scans.size())).loop);
+    concurrent.push_back(find_launch(scan, on.layout, on.compiler, share).loop);
     if (concurrent.back() == nullptr) return {};
     const LoopKernel::Traits shared = concurrent.back()->traits();
     if ((alone.keeps_weights && !shared.keeps_weights) || (alone.in_clusters && !shared.in_clusters)) return {};
@@ -92,7 +94,7 @@ void prepare(const BoundRegion& region) {
   for (const BoundInstruction& bound : region.instructions) {
     if (!bound.scan) continue;
     prepare(bound.scan->body);
-    if (bound.scan->loop) bound.scan->loop->prepare();
+    if (const LoopKernel* const launch = bound.scan->plan.launch()) launch->prepare();
   }
 }
 
@@ -102,7 +104,7 @@ ScanPlan plan_threads(const BoundScan& scan, int threads) {
   ScanPlan plan;
   plan.not_by_columns = obstacle_to_columns(scan);
   if (!plan.not_by_columns) {
-    share_by_columns(scan, threads, plan);
+    plan.way = column_threads(scan, threads);
     return plan;
   }
   const RowThreads rows = row_threads(scan, threads);
@@ -110,8 +112,7 @@ ScanPlan plan_threads(const BoundScan& scan, int threads) {
     plan.not_by_rows = rows.obstacle;
     return plan;
   }
-  plan.way = ScanPlan::Way::kRows;
-  plan.threads = rows.count, plan.not_more = rows.obstacle;
+  plan.way = ScanPlan::ByRows{{rows.count, rows.obstacle, nullptr}};
   return plan;
 }
 
@@ -120,17 +121,18 @@ void plan_concurrent_threads(BoundRegion& root, int threads) {
     if (!belong_together(scans, threads)) return;
     scans[0].concurrent = scans.size() - 1;
     for (const BoundInstruction& bound : scans) {
-      share_by_columns(*bound.scan, threads / static_cast<int>(scans.size()), bound.scan->plan);
+      bound.scan->plan.way = column_threads(*bound.scan, threads / static_cast<int>(scans.size()));
     }
   });
 }
 
-void plan_launches(BoundRegion& root, const ProgramLayout& layout) {
-  plan_launches_alone(root, layout);
+void plan_launches(BoundRegion& root, const ProgramLayout& layout, const LoopCompiler& compiler, const DeviceLimits& limits) {
+  const Launches on{layout, compiler, limits};
+  plan_launches_alone(root, on);
   for_each_concurrent(root, [&](std::span<BoundInstruction> scans) {
-    std::vector<std::shared_ptr<const LoopKernel>> loops = concurrent_launches(scans, layout);
-    for (std::size_t i = 0; i < loops.size(); ++i) scans[i].scan->loop = std::move(loops[i]);
-    if (!loops.empty()) scans[0].concurrent = scans.size() - 1;
+    std::vector<ScanPlan::Launch> launches = concurrent_launches(scans, on);
+    for (std::size_t i = 0; i < launches.size(); ++i) scans[i].scan->plan.way = std::move(launches[i]);
+    if (!launches.empty()) scans[0].concurrent = scans.size() - 1;
   });
   prepare(root);
 }

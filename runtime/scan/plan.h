@@ -3,6 +3,7 @@
 
 #include "runtime/program/arena.h"
 #include "runtime/program/bound.h"
+#include "runtime/scan/launch.h"
 
 namespace graphrun {
 
@@ -14,10 +15,10 @@ ScanPlan plan_threads(const BoundScan& scan, int threads);
 // less time at barriers.
 void plan_concurrent_threads(BoundRegion& root, int threads);
 
-// Plans every scan of a bound root, and of the bodies in it, for a device: as one launch if possible. Scans that may run
-// concurrently do so, each on its share of the device, since a barrier takes the same time however much the blocks compute
-// between two of them. They run in turn if only the whole device has room for their weights or clusters, or if one has much
-// more work.
-void plan_launches(BoundRegion& root, const ProgramLayout& layout);
+// Plans every scan of a bound root, and of the bodies in it, for a device with these limits: as one launch, made by `compiler`,
+// if possible. Scans that may run concurrently do so, each on its share of the device, since a barrier takes the same time
+// however much the blocks compute between two of them. They run in turn if only the whole device has room for their weights or
+// clusters, or if one has much more work.
+void plan_launches(BoundRegion& root, const ProgramLayout& layout, const LoopCompiler& compiler, const DeviceLimits& limits);
 
 }  // namespace graphrun

@@ -25,20 +25,17 @@ BoundRegion copy_of(const BoundRegion& body) {
 
 }  // namespace
 
-BoundScan::BoundScan() = default;
-BoundScan::~BoundScan() = default;
-
 Share share_of(std::int64_t size, int thread, int threads, std::int64_t step) {
   const std::int64_t steps = (size + step - 1) / step;
   const auto cut = [&](std::int64_t t) { return std::min(size, steps * t / threads * step); };
   return {cut(thread), cut(thread + 1)};
 }
 
-std::unique_ptr<ThreadGroup> make_thread_group(const BoundScan& scan, const ProgramLayout& layout) {
-  const bool by_rows = scan.plan.way == ScanPlan::Way::kRows;
-  const int threads = scan.plan.threads;
-  const std::int64_t step = by_rows ? 1 : column_threads(scan, threads).step;
-  auto group = std::make_unique<ThreadGroup>();
+std::shared_ptr<ThreadGroup> make_thread_group(const BoundScan& scan, const ProgramLayout& layout) {
+  const bool by_rows = scan.plan.by_rows() != nullptr;
+  const int threads = scan.plan.threads()->count;
+  const std::int64_t step = by_rows ? 1 : scan.plan.by_columns()->step;
+  auto group = std::make_shared<ThreadGroup>();
   // A single thread needs no barriers.
   group->barrier_before.assign(scan.body.instructions.size(), 0);
   if (!by_rows && threads > 1) group->barrier_before = barriers_before(scan, layout);

@@ -38,6 +38,6 @@ struct ThreadGroup {
 
 // The group of a scan whose plan shares it by columns or by rows; rebase sets the addresses. By rows, the layout has one copy
 // of the body per thread.
-std::unique_ptr<ThreadGroup> make_thread_group(const BoundScan& scan, const ProgramLayout& layout);
+std::shared_ptr<ThreadGroup> make_thread_group(const BoundScan& scan, const ProgramLayout& layout);
 
 }  // namespace graphrun

@@ -10,7 +10,7 @@
 #include <limits>
 #include <new>
 
-#include "runtime/device/backend.h"
+#include "runtime/tensor/backend.h"
 
 namespace graphrun {
 namespace {

@@ -36,25 +36,21 @@ namespace graphrun {
 namespace {
 
 // Copies of its operand that switch the count on and off.
-void register_switches() {
-  static const bool registered = [] {
-    for (bool on : {true, false}) {
-      test::add_op(OpDefinition(on ? "t_on" : "t_off", "test").Input("x", "").Output("y").Internal().Shape(test::same_as_first),
-                   [on](const KernelRequest&) {
-                     return Kernel{[on](const KernelContext& c) {
-                       std::memcpy(c.outputs[0].data, c.inputs[0].data, c.inputs[0].bytes());
-                       counting = on;
-                     }};
-                   });
-    }
-    return true;
-  }();
-  ASSERT_TRUE(registered);
+KernelFactory switching(bool on) {
+  return [on](const KernelRequest&) {
+    return Kernel{[on](const KernelContext& c) {
+      std::memcpy(c.outputs[0].data, c.inputs[0].data, c.inputs[0].bytes());
+      counting = on;
+    }};
+  };
 }
+REGISTER_OP("t_on", "test").Input("x", "").Output("y").Internal().Shape(test::same_as_first);
+REGISTER_OP("t_off", "test").Input("x", "").Output("y").Internal().Shape(test::same_as_first);
+REGISTER_KERNEL("t_on", kCpu, switching(true));
+REGISTER_KERNEL("t_off", kCpu, switching(false));
 
 TEST(Executable, AllocatesNothingWhileItRuns) {
   test::register_small_ops();
-  register_switches();
   const Dim batch = Symbol::named("batch"), time = Symbol::named("time");
   const ir::TensorType row{Type::kFloat, {batch, Dim(4)}};
   ir::Graph body;

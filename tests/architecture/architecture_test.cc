@@ -87,6 +87,18 @@ TEST(Architecture, TheCompilerComparesNoNamesOfOperators) {
   }
 }
 
+// Where the order of a scan's operands is known twice, one of the two is wrong after the next change.
+TEST(Architecture, TheOrderOfAScansOperandsIsInOnePlace) {
+  const std::set<std::string> own = {"runtime/program/program.h", "runtime/program/program.cc", "compiler/ir/graph.h",
+                                     "compiler/ir/graph.cc"};
+  for (const auto& [path, source] : tree()) {
+    if (own.count(path) != 0 || path.starts_with("tests/")) continue;
+    for (int line : slot_arithmetic(read_text(kRoot / path))) {
+      ADD_FAILURE() << path << ":" << line << ": computes a position among a scan's operands; ask ScanSlots or ir::ScanLayout";
+    }
+  }
+}
+
 TEST(Architecture, PathsInCommentsExist) {
   const std::regex path("(?:runtime|ops|compiler|tools|tests|graphs)/[A-Za-z0-9_/-]+\\.(?:h|cc|cu|def|pbtxt|proto|md)\\b");
   for (const auto& [name, source] : tree()) {
@@ -222,6 +234,42 @@ TEST(ArchitectureChecks, ComparisonsOfOpNamesAreFound) {
   EXPECT_EQ(lines("bool is_cast(const OpSchema& op) { return op.name == \"cast\"; }"), std::vector<int>{1});
   EXPECT_EQ(lines("return \"add\" == node.op->name;"), std::vector<int>{1});
   EXPECT_TRUE(lines("// op->name == \"add\"\nif (value.name == name && a.op == b.op) text += n.op->name;").empty());
+}
+
+TEST(ArchitectureChecks, SlotArithmeticIsFound) {
+  for (const char* line :
+       {"x = l.states + k;", "names[k - l.states]", "if (i < l.states + l.each) {", "n = l_.invariants - 1;",
+        "const auto each = operands.size() - states;", "if (states + each > n) return;", "x = scan.slots.sequences+i;",
+        "k -= layout->states;", "at(l.invariant_begin() + count)", "slot - slots.invariant(0)", "slots.next_state(0) + s",
+        "slots_[n].stacks - 1", "x = inputs.size() + 1 + slots.states;", "k - role_.slots.states", "(l.states) + k",
+        "x - static_cast<std::int64_t>(l.states)", "step - scan_layout(node).states", "x = k\n    - l.each_begin();"}) {
+    EXPECT_EQ(slot_arithmetic(line).size(), 1u) << line;
+  }
+  for (const char* line : {"x = l.states;",
+                           "k < l.states ? a : b",
+                           "for (s = 0; s < l.states; ++s) {",
+                           "x = slots.stack(s);",
+                           "made.states.size() - 1",
+                           "states[s + 1]",
+                           "l.states->x",
+                           "n - 1; states",
+                           "// l.states + k",
+                           "\"states - \" + name",
+                           "run(l.states, k + 1)",
+                           "x = l.states, y = -1;",
+                           "add(k), ++each_;",
+                           "++slots.states;",
+                           "states += i < l.states;",
+                           "std::to_string(states) + x",
+                           "n + x.stacks.size()",
+                           "(*l.states).size() + 1",
+                           "f(l.states) + 1",
+                           "inputs.begin() + static_cast<int>(l.each_begin())",
+                           "each - 1",
+                           "two_states + 1",
+                           "scan.states[s].spec - 1"}) {
+    EXPECT_TRUE(slot_arithmetic(line).empty()) << line;
+  }
 }
 
 TEST(ArchitectureChecks, SourcesAreRead) {

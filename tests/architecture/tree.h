@@ -60,8 +60,15 @@ std::vector<std::string> unnamed_units(const std::string& readme, const std::set
 // The lines of a source that compare an operator's name or family with something else.
 std::vector<int> comparisons_of_op_names(const std::string& text);
 
+// The lines of a source that add to or subtract from the counts of a scan's operands, or the positions where a kind of them
+// begins: that is how the order of the operands is computed (ScanSlots, ir::ScanLayout).
+std::vector<int> slot_arithmetic(const std::string& text);
+
 // The whole text of a file. Throws std::runtime_error where it cannot be read.
 std::string read_text(const std::filesystem::path& path);
+
+// A source with its lines, but without comments and without the contents of its literals ("", '').
+std::string code_of(const std::string& text);
 
 // One cycle of quoted includes as paths, the first repeated at the end; empty where there is none.
 std::vector<std::string> find_cycle(const Tree& tree);

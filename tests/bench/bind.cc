@@ -1,5 +1,5 @@
-// What a batch of a shape costs before it runs: binding its sizes where they are new (kernels made, memory laid out), and where
-// they were seen before. Of the shipped networks with their training steps, and of their inference.
+// The time that a batch takes before it runs: binding its sizes if they are new (which makes kernels and lays out memory), and
+// if they are cached. For the training steps of the shipped networks, and for their inference.
 //
 //   bench_bind [--pairs N] [--threads N] [NAME …]
 #include <algorithm>
@@ -36,7 +36,7 @@ Program compiled(const Network& network, bool train) {
   return compile(graph, {}, &options);
 }
 
-// Feeds of some size, which is another one for every `seed`: every symbol's size is.
+// Feeds whose sizes follow from `seed`: every symbol has another size for another seed.
 Feeds feeds_of(const Program& program, std::int64_t seed) {
   SymbolValues sizes;
   for (const FeedSpec& feed : program.feeds) {
@@ -58,10 +58,11 @@ void measure(const Network& network, bool train, int rounds) {
     const Feeds feeds = feeds_of(program, round);
     std::int64_t begin = Profiler::now();
     const SymbolValues symbols = bind_sizes(program, feeds);
-    const std::unique_ptr<Binding> binding = graphrun::bind(program, symbols, Device::kCpu, store);
+    const std::unique_ptr<Binding> binding = graphrun::bind(program, symbols, cpu_device(), store);
     const Tensor arena(DType::kBool, {std::max<std::int64_t>(binding->layout.bytes, 1)});
     rebase(*binding, arena.raw());
-    if (round > 0) fresh.push_back(milliseconds(begin)), worst = std::max(worst, fresh.back());  // the first is for libraries
+    if (round > 0)
+      fresh.push_back(milliseconds(begin)), worst = std::max(worst, fresh.back());  // the first round loads libraries
     begin = Profiler::now();
     bind_sizes(program, feeds);
     rebase(*binding, arena.raw());

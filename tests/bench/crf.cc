@@ -1,5 +1,5 @@
-// The CRF of graphs/crf.pbtxt, written in the language, beside the usual loops in PyTorch in the same run: log-likelihood
-// forward and backward (by emissions and transitions), and Viterbi.
+// The CRF of graphs/crf.pbtxt, compared with the usual loops in PyTorch in the same run: log-likelihood, forward and backward
+// (with gradients of emissions and transitions), and Viterbi.
 //
 //   bench_crf [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
 //             [--product-precision tf32|bfloat16] [--profile] [likelihood|viterbi TIME BATCH LABELS …]
@@ -47,7 +47,7 @@ class Crf {
     executable_->run(feeds_);
     return milliseconds(begin);
   }
-  // Where the time of some runs goes.
+  // Profiles some runs.
   std::string profile() {
     Profiler profiler;
     RunOptions options;
@@ -87,7 +87,7 @@ void measure(const Case& c, Peer& peer, const PairOptions& options) {
   std::vector<double> ours, theirs, times;
   for (int round = -3; round < options.pairs; ++round) {
     const double mine = crf.run(), other = has_peer ? peer.time() : 0;
-    if (round < 0) continue;  // the first are for caches
+    if (round < 0) continue;  // warm-up
     ours.push_back(mine), theirs.push_back(other), times.push_back(other / mine);
   }
   fmt::print("{:<10} T {} B {} labels {:<3}  {:7.3f} ms", c.what, c.time, c.batch, c.labels, median(ours));

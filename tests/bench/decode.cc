@@ -1,12 +1,12 @@
-// Generation at the papers' sizes: by a translator, greedy and by beam search, and by a language model that draws its words;
-// one sentence and many at a time, words a second, and PyTorch's of the same translator in the same run. Weights are random;
-// every sentence has as many words in as out, so that both make equally many.
+// Generation at the papers' sizes, in words per second: a translator, greedy and with beam search, and a language model that
+// samples words; for one sentence and for many at a time, compared with PyTorch's translator in the same run. Weights are
+// random. Output sentences are as long as input sentences, so that both programs generate equally many words.
 //
 //   bench_decode [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
 //                [--product-precision tf32|bfloat16] [--profile] [NAME …]
 //
-// decode_gru_64_10: batch 64, beam 10; decode_gru_64_10_int8: with weights rounded to int8 (PyTorch's are float32 all the
-// same). sample_lstm_64_10: batch 64, each word from the 10 best; 0: from all.
+// decode_gru_64_10: batch 64, beam 10; decode_gru_64_10_int8: with weights rounded to int8 (PyTorch's stay
+// float32). sample_lstm_64_10: batch 64, each word sampled from the 10 best; 0: from all.
 #include <algorithm>
 #include <cstdio>
 
@@ -23,7 +23,7 @@ struct Decode {
   std::string cell;
   std::int64_t batch, beam, words, vocabulary, embed, hidden;
   WeightForm weights;
-  std::optional<std::int64_t> top_k = {};  // a language model draws from so many
+  std::optional<std::int64_t> top_k = {};  // the number of words that a language model samples from
   std::string name() const {
     if (top_k) return fmt::format("sample_{}_{}_{}", cell, batch, *top_k);
     const char* const form = weights == WeightForm::kInt8 ? "_int8" : weights == WeightForm::kBFloat16 ? "_bfloat16" : "";
@@ -39,10 +39,10 @@ class Decoding {
     SearchOptions& search = running.search;
     search.beam = c.beam;
     search.end = 1;
-    search.min_length = c.words;  // then it ends: there is no room for more
+    search.min_length = c.words;  // the sentence then ends, since this is also its greatest length
     search.norm.kind = LengthNorm::Kind::kLength;
     if (c.top_k) search.sampling = {1, *c.top_k};
-    running.target = {target.device, c.weights, target.products}, running.profiler = profiler;
+    running.target = {*target.device, c.weights, target.products}, running.profiler = profiler;
     search_ = std::make_unique<GraphSearch>(cut, running, variables_);
     sentences_.max_length.assign(static_cast<std::size_t>(c.batch), c.words);
     for (std::int64_t s = 0; s < c.batch; ++s) sentences_.keys.push_back(static_cast<std::uint64_t>(s));
@@ -104,7 +104,7 @@ void measure(const Decode& c, Peer& peer, const PairOptions& options) {
   for (int round = -1; round < options.pairs; ++round) {
     const double mine = decoding.run();
     const double other = has_peer ? peer.time() : 0;
-    if (round < 0) continue;  // the first is for caches
+    if (round < 0) continue;  // warm-up
     ours.push_back(mine), theirs.push_back(other);
     times.push_back(other / mine);
   }

@@ -1,9 +1,10 @@
-// Groups of pointwise ops as one fused kernel, by machine code and by tiles, beside what they take at least; the backward step
-// of an ATR cell, 14 ops with three results, op by op too. Bytes are those that any kernel of the whole group must move.
+// Groups of pointwise ops as one fused kernel, as machine code and with tiles, compared with a lower bound of their time. The
+// backward step of an ATR cell, 14 ops with three results, is also run op by op. Bytes are those that any kernel of the whole
+// group must move.
 //
-// `bound` is the larger of two times, measured in the same run: memory, the group's operands read and results written with an
-// addition each; and arithmetic, of each op what one more of it costs by machine code over elements that stay in the
-// first-level cache.
+// `bound` is the larger of two times, measured in the same run: that of memory, reading the group's operands and writing its
+// results with one addition each; and that of arithmetic, the sum over all ops of what one more such op takes in machine code
+// over elements that stay in the first-level cache.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 
 #include "compiler/ir/pointwise_program.h"
 #include "ops/tiles/machine_code.h"
-#include "runtime/program/kernel.h"
+#include "runtime/device/device.h"
 #include "runtime/threads/threads.h"
 
 namespace graphrun {
@@ -24,15 +25,15 @@ namespace {
 
 using ir::PointwiseProgram;
 
-// x0 p, x1 q, x2 the state before, x3 the gradient of the state after it.
+// x0: p; x1: q; x2: the state before; x3: the gradient of the state after.
 constexpr const char* kAtrBackward =
     "t0 = add(x0, x1); t1 = sigmoid(t0); t2 = sub(x0, x1); t3 = sigmoid(t2); "
     "t4 = mul(x3, x0); t5 = mul(t4, t1); t6 = sub(1.0, t1); t7 = mul(t5, t6); "
     "t8 = mul(x3, x2); t9 = mul(t8, t3); t10 = sub(1.0, t3); t11 = mul(t9, t10); "
     "t12 = sub(t7, t11); t13 = mul(x3, t3); return t7, t12, t13";
 
-// An LSTM's forward step and its masks, 30 ops with five results: x0 to x3 the products, x4 the cell before, x5 the state
-// before, x6 what is dropped.
+// An LSTM's forward step with masks, 30 ops with five results. x0 to x3: the products; x4: the cell before; x5: the state
+// before; x6: the mask.
 constexpr const char* kLstmForward =
     "t0 = add(x0, 0.1); t1 = sigmoid(t0); t2 = add(x1, 1.0); t3 = sigmoid(t2); t4 = add(x2, 0.1); t5 = tanh(t4); "
     "t6 = add(x3, 0.1); t7 = sigmoid(t6); t8 = mul(t3, x4); t9 = mul(t1, t5); t10 = add(t8, t9); t11 = tanh(t10); "
@@ -40,7 +41,7 @@ constexpr const char* kLstmForward =
     "t17 = mul(t10, x6); t18 = mul(x4, t13); t19 = add(t17, t18); t20 = sub(1.0, t1); t21 = mul(t1, t20); "
     "t22 = sub(1.0, t3); t23 = mul(t3, t22); t24 = mul(t21, t5); t25 = mul(t23, x4); t26 = add(t24, t25); "
     "t27 = mul(t26, t7); t28 = maximum(t27, -1.0); t29 = minimum(t28, 1.0); return t16, t19, t1, t7, t29";
-// A gate and its use, 6 ops with one result.
+// A gate and its application, 6 ops with one result.
 constexpr const char* kGate =
     "t0 = add(x0, x1); t1 = sigmoid(t0); t2 = sub(1.0, t1); t3 = mul(t1, x2); t4 = mul(t2, x0); t5 = add(t3, t4); return t5";
 
@@ -63,7 +64,7 @@ struct Launch {
     KernelRequest request;
     request.attributes = &attributes;
     request.inputs = inputs, request.outputs = outputs;
-    kernel = (*KernelRegistry::instance().find(op, Device::kCpu))(request);
+    kernel = (*cpu_device().kernels().find(op))(request);
   }
   void run() const { kernel.run({&attributes, inputs, outputs, nullptr, {}}); }
 };
@@ -101,7 +102,7 @@ void op_by_op(benchmark::State& state) {
   const PointwiseProgram program = ir::parse_program(kAtrBackward);
   const std::vector<Tensor> in = operands(sizes);
   std::vector<Tensor> made, numbers;
-  std::deque<Launch> launches;  // a kernel's attributes stay where they are
+  std::deque<Launch> launches;  // a deque does not move the attributes that kernels refer to
   for (const PointwiseProgram::Instruction& instruction : program.instructions) {
     std::vector<Tensor> read;
     for (const PointwiseProgram::Operand& o : instruction.operands) {
@@ -121,7 +122,7 @@ void op_by_op(benchmark::State& state) {
   report(state, sizes);
 }
 
-// A program as a kernel on one thread, its operands and results one behind the other as in an executable's arena.
+// A program as a kernel on one thread. Operands and results follow one another in memory, as in an executable's arena.
 class Group {
  public:
   Group(const std::string& code, const Sizes& sizes) {
@@ -140,7 +141,7 @@ class Group {
     launch_ = std::make_unique<Launch>("fused", attributes, std::move(in), std::move(out));
   }
   void run() const { launch_->run(); }
-  // Seconds of a run: the fastest of some batches.
+  // Seconds per run: the fastest of several batches.
   double seconds() const {
     double best = 1e9;
     run();
@@ -163,8 +164,8 @@ class Group {
   std::unique_ptr<Launch> launch_;
 };
 
-// Seconds that one more of an op takes an element, where elements lie in the first-level cache: of several of them that do not
-// wait for each other, whose results are added up.
+// Seconds per element that one more op takes, for elements in the first-level cache: measured on several independent ops whose
+// results are added.
 double seconds_of(const ir::OpSchema& op) {
   static std::map<std::string, double> known;
   const auto it = known.find(op.name);
@@ -210,7 +211,7 @@ double bound_of(const std::string& code, const Sizes& sizes) {
   return std::max(memory, arithmetic * static_cast<double>(element_count(sizes)));
 }
 
-// By machine code or tiles, and how many times the bound that is.
+// As machine code or with tiles, and the ratio to the bound.
 void against_bound(benchmark::State& state, const char* code, bool machine_code) {
   set_threads(1);
   const Sizes sizes = {state.range(0), 650};

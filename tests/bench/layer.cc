@@ -1,12 +1,12 @@
-// A recurrent layer, forward and backward, by every parameter and the input: its time over that of its matrix products alone,
-// and beside PyTorch's in the same run. With --forward: the layer's inference; with --ragged: over sequences of several
+// A recurrent layer, forward and backward, with gradients of every parameter and the input: the ratio of its time to that of
+// its matrix products alone, compared with PyTorch in the same run. --forward: inference only. --ragged: sequences of different
 // lengths, from all steps down to half of them.
 //
 //   bench_layer [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
 //               [--product-precision tf32|bfloat16] [--profile] [--forward | --ragged] [--disable-pass NAME] [CELL TIME BATCH
 //               WIDTH HIDDEN …]
 //
-// Each round measures products, layer and peer once; what is printed are the medians over the rounds.
+// Each round measures products, layer and peer once. The medians over the rounds are printed.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -36,13 +36,13 @@ struct LayerOptions {
   std::vector<std::string> disabled_passes;
 };
 
-// ---- ours
+// ---- the layer in graphrun
 
 class Layer {
  public:
   Layer(const Case& c, const LayerOptions& how) : variables_(std::make_shared<Variables>()) {
     GraphRequest request;
-    const bool resident = how.target.device != Device::kCpu || how.ragged;
+    const bool resident = !how.target.device->is_cpu() || how.ragged;
     request.path = kBench + (how.ragged ? "/ragged_layer.pbtxt" : resident ? "/resident_layer.pbtxt" : "/layer.pbtxt");
     request.graphs_root = tests::source_folder() + "/graphs";
     request.bindings = {{"cell", "cells/" + c.cell + ".pbtxt", {}},
@@ -87,7 +87,7 @@ class Layer {
   const ProductsAlone& products() const { return products_; }
 
  private:
-  // As the peers have them: the longest first.
+  // Longest first, as in the peers.
   static Tensor lengths(const Case& c) {
     Tensor lengths(DType::kInt32, {c.batch});
     for (std::int64_t b = 0; b < c.batch; ++b) {
@@ -106,7 +106,7 @@ class Layer {
     for (std::size_t i = 0; i < by.size(); ++i) graph.outputs.push_back({"d." + graph.value(by[i]).name, gradients[i]});
   }
 
-  // What is fetched is copied to the host: of each result one number, for which all of it is computed.
+  // Fetches are copied to the host: so only one number of each result is fetched, which requires all of it to be computed.
   static void reduce_outputs(ir::Graph& graph) {
     ir::Builder b(graph);
     for (ir::Output& output : graph.outputs) output.value = b.op("sum", {output.value});
@@ -130,7 +130,7 @@ void measure(const Case& c, Peer& peer, const PairOptions& options, const LayerO
   for (int round = -2; round < options.pairs; ++round) {
     const double mine = layer.run();
     const double alone = layer.products().run(), other = has_peer ? peer.time() : 0;
-    if (round < 0) continue;  // the first are for caches
+    if (round < 0) continue;  // warm-up
     ours.push_back(mine), floor.push_back(alone), theirs.push_back(other);
     over.push_back(mine / alone), times.push_back(other / mine);
   }
@@ -171,7 +171,7 @@ int run(int count, char** words) {
     cases.push_back({rest[i], number(i + 1), number(i + 2), number(i + 3), number(i + 4)});
   }
   if (!cases.empty()) {
-    // Those, and no others.
+    // Only the named cases.
   } else if (how.forward) {
     for (const char* cell : {"atr", "lstm", "gru"}) cases.push_back({cell, 35, 1, 650, 650});
   } else {

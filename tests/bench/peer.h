@@ -1,5 +1,4 @@
-// What the benchmarks that pair us with PyTorch share: times, numbers, and the peer itself, a process that waits while it is
-// not asked.
+// Shared by the benchmarks that compare with PyTorch: times, numbers, and the peer, a process that is idle between requests.
 #pragma once
 
 #include <fmt/format.h>
@@ -37,8 +36,8 @@ inline Tensor random_tensor(const Sizes& sizes, double size) {
   return t;
 }
 
-// --pairs N, --threads N, --device NAME, --product-precision NAME, --peer COMMAND, --peer-name NAME, --profile, and what is
-// left.
+// --pairs N, --threads N, --device NAME, --product-precision NAME, --peer COMMAND, --peer-name NAME, --profile, and the
+// remaining words.
 struct PairOptions {
   PairOptions(int count, char** words) {
     for (int i = 1; i < count; ++i) {
@@ -48,7 +47,7 @@ struct PairOptions {
       } else if (word == "--threads" && i + 1 < count) {
         threads = std::atoi(words[++i]);
       } else if (word == "--device" && i + 1 < count) {
-        target.device = or_exit(parse_device, words[++i]);
+        target.device = &or_exit(parse_device, words[++i]);
       } else if (word == "--product-precision" && i + 1 < count) {
         products = words[++i];
         target.products = or_exit(parse_product_precision, products);
@@ -64,11 +63,11 @@ struct PairOptions {
     }
   }
   int pairs = 7, threads = graphrun::threads();
-  Target target;  // of both
+  Target target;  // of graphrun and the peer
   std::string products = "float32";
   std::string peer_name = "PyTorch";  // the name in reports
   std::string peer = "/usr/bin/python3 " + tests::source_folder() + "/tests/bench/torch_peer.py";
-  bool profile = false;  // also where the time went, by node
+  bool profile = false;  // also print the time of every node
   std::vector<std::string> rest;
 
  private:
@@ -83,19 +82,19 @@ struct PairOptions {
   }
 };
 
-// Speaks with tests/bench/torch_peer.py, or whatever answers as it does.
+// Communicates with tests/bench/torch_peer.py, or another program with the same protocol.
 class Peer {
  public:
   explicit Peer(const PairOptions& options) {
     start(options.peer);
-    if (to_ && options.target.device == Device::kCuda && !ready("device cuda")) end();
+    if (to_ && !options.target.device->is_cpu() && !ready("device cuda")) end();
     if (to_ && !ready("products " + options.products)) end();
   }
   ~Peer() { end(); }
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  // One line's answer; "" where there is no peer.
+  // The answer to one line; "" if there is no peer.
   std::string ask(const std::string& line) {
     if (!to_ || !from_) return "";
     fmt::print(to_, "{}\n", line);
@@ -110,13 +109,13 @@ class Peer {
     while (!said_.empty() && said_.back() == '\n') said_.pop_back();
     return said_.rfind("ready", 0) == 0;
   }
-  // By what it does what it said to be ready for: "2.11.0", "persist-static-bfloat16"; why not, where it is not ready.
+  // What the peer runs the last request with ("2.11.0", "persist-static-bfloat16"), or why it cannot.
   std::string said() const {
     if (said_.empty()) return "it is not there";
     const std::size_t space = said_.find(' ');
     return space == std::string::npos ? said_ : said_.substr(space + 1);
   }
-  // What a line of results ends in where the peer that was wanted did not run: empty where it did, or none was wanted.
+  // The end of a line of results if a peer was requested but did not run; else empty.
   std::string missing(const std::string& name, bool ran) const {
     return ran || !wanted_ ? "" : "  " + name + " none: " + said();
   }
@@ -129,12 +128,12 @@ class Peer {
     if (command.empty()) return;
     int in[2], out[2];
     if (pipe(in) != 0 || pipe(out) != 0) return;
-    signal(SIGPIPE, SIG_IGN);  // where it ends early, there is no peer
+    signal(SIGPIPE, SIG_IGN);  // a peer that ends early counts as none
     child_ = fork();
     if (child_ == 0) {
       dup2(in[0], 0), dup2(out[1], 1);
       for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
-      // Some environments set what halves its products.
+      // Some environments set variables that halve the speed of its products.
       unsetenv("OPENBLAS_CORETYPE"), unsetenv("OPENBLAS_L2_SIZE");
       setenv("GOMP_SPINCOUNT", "2000", 1);
       execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);

@@ -1,5 +1,5 @@
-// The matrix products of a compiled network and nothing else, each by whatever is fastest on the device: the floor that a
-// step's time is held against.
+// The matrix products of a compiled network and nothing else, each with the fastest method on the device: the lower bound to
+// which the time of a step is compared.
 #pragma once
 
 #include <dnnl.hpp>
@@ -16,20 +16,20 @@
 #include "ops/matmul/packed.h"
 #include "ops/matmul/product.h"
 #include "runtime/base/processor.h"
-#include "runtime/device/cuda_library.h"
+#include "runtime/device/device.h"
 #include "runtime/program/kernel.h"
 #include "tests/bench/peer.h"
 
 namespace graphrun {
 
-// A product, `times` over.
+// A product that runs `times` times.
 class ProductAlone {
  public:
   virtual ~ProductAlone() = default;
   virtual void run() const = 0;
 };
 
-// The least of ten times, in milliseconds.
+// The shortest of ten times, in milliseconds.
 template <class Fn>
 double best(Fn&& fn) {
   double best = 1e30;
@@ -41,7 +41,7 @@ double best(Fn&& fn) {
   return best;
 }
 
-// oneDNN on the whole, or packed panels for few rows (packing not counted).
+// oneDNN for the whole product, or packed panels for few rows (packing is not measured).
 class HostProduct : public ProductAlone {
  public:
   HostProduct(const Product& p, std::int64_t times)
@@ -91,8 +91,8 @@ class HostProduct : public ProductAlone {
   bool by_panels_ = false;
 };
 
-// The same of factors that have been rounded to bfloat16 before: oneDNN on the whole, each thread with rows of its own, or
-// packed panels for few rows.
+// The same for factors that are already rounded to bfloat16: oneDNN for the whole product, or with each thread on its own rows,
+// or packed panels for few rows.
 class RoundedHostProduct : public ProductAlone {
  public:
   RoundedHostProduct(const Product& p, std::int64_t times)
@@ -115,7 +115,7 @@ class RoundedHostProduct : public ProductAlone {
   }
 
  private:
-  // Of rows [begin, end).
+  // Computes rows [begin, end).
   struct Part {
     Part(const RoundedHostProduct& whole, std::int64_t begin, std::int64_t end) {
       using Dims = dnnl::memory::dims;
@@ -143,7 +143,7 @@ class RoundedHostProduct : public ProductAlone {
 
   static std::vector<std::uint16_t> zeros(std::int64_t n) { return std::vector<std::uint16_t>(static_cast<std::size_t>(n)); }
   void run_whole() const {
-    // oneDNN takes all threads that there are, also inside of another's.
+    // oneDNN uses all threads, also inside another parallel region.
     parallel_ranges(static_cast<std::int64_t>(parts_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
       const int before = omp_get_max_threads();
       omp_set_num_threads(1);
@@ -174,11 +174,12 @@ class RoundedHostProduct : public ProductAlone {
   bool by_panels_ = false;
 };
 
-// The device's own library, launched anew each time.
+// The device's matmul kernel, launched for each product.
 class DeviceProduct : public ProductAlone {
  public:
-  DeviceProduct(const Product& p, std::int64_t times, ProductPrecision precision)
-      : times_(times),
+  DeviceProduct(const Device& device, const Product& p, std::int64_t times, ProductPrecision precision)
+      : device_(device.backend()),
+        times_(times),
         a_(on_device({p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k})),
         b_(on_device({p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n})),
         c_(on_device({p.m, p.n})) {
@@ -190,8 +191,9 @@ class DeviceProduct : public ProductAlone {
     request.absent_inputs = {false, false};
     request.outputs = {c_.view(nullptr)};
     request.products = precision;
-    kernel_ = (*KernelRegistry::instance().find("matmul", Device::kCuda))(request);
-    workspace_ = DeviceMemory(cuda_device(), kernel_.workspace + 1);
+    device_.use();
+    kernel_ = (*device.kernels().find("matmul"))(request);
+    workspace_ = DeviceMemory(device_, kernel_.workspace + 1);
   }
   void run() const override {
     const std::vector<TensorView> inputs = {a_.view(a_.memory.raw()), b_.view(b_.memory.raw())},
@@ -201,7 +203,8 @@ class DeviceProduct : public ProductAlone {
     context.inputs = inputs;
     context.outputs = outputs;
     context.workspace = workspace_.raw();
-    context.stream = cuda_device().stream();
+    context.stream = device_.stream();
+    device_.use();
     for (std::int64_t i = 0; i < times_; ++i) kernel_.run(context);
   }
 
@@ -211,13 +214,14 @@ class DeviceProduct : public ProductAlone {
     DeviceMemory memory;
     TensorView view(void* data) const { return {data, DType::kFloat32, sizes}; }
   };
-  static Matrix on_device(const Sizes& sizes) {
+  Matrix on_device(const Sizes& sizes) const {
     const Tensor random = random_tensor(sizes, 1);
-    Matrix matrix{sizes, DeviceMemory(cuda_device(), random.bytes())};
-    cuda_device().to_device(matrix.memory.raw(), random.raw(), random.bytes());
+    Matrix matrix{sizes, DeviceMemory(device_, random.bytes())};
+    device_.to_device(matrix.memory.raw(), random.raw(), random.bytes());
     return matrix;
   }
 
+  Backend& device_;
   std::int64_t times_;
   Attributes attributes_;
   Matrix a_, b_, c_;
@@ -232,19 +236,19 @@ class ProductsAlone {
   void add(const Product& p, std::int64_t times) {
     if (p.m == 0 || p.n == 0 || p.k == 0 || times == 0) return;
     operations_ += p.operations() * static_cast<double>(times);
-    if (target_.device == Device::kCpu && rounds_on_cpu(target_.products) && RoundedProduct::serves(p.n)) {
+    if (target_.device->is_cpu() && rounds_on_cpu(target_.products) && RoundedProduct::serves(p.n)) {
       products_.push_back(std::make_unique<RoundedHostProduct>(p, times));
-    } else if (target_.device == Device::kCpu) {
+    } else if (target_.device->is_cpu()) {
       products_.push_back(std::make_unique<HostProduct>(p, times));
     } else {
-      products_.push_back(std::make_unique<DeviceProduct>(p, times, target_.products));
+      products_.push_back(std::make_unique<DeviceProduct>(*target_.device, p, times, target_.products));
     }
   }
-  // Milliseconds of all of them, one after the other.
+  // Milliseconds for all of them, one after the other.
   double run() const {
     const std::int64_t begin = Profiler::now();
     for (const auto& product : products_) product->run();
-    if (target_.device == Device::kCuda) cuda_device().wait();
+    if (!target_.device->is_cpu()) target_.device->backend().wait();
     return milliseconds(begin);
   }
   double operations() const { return operations_; }
@@ -255,8 +259,8 @@ class ProductsAlone {
   std::vector<std::unique_ptr<ProductAlone>> products_;
 };
 
-// Watches a graph being compiled, up to where its products are what has to be computed: out of the loops where that can be, not
-// yet merged or packed.
+// Observes the compilation of a graph, up to the pass after which its products are those that must be computed: moved out of
+// loops where possible, but not yet merged or packed.
 class ProductsOfGraph {
  public:
   std::function<void(const std::string&, const ir::Graph&, double)> observer() {
@@ -286,7 +290,7 @@ class ProductsOfGraph {
       p.k = p.transpose_a ? a[a.size() - 2] : a.back();
       if (b.size() > 1) p.n = y.back();
       if (a.size() > 1) p.m = y[y.size() - (b.size() > 1 ? 2 : 1)];
-      // One matrix for all rows: one product. Else one for each of the batch.
+      // A matrix shared by all rows is one product; otherwise there is one per entry of the batch.
       const std::int64_t batch = element_count(y) / std::max<std::int64_t>(1, p.m * p.n);
       if (b.size() <= 2 && !p.transpose_a) {
         p.m *= batch;

@@ -1,5 +1,6 @@
-// A whole training step of the shipped networks at the recipes' sizes: its time over that of its matrix products alone, the
-// memory of a run beyond parameters, gradients and optimizer state, and PyTorch's of the same network in the same run.
+// A whole training step of the shipped networks at the recipes' sizes: the ratio of its time to that of its matrix products
+// alone, and the memory of a run beyond parameters, gradients and optimizer state; compared with the same network in PyTorch in
+// the same run.
 //
 //   bench_step [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
 //              [--product-precision tf32|bfloat16] [--profile] [NAME …]
@@ -24,7 +25,7 @@ struct Step {
   Args args;
   std::string optimizer;
   std::int64_t time, batch;
-  std::string peer;  // what PyTorch is asked for; empty: nothing there is the same
+  std::string peer;  // the name of the network in PyTorch; empty: it has none
 };
 
 class TrainingStep {
@@ -40,7 +41,7 @@ class TrainingStep {
     train.minimize = "bench.loss";
     train.optimizer = step.optimizer;
     train.clip_global_norm = 5;
-    // What the peer minimizes: of a tagger the likelihood, whatever its job would.
+    // Minimizes what the peer minimizes: for a tagger the likelihood, whatever its job says.
     ir::Builder b(graph);
     const ir::ValueId nll = graph.output("nll")->value;
     graph.outputs = {{train.minimize, b.op("sum", {nll})}};
@@ -68,7 +69,7 @@ class TrainingStep {
     executable_->run(feeds_, options_);
     return milliseconds(begin);
   }
-  // Where the time of a few runs goes.
+  // Profiles a few runs.
   std::string profile() {
     Profiler profiler;
     options_.profiler = &profiler;
@@ -80,7 +81,7 @@ class TrainingStep {
   double megabytes() const { return static_cast<double>(executable_->arena_bytes() - 4 * gradients_) / 1048576; }
 
  private:
-  // Numbers that the graph accepts, from a fixed seed.
+  // Random numbers in the range that the graph accepts, from a fixed seed.
   static Tensor feed(const FeedSpec& f, const SymbolValues& symbols, std::int64_t time) {
     static std::mt19937 random(1);
     Tensor t(f.dtype, evaluate(f.shape, symbols));
@@ -109,7 +110,7 @@ void measure(const Step& c, Peer& peer, const PairOptions& options) {
   std::vector<double> ours, floor, theirs, over, times;
   for (int round = -2; round < options.pairs; ++round) {
     const double mine = step.run(), alone = step.products().run(), other = has_peer ? peer.time() : 0;
-    if (round < 0) continue;  // the first are for caches
+    if (round < 0) continue;  // warm-up
     ours.push_back(mine), floor.push_back(alone), theirs.push_back(other);
     over.push_back(mine / alone), times.push_back(other / mine);
   }

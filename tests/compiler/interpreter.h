@@ -56,7 +56,7 @@ class Interpreter {
     for (TensorView& view : request.inputs) view.data = nullptr;
     for (TensorView& view : request.outputs) view.data = nullptr;
     request.symbols = &symbols_;
-    const Kernel kernel = (*KernelRegistry::instance().find(node.op->name, Device::kCpu))(request);
+    const Kernel kernel = (*cpu_device().kernels().find(node.op->name))(request);
     const Tensor workspace(DType::kBool, {static_cast<std::int64_t>(kernel.workspace)});
     kernel.run({&node.attributes, in, out, workspace.raw(), {seed_, step_, positions_}});
   }

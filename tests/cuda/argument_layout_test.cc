@@ -94,7 +94,7 @@ TEST(ArgumentLayout, RefusesMoreThanALaunchBrings) {
   EXPECT_THAT(message_of([&] { ArgumentBytes bytes(layout); }), HasSubstr("too many arguments"));
 }
 
-// A kernel of the emulated device that reads every member back, as the compiler has laid the struct out.
+// A kernel of the emulated device that reads every member back from the struct as the compiler laid it out.
 TEST(ArgumentLayout, TextAndBytesAgreeForTheCompiler) {
   tests::tested_device();
   if (!tests::is_emulated())
@@ -138,7 +138,7 @@ TEST(ArgumentLayout, TextAndBytesAgreeForTheCompiler) {
   const auto launch = reinterpret_cast<Launch>(dlsym(RTLD_DEFAULT, "graphrun_launch_generated"));
   ASSERT_NE(launch, nullptr);
   launch(text.entry.c_str(), text.text.c_str(), bytes.bytes().data(), bytes.bytes().size());
-  tests::tested_device().wait();
+  tests::tested_device().backend().wait();
   EXPECT_THAT(found, ElementsAre(5, 7, 11, 23, 29, 13, 2.5, 17, 4, 1099511627776.0, -19));
 }
 

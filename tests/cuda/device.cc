@@ -10,7 +10,7 @@
 namespace graphrun::tests {
 namespace {
 
-// Of the library that was loaded.
+// A function that the loaded library exports, or null.
 template <class Function>
 Function function_of_device(const char* name) {
   tested_device();
@@ -19,10 +19,10 @@ Function function_of_device(const char* name) {
 
 }  // namespace
 
-Backend& tested_device() {
-  static Backend& device = []() -> Backend& {
+const Device& tested_device() {
+  static const Device& device = []() -> const Device& {
     setenv("GRAPHRUN_CUDA_LIBRARY", (build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 0);
-    return open_cuda(0);
+    return cuda_device(0);
   }();
   return device;
 }
@@ -31,7 +31,9 @@ bool is_emulated() { return function_of_device<void*>("graphrun_emulate_backward
 
 void emulate_backwards(bool backwards) { function_of_device<void (*)(bool)>("graphrun_emulate_backwards")(backwards); }
 
-DeviceLimits& emulated_limits() { return *function_of_device<DeviceLimits* (*)()>("graphrun_emulated_limits")(); }
+DeviceLimits& emulated_limits(const Device& device) {
+  return *function_of_device<DeviceLimits* (*)(Backend*)>("graphrun_emulated_limits")(&device.backend());
+}
 
 std::set<std::string> generated_texts() {
   using Visitor = void (*)(const char*, void*);

@@ -1,4 +1,4 @@
-// What an executable owes its user on a device: variables that agree with the host's, errors that name the node.
+// Executables on a device: variables agree with those on the host, and errors name the node.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ Feeds feeds_of(const Program& program, const std::vector<std::int32_t>& words) {
 }
 
 struct Model {
-  explicit Model(Device device) : trainer(training(), variables, device), reader(inference(), variables, device) {
+  explicit Model(const Device& device) : trainer(training(), variables, device), reader(inference(), variables, device) {
     initialize(trainer.program(), *variables, 3);
   }
   void step(const std::vector<std::int32_t>& words = {0, 1, 2, 3, 4, 0}) { trainer.run(feeds_of(trainer.program(), words)); }
@@ -81,7 +81,7 @@ class CudaDevice : public ::testing::Test {
 };
 
 TEST_F(CudaDevice, TrainsAsTheCpuDoesAndSharesVariablesBetweenExecutables) {
-  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  Model cpu(cpu_device()), cuda(tests::tested_device());
   const Tensor before = cuda.read().clone();
   for (int i = 0; i < 3; ++i) cpu.step(), cuda.step();
   expect_near(cuda.read(), cpu.read());
@@ -90,10 +90,10 @@ TEST_F(CudaDevice, TrainsAsTheCpuDoesAndSharesVariablesBetweenExecutables) {
 }
 
 TEST_F(CudaDevice, SeesWhatTheHostWrites) {
-  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  Model cpu(cpu_device()), cuda(tests::tested_device());
   for (Model* model : {&cpu, &cuda}) {
     model->step();
-    const Tensor& u = model->variables->at("U");  // what the step made of it
+    const Tensor& u = model->variables->at("U");  // as the step left it
     u.data<float>()[3] += 1;
     u.mark_written();
     model->variables->set("E", model->variables->all().at("E").clone());
@@ -102,9 +102,9 @@ TEST_F(CudaDevice, SeesWhatTheHostWrites) {
   expect_near(cuda.read(), cpu.read());
 }
 
-// A batch of another size takes another arena and comes back to the first.
+// Batches of other sizes use other arenas; then the first size returns.
 TEST_F(CudaDevice, BindsEveryShape) {
-  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  Model cpu(cpu_device()), cuda(tests::tested_device());
   for (const auto& words : std::vector<std::vector<std::int32_t>>{{1, 2}, {1, 2, 3, 4, 0, 0, 1, 1}, {}, {1, 2}}) {
     cpu.step(words), cuda.step(words);
     expect_near(cuda.read(), cpu.read());
@@ -113,8 +113,8 @@ TEST_F(CudaDevice, BindsEveryShape) {
 
 TEST_F(CudaDevice, NamesTheIndexThatIsOutOfItsRangeAsTheCpuDoes) {
   std::vector<std::string> messages;
-  for (Device device : {Device::kCpu, Device::kCuda}) {
-    Model model(device);
+  for (const Device* device : {&cpu_device(), &tests::tested_device()}) {
+    Model model(*device);
     try {
       model.reader.run(feeds_of(model.reader.program(), {0, 1, 2, 9, 4, -1}));
       FAIL() << "nothing thrown";
@@ -122,7 +122,7 @@ TEST_F(CudaDevice, NamesTheIndexThatIsOutOfItsRangeAsTheCpuDoes) {
       EXPECT_EQ(error.exit_code(), ExitCode::kBadData);
       messages.push_back(error.what());
     }
-    model.read();  // and continues
+    model.read();  // the executable still works
   }
   EXPECT_EQ(messages[0], messages[1]);
   EXPECT_THAT(messages[1], HasSubstr("gather: index 9 at [1, 1] is not in 0 … 4"));
@@ -135,7 +135,7 @@ RunOptions left_there() {
 }
 
 TEST_F(CudaDevice, LeavesResultsForTheNextRun) {
-  Model model(Device::kCuda);
+  Model model(tests::tested_device());
   const Tensor expected = model.read();
   const Feeds feeds = {{"words", model.reader.on_device(Tensor::of<std::int32_t>({2, 2}, {1, 1, 4, 2}))}};
   const Tensor left = model.reader.run(feeds, left_there())[0];
@@ -149,9 +149,9 @@ TEST_F(CudaDevice, LeavesResultsForTheNextRun) {
   EXPECT_EQ(expected.to_host().raw(), expected.raw());
 }
 
-// Nobody looks at indices that lie on the device before they are used, nor at what a run found before it is waited for.
+// Indices in device memory are not checked before they are used, and a fault is not reported before the run is waited for.
 TEST_F(CudaDevice, TellsLaterOfAnIndexThatIsOutOfItsRange) {
-  Model model(Device::kCuda);
+  Model model(tests::tested_device());
   const Tensor expected = model.read();
   const Feeds wrong = {{"words", model.reader.on_device(Tensor::of<std::int32_t>({2, 2}, {1, 9, 4, 2}))}};
   model.reader.run(wrong, left_there());
@@ -163,13 +163,13 @@ TEST_F(CudaDevice, TellsLaterOfAnIndexThatIsOutOfItsRange) {
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("gather: index 9 at [0, 1] is not in 0 … 4"));
   }
-  model.reader.finish();  // it was told once
+  model.reader.finish();  // a fault is reported once
   expect_near(model.reader.run(right)[0], expected);
 }
 
-// Where sizes change, runs that nobody waited for are waited for first: what they found is reported with their own sizes.
+// If sizes change, runs not waited for yet are waited for first, and their faults are reported with their own sizes.
 TEST_F(CudaDevice, TellsOfAnIndexBeforeSizesChange) {
-  Model model(Device::kCuda);
+  Model model(tests::tested_device());
   const auto words = [&](const std::vector<std::int32_t>& all) -> Feeds {
     return {{"words", model.reader.on_device(Tensor::of<std::int32_t>({static_cast<std::int64_t>(all.size()) / 2, 2}, all))}};
   };
@@ -184,9 +184,10 @@ TEST_F(CudaDevice, TellsOfAnIndexBeforeSizesChange) {
   model.reader.finish();
 }
 
-// Several runs under way, of two shapes, each waited for alone and in another order; results are there only then.
+// Several runs of two shapes are in flight; each is waited for separately, in another order. Only then are its results
+// available.
 TEST_F(CudaDevice, GoesOnBeforeResultsAreRead) {
-  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  Model cpu(cpu_device()), cuda(tests::tested_device());
   std::vector<Tensor> expected;
   std::vector<Executable::Started> started;
   for (std::int32_t i = 0; i < 6; ++i) {
@@ -202,10 +203,10 @@ TEST_F(CudaDevice, GoesOnBeforeResultsAreRead) {
   expect_near(cuda.read(), cpu.read());
 }
 
-// A failed run is reported with its own sizes, whatever started since and whichever run is asked first. Runs after the fault
-// fail too, earlier ones do not.
+// A failed run is reported with its own sizes, no matter which runs started later and which run is waited for first. Runs after
+// the fault fail too, earlier ones do not.
 TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
-  Model model(Device::kCuda);
+  Model model(tests::tested_device());
   const Tensor expected = model.read();
   const auto start = [&](const std::vector<std::int32_t>& all) {
     const Tensor words = Tensor::of<std::int32_t>({static_cast<std::int64_t>(all.size()) / 2, 2}, all);
@@ -226,7 +227,7 @@ TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
     expect_bad(later_first ? bad : later);
     expect_near(start({1, 1, 4, 2}).finish()[0], expected);
   }
-  start({1, 9});  // and nobody asks
+  start({1, 9});  // not waited for
   expect_near(start({1, 1, 4, 2}).finish()[0], expected);
   {
     const Executable::Started forgotten = start({1, 9});
@@ -236,9 +237,9 @@ TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
   expect_near(start({1, 1, 4, 2}).finish()[0], expected);
 }
 
-// More than one pinned page holds.
+// More than fits into one pinned page.
 TEST_F(CudaDevice, BringsMuchLater) {
-  Backend& device = tests::tested_device();
+  Backend& device = tests::tested_device().backend();
   std::vector<std::int32_t> numbers(3000), found(3000);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int32_t>(i * 7);
   for (const std::size_t bytes : {std::size_t{8}, 4 * numbers.size()}) {
@@ -254,12 +255,12 @@ TEST_F(CudaDevice, BringsMuchLater) {
 }
 
 TEST_F(CudaDevice, ReservesAndFinishesWithoutARun) {
-  Model model(Device::kCuda);
+  Model model(tests::tested_device());
   model.reader.reserve(feeds_of(model.reader.program(), {1, 1}));
   model.reader.finish();
 }
 
-// A network that draws anew at every step, in its loop and before it.
+// A network that draws new numbers at every step, in its loop and before it.
 constexpr const char* kDrawing = R"(
 graph "network" {
   input %x: FLOAT[time, batch, 8]
@@ -281,10 +282,10 @@ graph "network" {
 }
 )";
 
-// Runs with everything in the same places are recorded, and still see what changes from run to run: feeds, the step, what
-// they wrote themselves, another seed.
+// Runs whose addresses are all the same are recorded. A replay still sees what changes from run to run: feeds, the step,
+// variables that runs wrote, another seed.
 TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
-  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  Model cpu(cpu_device()), cuda(tests::tested_device());
   for (std::int32_t i = 0; i < 8; ++i) {
     const std::vector<std::int32_t> words = {i % 5, 1, 2, (i + 3) % 5, 4, i % 2};
     cpu.step(words), cuda.step(words);
@@ -297,7 +298,7 @@ TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
   EXPECT_EQ(cuda.reader.runs_played(), 6u);
 
   for (const std::vector<std::string>& disabled : std::vector<std::vector<std::string>>{{}, {"fuse"}}) {
-    const auto make = [&](Device device) {
+    const auto make = [&](const Device& device) {
       CompileOptions options;
       options.disabled_passes = disabled;
       auto variables = std::make_shared<Variables>();
@@ -305,7 +306,7 @@ TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
       initialize(made->program(), *variables, 1);
       return made;
     };
-    const auto on_cpu = make(Device::kCpu), on_cuda = make(Device::kCuda);
+    const auto on_cpu = make(cpu_device()), on_cuda = make(tests::tested_device());
     std::int64_t i = 0;
     for (const auto& [seed, step] :
          std::vector<std::pair<std::uint64_t, std::uint64_t>>{{5, 0}, {6, 0}, {6, std::uint64_t{1} << 32}}) {
@@ -322,11 +323,11 @@ TEST_F(CudaDevice, RecordsRunsThatComeAgain) {
 }
 
 TEST_F(CudaDevice, TellsOfABadIndexInARecordedRun) {
-  // On the device, where nobody looks at them before the run does.
-  Model model(Device::kCuda);
+  // In device memory, where indices are not checked before the run.
+  Model model(tests::tested_device());
   const Tensor words = model.reader.on_device(Tensor::of<std::int32_t>({2, 2}, {1, 1, 4, 2}));
   const auto run_with = [&](const std::vector<std::int32_t>& all) {
-    tests::tested_device().to_device(words.device_memory(), all.data(), words.bytes());
+    tests::tested_device().backend().to_device(words.device_memory(), all.data(), words.bytes());
     return model.reader.run({{"words", words}})[0].clone();
   };
   const Tensor expected = run_with({1, 1, 4, 2});
@@ -342,9 +343,9 @@ TEST_F(CudaDevice, TellsOfABadIndexInARecordedRun) {
   EXPECT_EQ(model.reader.runs_played(), 5u);
 }
 
-// Where the host writes a variable, or a result is still held, a recorded run finds it all the same.
+// A recorded run sees variables that the host has written, also while earlier results are still in use.
 TEST_F(CudaDevice, RecordedRunsSeeWhatTheHostWrites) {
-  Model cpu(Device::kCpu), cuda(Device::kCuda);
+  Model cpu(cpu_device()), cuda(tests::tested_device());
   std::vector<Tensor> held;
   for (int i = 0; i < 10; ++i) {
     for (Model* model : {&cpu, &cuda}) {
@@ -364,7 +365,7 @@ TEST_F(CudaDevice, RecordedRunsSeeWhatTheHostWrites) {
 }
 
 TEST_F(CudaDevice, NotesWorkAndDoesItLater) {
-  Backend& device = tests::tested_device();
+  Backend& device = tests::tested_device().backend();
   const std::vector<std::int32_t> numbers = {1, 2, 3, 4};
   std::vector<std::int32_t> found(4);
   const DeviceMemory a(device, 16), b(device, 16);
@@ -378,7 +379,7 @@ TEST_F(CudaDevice, NotesWorkAndDoesItLater) {
     device.to_host(found.data(), memory.raw(), 16);
     return found;
   };
-  EXPECT_EQ(read(a), numbers) << "noted, and not done";
+  EXPECT_EQ(read(a), numbers) << "recorded, but not executed";
   const std::vector<std::int32_t> others = {5, 6, 7, 8};
   device.to_device(a.raw(), others.data(), 16);
   device.play(*recording);
@@ -390,16 +391,16 @@ TEST_F(CudaDevice, NotesWorkAndDoesItLater) {
 
 TEST_F(CudaDevice, RefusesADeviceThatIsNotThere) {
   try {
-    open_cuda(99);
+    cuda_device(99);
     FAIL() << "nothing thrown";
   } catch (const UserError& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kUsage);
     EXPECT_THAT(error.what(), HasSubstr("there is no device 'cuda:99': "));
     if (tests::is_emulated()) {
-      EXPECT_THAT(error.what(), HasSubstr("one device is emulated, cuda:0"));
+      EXPECT_THAT(error.what(), HasSubstr("two devices are emulated, cuda:0 and cuda:1"));
     }
   }
-  EXPECT_EQ(&cuda_device(), &tests::tested_device());
+  EXPECT_EQ(&cuda_device(0), &tests::tested_device());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The grid that kernels are emulated on, and how real ones are launched: what the device's limits ask of the arithmetic.
+// The grid that emulates kernels, and the arithmetic of real launches within the limits of devices.
 #include "runtime/cuda/emulation.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(Emulation, BlocksOfAClusterMeetAndWriteToEachOthersMemory) {
     const int rank = cluster_rank(), t = thread_index();
     ASSERT_EQ(cluster_size(), 3);
     ASSERT_EQ(block_index() % 3, rank);
-    cluster_barrier();  // all have begun
+    cluster_barrier();  // all blocks have started
     for (int other = 0; other < 3; ++other) memory_of(other, shared)[rank * 2 + t] = static_cast<int>(block_index()) * 10 + t;
     cluster_barrier();
     if (t != 0) return;
@@ -68,7 +68,7 @@ TEST(Emulation, TheOrderOfThreadsShowsAMissingBarrier) {
     emulate({1, 8, sizeof(int), true}, [&] {
       int* shared = static_cast<int*>(shared_memory());
       if (thread_index() == 0) *shared = 7;
-      if (thread_index() == 7) seen = *shared;  // should wait first
+      if (thread_index() == 7) seen = *shared;  // lacks a barrier before it
     });
     set_emulation_backwards(false);
     return seen;
@@ -82,7 +82,7 @@ TEST(Emulation, RefusesABarrierThatSomeThreadsNeverReach) {
     if (thread_index() < 5) barrier();
   };
   EXPECT_THROW(emulate({1, 8, 0, true}, kernel), InternalError);
-  // What comes after is none the worse.
+  // Later launches are not affected.
   int runs = 0;
   emulate({1, 8, 0, true}, [&] {
     barrier();
@@ -91,8 +91,8 @@ TEST(Emulation, RefusesABarrierThatSomeThreadsNeverReach) {
   EXPECT_EQ(runs, 8);
 }
 
-// Every device from compute capability 7.5 to 12.0 admits at least 1024 threads and 48 KiB of shared memory a block without
-// being asked, and 2^31 - 1 blocks: with less, one arithmetic serves all.
+// Every device from compute capability 7.5 to 12.0 allows at least 1024 threads and 48 KiB of shared memory per block by
+// default, and 2^31 - 1 blocks. Launches that need no more suit all devices.
 TEST(ColumnGrid, FitsEveryDeviceAndCoversEveryColumnOnce) {
   constexpr std::size_t kShared = 48 * 1024, kWidestValue = 16;
   for (std::int64_t outer : {1, 7, 3000}) {

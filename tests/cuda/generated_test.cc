@@ -1,4 +1,4 @@
-// Generated kernels: their texts, their arguments, and what of them is kept on disk.
+// Generated kernels: their texts, their arguments, and the cache on disk.
 #include "runtime/cuda/generated.h"
 
 #include <gmock/gmock.h>

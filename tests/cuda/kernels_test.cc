@@ -1,4 +1,4 @@
-// CUDA's kernels against the CPU's: every case of every op, in float32 and float64, apart and in place.
+// CUDA's kernels compared with the CPU's: every case of every op, in float32 and float64, in separate memory and in place.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace graphrun::tests {
 namespace {
 
-std::vector<Tensor> run_on(Device device, const Case& c, Precision precision, bool in_place) {
+std::vector<Tensor> run_on(const Device& device, const Case& c, Precision precision, bool in_place) {
   const CaseGraph g = forward_graph(c);
-  return interpret(g.graph, feeds_of(g, c.inputs), g.outputs, {precision, g.symbols, in_place, device});
+  return interpret(g.graph, feeds_of(g, c.inputs), g.outputs, {precision, g.symbols, in_place, &device});
 }
 
 std::string difference(const Tensor& found, const Tensor& expected, double tolerance) {
@@ -47,10 +47,10 @@ TEST_P(CudaKernels, GiveWhatTheCpuGives) {
   for (const Case& c : all_cases()) {
     if (c.large && GetParam() == Precision::kFloat64) continue;  // the loops are the same
     const double tolerance = GetParam() == Precision::kFloat32 ? c.tolerance32 : c.tolerance64;
-    const std::vector<Tensor> expected = run_on(Device::kCpu, c, GetParam(), false);
+    const std::vector<Tensor> expected = run_on(cpu_device(), c, GetParam(), false);
     for (bool in_place : {false, true}) {
       if (in_place && c.large) continue;
-      const std::vector<Tensor> found = run_on(Device::kCuda, c, GetParam(), in_place);
+      const std::vector<Tensor> found = run_on(tests::tested_device(), c, GetParam(), in_place);
       for (std::size_t i = 0; i < found.size(); ++i) {
         EXPECT_EQ(difference(found[i], expected[i], tolerance), "")
             << c.full_name() << ", result " << i << (in_place ? ", in place" : "");
@@ -59,16 +59,16 @@ TEST_P(CudaKernels, GiveWhatTheCpuGives) {
   }
 }
 
-// What one thread writes and another reads has a barrier between: else the order of threads shows.
+// There is a barrier between a write and a read by another thread; otherwise the result would depend on the order of threads.
 TEST_P(CudaKernels, DependOnNoOrderOfThreads) {
   if (!is_emulated())
     GTEST_SKIP() << "a GPU schedules its threads itself; only the emulated device runs them in a chosen order";
   for (const Case& c : all_cases()) {
     if (c.large) continue;
     emulate_backwards(false);
-    const std::vector<Tensor> forwards = run_on(Device::kCuda, c, GetParam(), true);
+    const std::vector<Tensor> forwards = run_on(tests::tested_device(), c, GetParam(), true);
     emulate_backwards(true);
-    const std::vector<Tensor> backwards = run_on(Device::kCuda, c, GetParam(), true);
+    const std::vector<Tensor> backwards = run_on(tests::tested_device(), c, GetParam(), true);
     for (std::size_t i = 0; i < forwards.size(); ++i) EXPECT_TRUE(same_bits(forwards[i], backwards[i])) << c.full_name();
   }
 }
@@ -80,8 +80,7 @@ TEST(CudaRegistry, HasAKernelOfEveryOp) {
   tested_device();
   for (const ir::OpSchema* op : ir::OpRegistry::instance().all()) {
     if (op->view || op->name == "scan" || op->family == "test") continue;
-    EXPECT_NE(KernelRegistry::instance().find(op->name, Device::kCuda), nullptr)
-        << op->name << ": add it to a .cu beside its file";
+    EXPECT_NE(tested_device().kernels().find(op->name), nullptr) << op->name << ": add it to a .cu beside its file";
   }
 }
 

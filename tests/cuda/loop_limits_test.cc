@@ -1,5 +1,5 @@
-// What a loop is launched with on devices of every compute capability from 7.5 to 12.0: plain arithmetic, which no device is
-// needed for.
+// The launch parameters of loops on devices of every compute capability from 7.5 to 12.0: plain arithmetic that needs no
+// device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,8 +24,8 @@ struct Device75To120 {
   const char* name;
   DeviceLimits limits;
 };
-// Multiprocessors and the most shared memory that a block can ask for; clusters of 2, 4, 8 and 16 at once, fewer than there are
-// multiprocessors for, as those that can be one cluster lie together.
+// Multiprocessors, the most shared memory that a block can request, and how many clusters of 2, 4, 8 and 16 are resident at
+// once: fewer than the multiprocessors would allow, since only neighboring ones can form a cluster.
 constexpr std::size_t kKiB = 1024;
 const std::vector<Device75To120> kDevices = {{"7.5, T4", {40, 256, 64 * kKiB, false, {}}},
                                              {"8.0, A100", {108, 256, 163 * kKiB, true, {}}},
@@ -38,7 +38,7 @@ const std::vector<Device75To120> kDevices = {{"7.5, T4", {40, 256, 64 * kKiB, fa
 
 constexpr std::int64_t kWidestThreadRegisters = 255, kRegisters = 65536;
 
-// A layer, forward and backward, bound at a shape; visits its loops.
+// A layer, forward and backward, bound to a shape; visits its loops.
 class BoundLayer {
  public:
   BoundLayer(const std::string& cell, std::int64_t batch, std::int64_t hidden,
@@ -53,7 +53,7 @@ class BoundLayer {
     program_ = compile(tests::with_gradients(load_graph(request)).graph, {});
     store_ = std::make_unique<PackedWeightsStore>(program_);
     binding_ = bind(program_, {{Symbol::named("time"), 30}, {Symbol::named("batch"), batch}},
-                    Target(Device::kCuda, WeightForm::kFloat32, products), *store_);
+                    Target(tests::tested_device(), WeightForm::kFloat32, products), *store_);
   }
 
   // In the order of the program: the forward loop first.
@@ -71,27 +71,27 @@ class BoundLayer {
   std::unique_ptr<Binding> binding_;
 };
 
-// Columns of a result that some block has.
+// The most columns of a result that a block has.
 std::int64_t widest_share(const LoopPlan& plan, const LoopPlan::Member& m) {
   const std::int64_t sharing = plan.cluster() > 1 ? plan.cluster() : plan.blocks() / plan.grid_row_parts();
   const std::int64_t together = loop::kColumnsTogether, pieces = (m.columns + together - 1) / together;
   return (pieces + sharing - 1) / sharing * together;
 }
 
-// Elements of a product's weights that some block has.
+// The most elements of a product's weights that a block has.
 std::int64_t widest_weights(const LoopPlan& plan, const LoopPlan::Member& m) {
   std::int64_t inner = 0;
   for (const Product& p : m.product->group.products) inner += p.k;
   return inner * widest_share(plan, m);
 }
 
-// Rows that some block has.
+// The most rows that a block has.
 std::int64_t most_rows(const LoopPlan& plan, std::int64_t rows) {
   const std::int64_t parts = plan.cluster() == 1 ? plan.grid_row_parts() : plan.blocks() / plan.cluster();
   return (rows + parts - 1) / parts;
 }
 
-// What blocks pass stands behind the weights, which end at `end`: two of each, of `tile` rows, words of `in_word` elements.
+// Passed values follow the weights, which end at `end`: two copies of each, of `tile` rows, in words of `in_word` elements.
 std::int64_t expect_room_for_passed(const LoopPlan& plan, std::int64_t end, std::int64_t batch, std::int64_t tile,
                                     std::int64_t deep, std::int64_t size) {
   for (const LoopPlan::Passed& p : plan.passed) {
@@ -119,7 +119,7 @@ TEST_P(LoopLimits, AreKeptOnEveryDevice) {
       for (const LoopPlan& plan : loops) {
         ASSERT_TRUE(plan.fits()) << name << ", batch " << batch << ", hidden " << hidden;
         EXPECT_LE(plan.shared(), limits.shared);
-        // Every block is on the device at once: one a multiprocessor, whatever registers the compiler takes.
+        // All blocks are resident at once: one per multiprocessor, however many registers the compiler uses.
         EXPECT_LE(plan.blocks(), limits.multiprocessors);
         EXPECT_LE(plan.threads * kWidestThreadRegisters, kRegisters);
         EXPECT_EQ(plan.threads % 32, 0);
@@ -135,13 +135,14 @@ TEST_P(LoopLimits, AreKeptOnEveryDevice) {
       }
     }
   }
-  // Sizes and devices come with the launch; whether batches are merged into one axis or rows are repeated is of the text.
+  // Sizes and the device are parameters of the launch; whether batches are merged into one axis or rows repeated is in the
+  // text.
   EXPECT_LE(forward.size(), 2u);
   EXPECT_LE(backward.size(), 2u);
   EXPECT_LE(in_clusters.size(), 4u);
 }
 
-// A tile of rounded weights is 8 columns of 16 numbers, one of rows 16 of them.
+// A tile of rounded weights has 8 columns of 16 numbers, a tile of rows has 16.
 TEST_P(LoopLimits, AreKeptOnMatrixUnits) {
   for (const auto& [batch, hidden] :
        std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 64}, {20, 650}, {64, 1024}, {80, 1000}, {256, 2048}, {3, 7}}) {
@@ -169,7 +170,7 @@ TEST_P(LoopLimits, AreKeptOnMatrixUnits) {
           if (plan.cluster() > 1) {
             end = expect_room_for_passed(plan, end, batch, 16, 16, 2);
             EXPECT_EQ(plan.workspace(), LoopKernel::kWorkspace);
-          } else {  // of each part of the rows, in the device's memory
+          } else {  // for each part of the rows, in the device's memory
             const std::int64_t passed = expect_room_for_passed(plan, 0, batch, 16, 16, 2);
             EXPECT_GE(static_cast<std::int64_t>(plan.passed_bytes), passed);
             EXPECT_EQ(plan.workspace(),
@@ -186,20 +187,20 @@ TEST_P(LoopLimits, AreKeptOnMatrixUnits) {
 INSTANTIATE_TEST_SUITE_P(Cells, LoopLimits, ::testing::Values("atr", "gru", "lstm", "adaptive_gru"),
                          [](const auto& info) { return info.param; });
 
-// 1024 x 1024 floats are 4 MiB: 32 KiB for each of 128 blocks, 104 for each of 40.
+// 1024 x 1024 floats are 4 MiB: 32 KiB for each of 128 blocks, 104 KiB for each of 40.
 TEST(LoopWeights, StayInABlocksMemoryWhereTheyFit) {
   const BoundLayer atr("atr", 64, 1024);
   EXPECT_TRUE(atr.loops(kDevices[4].limits)[0].keeps_weights());
   EXPECT_TRUE(atr.loops(kDevices[3].limits)[0].keeps_weights());
   EXPECT_FALSE(atr.loops(kDevices[0].limits)[0].keeps_weights());
-  // Four matrices of an LSTM that wide do not, in float32; half as large, they do, with all rows of the state beside them.
+  // The four matrices of an LSTM of this width do not fit in float32. At half the width they do, with all rows of the state.
   const BoundLayer lstm("lstm", 64, 1024), rounded("lstm", 64, 1024, ProductPrecision::kBFloat16);
   EXPECT_FALSE(lstm.loops(kDevices[1].limits)[0].keeps_weights());
   EXPECT_TRUE(rounded.loops(kDevices[1].limits)[0].keeps_weights());
 }
 
-// Half of 227 KiB a block for the weights of 64 columns, 1024 deep, in bfloat16: they fit clusters of 16, and those of four
-// matrices do not. Where there are clusters of 8 at most, those of 650 fit them.
+// The weights of 64 columns, 1024 deep, take half of a block's 227 KiB in bfloat16. They fit into clusters of 16; four such
+// matrices do not. If the largest clusters have 8 blocks, weights of 650 columns fit.
 TEST(LoopClusters, AreTakenWhereOneHasRoomForAllWeights) {
   const auto clusters = [](const BoundLayer& layer, const DeviceLimits& limits) {
     std::vector<std::pair<std::int64_t, int>> of_loops;
@@ -221,12 +222,12 @@ TEST(LoopClusters, AreTakenWhereOneHasRoomForAllWeights) {
       << "backward, four gates' gradients are passed beside the weights";
   EXPECT_EQ(clusters(BoundLayer("atr", 20, 650), h200), (Clusters{{7, 16}, {7, 16}}));
   EXPECT_EQ(clusters(BoundLayer("atr", 20, 400, ProductPrecision::kBFloat16), rtx5090), (Clusters{{20, 8}, {20, 8}}));
-  // Every sentence a cluster; few columns, which fewer blocks share.
+  // One cluster per sentence; few columns, shared by fewer blocks.
   EXPECT_EQ(clusters(BoundLayer("atr", 3, 650), h200), (Clusters{{3, 16}, {3, 16}}));
   EXPECT_EQ(clusters(BoundLayer("atr", 64, 40), h200), (Clusters{{32, 4}, {32, 4}}));
 }
 
-// What a block reads of others' rows depends on how many it has; all of the weights stay in the blocks' memory.
+// How much a block reads of other rows depends on its number of rows; all weights stay in the blocks' memory.
 TEST(LoopRows, AreSharedOutWhereThatCostsAStepLeast) {
   const DeviceLimits& h200 = kDevices[4].limits;
   const auto parts = [&](const std::string& cell, std::int64_t batch, std::int64_t hidden) {
@@ -241,7 +242,7 @@ TEST(LoopRows, AreSharedOutWhereThatCostsAStepLeast) {
   EXPECT_GE(parts("gru", 80, 1000), 2);
 }
 
-// A block's columns, as a block finds them, are what its memory was measured for.
+// The columns that a block computes match the memory that was reserved for it.
 TEST(LoopColumns, BelongToOneBlockEach) {
   for (int blocks : {1, 3, 40, 132}) {
     for (int columns : {1, 3, 4, 7, 64, 650, 1000, 1024}) {

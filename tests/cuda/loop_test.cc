@@ -1,5 +1,5 @@
-// Loops that a device runs as one launch: every cell, forward and backward, at shapes that split unevenly over
-// blocks, against the CPU.
+// Loops that a device runs as one launch, compared with the CPU: every cell, forward and backward, at shapes that split
+// unevenly over blocks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,14 +53,14 @@ void scale(Feeds& feeds, float by) {
   }
 }
 
-// A layer's outputs and every gradient.
+// The outputs of a layer, and every gradient.
 Program layer_program(const std::string& cell, const Shape4& shape, Precision precision) {
   GraphRequest request;
   request.path = tests::source_folder() + "/tests/bench/layer.pbtxt";
   request.graphs_root = tests::source_folder() + "/graphs";
   request.bindings = {
       {"cell", "cells/" + cell + ".pbtxt", {}},
-      {"width", std::to_string(cell == "sru" ? shape.hidden : shape.width), {}},  // its input is of its own width
+      {"width", std::to_string(cell == "sru" ? shape.hidden : shape.width), {}},  // its input is as wide as its state
       {"hidden", std::to_string(shape.hidden), {}}};
   CompileOptions options;
   options.precision = precision;
@@ -73,16 +73,17 @@ std::vector<Tensor> run_layer(const std::string& cell, const Shape4& shape, Prec
   initialize(executable.program(), *variables, 1);
   const Feeds feeds = random_feeds(executable.program(), symbols_of(shape.time, shape.batch), precision, 7);
   executable.run(feeds);
-  return executable.run(feeds);  // again: what a run leaves behind harms none
+  return executable.run(feeds);  // a second time: memory that a run leaves behind has no effect
 }
 
-// The loops of a program's root, bound at these sizes.
-std::vector<LoopKernel::Traits> loops_of(const Program& program, const SymbolValues& symbols, Target target = Device::kCuda) {
+// The loops of a program's root, bound to these sizes.
+std::vector<LoopKernel::Traits> loops_of(const Program& program, const SymbolValues& symbols,
+                                         Target target = tests::tested_device()) {
   PackedWeightsStore store(program);
   const auto binding = graphrun::bind(program, symbols, target, store);
   std::vector<LoopKernel::Traits> loops;
   for (const BoundInstruction& bound : binding->root.instructions) {
-    if (bound.scan && bound.scan->loop) loops.push_back(bound.scan->loop->traits());
+    if (bound.scan && bound.scan->plan.launch() != nullptr) loops.push_back(bound.scan->plan.launch()->traits());
   }
   return loops;
 }
@@ -94,11 +95,11 @@ class Loop : public ::testing::TestWithParam<std::string> {
 
 void expect_what_the_cpu_computes(const std::string& cell, const Shape4& shape) {
   for (Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
-    // Sums of more terms, rounded in another order.
+    // Sums of more terms, added in another order.
     const double width = std::max(1.0, std::sqrt(static_cast<double>(shape.hidden) / 40));
     const double tolerance = width * (precision == Precision::kFloat64 ? 1e-10 : 2e-5);
-    const std::vector<Tensor> expected = run_layer(cell, shape, precision, Device::kCpu);
-    const std::vector<Tensor> found = run_layer(cell, shape, precision, Device::kCuda);
+    const std::vector<Tensor> expected = run_layer(cell, shape, precision, cpu_device());
+    const std::vector<Tensor> found = run_layer(cell, shape, precision, tests::tested_device());
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t k = 0; k < found.size(); ++k) {
       ASSERT_EQ(found[k].sizes(), expected[k].sizes());
@@ -119,25 +120,25 @@ TEST_P(Loop, ComputesWhatTheCpuComputes) {
                                    {4, 7, 6, 13},
                                    {1, 3, 4, 4},
                                    {2, 33, 8, 36},
-                                   // Weights of several gates do not fit a block; nor, of doubles, the rows themselves.
+                                   // The weights of several gates do not fit into a block; in float64, neither do the rows.
                                    {2, 60, 4, 40},
                                    {2, 100, 4, 8}};
   for (const Shape4& shape : tests::few_if_sanitized(all, 2)) expect_what_the_cpu_computes(GetParam(), shape);
   if (!tests::is_emulated()) return;
-  // Forward and backward were loops; blocks met in both.
+  // Forward and backward were loops, and blocks synchronized in both.
   std::size_t loops = 0;
   for (const std::string& text : tests::generated_texts()) {
     if (text.find("loop::part_of_grid") == std::string::npos) continue;
     ++loops;
-    // Where nothing but a block's own columns is read, none waits for another.
+    // If blocks read only their own columns, none waits for another.
     const bool multiplies = text.find("loop::multiply") != std::string::npos;
     EXPECT_EQ(text.find("grid_barrier") != std::string::npos, multiplies);
   }
   EXPECT_GE(loops, 2u);
 }
 
-// The emulated device has no clusters unless it is asked for them; here one of 2 blocks, or of 4 where columns are many. A GPU
-// has its own, or none.
+// The emulated device has clusters only if a test sets them; here clusters of 2 blocks, or of 4 for many columns. A GPU has its
+// own, or none.
 class WithClusters {
  public:
   WithClusters() {
@@ -149,34 +150,34 @@ class WithClusters {
     if (tests::is_emulated()) tests::emulated_limits() = before_;
   }
 
-  // Forward and backward, where the device has any.
+  // Forward and backward, if the device has clusters.
   void expect_both_in_clusters(const Program& program, const Shape4& shape, Target target) const {
-    if (tests::tested_device().limits().clusters[0] == 0) return;
+    if (tests::tested_device().backend().limits().clusters[0] == 0) return;
     const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols_of(shape.time, shape.batch), target);
     ASSERT_EQ(loops.size(), 2u);
     for (const LoopKernel::Traits& loop : loops) EXPECT_TRUE(loop.in_clusters && loop.keeps_weights);
   }
 
  private:
-  const DeviceLimits before_ = tests::tested_device().limits();
+  const DeviceLimits before_ = tests::tested_device().backend().limits();
 };
 
 TEST_P(Loop, ComputesItInClusters) {
   const WithClusters clusters;
-  // Fewer rows than clusters, as many, more by one; columns that no block's share divides; weights beyond the cluster's memory.
+  // Fewer rows than clusters, as many, one more; columns that blocks cannot share evenly; weights too large for the cluster.
   const std::vector<Shape4> shapes = {{3, 1, 5, 16}, {4, 3, 4, 37},  {5, 7, 6, 18},
                                       {1, 4, 4, 32}, {2, 33, 8, 40}, {2, 5, 4, 96}};
   for (const Shape4& shape : tests::few_if_sanitized(shapes, 2)) expect_what_the_cpu_computes(GetParam(), shape);
   const bool multiplies = GetParam() != "lrn" && GetParam() != "sru";
   if (!multiplies) return;
   const Program program = layer_program(GetParam(), shapes[1], Precision::kFloat32);
-  clusters.expect_both_in_clusters(program, shapes[1], Device::kCuda);
+  clusters.expect_both_in_clusters(program, shapes[1], tests::tested_device());
 }
 
-// A GPU has room for more, and threads of its own.
+// A GPU has more memory, and its own number of threads.
 TEST_P(Loop, ComputesItAtAnyShape) {
   std::mt19937 random(std::hash<std::string>()(GetParam()));
-  // As many below the square root as above it.
+  // As many values below the square root as above it.
   const auto size = [&random](double most) {
     return static_cast<std::int64_t>(std::pow(most, std::uniform_real_distribution<>(0, 1)(random)));
   };
@@ -199,17 +200,17 @@ class RoundedLoop : public ::testing::TestWithParam<std::tuple<std::string, Prod
   }
   void expect_rounding(const std::vector<Shape4>& shapes) const;
 
-  const DeviceLimits limits_ = tests::tested_device().limits();
+  const DeviceLimits limits_ = tests::tested_device().backend().limits();
 };
 
 void RoundedLoop::expect_rounding(const std::vector<Shape4>& shapes) const {
   const auto& [cell, products] = GetParam();
-  // Generated kernels, which take the time, are not sanitized.
+  // Generated kernels take most of the time, and they are not sanitized.
   for (const Shape4& shape : tests::few_if_sanitized(shapes, 1)) {
-    const std::vector<Tensor> exact = run_layer(cell, shape, Precision::kFloat32, Device::kCuda);
-    const Target target(Device::kCuda, WeightForm::kFloat32, products);
+    const std::vector<Tensor> exact = run_layer(cell, shape, Precision::kFloat32, tests::tested_device());
+    const Target target(tests::tested_device(), WeightForm::kFloat32, products);
     const std::vector<Tensor> found = run_layer(cell, shape, Precision::kFloat32, target);
-    // No further from float32 than rounding takes it, and not nearer.
+    // The difference from float32 is what rounding explains: neither larger nor smaller.
     const double bits = products == ProductPrecision::kTf32 ? 11 : 8;
     double size = 0, distance = 0;
     for (std::size_t k = 0; k < found.size(); ++k) {
@@ -224,9 +225,8 @@ void RoundedLoop::expect_rounding(const std::vector<Shape4>& shapes) const {
     EXPECT_LT(std::sqrt(distance / size), 4 * std::exp2(-bits));
     EXPECT_GT(std::sqrt(distance / size), std::exp2(-bits - 8));
     if (!tests::is_emulated()) continue;
-    // Kernel by kernel, where no launch has room for a loop: sums come in another order, so that now and then a state falls to
-    // the other side of a half and is rounded the other way, with all that follows from it: of one gradient of a step, a
-    // column of a matrix's.
+    // Kernel by kernel, if no launch has room for a loop: sums have another order, so occasionally a state is just on the other
+    // side of a half and is rounded the other way. That also changes what depends on it, such as a column of one gradient.
     const std::size_t shared = std::exchange(tests::emulated_limits().shared, 0);
     const std::vector<Tensor> expected = run_layer(cell, shape, Precision::kFloat32, target);
     tests::emulated_limits().shared = shared;
@@ -250,14 +250,14 @@ TEST_P(RoundedLoop, ComputesWhatSingleProductsOfRoundedFactorsDo) {
     for (const std::string& text : tests::generated_texts()) count += text.find("loop::multiply_rounded<") != std::string::npos;
     return count;
   };
-  // Few rows, whose tiles several warps share; many, and weights that do not fit a block; sizes that no tile divides.
+  // Few rows, whose tiles several warps share; many rows, and weights too large for a block; sizes that no tile divides.
   expect_rounding({{3, 2, 5, 8}, {3, 33, 7, 37}, {2, 70, 4, 60}});
   if (tests::is_emulated()) {
     EXPECT_GE(loops(), 2u);
   }
 }
 
-// Blocks with rows of their own, which read what is passed of those alone.
+// Blocks with their own rows, which read only the passed values of these rows.
 TEST_P(RoundedLoop, ComputesItInPartsOfTheRows) {
   if (tests::is_emulated()) tests::emulated_limits().multiprocessors = 6, tests::emulated_limits().shared = 64 << 10;
   const Shape4 shape = {3, 70, 5, 20};
@@ -266,7 +266,7 @@ TEST_P(RoundedLoop, ComputesItInPartsOfTheRows) {
   const Program program = layer_program(cell, shape, Precision::kFloat32);
   if (!tests::is_emulated()) return;
   for (const LoopKernel::Traits& loop :
-       loops_of(program, symbols_of(shape.time, shape.batch), Target(Device::kCuda, WeightForm::kFloat32, products))) {
+       loops_of(program, symbols_of(shape.time, shape.batch), Target(tests::tested_device(), WeightForm::kFloat32, products))) {
     EXPECT_GT(loop.row_parts, 1);
   }
 }
@@ -277,10 +277,10 @@ TEST_P(RoundedLoop, ComputesItInClusters) {
   expect_rounding({{3, 2, 5, 16}, shape, {2, 40, 4, 24}});
   const auto& [cell, products] = GetParam();
   clusters.expect_both_in_clusters(layer_program(cell, shape, Precision::kFloat32), shape,
-                                   Target(Device::kCuda, WeightForm::kFloat32, products));
+                                   Target(tests::tested_device(), WeightForm::kFloat32, products));
 }
 
-// A step whose results are of several widths, and take turns in the same memory: cut by rows, they would meet.
+// A step whose results have several widths and reuse the same memory: if divided by rows, they would overlap.
 TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
   const auto graph = [](const std::string& first, const std::string& second) {
     const std::string parameters = "input %U: FLOAT[64, 64]\n input %V: FLOAT[64, " + first + "]\n input %W: FLOAT[" + first +
@@ -312,12 +312,14 @@ TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
     Feeds feeds = random_feeds(program, symbols, Precision::kFloat32, 5);
     scale(feeds, 0.3f);
     const WithClusters clusters;
-    const auto end = [&](Device device) { return Executable(program, std::make_shared<Variables>(), device).run(feeds)[0]; };
-    const Tensor expected = end(Device::kCpu), found = end(Device::kCuda);
+    const auto end = [&](const Device& device) {
+      return Executable(program, std::make_shared<Variables>(), device).run(feeds)[0];
+    };
+    const Tensor expected = end(cpu_device()), found = end(tests::tested_device());
     for (std::int64_t i = 0; i < found.count(); ++i) ASSERT_NEAR(found.at(i), expected.at(i), 1e-4) << apart << " " << i;
     const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols);
     ASSERT_EQ(loops.size(), 1u);
-    EXPECT_EQ(loops[0].in_clusters, apart && tests::tested_device().limits().clusters[0] > 0);
+    EXPECT_EQ(loops[0].in_clusters, apart && tests::tested_device().backend().limits().clusters[0] > 0);
   }
 }
 
@@ -328,7 +330,7 @@ TEST_P(RoundedLoop, ComputesItAtSizesOfAGpu) {
   expect_rounding({{30, 64, 620, 1000}, {35, 20, 650, 650}, {10, 256, 64, 1024}});
 }
 
-// What is drawn at a step is what the CPU draws there, whatever loop stands around.
+// The numbers drawn at a step are those that the CPU draws, in any enclosing loop.
 TEST(LoopDraws, AreThoseOfTheCpu) {
   tests::tested_device();
   constexpr const char* kGraph = R"(
@@ -356,12 +358,12 @@ graph "network" {
   // Fused, and each op by itself.
   for (const std::vector<std::string>& disabled : std::vector<std::vector<std::string>>{{}, {"fuse"}}) {
     std::vector<std::vector<Tensor>> found;
-    for (Device device : {Device::kCpu, Device::kCuda}) {
+    for (const Device* device : {&cpu_device(), &tests::tested_device()}) {
       CompileOptions options;
       options.fetches = {"end", "all"};
       options.disabled_passes = disabled;
       auto variables = std::make_shared<Variables>();
-      Executable executable(compile(ir::parse(kGraph, "network"), options), variables, device);
+      Executable executable(compile(ir::parse(kGraph, "network"), options), variables, *device);
       initialize(executable.program(), *variables, 1);
       std::mt19937 random(3);
       RunOptions run;
@@ -379,22 +381,22 @@ graph "network" {
   EXPECT_GE(loops, 2u);
 }
 
-// Both directions of a layer, each on half of the device, which does the last one first; in turn where half of it has no room
-// for the weights, two matrices of 90 KB.
+// Both directions of a layer, each on half of the device, which runs the last one first. They run in turn if half of the device
+// has no room for the weights, two matrices of 90 KB.
 TEST(LoopsBeside, ComputeWhatTheCpuComputes) {
   tests::tested_device();
   const Program program = compile(ir::parse(two_directions("%h0"), "two directions"), {});
   const SymbolValues symbols = symbols_of(3, 5);
   Feeds feeds = random_feeds(program, symbols, Precision::kFloat32, 5);
   scale(feeds, 0.1f);
-  const auto run = [&](Device device) {
+  const auto run = [&](const Device& device) {
     Executable executable(program, std::make_shared<Variables>(), device);
     std::vector<Tensor> results;
     for (int i = 0; i < 5; ++i) results = executable.run(feeds);
-    EXPECT_EQ(executable.runs_played() > 0, device == Device::kCuda) << "sides are recorded, too";
+    EXPECT_EQ(executable.runs_played() > 0, !device.is_cpu()) << "concurrent loops are recorded too";
     return results;
   };
-  const std::vector<Tensor> expected = run(Device::kCpu), results = run(Device::kCuda);
+  const std::vector<Tensor> expected = run(cpu_device()), results = run(tests::tested_device());
   ASSERT_EQ(results.size(), expected.size());
   for (std::size_t k = 0; k < results.size(); ++k) {
     for (std::int64_t i = 0; i < results[k].count(); ++i)
@@ -406,7 +408,7 @@ TEST(LoopsBeside, ComputeWhatTheCpuComputes) {
     tests::emulated_limits().multiprocessors = 8;
     tests::emulated_limits().shared = shared;
     PackedWeightsStore store(program);
-    const auto binding = graphrun::bind(program, symbols, Device::kCuda, store);
+    const auto binding = graphrun::bind(program, symbols, tests::tested_device(), store);
     tests::emulated_limits() = before;
     for (const BoundInstruction& bound : binding->root.instructions) {
       if (bound.scan) return bound.concurrent;

@@ -1,4 +1,4 @@
-// Matrix units as the host emulates them: how numbers are rounded, and what a warp multiplies.
+// Matrix units as the host emulates them: rounding of numbers, and the products of a warp.
 #include "runtime/cuda/matrix_units.h"
 
 #include <gmock/gmock.h>
@@ -17,8 +17,8 @@ namespace {
 float tf32(float x) { return Tf32::number(Tf32::word({x}), 0); }
 float bfloat16(float x) { return BFloat16::number(BFloat16::word({x, 0}), 0); }
 
-// Of 2^bits numbers between two powers of two, the nearest to x; `half_up`: of two equally near ones that with the larger size,
-// else that with the even fraction.
+// The number nearest to x if there are 2^bits numbers between two powers of two. Of two that are equally near, the one of
+// larger magnitude if `half_up`, else the one with the even fraction.
 float nearest(float x, int bits, bool half_up) {
   int exponent = 0;
   const double fraction = std::frexp(std::abs(static_cast<double>(x)), &exponent), scaled = std::ldexp(fraction, bits);
@@ -48,14 +48,14 @@ TEST(MatrixUnits, KeepWhatIsNoNumber) {
     EXPECT_EQ(bits_of(tf32(x)), bits_of(x));
     EXPECT_EQ(bits_of(bfloat16(x)), bits_of(x));
   }
-  for (unsigned bits : {0x7FC00000u, 0x7F800001u, 0xFF80F000u}) {  // quiet; told apart from infinity by low bits alone
+  for (unsigned bits : {0x7FC00000u, 0x7F800001u, 0xFF80F000u}) {  // quiet; the others differ from infinity in low bits only
     EXPECT_TRUE(std::isnan(tf32(float_of(bits))));
     EXPECT_EQ(bits_of(tf32(float_of(bits))) & 0x1FFFu, 0u) << "which the units do not read";
     EXPECT_TRUE(std::isnan(bfloat16(float_of(bits))));
   }
 }
 
-// Each warp multiplies matrices of its own, and the second one more of them than the first.
+// Each warp multiplies its own matrices, the second one more of them than the first.
 template <class Form>
 void expect_products(bool together) {
   constexpr int kDepth = kUnitWords * Form::kInWord, kWarps = 2, kMost = 2;
@@ -65,7 +65,7 @@ void expect_products(bool together) {
     for (auto& warp : m)
       for (auto& matrix : warp)
         for (auto& row : matrix)
-          for (float& x : row) x = static_cast<float>(random() % 33) - 16;  // exact in either form
+          for (float& x : row) x = static_cast<float>(random() % 33) - 16;  // exact in both forms
   };
   fill(a), fill(b);
   emulate({1, kWarps * kWarpThreads, 0, true, together}, [&] {
@@ -115,7 +115,7 @@ TEST(MatrixUnits, MultiplyWarpByWarp) {
 TEST(MatrixUnits, WantWholeWarps) {
   for (bool together : {false, true})
     EXPECT_THROW(emulate({1, 24, 0, true, together}, [] { share_in_warp({}); }), InternalError);
-  // Nor may a thread of one stay away.
+  // Every thread of a warp must take part.
   EXPECT_THROW(emulate({1, 32, 0, true},
                        [] {
                          if (thread_index() != 7) share_in_warp({});

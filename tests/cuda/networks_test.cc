@@ -1,5 +1,5 @@
-// Every network of the papers, forward and backward, on the device against the CPU: the executor's device side, its
-// copies, loops and memory, with the kernels that it launches.
+// Every network of the papers, forward and backward, on the device compared with the CPU. This tests the device side of the
+// executor: its copies, loops and memory, and the kernels that it launches.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,14 +29,14 @@ TEST_P(CudaNetwork, ComputesWhatTheCpuComputes) {
   CompileOptions options;
   options.precision = Precision::kFloat64;
   std::vector<std::vector<Tensor>> found;
-  for (Device device : {Device::kCpu, Device::kCuda}) {
+  for (const Device* device : {&cpu_device(), &tests::tested_device()}) {
     auto variables = std::make_shared<Variables>();
-    Executable executable(compile(graph, options), variables, device);
+    Executable executable(compile(graph, options), variables, *device);
     Feeds feeds;
     for (const FeedSpec& f : executable.program().feeds) feeds[f.name] = tensors.at("feed/" + f.name);
     for (const std::string& name : names) variables->set(name, tensors.at("parameter/" + name).clone());
     executable.run(feeds);
-    found.push_back(executable.run(feeds));  // again: states of a stream continue, buffers are used a second time
+    found.push_back(executable.run(feeds));  // a second time: states of a stream continue, and buffers are reused
   }
   for (std::size_t k = 0; k < found[0].size(); ++k) {
     ASSERT_EQ(found[1][k].sizes(), found[0][k].sizes());

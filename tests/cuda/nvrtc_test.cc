@@ -1,4 +1,4 @@
-// The texts of generated kernels through NVRTC, which needs no device: what the emulated device ran is what a real one gets.
+// Compiles the texts of generated kernels with NVRTC, which needs no device: the same texts that the emulated device runs.
 #include "runtime/cuda/nvrtc.h"
 
 #include <gmock/gmock.h>
@@ -26,22 +26,22 @@ const Nvrtc* nvrtc_or_null() {
   return Nvrtc::instance(why);
 }
 
-// Of every network of the papers, forward and backward, in one precision.
+// The texts of every network of the papers, forward and backward, in one precision.
 std::set<std::string> texts_of_networks(ProductPrecision products) {
   const tests::NetworkFixtures fixtures("networks");
   for (const std::string& network : fixtures.names()) {
     const NamedTensors tensors = read_safetensors(fixtures.tensors(network));
     const auto [graph, names] = tests::with_gradients(load_graph(fixtures.request(network, true)));
     Executable executable(compile(graph, {}), std::make_shared<Variables>(),
-                          Target(Device::kCuda, WeightForm::kFloat32, products));
+                          Target(tests::tested_device(), WeightForm::kFloat32, products));
     Feeds feeds;
     for (const FeedSpec& f : executable.program().feeds) feeds[f.name] = tensors.at("feed/" + f.name);
-    executable.reserve(feeds);  // binds, and runs nothing
+    executable.reserve(feeds);  // binds, but does not run
   }
   return tests::generated_texts();
 }
 
-// One program of all of them: each is in a namespace of its own, and the headers are read once.
+// All texts as one program: each has its own namespace, and the headers are read once.
 TEST(Nvrtc, CompilesEveryGeneratedKernelOfTheNetworks) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
   if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC is part of the CUDA toolkit, which is not installed here";
@@ -57,7 +57,7 @@ TEST(Nvrtc, CompilesEveryGeneratedKernelOfTheNetworks) {
   }
 }
 
-// Matrix units are of 8.0 and up.
+// Matrix units need compute capability 8.0.
 TEST(Nvrtc, CompilesLoopsOfRoundedProducts) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
   if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC is part of the CUDA toolkit, which is not installed here";
@@ -75,7 +75,7 @@ TEST(Nvrtc, CompilesLoopsOfRoundedProducts) {
   }
 }
 
-// Clusters are of 9.0 and up.
+// Clusters need compute capability 9.0.
 TEST(Nvrtc, CompilesLoopsInClusters) {
   const Nvrtc* const nvrtc = nvrtc_or_null();
   if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC is part of the CUDA toolkit, which is not installed here";
@@ -92,7 +92,7 @@ TEST(Nvrtc, CompilesLoopsInClusters) {
       const Program program = compile(tests::with_gradients(load_graph(request)).graph, {});
       PackedWeightsStore store(program);
       graphrun::bind(program, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 4}},
-                     Target(Device::kCuda, WeightForm::kFloat32, products), store);
+                     Target(tests::tested_device(), WeightForm::kFloat32, products), store);
     }
   }
   tests::emulated_limits() = before;
@@ -125,7 +125,7 @@ TEST(Nvrtc, MakesMachineCodeForEveryArchitecture) {
 TEST(Nvrtc, ChoosesWhatADeviceCanRun) {
   const std::vector<int> known = {75, 80, 86, 90, 100};
   EXPECT_EQ(architecture_for(90, known), "sm_90");
-  EXPECT_EQ(architecture_for(89, known), "sm_86");         // of its generation
+  EXPECT_EQ(architecture_for(89, known), "sm_86");         // of the same generation
   EXPECT_EQ(architecture_for(120, known), "compute_100");  // newer than all
   EXPECT_THROW(architecture_for(70, known), UserError);
 }

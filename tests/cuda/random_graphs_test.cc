@@ -1,4 +1,4 @@
-// Graphs made up from seeds compute on the device what they compute on the CPU, forward and backward.
+// Graphs generated from seeds compute the same on the device as on the CPU, forward and backward.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Loops that a device runs as one launch, rows of the batch by blocks that never wait for each other, against the CPU.
+// Loops that a device runs as one launch, whose blocks have rows of the batch and never wait, compared with the CPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A step of everything that can be part of such a loop. `mixed`: what is added at its end, of shape [batch, 6].
+// A step with everything that can be part of such a loop. `mixed`: the value that is added at its end, of shape [batch, 6].
 std::string steps(const std::string& mixed, const std::string& reverse = "false") {
   return R"(graph "network" {
   input %x: FLOAT[time, batch, 6]
@@ -98,26 +98,27 @@ Feeds feeds_for(const Program& program, std::int64_t batch) {
   return feeds;
 }
 
-std::vector<Tensor> run(const Program& program, Device device, std::int64_t batch) {
+std::vector<Tensor> run(const Program& program, const Device& device, std::int64_t batch) {
   Executable executable(program, std::make_shared<Variables>(), device);
   RunOptions options;
   options.seed = 3, options.step = 4;
   std::vector<Tensor> results;
-  for (int i = 0; i < 4; ++i) results = executable.run(feeds_for(program, batch), options);  // played in the end
+  for (int i = 0; i < 4; ++i) results = executable.run(feeds_for(program, batch), options);  // the last runs are replayed
   return results;
 }
 
-std::shared_ptr<const LoopKernel> loop_of(const Program& program, std::int64_t batch) {
+ScanPlan::Launch loop_of(const Program& program, std::int64_t batch) {
   PackedWeightsStore store(program);
-  const auto binding = graphrun::bind(program, sizes(batch), Device::kCuda, store);
+  const auto binding = graphrun::bind(program, sizes(batch), tests::tested_device(), store);
   for (const BoundInstruction& bound : binding->root.instructions) {
-    if (bound.scan) return bound.scan->loop;
+    const auto* const launch = bound.scan ? std::get_if<ScanPlan::Launch>(&bound.scan->plan.way) : nullptr;
+    if (launch != nullptr) return *launch;
   }
   return nullptr;
 }
 
 void expect_what_the_cpu_computes(const Program& program, std::int64_t batch, double tolerance = 1e-5) {
-  const std::vector<Tensor> expected = run(program, Device::kCpu, batch), found = run(program, Device::kCuda, batch);
+  const std::vector<Tensor> expected = run(program, cpu_device(), batch), found = run(program, tests::tested_device(), batch);
   for (std::size_t k = 0; k < expected.size(); ++k) {
     ASSERT_EQ(found[k].sizes(), expected[k].sizes());
     for (std::int64_t i = 0; i < expected[k].count(); ++i)
@@ -130,7 +131,7 @@ class RowLoops : public ::testing::Test {
   void SetUp() override { tests::tested_device(); }
 };
 
-// Fused, and each op by itself: every kind of part.
+// Fused, and each op separately: every kind of part.
 TEST_F(RowLoops, ComputeWhatTheCpuComputes) {
   for (const char* reverse : {"false", "true"}) {
     for (const std::vector<std::string>& disabled :
@@ -138,7 +139,7 @@ TEST_F(RowLoops, ComputeWhatTheCpuComputes) {
       CompileOptions options;
       options.disabled_passes = disabled;
       const Program program = compile(ir::parse(steps("%d", reverse), "network"), options);
-      // Fewer rows than multiprocessors, more, and more than divide by them.
+      // Fewer rows than multiprocessors, more, and a number that they do not divide.
       for (std::int64_t batch : {1, 2, 7, 40}) {
         expect_what_the_cpu_computes(program, batch);
         const auto loop = loop_of(program, batch);
@@ -158,7 +159,7 @@ TEST_F(RowLoops, ComputeInDoublePrecision) {
   EXPECT_NE(loop_of(program, 7), nullptr);
 }
 
-// States by turns, in place, and read off a stack that two of them share; a whole number and a truth among them.
+// States that alternate, are updated in place, or are read from a stack that two of them share; an INT32 and a BOOL state.
 TEST_F(RowLoops, HandOnStatesOfEveryKind) {
   constexpr const char* kGraph = R"(graph "network" {
   input %x: FLOAT[time, batch, 5]
@@ -201,7 +202,7 @@ TEST_F(RowLoops, HandOnStatesOfEveryKind) {
   EXPECT_THAT(loop->describe(), HasSubstr("rows of the batch each"));
 }
 
-// A batch of nothing, and no step.
+// An empty batch, and zero steps.
 TEST_F(RowLoops, MayHaveNothingToDo) {
   const Program program = compile(ir::parse(steps("%d"), "network"), {});
   expect_what_the_cpu_computes(program, 0);
@@ -246,13 +247,13 @@ TEST_F(RowLoops, AreNoneWhereABlockHasNoRoomForItsRows) {
   EXPECT_EQ(loop_of(program, 20000), nullptr);
 }
 
-// As the kernel by itself does: of the node, with the index and where it stands.
+// As the separate kernel does: the error names the node, the index and its position.
 TEST_F(RowLoops, RefuseABadIndex) {
   const Program program = compile(ir::parse(steps("%d"), "network"), {});
   ASSERT_NE(loop_of(program, 7), nullptr);
   for (const auto& [name, bad, said] : {std::tuple("words", 5, "gather: index 5"), std::tuple("words", -1, "gather: index -1"),
                                         std::tuple("places", 6, "pick: index 6")}) {
-    Executable executable(program, std::make_shared<Variables>(), Device::kCuda);
+    Executable executable(program, std::make_shared<Variables>(), tests::tested_device());
     Feeds feeds = feeds_for(program, 7);
     feeds[name].data<std::int32_t>()[2 * 7 + 3] = bad;
     feeds[name] = executable.on_device(feeds[name]);
@@ -263,7 +264,7 @@ TEST_F(RowLoops, RefuseABadIndex) {
       EXPECT_THAT(error.what(), HasSubstr(said));
       EXPECT_THAT(error.what(), HasSubstr("3"));
     }
-    // The next run is none the worse.
+    // The next run is not affected.
     EXPECT_NO_THROW(executable.run(feeds_for(program, 7)));
   }
 }

@@ -1,4 +1,4 @@
-// Generation on the device against the search of the host.
+// Generation on the device compared with the search on the host.
 #include "tests/cuda/device.h"
 #include "tests/sanitized.h"
 #include "tests/tools/search_fixture.h"
@@ -9,7 +9,7 @@ namespace {
 
 class CudaSearch : public tests::SearchFixture {
  protected:
-  // An emulated device is slow, and under sanitizers slower: there a few sentences touch the same memory.
+  // The emulated device is slow, especially under sanitizers: a few sentences use the same memory there.
   CudaSearch() : SearchFixture(tests::address_sanitized() ? 4 : 11) {}
   void SetUp() override {
     tests::tested_device();
@@ -17,7 +17,8 @@ class CudaSearch : public tests::SearchFixture {
   }
   void expect_same(const SearchCase& options) {
     SCOPED_TRACE("beam " + std::to_string(options.beam));
-    GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options, .target = Device::kCuda}, variables_);
+    GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options, .target = tests::tested_device()},
+                       variables_);
     expect_alike(search.run(feeds_, options), by_host(options));
   }
 };

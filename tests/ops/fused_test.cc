@@ -204,7 +204,7 @@ void run_columns(const tests::KernelCall& call, const std::vector<Tensor>& outpu
   for (const Tensor& t : call.inputs) in.push_back(t.view());
   for (const Tensor& t : outputs) out.push_back(t.view());
   request.inputs = in, request.outputs = out;
-  const Kernel kernel = (*KernelRegistry::instance().find(call.op, Device::kCpu))(request);
+  const Kernel kernel = (*cpu_device().kernels().find(call.op))(request);
   ASSERT_NE(kernel.by_columns, nullptr);
   ASSERT_EQ(kernel.by_columns->columns, outputs[0].sizes().back());
   const KernelContext context{&call.attributes, in, out, nullptr, call.random};

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "compiler/ir/op.h"
-#include "runtime/device/cuda_library.h"
 
 namespace graphrun::tests {
 namespace {
@@ -20,7 +19,9 @@ Tensor poisoned(DType dtype, const Sizes& sizes) {
 // Where a kernel's tensors are: in host memory, or copied to a device until the kernel has finished.
 class Places {
  public:
-  explicit Places(Device device) : backend_(device == Device::kCpu ? nullptr : &cuda_device()) {}
+  explicit Places(const Device& device) : backend_(device.is_cpu() ? nullptr : &device.backend()) {
+    if (backend_ != nullptr) backend_->use();
+  }
 
   // Tensors that share memory on the host share it there too.
   TensorView of(const Tensor& t) {
@@ -70,7 +71,7 @@ class Interpreter {
       values_[node.outputs[0]] = result;
       return;
     }
-    const KernelFactory* factory = KernelRegistry::instance().find(node.op->name, options_.device);
+    const KernelFactory* factory = options_.device->kernels().find(node.op->name);
     GRAPHRUN_CHECK(factory != nullptr, "no kernel for " + node.op->name);
     std::vector<Tensor> inputs, outputs;
     for (ir::ValueId v : node.inputs) inputs.push_back(v == ir::kNone ? Tensor() : options_.in_place ? at(v).clone() : at(v));
@@ -100,7 +101,7 @@ class Interpreter {
     KernelRequest request;
     request.attributes = &node.attributes;
     request.symbols = &options_.symbols;
-    Places places(options_.device);
+    Places places(*options_.device);
     std::vector<TensorView> in, out;
     for (const Tensor& t : inputs) {
       in.push_back(places.of(t));

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "runtime/program/kernel.h"
+#include "runtime/device/device.h"
 #include "runtime/tensor/tensor.h"
 
 namespace graphrun::tests {
@@ -14,7 +14,7 @@ struct InterpretOptions {
   Precision precision = Precision::kFloat64;
   SymbolValues symbols;
   bool in_place = false;  // a result reuses its operand's memory wherever the schema allows it (operands are copied first)
-  Device device = Device::kCpu;  // whose kernels run, on copies in its memory
+  const Device* device = &cpu_device();  // whose kernels run, on copies in its memory
 };
 
 // The values `wanted` of a graph without regions. Feeds are by value: graph inputs and variables; FLOAT ones are converted.

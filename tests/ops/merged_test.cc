@@ -119,7 +119,7 @@ struct Columns {
     for (const Tensor& t : in) request.inputs.push_back(t.view()), request.constant_inputs.push_back(true);
     for (const Tensor& t : out) request.outputs.push_back(t.view());
     request.absent_inputs.assign(in.size(), false);
-    kernel = (*KernelRegistry::instance().find(op, Device::kCpu))(request).by_columns;
+    kernel = (*cpu_device().kernels().find(op))(request).by_columns;
     if (kernel) kept = Tensor(DType::kBool, {static_cast<std::int64_t>(kernel->packed_bytes) + 1});
   }
   KernelContext context() {
@@ -192,9 +192,9 @@ TEST(Merged, NotByColumnsWhereAMatrixChanges) {
   request.inputs = {a.view(), b.view(), b.view()};
   request.outputs = {y.view(), y.view()};
   request.constant_inputs = {false, true, false};
-  EXPECT_EQ((*KernelRegistry::instance().find("matmul_many", Device::kCpu))(request).by_columns, nullptr);
+  EXPECT_EQ((*cpu_device().kernels().find("matmul_many"))(request).by_columns, nullptr);
   request.constant_inputs = {false, true, true};
-  EXPECT_NE((*KernelRegistry::instance().find("matmul_many", Device::kCpu))(request).by_columns, nullptr);
+  EXPECT_NE((*cpu_device().kernels().find("matmul_many"))(request).by_columns, nullptr);
 }
 
 }  // namespace

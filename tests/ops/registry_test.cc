@@ -50,7 +50,7 @@ TEST(OpRegistry, EveryCaseIsOfAnOpAndHasANameOfItsOwn) {
 TEST(OpRegistry, EveryOpHasACpuKernelOrIsAView) {
   for (const ir::OpSchema* op : library_ops()) {
     if (has_region(*op) || op->view) continue;
-    EXPECT_NE(KernelRegistry::instance().find(op->name, Device::kCpu), nullptr) << op->name;
+    EXPECT_NE(cpu_device().kernels().find(op->name), nullptr) << op->name;
   }
 }
 

@@ -151,7 +151,7 @@ TEST_F(RoundedProducts, HaveOneFormInALoopAndWithoutOne) {
     request.lasting_inputs = std::move(lasting);
     request.weights = weights;
     request.products = ProductPrecision::kBFloat16;
-    const Kernel kernel = (*KernelRegistry::instance().find("matmul_sum", Device::kCpu))(request);
+    const Kernel kernel = (*cpu_device().kernels().find("matmul_sum"))(request);
     EXPECT_GT(kernel.workspace, 0u) << "by itself it does not round";
     const std::vector<std::int64_t> layout = kernel.by_columns->layout;
     return std::pair(static_cast<WeightForm>(layout.at(4)), layout.at(5) == 1);

@@ -41,7 +41,7 @@ inline void run_kernel_into(KernelCall call, const std::vector<Tensor>& outputs)
     request.outputs.push_back(t.view());
     request.outputs.back().data = nullptr;
   }
-  const KernelFactory* factory = KernelRegistry::instance().find(call.op, Device::kCpu);
+  const KernelFactory* factory = cpu_device().kernels().find(call.op);
   GRAPHRUN_CHECK(factory, "no kernel for " + call.op);
   const Kernel kernel = (*factory)(request);
   const Tensor workspace(DType::kBool, {static_cast<std::int64_t>(kernel.workspace) + 1});

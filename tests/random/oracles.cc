@@ -17,6 +17,7 @@
 #include "compiler/ir/printer.h"
 #include "compiler/passes/pass.h"
 #include "compiler/stopped.h"
+#include "runtime/device/cuda_library.h"
 #include "runtime/execute/executable.h"
 #include "runtime/threads/threads.h"
 #include "tests/draw.h"
@@ -377,7 +378,7 @@ class Holding {
     some_draw("device", [&](const Data& numbers) {
       const Results cpu = run(graph, compile_options(), numbers);
       if (!well_behaved(cpu)) return std::string();
-      return difference(cpu, run(graph, compile_options(), numbers, 2, Device::kCuda), kClose);
+      return difference(cpu, run(graph, compile_options(), numbers, 2, cuda_device(0)), kClose);
     });
     count("on a device");
   }

@@ -16,7 +16,7 @@ std::vector<std::size_t> loops_beside(const std::string& text) {
   const int before = threads();
   set_threads(2);
   PackedWeightsStore store(program);
-  const std::unique_ptr<Binding> binding = graphrun::bind(program, kSizes, Device::kCpu, store);
+  const std::unique_ptr<Binding> binding = graphrun::bind(program, kSizes, cpu_device(), store);
   set_threads(before);
   std::vector<std::size_t> out;
   const auto& instructions = binding->root.instructions;

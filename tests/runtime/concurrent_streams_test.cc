@@ -33,13 +33,12 @@ class CountedLoop : public LoopKernel {
 class ConcurrentStreams : public ::testing::Test {
  protected:
   ConcurrentStreams() : program_(compile(ir::parse(two_directions("%h0"), "two directions"), {})), store_(program_) {
-    binding_ = graphrun::bind(program_, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 2}}, Device::kCpu, store_);
+    binding_ = graphrun::bind(program_, {{Symbol::named("time"), 3}, {Symbol::named("batch"), 2}}, cpu_device(), store_);
     loops_.source = binding_->root.source;
     for (BoundInstruction& bound : binding_->root.instructions) {
       if (!bound.scan) continue;
       const int number = static_cast<int>(loops_.instructions.size());
-      bound.scan->plan.way = ScanPlan::Way::kOneLaunch;
-      bound.scan->loop = std::make_shared<CountedLoop>([this, number] {
+      bound.scan->plan.way = std::make_shared<CountedLoop>([this, number] {
         ran_.push_back(number);
         if (number == fails_) throw std::runtime_error("the loop fails");
       });

@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device/backend.h"
+#include "runtime/tensor/backend.h"
 
 namespace graphrun {
 
 class Counting : public Backend {
  public:
   std::string name() const override { return "one that counts"; }
+  void use() override {}
   void* allocate(std::size_t) override { return nullptr; }
   void release(void*) override {}
   void to_device(void*, const void*, std::size_t) override {}

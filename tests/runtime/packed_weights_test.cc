@@ -229,7 +229,7 @@ TEST(PackedWeights, IsOnceForAllThatWantItAlike) {
 TEST_F(PackedWeightsTest, MayBeNarrow) {
   std::vector<std::size_t> bytes;
   for (const WeightForm form : {WeightForm::kBFloat16, WeightForm::kInt8}) {
-    const auto narrow = [&] { return Executable(inference(), variables_, Target(Device::kCpu, form)); };
+    const auto narrow = [&] { return Executable(inference(), variables_, Target(cpu_device(), form)); };
     Executable executable = narrow();
     const Tensor y = run(executable);
     EXPECT_FALSE(same_bits(y, first_));

@@ -47,8 +47,8 @@ std::vector<Tensor> run_layer(const std::string& cell, Target target) {
 }
 
 TEST_P(RoundedLayer, IsAsFarFromTheExactOneAsRoundingTakesIt) {
-  const std::vector<Tensor> exact = run_layer(GetParam(), Device::kCpu);
-  const Target target(Device::kCpu, WeightForm::kFloat32, ProductPrecision::kBFloat16);
+  const std::vector<Tensor> exact = run_layer(GetParam(), cpu_device());
+  const Target target(cpu_device(), WeightForm::kFloat32, ProductPrecision::kBFloat16);
   const std::vector<Tensor> found = run_layer(GetParam(), target);
   ASSERT_EQ(found.size(), exact.size());
   double size = 0, distance = 0;
@@ -67,7 +67,7 @@ TEST_P(RoundedLayer, IsAsFarFromTheExactOneAsRoundingTakesIt) {
 
 TEST_P(RoundedLayer, IsTheSameForAnyNumberOfThreads) {
   if (core_count() == 1) GTEST_SKIP() << "there is one core";
-  const Target target(Device::kCpu, WeightForm::kFloat32, ProductPrecision::kBFloat16);
+  const Target target(cpu_device(), WeightForm::kFloat32, ProductPrecision::kBFloat16);
   const int before = threads();
   std::vector<std::vector<Tensor>> found;
   for (const int n : {1, core_count()}) {

@@ -84,9 +84,11 @@ int members_of(const char* text, std::int64_t batch, int threads, std::int64_t t
   const Program program = compile(ir::parse(text, "loops"));
   PackedWeightsStore store(program);
   const auto binding =
-      graphrun::bind(program, {{Symbol::named("time"), time}, {Symbol::named("batch"), batch}}, Device::kCpu, store);
+      graphrun::bind(program, {{Symbol::named("time"), time}, {Symbol::named("batch"), batch}}, cpu_device(), store);
   for (const BoundInstruction& bound : binding->root.instructions) {
-    if (bound.scan) return bound.scan->plan.way == ScanPlan::Way::kRows ? bound.scan->plan.threads : 0;
+    if (!bound.scan) continue;
+    const ScanPlan::ByRows* const rows = bound.scan->plan.by_rows();
+    return rows == nullptr ? 0 : rows->count;
   }
   return -1;
 }

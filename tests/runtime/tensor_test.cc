@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "runtime/base/attributes.h"
-#include "runtime/program/kernel.h"
 
 namespace graphrun {
 namespace {
@@ -70,17 +69,6 @@ TEST(Attributes, ChecksNameAndKind) {
   EXPECT_EQ(attributes.dim("rows"), Dim(Symbol::named("batch")));
   EXPECT_THROW(attributes.number("axis"), InternalError);
   EXPECT_THROW(attributes.integer("keep"), InternalError);
-}
-
-TEST(KernelRegistry, FindsByOpAndDevice) {
-  KernelRegistry& registry = KernelRegistry::instance();
-  const KernelFactory factory = [](const KernelRequest&) -> Kernel { return {nullptr, 64}; };
-  registry.add("test_registry_op", Device::kCpu, factory);
-  ASSERT_NE(registry.find("test_registry_op", Device::kCpu), nullptr);
-  EXPECT_EQ((*registry.find("test_registry_op", Device::kCpu))({}).workspace, 64u);
-  EXPECT_EQ(registry.find("test_registry_op", Device::kCuda), nullptr);
-  EXPECT_EQ(registry.find("test_no_such_op", Device::kCpu), nullptr);
-  EXPECT_THROW(registry.add("test_registry_op", Device::kCpu, factory), InternalError);
 }
 
 }  // namespace

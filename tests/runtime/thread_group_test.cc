@@ -235,23 +235,17 @@ TEST_F(Loops, OfScalarsAndRows) {
 }
 
 // A pointwise op that fails in the fifth step, in one column.
-void register_failing() {
-  static const bool once = [] {
-    test::add_op(OpDefinition("t_fails", "test").Input("x", "").Output("y").Shape(test::same_as_first).NoGradient("test"),
-                 [](const KernelRequest& request) -> Kernel {
-                   auto by_columns = std::make_shared<ColumnKernel>();
-                   by_columns->columns = request.outputs[0].sizes.back();
-                   by_columns->run = [](const KernelContext& c, std::int64_t begin, std::int64_t end) {
-                     if (begin <= 40 && 40 < end && c.random.scan_steps.back() == 4) {
-                       throw UserError(ExitCode::kBadData, "E0610 index-out-of-range", "no such column");
-                     }
-                   };
-                   return {[](const KernelContext&) {}, 0, by_columns};
-                 });
-    return true;
-  }();
-  (void)once;
-}
+REGISTER_OP("t_fails", "test").Input("x", "").Output("y").Shape(test::same_as_first).NoGradient("test");
+REGISTER_KERNEL("t_fails", kCpu, [](const KernelRequest& request) -> Kernel {
+  auto by_columns = std::make_shared<ColumnKernel>();
+  by_columns->columns = request.outputs[0].sizes.back();
+  by_columns->run = [](const KernelContext& c, std::int64_t begin, std::int64_t end) {
+    if (begin <= 40 && 40 < end && c.random.scan_steps.back() == 4) {
+      throw UserError(ExitCode::kBadData, "E0610 index-out-of-range", "no such column");
+    }
+  };
+  return {[](const KernelContext&) {}, 0, by_columns};
+});
 
 // A loop with one, whose end is `%end`; before it, if `beside`, a loop without one that may run concurrently.
 std::string failing(bool beside) {
@@ -290,13 +284,11 @@ void expect_error_of_one(const std::function<void(int threads)>& run) {
 }
 
 TEST_F(Loops, EndWithTheErrorOfOneThread) {
-  register_failing();
   const ir::Graph graph = ir::parse(failing(false), "loops");
   expect_error_of_one([&](int threads) { run(graph, threads, Precision::kFloat32); });
 }
 
 TEST_F(Loops, EndWithTheErrorOfOneBesideAnother) {
-  register_failing();
   const ir::Graph graph = ir::parse(failing(true), "loops");
   expect_error_of_one([&](int threads) { run(graph, threads, Precision::kFloat32); });
 }

@@ -83,7 +83,7 @@ TEST(BatchOrder, WithoutShuffleSortedOrAsItStands) {
 TEST(BatchOrder, TokensLimitWhatAPaddedBatchHolds) {
   std::vector<std::int64_t> lengths;
   for (std::int64_t i = 0; i < 5003; ++i) lengths.push_back(1 + i * 7919 % 50);
-  lengths.push_back(900);  // longer than the limit: alone
+  lengths.push_back(900);  // longer than the limit: a batch of its own
   for (const auto& shuffle : {std::optional<Shuffle>(Shuffle{1, 1}), std::optional<Shuffle>()}) {
     const BatchOrder order = order_batches(5004, lengths, {40, 500}, shuffle);
     std::set<std::int64_t> seen;
@@ -180,7 +180,7 @@ TEST(BatchSource, TheLargestBatchIsAsLargeAsAnyInEachOfItsSizes) {
   data.fields = {make_field("words"), make_field("letters", 0, {Split::kCharacter})};
   data.feeds = make_feeds("words, letters");
   data.rows = 3;
-  // The longest sentence and the longest word stand in different ones.
+  // The longest sentence and the longest word are in different examples.
   data.train = {scratch.file("data", "a\nb\nc\nd\n\nabcdef\n\na\n\nab\n\na\nb\n\n")};
   const Prepared p(data);
   const Dataset set = p.train();

@@ -1,4 +1,4 @@
-// Beam search over made-up models whose best sequences are known by going through all of them.
+// Beam search over artificial models whose best sequences are found by enumerating all sequences.
 #include "tests/tools/oracle/beam_search.h"
 
 #include <gtest/gtest.h>
@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::int32_t kEnd = 0, kBegin = 1;
 
-// A model whose probabilities are a function of sentence and words so far: what a network would be.
+// A model whose probabilities are a function of the sentence and the words so far, as a network's are.
 class MadeUp : public StepModel {
  public:
-  // `numbers`: what each sentence stands for, so that one may be asked for alone.
+  // `numbers`: the identity of each sentence, so that a sentence can be searched for separately.
   explicit MadeUp(std::vector<std::int64_t> numbers, std::int32_t words = 5) : numbers_(std::move(numbers)), words_(words) {}
 
   std::vector<double> scores(std::int64_t number, const std::vector<std::int32_t>& so_far) const {
@@ -147,7 +147,7 @@ TEST(BeamSearch, OfOneIsGreedy) {
   }
 }
 
-// A sentence gives the same alone, in any company and at any place in it.
+// A sentence has the same result alone, with any other sentences, and at any position among them.
 TEST(BeamSearch, SentencesDoNotTouchEachOther) {
   for (std::int64_t beam : {1, 3, 8}) {
     const std::vector<std::int64_t> numbers = {7, 3, 3, 11, 0, 5}, most = {5, 3, 8, 0, 4, 6};
@@ -175,7 +175,7 @@ TEST(BeamSearch, KeepsTheLeastLength) {
 }
 
 TEST(BeamSearch, EndsWhereNothingCanChangeTheResult) {
-  // The same with and without a bound: a larger n_best keeps it going.
+  // The same with and without a bound: a larger n_best continues the search.
   for (std::int64_t number = 0; number < 20; ++number) {
     MadeUp few({number}), many({number});
     const auto one = beam_search(few, 1, options(6, 1, {30}, {LengthNorm::Kind::kNone, 0}));
@@ -185,7 +185,7 @@ TEST(BeamSearch, EndsWhereNothingCanChangeTheResult) {
   }
 }
 
-// The best of those that begin so, whatever the beam would have thought of the beginning.
+// The best of the sequences with this prefix, whatever the beam's score of the prefix.
 TEST(BeamSearch, GoesOnFromWhatIsGiven) {
   for (std::int64_t number = 0; number < 10; ++number) {
     MadeUp model({number, number, number});
@@ -212,7 +212,7 @@ std::vector<std::vector<Hypothesis>> sampled(std::vector<std::int64_t> numbers, 
   return sample(model, static_cast<std::int64_t>(numbers.size()), o, how);
 }
 
-// As often as the model holds them probable, at temperature 1.
+// Frequencies are the model's probabilities at temperature 1.
 TEST(Sampling, DrawsByProbability) {
   const std::int64_t draws = 20000;
   const MadeUp model({4});
@@ -248,7 +248,7 @@ TEST(Sampling, KeepsToTheBestAndTheLengths) {
       so_far.push_back(word);
     }
   }
-  // Cold, it is the greedy one.
+  // At a low temperature the sample is the greedy one.
   MadeUp greedy({2});
   const auto best = beam_search(greedy, 1, options(1, 1, {4}));
   EXPECT_EQ(sampled({2}, options(1, 1, {4}), {1e-6, 0}, {7})[0][0].words, best[0][0].words);

@@ -1,4 +1,4 @@
-// graphrun check, and what the commands refuse before they begin.
+// graphrun check, and what commands refuse before they start.
 #include <gmock/gmock.h>
 
 #include "tests/tools/program_fixture.h"

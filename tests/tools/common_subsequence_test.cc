@@ -1,4 +1,4 @@
-// The longest common subsequence against the plain table of all pairs.
+// The longest common subsequence, compared with the plain table of all pairs.
 #include "tools/report/common_subsequence.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace graphrun {
 namespace {
 
-// Equal beginnings and ends stay out of it.
+// Equal prefixes and suffixes are left out of the table.
 std::vector<bool> by_table(std::vector<std::int32_t> a, std::vector<std::int32_t> b) {
   std::size_t begin = 0, end = 0;
   for (; !a.empty() && !b.empty() && a.front() == b.front(); ++begin) a.erase(a.begin()), b.erase(b.begin());

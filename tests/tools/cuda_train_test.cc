@@ -1,4 +1,4 @@
-// The program itself on the emulated device: a job trained and a model used as on the CPU.
+// The program on the emulated device: it trains a job and uses the model as on the CPU.
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -53,7 +53,7 @@ TEST_F(TrainOnCuda, LearnsAndSegmentsAsOnTheCpu) {
   EXPECT_NE(segmented[1], "");
 }
 
-// A job's product_precision is what a device computes with, as far as it can.
+// A device computes with the job's product_precision if it can.
 TEST_F(TrainOnCuda, RoundsProductsAsTheJobSays) {
   const auto run = [&](const std::string& out, const std::string& device, const std::string& precision) {
     const Ran trained = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", out, "--device", device, "--set",
@@ -78,7 +78,7 @@ TEST_F(TrainOnCuda, RoundsProductsAsTheJobSays) {
     for (std::size_t i = 0; i < found.size(); ++i)
       EXPECT_NEAR(found[i], exact[i], near * (0.1 + std::abs(exact[i]))) << precision << " " << i;
   }
-  // It is kept with the model, and an evaluation may say otherwise.
+  // It is stored with the model, and an evaluation can override it.
   const auto loss = [&](const std::vector<std::string>& rest) {
     std::vector<std::string> words = {"evaluate", "BFLOAT16", "--json"};
     words.insert(words.end(), rest.begin(), rest.end());
@@ -95,8 +95,8 @@ TEST_F(TrainOnCuda, RoundsProductsAsTheJobSays) {
   EXPECT_EQ(other.code, 2) << "a run is resumed as it was begun";
 }
 
-// Steps are counted, noted and kept by their own numbers and rates, though a step's loss is read once the next one has begun;
-// where one update sees several batches, it is not.
+// Steps are counted, logged and saved with their own numbers and rates, although the loss of a step is read after the next step
+// has begun. If an update has several batches, the loss is read before.
 TEST_F(TrainOnCuda, NotesStepsAsOnTheCpu) {
   const auto notes = [&](const std::string& out, const std::string& device, const std::string& accumulate) {
     const Ran trained = graphrun({"train",    "graphs/jobs/segment.pbtxt",
@@ -140,7 +140,7 @@ TEST_F(TrainOnCuda, NotesStepsAsOnTheCpu) {
   }
 }
 
-// Where its loss is read behind the next step, and where it is read before a checkpoint is saved.
+// If a loss is read after the next step has begun, and if it is read before a checkpoint is saved.
 TEST_F(TrainOnCuda, TellsTheStepThatDiverged) {
   for (const std::string every : {"0", "1"}) {
     std::vector<std::string> told;
@@ -163,7 +163,7 @@ TEST_F(TrainOnCuda, TellsTheStepThatDiverged) {
   }
 }
 
-// What a run on a device leaves is resumed bit for bit, as on the CPU.
+// A run on a device resumes bit for bit, as on the CPU.
 TEST_F(TrainOnCuda, GoesOnFromACheckpoint) {
   const auto train = [&](const std::string& out, const std::string& epochs, bool goes_on = false) {
     std::vector<std::string> words = {"train", "graphs/jobs/segment.pbtxt", "--out", out, "--device", "cuda",
@@ -178,7 +178,7 @@ TEST_F(TrainOnCuda, GoesOnFromACheckpoint) {
   EXPECT_EQ(losses("whole"), losses("parts"));
 }
 
-// A signal comes while a step is under way: its loss is read before the checkpoint is saved, and counted once.
+// A signal arrives while a step is running: its loss is read before the checkpoint is saved, and counted once.
 TEST_F(TrainOnCuda, GoesOnFromASignal) {
   const auto train = [&](const std::string& out, const std::string& fault) {
     std::vector<std::string> words = {"train", "graphs/jobs/segment.pbtxt",      "--device", "cuda", "--set", "train.epochs=6",
@@ -187,7 +187,7 @@ TEST_F(TrainOnCuda, GoesOnFromASignal) {
     return graphrun_under(fault, words);
   };
   ASSERT_EQ(train("whole", "").code, 0);
-  // In the midst, and with a step under way on the device.
+  // Midway, with a step running on the device.
   for (const char* fault : {"int:/checkpoints/:30", "int:/checkpoints/:30+700"}) {
     const Ran ran = train("parts", fault);
     ASSERT_EQ(ran.code, 128 + SIGINT) << ran.err;

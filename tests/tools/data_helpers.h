@@ -1,4 +1,4 @@
-// Short ways to a DataSpec, for tests.
+// Short constructors of a DataSpec, for tests.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ inline std::vector<FeedExpression> make_feeds(const std::string& text) {
   return feeds;
 }
 
-// A plan without mistakes; throws UserError where there are some.
+// A plan without mistakes; throws UserError if there are some.
 inline FeedPlan make_plan(const DataSpec& data) {
   std::vector<Diagnostic> problems;
   FeedPlan plan(data, problems);
@@ -36,7 +36,7 @@ inline FeedPlan make_plan(const DataSpec& data) {
   return plan;
 }
 
-// The specification of data, its vocabularies and what they make of files.
+// The specification of data, its vocabularies, and the examples that they make from files.
 struct Prepared {
   DataSpec data;
   FeedPlan plan;
@@ -49,7 +49,7 @@ struct Prepared {
   Dataset train(bool training = true) const {
     return read_dataset(data, vocabularies, data.train, {training, {}, kNumbersInMemory, {}});
   }
-  // The entries that numbers stand for.
+  // The entries of the vocabulary with these numbers.
   std::vector<std::string> entries(const std::string& field, const std::vector<std::int32_t>& numbers) const {
     std::vector<std::string> names;
     for (const std::int32_t n : numbers) names.push_back(vocabularies.at(field).entry(n));
@@ -57,7 +57,7 @@ struct Prepared {
   }
 };
 
-// One after the other; `texts` outlives it.
+// Gives the texts one after the other; `texts` must outlive it.
 inline TextSource one_by_one(const std::vector<std::string>& texts) {
   return [&texts, i = std::size_t{0}](std::string_view& text) mutable {
     if (i == texts.size()) return false;

@@ -67,7 +67,7 @@ TEST(Dataset, SegmentedLinesGiveCharactersAndPlaces) {
   EXPECT_THAT(p.entries("words", fields[2].values), ElementsAre("我们", "是", "中国人", "。"));
 }
 
-// Each entry by itself: as many as before, with places that are those of the line's own characters.
+// Each entry is normalized separately: their number stays the same, and their positions are those of the line's own characters.
 TEST(Dataset, EntriesHaveANormalForm) {
   Scratch scratch;
   DataSpec data;
@@ -89,7 +89,8 @@ TEST(Dataset, ANormalFormIsOneEntry) {
   data.fields[0].normalize = {Normalize::kNfkc};
   data.fields[1].normalize = {Normalize::kNfc};
   data.feeds = make_feeds("words, letters");
-  // An accent of its own is a space with it; e and its accent are one character in NFC, each is one here; a full-width space.
+  // An acute accent as a character of its own; e with a combining accent, which stay two letters, since each letter is
+  // normalized separately; a full-width space.
   data.train = {scratch.file("a", "a\u00b4b \uff21\nke\u0301\u3000\uff21\n")};
   const Prepared p(data);
   EXPECT_THAT(p.entries("words", p.train().example(0)[0].values), ElementsAre("a\u0301b", "A"));
@@ -187,7 +188,7 @@ TEST(Dataset, NothingToRead) {
   data.feeds = make_feeds("words");
   data.train = {scratch.file("a", "\n \n")};
   EXPECT_THAT(message_of([&] { Prepared p(data); }), HasSubstr("E0649 no-examples"));
-  // With a vocabulary of its own it is found when the examples are wanted.
+  // With a given vocabulary the mistake is found when the examples are read.
   data.fields[0].vocabulary_file = scratch.file("words.txt", "a\n");
   const Prepared given(data);
   EXPECT_THAT(message_of([&] { given.train(); }), HasSubstr("E0649 no-examples"));

@@ -67,7 +67,7 @@ class Ensemble : public ProgramTest {
     EXPECT_EQ(ran.code, 0) << ran.err;
     return ran.code == 0 ? nlohmann::json::parse(ran.out)["perplexity"].get<double>() : 0;
   }
-  // The job with one text in the place of another.
+  // The job with one text replaced by another.
   Ran with(const std::string& from, const std::string& to, const std::string& command = "infer") {
     std::string text = read("graphs/jobs/both.pbtxt");
     EXPECT_NE(text.find(from), std::string::npos) << from;
@@ -80,9 +80,9 @@ TEST_F(Ensemble, TakesTheMeanOfItsModels) {
   const std::string one = "runs/seed-1", two = "runs/seed-2", both = "graphs/jobs/both.pbtxt";
   const double a = perplexity(one), b = perplexity(two);
   EXPECT_NE(a, b);
-  // A mean of probabilities is at least as likely as the geometric mean, which the mean of the logarithms is of.
+  // A mean of probabilities is at least their geometric mean, whose logarithm is the mean of the logarithms.
   EXPECT_LT(perplexity(both), std::sqrt(a * b));
-  // Twice the same model is that model, whatever says so.
+  // An ensemble of one model twice is that model, however it is specified.
   EXPECT_NEAR(perplexity(both, {"--set", "infer.say.load=members.0 = runs/seed-1, members.1 = runs/seed-1"}), a, 1e-4 * a);
   const std::string input = "uno\n\ntres uno dos\nnada\n";
   const Ran said = graphrun({"infer", both, "--set", "infer.say.load=members.0 = runs/seed-2, members.1 = runs/seed-2"}, input);
@@ -105,7 +105,7 @@ TEST_F(Ensemble, OneModelRunsInAnotherJob) {
   EXPECT_EQ(perplexity("graphs/jobs/alone.pbtxt"), perplexity("runs/seed-1"));
 }
 
-// A model with more parameters than the graph has is of another graph, even where none is missing.
+// A model with more parameters than the graph belongs to another graph, even if none is missing.
 TEST_F(Ensemble, RefusesAModelOfAnotherGraph) {
   ASSERT_EQ(graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "gated", "--quiet", "--set", "train.epochs=1", "--set",
                       "cell=cells/gru.pbtxt"})
@@ -143,7 +143,7 @@ TEST_F(Ensemble, MistakesAreToldAtTheirPlaces) {
   EXPECT_THAT(graphrun({"infer", "runs/seed-1", "--set", "models=3"}).err,
               HasSubstr("of a trained model infer, report and product_precision can be set"));
 
-  // Another vocabulary: the words in another order.
+  // Another vocabulary: the same words in another order.
   write("words", "three\n<s>\n</s>\n<unk>\ntwo\none\n");
   const Ran trained = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "third", "--quiet", "--set", "train.epochs=1",
                                 "--set", "data.field.right.vocabulary.file=words"});

@@ -1,4 +1,4 @@
-// Failures that only a full machine or a broken disk brings, one by one: each ends with its exit code and the system's reason.
+// Failures of a full machine or a broken disk, one by one: each ends with its exit code and the system's reason.
 #include <gmock/gmock.h>
 
 #include <new>
@@ -37,7 +37,7 @@ TEST_F(ErrorPaths, AGraphThatCannotBeRead) {
     expect(graphrun_under(call + "=ENOMEM:/cells/atr.pbtxt:1", check), 5, "atr.pbtxt': Cannot allocate memory");
     EXPECT_EQ(graphrun_under(call + "=EINTR:/cells/atr.pbtxt:1", check).code, 0);
   }
-  // Of an import the place that names it is shown too.
+  // For an import, the place that names it is shown too.
   expect(graphrun_under("read=EIO:/cells/lstm.pbtxt:1",
                         {"check", "graphs/language_model.pbtxt", "--set", "vocabulary=9", "--set", "cell=cells/lstm.pbtxt"}),
          3, "Input/output error");
@@ -49,7 +49,7 @@ TEST_F(ErrorPaths, NoMemoryToOpenData) {
          "cannot read 'data/train.seg': Cannot allocate memory");
 }
 
-// What writes a file names it and gives the reason of the call that failed, whatever was called since; nothing is left beside.
+// An error names the file and the reason of the call that failed, whatever was called since. No other file remains.
 TEST_F(ErrorPaths, AFileThatCannotBeWritten) {
   write_segmenter();
   ASSERT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"}).code, 0);
@@ -68,8 +68,8 @@ TEST_F(ErrorPaths, AFileThatCannotBeWritten) {
     EXPECT_FALSE(entry.path().filename().string().starts_with("curves.svg.")) << entry.path();
 }
 
-// Each library asks for memory when it begins, and again with the first bytes or, as zlib, with what no piece that is read at
-// once holds.
+// Each library allocates memory when it starts, and again for the first bytes or, in the case of zlib, for more than one piece
+// of input.
 TEST_F(ErrorPaths, NoMemoryToDecompress) {
   if (tests::address_sanitized()) GTEST_SKIP() << "the sanitizer allocates itself";
   write_segmenter();
@@ -97,8 +97,8 @@ TEST_F(ErrorPaths, NoMemoryToDecompress) {
   }
 }
 
-// An old checkpoint that cannot be removed ends the run, which says so; the new one is there, and what resumes from it leaves
-// what an undisturbed run leaves.
+// An old checkpoint that cannot be removed ends the run with a message. The new one is complete, and a run resumed from it
+// leaves the files of an undisturbed run.
 TEST_F(ErrorPaths, AnOldCheckpointThatCannotBeRemoved) {
   write_language_model();
   const auto words = [](const std::string& out, bool resume) {

@@ -21,7 +21,7 @@ TEST(EventLog, ChecksumsAreThoseOfTheStandard) {
   EXPECT_EQ(masked_crc32c("123456789"), ((0xE3069283u >> 15) | (0xE3069283u << 17)) + 0xA282EAD8u);
 }
 
-// The events of the one file in the folder, every checksum held against its bytes.
+// The events of the one file in the folder; compares every checksum with its bytes.
 std::vector<events::Event> read_events(const std::string& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());

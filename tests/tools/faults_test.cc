@@ -1,7 +1,7 @@
 // Every file operation and every allocation of a short training with many saves, of its resumption and of `infer` fails once.
-// Each ends as a table says, with a message of ours that gives the system's reason, and `--resume` then leaves what an
-// undisturbed run leaves, byte for byte. A sample of them is a test; for tests/faults/fail_each_operation GRAPHRUN_EVERY_FAULT
-// says which: "places", the first and the last operation of each place in the code that has the same file, or "all".
+// Each failure ends as a table says, with graphrun's message and the system's reason; `--resume` then leaves the same bytes as
+// an undisturbed run. The test runs a sample. For tests/faults/fail_each_operation, GRAPHRUN_EVERY_FAULT selects more:
+// "places", the first and the last operation of each place in the code on each file, or "all".
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -22,18 +22,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What tells of a run's starts and clocks, and never comes again.
+// Files that record a run's starts and clocks, and so differ in every run.
 const std::set<std::string> kOfEachStart = {"starts.jsonl", "speed.jsonl", "train.log", "run.lock"};
 
-constexpr int kAllocations = 200;       // that fail where all faults are tried, of each program
+constexpr int kAllocations = 200;       // of each program that fail if all faults are tried
 constexpr int kSampledAllocations = 4;  // in the test
 
-// What a failure may end with. 0 beside others: some of what is read is not needed, or an older checkpoint does as well.
+// Exit codes that a failure may end with. 0 among others: some files are not needed, or an older checkpoint serves as well.
 struct Failing {
   const char* call;
   const char* error;
   std::vector<int> codes;
-  const char* reason;  // that the message gives
+  const char* reason;  // that the message contains
 };
 const std::vector<Failing> kTable = {
     {"open", "EINTR", {0}, ""},
@@ -50,7 +50,7 @@ const std::vector<Failing> kTable = {
     {"fsync", "EINTR", {0}, ""},
     {"fsync", "EIO", {5}, "Input/output error"},
     {"fsync", "ENOSPC", {5}, "No space left on device"},
-    {"rename", "EIO", {0, 5}, "Input/output error"},  // where names cannot be exchanged, two renames do the same
+    {"rename", "EIO", {0, 5}, "Input/output error"},  // if names cannot be exchanged, two renames replace the exchange
     {"rename", "ENOSPC", {0, 5}, "No space left on device"},
     {"remove", "EIO", {0, 5}, "Input/output error"},
     {"mmap", "ENOMEM", {5}, "memory"},
@@ -58,7 +58,7 @@ const std::vector<Failing> kTable = {
 
 bool all_of_them() { return std::getenv("GRAPHRUN_EVERY_FAULT") != nullptr; }
 
-// Which of a program's operations fail, counted from 1. `places`: where each is made.
+// Which of a program's operations fail, counted from 1. `places`: the place in the code of each.
 std::vector<int> failing_numbers(const std::vector<std::string>& places, std::mt19937& draw) {
   std::vector<int> numbers;
   if (!all_of_them()) {
@@ -66,7 +66,7 @@ std::vector<int> failing_numbers(const std::vector<std::string>& places, std::mt
     return numbers;
   }
   const bool each = std::string(std::getenv("GRAPHRUN_EVERY_FAULT")) == "all";
-  std::map<std::string, std::pair<int, int>> ends;  // by place, of its operations
+  std::map<std::string, std::pair<int, int>> ends;  // by place: its first and last operation
   for (std::size_t i = 0; i < places.size(); ++i) {
     const int number = static_cast<int>(i) + 1;
     ends.try_emplace(places[i], number, number).first->second.second = number;
@@ -83,7 +83,7 @@ class EachFault : public ProgramTest {
   void SetUp() override {
     ProgramTest::SetUp();
     write_language_model();
-    // So little of the data stays in memory that the rest is mapped, in the folder whose operations fail.
+    // Keeps so little of the data in memory that the rest is mapped from files in the folder whose operations fail.
     fs::create_directory(root_ / "tmp");
     setenv("TMPDIR", path("tmp").c_str(), 1);
     setenv("GRAPHRUN_DATA_MEMORY", "64", 1);
@@ -113,7 +113,7 @@ class EachFault : public ProgramTest {
   static std::vector<std::string> infer_words() { return {"infer", "whole", "lines.txt", "--threads", "2"}; }
 
   Ran train(const std::string& out) const {
-    bool begun = false;  // as the program sees it
+    bool begun = false;  // from the point of view of the program
     for (const char* name : {"/job.pbtxt", "/manifest.json", "/checkpoints", "/metrics.jsonl"}) begun |= exists(out + name);
     return graphrun_with("file_faults", {{"FILE_FAULT", "count:/:1"}}, words(out, begun));
   }
@@ -128,11 +128,11 @@ class EachFault : public ProgramTest {
     return files;
   }
 
-  // One program of those that are to fail: its words, and the folder it begins with.
+  // One of the programs that must fail: its command line, and the folder that it starts with.
   struct Program {
     std::string name;
     std::vector<std::string> words;
-    std::string from;  // of which "parts" is a copy
+    std::string from;  // the folder that is copied to "parts"
   };
   static std::vector<Program> programs() {
     return {{"train", words("parts", false), ""}, {"resume", words("parts", true), "half"}, {"infer", infer_words(), ""}};
@@ -142,7 +142,7 @@ class EachFault : public ProgramTest {
     if (!program.from.empty()) fs::copy(root_ / program.from, root_ / "parts", fs::copy_options::recursive);
   }
 
-  // That the end is one of `codes`, with a message, and that nothing is lost.
+  // Checks that the exit code is one of `codes`, with a message, and that nothing is lost.
   void check(const Program& program, const Ran& ran, const std::vector<int>& codes, const std::string& reason,
              const std::string& what) {
     SCOPED_TRACE(program.name + ": " + what + "\n" + ran.err);
@@ -210,8 +210,8 @@ TEST_F(EachFault, OfFileOperationsLosesNothing) {
   }
 }
 
-// Two libraries end the program themselves where they get no memory, before any code of ours hears of it: OpenSSL crashes while
-// it makes its default context, libgomp gives its own message and exit code.
+// Two libraries end the program themselves if they get no memory, so graphrun cannot report it: OpenSSL crashes while it
+// creates its default context, and libgomp has its own message and exit code.
 bool ends_by_itself(const Ran& ran, const std::string& stack) {
   const std::size_t ours = std::min(stack.find("libgraphrun"), stack.find("/graphrun("));
   const bool openssl = ran.code == 128 + SIGSEGV && stack.find("(OPENSSL_init_crypto+") < ours;

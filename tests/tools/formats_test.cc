@@ -1,4 +1,4 @@
-// Formats of data beside lines and columns: tabs, files side by side, JSON lines; and words cut into characters.
+// Data formats other than lines and columns: tabs, parallel files, JSON lines; and words split into characters.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -23,13 +23,13 @@ TEST_F(Generate, UnknownWordsAreReplacedByWhatTheyAreAlignedTo) {
                 "data.field.right.vocabulary.min_count=2", "--set", "infer.say.generate.align.replace=<unk>", "--set",
                 "data.field.left.normalize=[NFKC, LOWER]"});
   ASSERT_EQ(trained.code, 0) << trained.err;
-  EXPECT_EQ(graphrun({"infer", "model"}, "Anna\n").out, "Anna\n");  // as it stands, whatever the network sees
-  // Forced words stay what they are.
+  EXPECT_EQ(graphrun({"infer", "model"}, "Anna\n").out, "Anna\n");  // unchanged, whatever the network is fed
+  // Forced words stay unchanged.
   write("refs", "Berta\n");
   const Ran forced = graphrun({"infer", "model", "--force", "refs", "--json"}, "Anna\n");
   ASSERT_EQ(forced.code, 0) << forced.err;
   EXPECT_EQ(nlohmann::json::parse(forced.out)["text"], "<unk>");
-  // What is read is not written over, and what is given is not searched for.
+  // The input file is not overwritten, and given words are not searched for.
   write("input", "uno\n"), write("words", "one\n");
   for (const std::string file : {"input", "words"}) {
     const Ran over = graphrun({"infer", "model", "input", "--force", "words", "--alignments", file});
@@ -42,7 +42,7 @@ TEST_F(Generate, UnknownWordsAreReplacedByWhatTheyAreAlignedTo) {
         << option;
 }
 
-// Their pieces are what is aligned; what is written is text.
+// Pieces are aligned; the output is text.
 TEST_F(Generate, AlignsSubwords) {
   std::string job = read("graphs/jobs/say.pbtxt");
   for (const std::string column : {"0", "1"}) {
@@ -60,7 +60,7 @@ TEST_F(Generate, AlignsSubwords) {
   EXPECT_EQ(object["alignment"].size(), object["tokens"].size());
   EXPECT_EQ(lines_of(read("links")).size(), 1u);
 
-  // Words, if the job says so: sums over a word's pieces in the input, means over those of a word that was made.
+  // By words if the job says so: sums over the pieces of an input word, means over the pieces of an output word.
   const Ran by_words = graphrun({"infer", "model", "--force", "refs", "--alignments", "word-links", "--json", "--set",
                                  "infer.say.generate.align.units=WORDS"},
                                 "uno dos\n");

@@ -16,7 +16,7 @@ inline std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// A language whose words are those of another one by one.
+// A language whose words correspond one to one to those of another.
 inline constexpr const char* kGeneratingJob = R"x(
 graph: "translator.pbtxt"
 arg: "embed = 12, hidden = 16, source_vocabulary = vocabulary(left), target_vocabulary = vocabulary(right)"

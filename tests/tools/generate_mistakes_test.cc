@@ -18,7 +18,7 @@ TEST_F(Generate, NamesTheSettingThatIsWrong) {
   refused("infer.say.generate.align.field=right", "align: generation does not read field 'right'");
   refused("infer.say.generate.score=nll", "score: generation would need 'target'");
   refused("infer.say.generate.align.from=nothing", "align.from: graph 'translator' has no output or value 'nothing'");
-  // Hardly meant, but it runs.
+  // Unusual, but it runs.
   const auto warned = [&](const std::string& setting, const std::string& message) {
     const Ran ran = graphrun({"check", "graphs/jobs/say.pbtxt", "--set", setting});
     EXPECT_EQ(ran.code, 0) << setting;

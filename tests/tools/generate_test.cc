@@ -46,7 +46,7 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
     EXPECT_EQ(graphrun({"infer", "model", "--weights", form}, input).out, said.out) << form;
   }
   EXPECT_EQ(graphrun({"infer", "model", "--weights", "int4"}, input).code, 2);
-  // They are rounded, as what is said is worth shows.
+  // The weights are rounded, as the log-probability of the output shows.
   const auto worth = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"infer", "model", "--json"});
     const auto object = nlohmann::json::parse(graphrun(words, "uno dos tres\n").out);
@@ -56,7 +56,7 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   for (const std::string form : {"bfloat16", "int8"}) {
     EXPECT_NE(worth({"--weights", form}), exact) << form;
     EXPECT_NEAR(worth({"--weights", form}), exact, 0.2) << form;
-    // Whatever stands beside it: more rows than are worth it, too.
+    // Also with other sentences beside it, and with more rows than are efficient.
     std::string many;
     for (int i = 0; i < 90; ++i) many += "uno dos tres\n";
     const auto alike = graphrun({"infer", "model", "--json", "--weights", form, "--rows", "90"}, many);
@@ -79,13 +79,13 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   const Ran narrow = graphrun({"infer", "model", "--beam", "2", "--n-best", "5"}, "uno\n");
   EXPECT_EQ(narrow.code, 2);
   EXPECT_THAT(narrow.err, HasSubstr("a beam of 2 does not hold the 5 best"));
-  // What has parameters and no checkpoint is no run to resume.
+  // A folder with parameters but without a checkpoint is not a run to resume.
   std::filesystem::remove_all(root_ / "model/checkpoints");
   const Ran resumed = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--resume"});
   EXPECT_EQ(resumed.code, 2);
   EXPECT_THAT(resumed.err, HasSubstr("has no checkpoint to continue from"));
 
-  // JSON says all of it.
+  // JSON contains all of it.
   const Ran json = graphrun({"infer", "model", "--json", "--n-best", "2", "--fetch", "logits"}, "uno dos\n\n");
   ASSERT_EQ(json.code, 0) << json.err;
   const auto object = nlohmann::json::parse(lines_of(json.out).at(0));
@@ -104,7 +104,7 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   EXPECT_THAT(picture.out, AllOf(testing::StartsWith("<svg "), HasSubstr(">uno</text>"), HasSubstr(">two</text>")));
   EXPECT_EQ(nlohmann::json::parse(lines_of(json.out).at(1))["text"], "");
 
-  // What is given is kept, and worth what it is when it is found.
+  // A given output is kept, and has the same score as when the search finds it.
   write("begin", "three\n\n\n"), write("refs", "one\n\ntwo three\n"), write("short", "one\n");
   const Ran begun = graphrun({"infer", "model", "--prefix", "begin"}, "uno\n\ndos tres\n");
   EXPECT_THAT(lines_of(begun.out).at(0), testing::StartsWith("three"));
@@ -124,7 +124,7 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   EXPECT_THAT(graphrun({"infer", "model", "--force", "refs"}, "uno\n").err,
               HasSubstr("'refs', which is read with it, has more"));
 
-  // Lines of the sizes of each example: a matrix of what each word looks at, a number for each word.
+  // Lines with the sizes of each example: a matrix with the attention of each word, a number for each word.
   const std::string pairs = "uno dos tres\tone\nuno\tone two three\n";
   const Ran looked = graphrun({"infer", "model", "--mode", "look"}, pairs);
   ASSERT_EQ(looked.code, 0) << looked.err;
@@ -139,7 +139,7 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   EXPECT_EQ(spaces(worths[0]), 1) << worths[0];
   EXPECT_EQ(spaces(worths[1]), 3) << worths[1];
 
-  // A sample is the same again, by its seed; of a cold one only the best is left.
+  // The same seed gives the same sample; at a low temperature only the best remains.
   const auto draw = [&](const std::string& seed, const std::string& in) {
     return graphrun({"infer", "model", "--temperature", "5", "--seed", seed, "--n-best", "3"}, in).out;
   };
@@ -156,7 +156,7 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   EXPECT_THAT(fetched.err, HasSubstr("E0427"));
 }
 
-// What is shown of a line has its own sizes, whatever else is in the batch; how a trained model is used can be set.
+// Fetched values have the sizes of their own line, whatever else is in the batch; the use of a trained model can be set.
 TEST_F(Generate, ShowsEachLineAlone) {
   ASSERT_EQ(graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", "train.epochs=4"}).code, 0);
   const std::string input = "uno\ndos tres uno\n";
@@ -172,7 +172,7 @@ TEST_F(Generate, ShowsEachLineAlone) {
     EXPECT_EQ(object["decode.read.s.h"].size(), steps) << "a state";
     EXPECT_EQ(object["decode.read.s.h"][0].size(), 16u);
   }
-  // What the object has of its own keeps its name; the encoder's values are each line's own, once.
+  // The object's own fields keep their names; the encoder's values appear once for each line.
   for (const std::vector<std::string>& rest : std::vector<std::vector<std::string>>{{}, {"--n-best", "2"}}) {
     std::vector<std::string> words = {"infer",   "model",  "--json",  "--fetch",           "alignment",
                                       "--fetch", "logits", "--fetch", "encode.annotations"};
@@ -190,7 +190,7 @@ TEST_F(Generate, ShowsEachLineAlone) {
       EXPECT_EQ(object["encode.annotations"].size(), units + 1);
       EXPECT_EQ(object["encode.annotations"][0].size(), 32u);
     }
-    // As a run of the whole network gives it.
+    // The same as in a run of the whole network.
     const auto alone = nlohmann::json::parse(lines_of(graphrun(words, "uno\n").out).at(0));
     const auto among = nlohmann::json::parse(lines_of(taken.out).at(0));
     for (std::size_t u = 0; u < alone["encode.annotations"].size(); ++u)
@@ -211,7 +211,7 @@ TEST_F(Generate, ShowsEachLineAlone) {
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.err, HasSubstr("--set hidden=3: of a trained model infer, report and product_precision can be set"));
 
-  // Each example's log-probability, as forcing it says.
+  // The log-probability of each example, as when it is forced.
   write("references", "one\ntwo three one\n"), write("inputs", input);
   const Ran evaluated = graphrun({"evaluate", "model", "--data", "inputs", "references", "--each", "each", "--set",
                                   "report=log_probability = -sum(nll) / count(rows)"});
@@ -225,7 +225,7 @@ TEST_F(Generate, ShowsEachLineAlone) {
   EXPECT_EQ(graphrun({"infer", "model", "--force", "-"}, input).code, 2);
 }
 
-// A report of what is made reads lines as infer does.
+// A report of generated text reads lines as infer does.
 TEST_F(Generate, ScoresWhatInferWrites) {
   const auto with = [&](const std::string& limit) {
     return std::vector<std::string>{"--set", "infer.say.longest=2",           "--set", "infer.say.too_long=" + limit,
@@ -249,7 +249,7 @@ TEST_F(Generate, ScoresWhatInferWrites) {
   EXPECT_LT(scores[0], 99);
 }
 
-// A device searches by itself, and with what is given or drawn the host does with it what it does without.
+// The search runs on the device; with given or sampled words, results are those of the search on the host.
 TEST_F(Generate, ADeviceSaysWhatTheCpuSays) {
   setenv("GRAPHRUN_CUDA_LIBRARY", (tests::build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 1);
   const Ran trained = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", "train.epochs=4"});
@@ -298,7 +298,7 @@ TEST_F(Generate, ADeviceSaysWhatTheCpuSays) {
   unsetenv("GRAPHRUN_CUDA_LIBRARY");
 }
 
-// What is written need not depend on the lengths that tell how much of it is an example's.
+// A written value need not depend on the lengths that determine how much of it belongs to an example.
 TEST_F(Generate, NumbersOfANetworkThatNeedsNoLengths) {
   write("graphs/seen.pbtxt", R"x(name: "seen"
 arg { name: "words" }
@@ -328,7 +328,7 @@ infer { name: "parts" write: NUMBERS from: "parts" }
   const std::vector<std::string> lines = lines_of(said.out);
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].substr(0, lines[0].find(' ')), lines[1]);
-  // An axis of constant size is whole for every example.
+  // An axis of constant size is written whole for every example.
   const std::vector<std::string> parts = lines_of(graphrun({"infer", "seen", "--mode", "parts"}, "uno dos\nuno\n").out);
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_EQ(parts[0], parts[1]);

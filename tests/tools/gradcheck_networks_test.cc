@@ -1,5 +1,5 @@
-// The derived gradients of every shipped network, and of their parts with the choices that they leave, at sizes that
-// differences go through in a moment.
+// The derived gradients of every shipped network, and of their parts with each of their options, at sizes for which finite
+// differences take little time.
 #include <gtest/gtest.h>
 
 #include <filesystem>

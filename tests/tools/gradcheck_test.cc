@@ -31,7 +31,7 @@ TEST(GradientCheck, PassesWhereTheGradientIsRight) {
             (std::map<std::string, std::string>{{"W", "parameter"}, {"U", "parameter"}, {"x", "input"}, {"h", "state"}}));
 }
 
-// Every shipped cell, and those with a choice between ways to compute both ways.
+// Every shipped cell; cells that can be computed in two ways, both ways.
 TEST(GradientCheck, HoldsForEveryCell) {
   const std::vector<std::string> cells = {"adaptive_gru", "atr", "elman", "gru", "lrn", "lstm", "ran", "sru", "stacked"};
   std::size_t files = 0;
@@ -58,8 +58,8 @@ TEST(GradientCheck, HoldsForEveryCell) {
   }
 }
 
-// Differences hold still what stop_gradient does, in scans within scans too: without it, what is stopped moves by a slope that
-// no gradient has.
+// Finite differences keep the operands of stop_gradient constant, also in nested scans: otherwise they would include a slope
+// that no gradient has.
 TEST(GradientCheck, HoldsStillWhatIsStopped) {
   const std::string head =
       "name: \"stopped\"\ninput { name: \"x\" shape: \"[time, batch, 3]\" }\nparameter { name: \"W\" shape: \"[3, 3]\" }\n";
@@ -88,7 +88,7 @@ TEST(GradientCheck, HoldsStillWhatIsStopped) {
   }
 }
 
-// A graph whose state is read before its step: by the output alone, and by the step too.
+// A graph whose state is read before its step: by the output only, and by the step too.
 TEST(GradientCheck, HoldsForStatesReadBeforeTheirStep) {
   for (const auto& [next, output] : {std::pair("tanh(x @ W + h @ U)", "h"), std::pair("tanh(x @ W)", "sum(h)")}) {
     GraphRequest request;
@@ -120,7 +120,7 @@ GradientCheckResult checked(const std::string& parameter, const std::string& y, 
   return check_gradients(load_graph(request), options);
 }
 
-// A time constant begins away from zero, and is drawn there.
+// A time constant starts away from zero, and is drawn around its start.
 TEST(GradientCheck, DrawsParametersAroundTheirDeclaredConstant) {
   for (const std::string amount : {"1", "0.02", "-3"}) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -132,7 +132,7 @@ TEST(GradientCheck, DrawsParametersAroundTheirDeclaredConstant) {
   }
 }
 
-// Differences that are rounding alone do not make a right gradient wrong, and no wrong one right.
+// Differences that are only rounding neither fail a correct gradient nor pass a wrong one.
 TEST(GradientCheck, TellsWhatIsIllConditioned) {
   const GradientCheckOptions options;
   for (const double scale : {1.0, 2.0}) {
@@ -142,11 +142,11 @@ TEST(GradientCheck, TellsWhatIsIllConditioned) {
     EXPECT_EQ(result.verdict(), GradientVerdict::kIllConditioned);
     EXPECT_FALSE(result.passed());
   }
-  // Large alone it is not.
+  // A large value alone is no mistake.
   GradientCheckOptions wrong;
   wrong.scale_derived = 1.001;
   EXPECT_TRUE(checked("name: \"w\"", "x * w * 1000000", options).passed());
-  // What rounding explains is no mistake, and is still told.
+  // A difference that rounding explains is no mistake, but is still reported.
   GradientCheckOptions exact;
   exact.tolerance = 0;
   const auto rounded = checked("name: \"w\"", "x * w", exact);

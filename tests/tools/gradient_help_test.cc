@@ -1,4 +1,4 @@
-// What `graphrun help --gradients` prints: every operator's rule, as it is built.
+// The output of `graphrun help --gradients`: the rule of every operator, as its gradient is built.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ TEST(GradientRules, HaveALineForEveryOperatorAndNoneOfTheCompilersOwn) {
   EXPECT_THROW(run_help({"tanh", "--gradients"}), UsageError);
 }
 
-// Parentheses stand where the language needs them; what is read twice is named once.
+// Parentheses appear only where the language needs them; a value that is read twice gets a name.
 TEST(ExpressionTexts, SayWhatTheyMean) {
   ir::Graph graph;
   ir::Builder b(graph);

@@ -1,4 +1,4 @@
-// graph-dump's command line: nothing that it was told is passed over.
+// graph-dump's command line: no option is ignored.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -70,7 +70,7 @@ TEST_F(GraphDump, TellsWhatEachStageCost) {
   EXPECT_THAT(ran.err, testing::Not(HasSubstr("merge")));
 }
 
-// By which threads on the CPU; of a device, which loops are one launch and what keeps others from it.
+// On the CPU, the threads of each loop; on a device, which loops are one launch, and why others are not.
 TEST_F(GraphDump, TellsHowLoopsRun) {
   const std::vector<std::string> common = {"--minimize", "loss", "--stage", "loops", "--size", "time=9", "--size", "batch=3"};
   const auto with = [&](std::vector<std::string> more) {
@@ -109,12 +109,12 @@ TEST_F(GraphDump, TellsHowLoopsRun) {
   refuses({"--stage", "loops", "--format", "svg"}, "--stage=loops prints text");
 }
 
-// How a loop runs depends on the machine: only what comes before that is compared.
+// How a loop runs depends on the machine: only the text before that is compared.
 std::string without_plans(const std::string& text) {
   return std::regex_replace(text, std::regex("( of [0-9]+ kernels?), [^\n]*"), "$1");
 }
 
-// A layer of ATR, forward and backward: what a reviewer reads is what is generated.
+// A layer of ATR, forward and backward: the committed text is the generated one.
 TEST_F(GraphDump, PrintsTheKernelsOfAtr) {
   const std::vector<std::string> words = {"layer.pbtxt", "--set",      "cell=cells/atr.pbtxt",
                                           "--set",       "width=8",    "--set",
@@ -136,7 +136,7 @@ TEST_F(GraphDump, PrintsTheKernelsOfAtr) {
   unsetenv("GRAPHRUN_CUDA_LIBRARY");
 }
 
-// Dropout, reductions and products that became one, each with its equation.
+// Dropout, reductions and merged products, each with its equation.
 TEST_F(GraphDump, PrintsEveryGeneratedKernel) {
   const std::vector<std::string> sizes = {"--minimize", "loss", "--stage", "kernels", "--size", "time=9", "--size", "batch=3"};
   const Ran cpu = dump(sizes);
@@ -158,9 +158,9 @@ TEST_F(GraphDump, PrintsEveryGeneratedKernel) {
   refuses({"--stage", "kernels", "--format", "svg"}, "--stage=kernels prints text");
 }
 
-// Every loop that one thread runs, or that runs kernel by kernel, with what is to blame at its line.
+// Every loop that one thread runs, or that runs kernel by kernel, with the reason and its line.
 TEST_F(GraphDump, TellsWhyALoopIsNotShared) {
-  // A memory that is a matrix: its gradient adds up over columns. Rows that read each other, and a product of two states.
+  // A matrix as memory, whose gradient sums over columns; rows that read each other, and a product of two states.
   write("graphs/cells/matrix.pbtxt", R"x(name: "matrix"
 arg { name: "hidden" }
 input     { name: "x" shape: "[batch, input]" }
@@ -217,7 +217,7 @@ output: "h = next(h)"
                             "[^ ]*cells/elman.pbtxt:[0-9]+:[0-9]+., and 300000 are worth a second one"));
   EXPECT_THAT(loops("elman.pbtxt", "1"), HasSubstr("by one thread: there is no other\n"));
   EXPECT_THAT(loops("sru.pbtxt", "2"), HasSubstr(" operations in all steps, most of them '"));
-  // Of a device whose launch it can't be.
+  // On a device that cannot run it as one launch.
   setenv("GRAPHRUN_CUDA_LIBRARY", (tests::build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 1);
   const Ran cuda = run("graph-dump", words("squares.pbtxt", {"--device", "cuda"}));
   unsetenv("GRAPHRUN_CUDA_LIBRARY");
@@ -251,7 +251,7 @@ TEST_F(GraphDump, TellsThePeakForSizes) {
                     HasSubstr(">the body of a loop</text>")));
 }
 
-// What is no pass and can be left out all the same.
+// Steps that are not passes, but can be disabled too.
 TEST_F(GraphDump, LeavesOutWhatElseTheCompilerDoes) {
   const auto at = [&](const std::string& stage, const std::vector<std::string>& left_out) {
     std::vector<std::string> args = {"--minimize", "loss",   "--stage", stage,       "--size",

@@ -1,4 +1,4 @@
-// The search as a graph gives what the host's search gives, over real networks.
+// The search as a graph has the same results as the host's search, over real networks.
 #include "tools/generate/graph_search.h"
 
 #include <cmath>
@@ -24,7 +24,7 @@ TEST_P(GraphSearchTest, GivesWhatTheHostsSearchGives) {
     GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
     const auto expected = by_host(options);
     expect_alike(search.run(feeds_, options), expected);
-    expect_alike(search.run(feeds_, options), expected);  // it begins anew
+    expect_alike(search.run(feeds_, options), expected);  // a second search starts from the beginning
   }
 }
 
@@ -60,7 +60,7 @@ TEST_P(GraphSearchTest, RunsOnSeveralThreadsAtOnce) {
   });
 }
 
-// A sentence draws the same alone as in any company.
+// A sentence samples the same words alone and with others.
 TEST_P(GraphSearchTest, DrawsOfASentenceDoNotDependOnItsBatch) {
   const SearchCase options = sampling_settings()[0];
   GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
@@ -73,7 +73,7 @@ TEST_P(GraphSearchTest, DrawsOfASentenceDoNotDependOnItsBatch) {
   }
 }
 
-// What is fetched is found at the rows that a hypothesis names, though the batch has shrunk since.
+// Fetched values are found at the rows that a hypothesis names, although the batch has shrunk since.
 TEST_P(GraphSearchTest, KeepsWhatIsFetched) {
   GenerationSpec spec = GetParam().spec;
   spec.fetches = {spec.score};
@@ -96,7 +96,7 @@ TEST_P(GraphSearchTest, KeepsWhatIsFetched) {
   }
 }
 
-// Steps that are begun ahead of the host's asking must not run out of what the network has for each.
+// Steps that start before the host checks for the end must not exceed the values that the network has per step.
 TEST_P(GraphSearchTest, StandsStillWhenNobodyGoesOn) {
   SearchOptions options;
   options.end = -1;  // no word
@@ -141,7 +141,7 @@ TEST_P(GraphSearchTest, StandsStillWhenNobodyGoesOn) {
 INSTANTIATE_TEST_SUITE_P(Networks, GraphSearchTest, ::testing::ValuesIn(tests::kGeneratingNetworks),
                          [](const auto& i) { return i.param.network; });
 
-// A word of probability 0 comes last, but it is a word: it may be given, and among few it is one of the best.
+// A word of probability 0 is last, but it can be given, and among few words it is one of the best.
 TEST(GraphSearchOfImpossibleWords, FindsThemLast) {
   GraphRequest request = tests::request_of(
       "name: \"net\"\ninput { name: \"words\" shape: \"[time, batch]\" type: INT32 }\n"

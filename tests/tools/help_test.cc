@@ -106,7 +106,7 @@ TEST(Help, PrintsEveryTopicFromThePagesBesideTheGraphs) {
               AllOf(StartsWith("## Reports\n"), HasSubstr("`exact_match`"), testing::Not(HasSubstr("## Data"))));
 }
 
-// Every field of the compiled schema, in its message.
+// Every field of the compiled schema, listed under its message.
 void expect_fields(const google::protobuf::Descriptor& type, const std::string& path, int& fields) {
   for (int i = 0; i < type.field_count(); ++i) {
     const google::protobuf::FieldDescriptor& field = *type.field(i);
@@ -157,7 +157,7 @@ TEST(Help, ShowsEveryFieldOfAJobWithItsComment) {
   refused({"E9999"}, "there is no message E9999");
 }
 
-// A page that lacks a code, or has one that no source says any more, is wrong.
+// The page must have every code, and no code that the sources do not contain.
 TEST(Help, SaysWhatEveryMessageOfTheSourcesMeans) {
   const std::filesystem::path root = tests::source_folder();
   std::set<std::string> said, told;

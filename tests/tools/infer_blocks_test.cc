@@ -1,4 +1,4 @@
-// What infer blocks without generation write: entries and numbers, a row of classes for each example, JSON.
+// The output of infer blocks without generation: entries and numbers, a row of classes for each example, JSON.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-// A classifier of lines, trained for an epoch.
+// A classifier of lines, trained for one epoch.
 class InferBlocks : public ProgramTest {
  protected:
   void SetUp() override {
@@ -97,11 +97,11 @@ TEST_F(InferBlocks, WriteJson) {
   EXPECT_EQ(said["tokens"][0], said["tokens"][1]);
   EXPECT_EQ(said["text"].get<std::string>().size(), 5u);
   EXPECT_EQ(lines("said")[1], "{\"text\":\"\",\"tokens\":[]}");
-  // Of any block, when it is asked for.
+  // Any block can be selected.
   EXPECT_EQ(json::parse(lines("answer", {"--json"})[0])["text"], lines("answer")[0]);
   EXPECT_EQ(json::parse(lines("probabilities", {"--json"})[0])["values"].size(), 3u);
   EXPECT_EQ(graphrun({"infer", "model", "--beam", "2"}, "uno\n").code, 2);
-  // The matrix of a line, the batch's axis in the middle.
+  // A matrix for each line, with the batch's axis in the middle.
   EXPECT_EQ(lines("turned", {}, "uno dos\n").size(), 3u);
 }
 

@@ -158,10 +158,10 @@ TEST(InferenceReader, ALineThatIsNoTextHasNoRow) {
                                 path + ":6:1 E0642 line-too-long"));
 }
 
-// However the text is cut into pieces where it is read.
+// The result does not depend on the pieces in which the text is read.
 TEST(InferenceReader, ALineThatIsTooLongNeverLosesItsEndAlone) {
   Scratch scratch;
-  const std::size_t longest = 65535;  // with CR a piece
+  const std::size_t longest = 65535;  // with CR, one piece
   const std::string path = scratch.file("in", std::string(longest, 'x') + "\rmore\n" + std::string(longest, 'y') + "\r\nz\n");
   LineReader reader(path, LineReader::Mode::kText, longest);
   std::string line;
@@ -232,7 +232,7 @@ TEST(InferenceReader, PlainLinesForATagger) {
   EXPECT_EQ(batch->batch.feeds.at("words").sizes(), (Sizes{2, 2}));
 }
 
-// Lines of 2, 3 and 1 units with at most 2 read, and what is said of them.
+// Lines of 2, 3 and 1 units, of which at most 2 are read, and the warnings.
 struct Limited {
   std::vector<std::int64_t> rows;
   std::vector<std::int32_t> lengths;

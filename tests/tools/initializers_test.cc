@@ -1,4 +1,4 @@
-// Which of job and graph says how a parameter begins.
+// Whether the job or the graph determines the initial value of a parameter.
 #include "tools/train/initializers.h"
 
 #include <gmock/gmock.h>

@@ -46,7 +46,7 @@ std::string mistakes(const std::string& text, const std::vector<std::string>& se
   return message_of([&] { parse_job(text, "job.pbtxt", sets); });
 }
 
-// The job with a part replaced.
+// The job with one part replaced.
 std::string changed(const std::string& part, const std::string& by) {
   std::string text = kShortJob;
   const std::size_t at = text.find(part);
@@ -116,7 +116,7 @@ TEST(Set, ReachesEveryKindOfField) {
                                 "encoder = encoders/gnmt.pbtxt(depth = 8, width = vocabulary(characters))", "embed = 64"));
 }
 
-// Of a message that stands once nothing says which is meant.
+// If a repeated message occurs once, its number may be omitted.
 TEST(Set, GoesIntoTheOnlyOneOfARepeatedMessage) {
   EXPECT_DOUBLE_EQ(job_with({"train.initialize.normal=0.02"}).message.train().initialize(0).normal(), 0.02);
   const std::string all = mistakes(kShortJob, {"train.initialize.nromal=0.02", "train.initialize=2"});
@@ -298,7 +298,7 @@ TEST(Job, FieldPathsEndInAName) {
   EXPECT_THAT(field_paths(job.message, "by"), IsEmpty());                     // half a name
   for (const std::string& path : field_paths(job.message, "min_count"))
     EXPECT_EQ(mistakes(kShortJob, {path + "=1"}), "") << path;
-  EXPECT_EQ(field_paths(Job(), "learning_rate").size(), 8u);  // any optimizer's
+  EXPECT_EQ(field_paths(Job(), "learning_rate").size(), 8u);  // one for each optimizer
 }
 
 TEST(Job, AWrongSettingLeavesTheJobAsItWas) {

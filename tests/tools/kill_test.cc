@@ -1,5 +1,5 @@
-// A run that is killed inside a save, or finds the disk full there, and is resumed: the result is that of an undisturbed run.
-// tests/faults/kill_and_resume does the same at many more instants of longer runs.
+// A run that is killed inside a save, or finds the disk full there, and is resumed has the result of an undisturbed run.
+// tests/faults/kill_and_resume tests many more instants of longer runs.
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -25,7 +25,7 @@ class Killed : public ProgramTest {
     write_language_model();
   }
 
-  // A start of the run in `out` under tests/faults/file_faults.cc; none where `fault` is empty.
+  // Starts the run in `out` under tests/faults/file_faults.cc; without a fault if `fault` is empty.
   Ran start(const std::string& out, const std::string& fault, const std::vector<std::string>& sets = {}) const {
     std::vector<std::string> words = {"train",     "graphs/jobs/words.pbtxt",
                                       "--out",     out,
@@ -38,7 +38,7 @@ class Killed : public ProgramTest {
     return graphrun_under(fault, words);
   }
 
-  // Which of the operations on paths that contain `text` are of this kind, counted from 1.
+  // The numbers, from 1, of the operations of this kind among those on paths that contain `text`.
   std::vector<int> operations(const std::string& log, const std::string& text, const std::string& kind) const {
     std::vector<int> found;
     std::istringstream lines(read(log));
@@ -51,7 +51,8 @@ class Killed : public ProgramTest {
     return found;
   }
 
-  // Parameters, optimizer, states and state of every checkpoint, the best model with its reports, the metrics: by file.
+  // The contents by file: parameters, optimizer, states and state of every checkpoint, the best model with its reports,
+  // metrics.
   std::map<std::string, std::string> left_by(const std::string& out) const {
     std::map<std::string, std::string> files = {{"metrics.jsonl", read(out + "/metrics.jsonl")}};
     for (const char* kind : {"checkpoints", "best", "candidates"}) {
@@ -68,21 +69,21 @@ class Killed : public ProgramTest {
 
 TEST_F(Killed, InsideItsSavesARunLosesNothing) {
   ASSERT_EQ(start("whole", "").code, 0);
-  // Torn writes, unfinished and unsynced files, between the renames, while old ones are removed; and between saves.
+  // Partial writes, unfinished and unsynced files, between the renames, while old checkpoints are removed; and between saves.
   for (const char* fault : {"kill:/checkpoints/:9", "kill:/checkpoints/:33", "kill:/checkpoints:100", "kill:metrics.jsonl:4",
                             "kill:/best/:9", "kill:manifest.json:6", "kill:/checkpoints/:180"}) {
     const Ran ran = start("parts", fault);
     ASSERT_EQ(ran.code, 128 + SIGKILL) << fault << "\n" << ran.err;
   }
-  // Some time after an operation, so that nobody knows where; a fast run may be done by then.
+  // Some time after an operation, at an unknown instant; a fast run may have ended by then.
   EXPECT_THAT(start("parts", "kill:/checkpoints/:20+1500").code, AnyOf(0, 128 + SIGKILL));
   const Ran last = start("parts", "");
   ASSERT_EQ(last.code, 0) << last.err;
   EXPECT_EQ(left_by("parts"), left_by("whole"));
 }
 
-// The last save replaces the checkpoint of the last epoch's end, which a kill leaves half removed: no later save finds it
-// there.
+// The last save replaces the checkpoint of the last epoch's end. A kill leaves that one partially removed, and no later save
+// removes it.
 TEST_F(Killed, InItsLastSaveARunLeavesNothingBehind) {
   setenv("FILE_FAULT_LOG", (root_ / "log").c_str(), 1);
   ASSERT_EQ(start("whole", "full:/nothing/:1").code, 0);
@@ -99,7 +100,7 @@ TEST_F(Killed, InItsLastSaveARunLeavesNothingBehind) {
   }
 }
 
-// While models that no longer count for the mean of the best are removed, file by file.
+// While models that are no longer part of the mean of the best are removed, file by file.
 TEST_F(Killed, AmongItsBestModelsARunLosesNothing) {
   const std::vector<std::string> sets = {"train.average.best=2", "train.validate.keep_lowest=perplexity",
                                          "train.validate.every_epochs=0", "train.validate.times_per_epoch=4"};

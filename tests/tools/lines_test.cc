@@ -25,7 +25,7 @@ TEST(Lines, EndsOfLinesAndByteOrderMark) {
   EXPECT_THAT(read_lines(scratch.file("d", "\xEF\xBB\xBFx\r\n"), LineReader::Mode::kExact), ElementsAre("\xEF\xBB\xBFx\r"));
 }
 
-// The lines of a descriptor that gives the bytes of a file.
+// The lines read from a descriptor that delivers the bytes of a file.
 std::vector<std::string> lines_of_stream(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY);
   LineReader reader(descriptor, "stdin");
@@ -38,7 +38,7 @@ std::vector<std::string> lines_of_stream(const std::string& path) {
 TEST(Lines, PlainStreamsReadLikeFiles) {
   Scratch scratch;
   EXPECT_THAT(lines_of_stream(scratch.file("plain", "one\ntwo")), ElementsAre("one", "two"));
-  for (const std::string begun : {"(", "\x1F"})  // as zstd's and gzip's files do
+  for (const std::string begun : {"(", "\x1F"})  // the first bytes of zstd's and gzip's files
     EXPECT_THAT(lines_of_stream(scratch.file("begun", begun)), ElementsAre(begun));
 }
 
@@ -49,7 +49,7 @@ struct Compression {
 
 class CompressedLines : public testing::TestWithParam<Compression> {
  protected:
-  // Lines that do not shrink much: of several pieces of what is read and of what is written.
+  // Lines that compress badly: several pieces of input and of output.
   static std::string text() {
     std::string text;
     for (std::uint32_t i = 0, number = 1; i < 100000; ++i)
@@ -64,7 +64,7 @@ class CompressedLines : public testing::TestWithParam<Compression> {
   Scratch scratch_;
 };
 
-// What a file is called says nothing.
+// The name of a file has no effect.
 TEST_P(CompressedLines, ReadLikePlainOnes) {
   const std::string bytes = compressed(text());
   const auto lines = read_lines(scratch_.file("plain.txt", bytes));
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, CompressedLines,
                          testing::Values(Compression{"gzip", gzip_of}, Compression{"zstd", zstd_of}, Compression{"xz", xz_of}),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// As the program of each format does.
+// As the program of each format handles it.
 TEST(Lines, WhatFollowsCompressedText) {
   Scratch scratch;
   const auto after = [&](const std::string& bytes) {
@@ -132,7 +132,7 @@ TEST(Lines, WhatFollowsCompressedText) {
   EXPECT_EQ(after(gzip_of("one\n") + "more\n"), "1");
   EXPECT_EQ(after(xz_of("one\n") + zeros + xz_of("two\n") + zeros), "2");
   EXPECT_THAT(after(xz_of("one\n") + "more\n"), HasSubstr("E0541"));
-  const std::string skipped("\x50\x2A\x4D\x18\x03\0\0\0abc", 11);  // a frame that holds no text
+  const std::string skipped("\x50\x2A\x4D\x18\x03\0\0\0abc", 11);  // a frame without text
   EXPECT_EQ(after(zstd_of("one\n") + skipped + zstd_of("two\n")), "2");
   EXPECT_THAT(after(zstd_of("one\n") + "more\n"), HasSubstr("E0541"));
 }

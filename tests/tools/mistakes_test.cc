@@ -1,10 +1,10 @@
-// Mistakes in jobs, data, models and on the command line, and what the program says to each, word for word.
+// Mistakes in jobs, data, models and on the command line, with the exact message for each.
 //
-//   jobs/NAME.pbtxt    a job: `graphrun check` says NAME.txt, and `graphrun train` ends the same way with nothing begun
+//   jobs/NAME.pbtxt    a job: `graphrun check` prints NAME.txt, and `graphrun train` ends the same way before it starts
 //   FOLDER/NAME.sh     commands, run by `sh` in a copy of tests/errors/shared, whose stderr is NAME.txt
 //
-// The last line of NAME.txt is the exit code. GRAPHRUN_UPDATE=1 in the environment writes them anew, to be read before they are
-// committed.
+// The last line of NAME.txt is the exit code. GRAPHRUN_UPDATE=1 in the environment rewrites the files; read them before you
+// commit them.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 const fs::path kFolder = fs::path(tests::source_folder()) / "tests/errors";
 
-// "data/empty.sh" for every one of an extension in the folders below.
+// The files with an extension in the folders: "data/empty.sh".
 std::vector<std::string> files_of_cases(const std::string& extension) {
   std::vector<std::string> names;
   for (const auto& folder : fs::directory_iterator(kFolder)) {
@@ -48,7 +48,7 @@ class Mistakes : public ProgramTest, public testing::WithParamInterface<std::str
     fs::copy(kFolder / "shared", root_, fs::copy_options::recursive);
   }
 
-  // What stands on stderr and the exit code against NAME.txt.
+  // Compares stderr and the exit code with NAME.txt.
   void expect_said(const Ran& ran) const {
     std::string said = ran.err;
     for (const std::string& part : {path(""), tests::source_folder() + "/"}) {
@@ -69,7 +69,7 @@ TEST_P(MistakeOfJob, IsToldBeforeAnythingBegins) {
   fs::copy(kFolder / GetParam(), root_ / name);
   const Ran checked = graphrun({"check", name});
   expect_said(checked);
-  if (checked.code == 0) return;  // suspicious alone
+  if (checked.code == 0) return;  // only a warning
   EXPECT_EQ(checked.code, 3);
   const Ran trained = graphrun({"train", name, "--out", "model"});
   EXPECT_EQ(trained.code, checked.code);

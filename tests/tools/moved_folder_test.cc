@@ -40,7 +40,7 @@ class MovedFolder : public ProgramTest {
   }
 };
 
-// While the metrics are opened, between two saves, and within a save: in each case the run resumes there.
+// While the metrics are opened, between two saves, and within a save: in each case the run resumes in the new place.
 TEST_F(MovedFolder, HasTheCheckpointWhereItIsNow) {
   ASSERT_EQ(train("whole", "").code, 0);
   for (const char* fault : {"move:metrics.jsonl:2", "move:metrics.jsonl:3", "move:/checkpoints/step-000030:1"}) {
@@ -60,7 +60,7 @@ TEST_F(MovedFolder, HasTheCheckpointWhereItIsNow) {
   }
 }
 
-// Before anything of the run was written, and while its files are.
+// Before the run has written anything, and while it writes its files.
 TEST_F(MovedFolder, HasTheWholeRunFromItsBeginning) {
   ASSERT_EQ(train("whole", "").code, 0);
   for (const char* fault : {"move:trace.json:1", "move:/vocabularies:2", "move:/manifest.json:2"}) {

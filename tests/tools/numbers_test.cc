@@ -1,4 +1,4 @@
-// Fields of numbers: what is one, where they stand in each format, how they are fed.
+// Fields of numbers: their syntax, where they are in each format, and how they are fed.
 #include "tools/data/numbers.h"
 
 #include <gmock/gmock.h>
@@ -72,7 +72,7 @@ TEST(Numbers, AreWhatFloat32Holds) {
     EXPECT_THAT(read_number(text).wrong, HasSubstr("beyond float32")) << text;
 }
 
-// Of words as long as the numbers beside them, and of lists of other lengths.
+// Words with as many numbers beside them, and lists of other lengths.
 TEST(Numbers, OfColumnsStandBesideWords) {
   Scratch scratch;
   const Prepared p(spec_of(
@@ -166,7 +166,7 @@ TEST(Numbers, ThatAreNoneAreToldWhereTheyStand) {
   EXPECT_THAT(json("{\"sum\": \"\", \"list\": []}"), HasSubstr("field 'sum' has nothing here"));
 }
 
-// Plain lines hold what the one field that is read would find in a record.
+// A plain line is what the one field that is read would find in a record.
 TEST(Numbers, AreReadFromPlainLines) {
   for (const Format format : {Format::kConll, Format::kTsv, Format::kLines, Format::kJsonl}) {
     Scratch scratch;

@@ -1,4 +1,4 @@
-// A model and its checkpoints as an older program left them: every later program loads and resumes them.
+// A model and its checkpoints, written by an older program: every later program loads and resumes them.
 // tests/fixtures/older_model was written by `graphrun train job.pbtxt --out model --threads 1` of commit 0864666.
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
-// A job's optimizers are the operators NAME_update: graphs/job.proto has a message for each, with its settings. This test holds
-// the two together. GRAPHRUN_UPDATE=1 in the environment writes the messages of graphs/job.proto from the operators; build anew
-// afterwards.
+// A job's optimizers are the operators NAME_update: graphs/job.proto has a message for each, with its settings. This test
+// checks that the two agree. GRAPHRUN_UPDATE=1 in the environment writes the messages of graphs/job.proto from the operators;
+// rebuild afterwards.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ std::string message_name(std::string name) {
   return name;
 }
 
-// What the op's page says before its equations, as a comment.
+// The text of the op's page before its equations, as a comment.
 std::string source_comment(const ir::OpSchema& op) {
   std::string text = op.doc.substr(0, op.doc.find(":\n")), out, line = "  //";
   for (std::size_t at = 0; at < text.size();) {
@@ -64,7 +64,7 @@ std::string messages() {
     text += field("double learning_rate = 1;", "how far a step goes, before schedule and groups");
     int number = 2;
     for (const ir::AttributeSpec& a : op->attributes) {
-      if (a.name == "l2" || a.name == "weight_decay") continue;  // of every optimizer: fields of the message around these
+      if (a.name == "l2" || a.name == "weight_decay") continue;  // common to all optimizers: fields of the enclosing message
       const char* type = a.kind == AttributeKind::kBool ? "bool" : "double";
       text += field(fmt::format("optional {} {} = {};", type, a.name, number++), ir::print(*a.default_value) + ": " + a.doc);
     }
@@ -73,7 +73,7 @@ std::string messages() {
   return text;
 }
 
-// The members of `kind`, under the numbers that they have; new ones get those that are free.
+// The members of `kind` with their field numbers; new ones get free numbers.
 std::string kinds() {
   std::set<int> taken;
   const auto* message = Job::Optimizer::descriptor();
@@ -90,7 +90,7 @@ std::string kinds() {
   return text;
 }
 
-// Puts `text` between the end of `begin` and `end`, which stand once.
+// Puts `text` between the end of `begin` and `end`, each of which occurs once.
 void replace_between(std::string& all, const std::string& begin, const std::string& end, const std::string& text) {
   const std::size_t from = all.find(begin) + begin.size(), to = all.find(end, from);
   ASSERT_TRUE(all.find(begin) != std::string::npos && to != std::string::npos) << begin;

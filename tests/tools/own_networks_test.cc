@@ -1,4 +1,4 @@
-// A user's own network, wherever it lies: beside its job, in a project's folder graphs, named on the command line.
+// A user's own network, in any place: beside its job, in a project's folder graphs, named on the command line.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A tagger of single words; what it imports as cell is `cell`.
+// A tagger of single words, which imports `cell` as its cell.
 std::string network(const std::string& name, const std::string& cell = "cells/atr.pbtxt") {
   return "name: \"" + name + "\"\nimport: \"crf = crf.pbtxt, cell = " + cell +
          "\"\n"
@@ -35,7 +35,7 @@ class OwnNetwork : public ProgramTest {
     make_root();
     write("train.conll", "a\tN\nb\tV\n\nb\tV\na\tN\na\tN\n\n");
   }
-  // A cell with a parameter of its own name, so that a graph tells which one it was made of.
+  // A cell whose parameter has its own name, which shows which cell a graph uses.
   static std::string cell(const std::string& parameter) {
     return "name: \"cell\"\narg { name: \"hidden\" }\ninput { name: \"x\" shape: \"[batch, input]\" }\n"
            "parameter { name: \"" +
@@ -59,7 +59,7 @@ class OwnNetwork : public ProgramTest {
     words.insert(words.end(), more.begin(), more.end());
     return graphrun(words);
   }
-  // That the model's folder is all that it needs, by itself: everything else is gone.
+  // Checks that the model's folder is sufficient after everything else is removed.
   void expect_whole(const std::string& parameter) {
     const std::string graph = read("model/graph.txt");
     EXPECT_THAT(graph, HasSubstr("%read." + parameter + ":"));
@@ -104,7 +104,7 @@ TEST_F(OwnNetwork, ImportsFromBesideItselfFirst) {
   expect_whole("Beside");
 }
 
-// Both are called cells/atr.pbtxt; the shipped ones still import theirs.
+// Both are called cells/atr.pbtxt; the shipped graphs still import the shipped one.
 TEST_F(OwnNetwork, KeepsTwoFilesOfOneNameApart) {
   write("n/mine.pbtxt", network("mine", "cells/atr.pbtxt") +
                             "import: \"encoder = encoders/bidirectional.pbtxt\"\n"
@@ -135,7 +135,7 @@ TEST_F(OwnNetwork, IsNamedOnTheCommandLineFromWhereTheProgramRuns) {
   expect_whole("Own");
 }
 
-// As the jobs that are shipped do.
+// As in the shipped jobs.
 TEST_F(OwnNetwork, MayHaveTheNameOfAJobBesideIt) {
   write("proj/graphs/mine.pbtxt", network("mine"));
   write_job("proj/graphs/jobs/mine.pbtxt", "mine.pbtxt", "../../../train.conll");

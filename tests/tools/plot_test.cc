@@ -95,7 +95,7 @@ TEST_F(PlotCommand, WritesAPicture) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(read("curves.svg"), HasSubstr(">two</text>"));
   EXPECT_THAT(graphrun({"plot", "one"}).out, testing::StartsWith("<svg "));
-  // Runs of one name are distinguished by where they stand.
+  // Runs of the same name are distinguished by their folders.
   write("other/one/metrics.jsonl", kMetrics);
   EXPECT_THAT(graphrun({"plot", "one", "other/one"}).out,
               testing::AllOf(HasSubstr(">one</text>"), HasSubstr(">other/one</text>")));

@@ -22,7 +22,7 @@ TEST(Prefetch, NeverMoreThanAhead) {
   std::atomic<int> made = 0;
   Prefetcher<int> reader([&]() -> std::optional<int> { return made++; }, 3);
   while (made < 3) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for a fourth to show: never a false alarm, however slow
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for a fourth to appear; never a false alarm
   EXPECT_EQ(made, 3);
   EXPECT_EQ(reader.next(), 0);
 }

@@ -64,9 +64,9 @@ Ran ProgramTest::graphrun_with(const std::string& library, const Environment& en
   const std::string options = sanitizer ? sanitizer : "";
   Environment all = environment;
   all.insert(all.end(), {{"LD_PRELOAD", tests::build_folder() + "/lib" + library + ".so"},
-                         // Its second start, with other OpenMP settings, would be one more program to fail.
+                         // A second start with other OpenMP settings would be one more program that can fail.
                          {"GOMP_SPINCOUNT", "2000"},
-                         // AddressSanitizer wants to be the first library, unless told.
+                         // By default AddressSanitizer requires that it is the first library.
                          {"ASAN_OPTIONS", options + ":verify_asan_link_order=0"}});
   for (const auto& [name, value] : all) setenv(name.c_str(), value.c_str(), 1);
   Ran ran = graphrun(arguments, input);
@@ -119,7 +119,7 @@ void ProgramTest::finish_with_stops(const std::vector<std::string>& arguments, c
 }
 
 void ProgramTest::write_segmenter() {
-  // Words of one to three characters; the first character tells how long a word is.
+  // Words of one to three characters; the first character determines the length.
   const std::vector<std::string> words = {"我", "你", "天上", "天下", "中国人", "中间人", "大家"};
   std::string text;
   unsigned state = 1;

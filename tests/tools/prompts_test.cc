@@ -1,4 +1,4 @@
-// Generation by language models: nothing but words is read, so the lines that are given are prompts.
+// Generation by language models: they read only words, so the input lines are prompts.
 #include <gmock/gmock.h>
 
 #include <sstream>
@@ -20,7 +20,7 @@ std::vector<std::string> lines_in(const std::string& text) {
   return lines;
 }
 
-// The shipped language model on 120 lines of four sentences.
+// The shipped language model, trained on 120 lines of four sentences.
 class Prompts : public ProgramTest {
  protected:
   void SetUp() override {
@@ -54,15 +54,15 @@ TEST_F(Prompts, AreContinuedAndBeginWithNothingWhereALineIsEmpty) {
   EXPECT_THAT(lines[0], StartsWith("the dog "));
   EXPECT_NE(lines[1], "");
   EXPECT_THAT(lines[2], StartsWith("a cat saw "));
-  // Whatever stands beside them, and wherever they stand.
+  // Independent of the other lines and of their position.
   EXPECT_EQ(infer({"--rows", "1"}, prompts).out, said.out);
   write("prompts", prompts);
   EXPECT_EQ(infer({"prompts"}).out, said.out);
   EXPECT_EQ(infer({"--prefix", "prompts"}).out, said.out);
   EXPECT_EQ(infer({"--prefix", "-"}, prompts).out, said.out);
-  // By the name of the input, too.
+  // Also with the name of the input.
   EXPECT_EQ(infer({"--set", "infer.continue.generate.feed=words"}, prompts).out, said.out);
-  // A line that is no text is no prompt.
+  // A line that is not valid text is not a prompt.
   const Ran bad = infer({}, "the dog\n\xff\n");
   EXPECT_EQ(bad.out, lines[0] + "\n\n");
 
@@ -87,7 +87,7 @@ TEST_F(Prompts, AreContinuedAndBeginWithNothingWhereALineIsEmpty) {
   EXPECT_EQ(infer({"prompts", "--alignments", "prompts"}).code, 2);
 }
 
-// A line is worth what the network says of it as it was trained, between two ends.
+// The score of a line is the log-probability that the trained network computes, between two end symbols.
 TEST_F(Prompts, AreScored) {
   for (const std::string tied : {"false", "true"}) {
     std::filesystem::remove_all(root_ / "model");
@@ -104,7 +104,7 @@ TEST_F(Prompts, AreScored) {
     ASSERT_EQ(nll.size(), 3u);
     for (const std::size_t i : {0u, 2u}) EXPECT_NEAR(std::stod(lines[i]), -std::stod(nll[i]), 1e-3) << tied;
     EXPECT_LT(std::stod(lines[1]), 0) << "that nothing but the end comes";
-    // Greedy search is worth what it finds.
+    // Greedy search reports the score of the words it found.
     const auto found = nlohmann::json::parse(infer({"--json"}, "\n").out);
     write("found", found["text"].get<std::string>() + "\n");
     if (found["ended"]) {
@@ -113,7 +113,7 @@ TEST_F(Prompts, AreScored) {
   }
 }
 
-// Whatever the data's format: the rows of one of examples have lengths, and no states continue from batch to batch.
+// For any data format: rows of a format of examples have lengths, and no states continue from batch to batch.
 TEST_F(Prompts, OfExamples) {
   write("graphs/lines.pbtxt", R"x(name: "lines"
 import: "cell = cells/gru.pbtxt"
@@ -149,7 +149,7 @@ infer { name: "continue" write: TEXT field: "text"
   const Ran limited = infer({"--set", "infer.continue.longest=1"}, "a dog\n");
   EXPECT_THAT(limited.err, HasSubstr("E0659"));
   EXPECT_THAT(limited.out, StartsWith("a "));
-  // Where a device would search by itself, the host does.
+  // On a device, where the host searches because the lines are prompts.
   setenv("GRAPHRUN_CUDA_LIBRARY", (tests::build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 1);
   EXPECT_EQ(infer({"--device", "cuda"}, "a dog\n\n").out, said.out);
   unsetenv("GRAPHRUN_CUDA_LIBRARY");

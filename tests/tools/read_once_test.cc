@@ -1,4 +1,4 @@
-// Training data that is read once, for vocabularies and examples, gives what two readings give.
+// Training data read once, for vocabularies and examples together, has the same result as two readings.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,9 +20,9 @@ using testing::HasSubstr;
 struct Case {
   std::string name;
   DataSpec data;
-  std::vector<std::string> texts;  // of the training files
-  std::string needed;              // a feed that the network reads, of the shape [batch]
-  std::string told = {};           // the mistake; empty: there is none
+  std::vector<std::string> texts;  // the contents of the training files
+  std::string needed;              // a feed of shape [batch] that the network reads
+  std::string told = {};           // the reported mistake; empty: none
 };
 
 DataSpec spec(Format format, std::vector<FieldSpec> fields, const std::string& feeds) {
@@ -54,7 +54,7 @@ FieldSpec numbers(FieldSpec field) {
   return field;
 }
 
-// Built and closed: entries that it leaves out are mistakes.
+// Built from the data and closed: entries that it omits are mistakes.
 FieldSpec closed(FieldSpec field, std::int64_t min_count) {
   field.vocabulary.closed = true;
   field.vocabulary.min_count = min_count;
@@ -105,7 +105,7 @@ std::vector<Case> cases() {
        ""},
       {"NoExamples", spec(Format::kLines, {words("text")}, "text"), {"\n \n"}, "", "E0649 no-examples"},
 
-      // Mistakes: the first one is told, whichever field it is of.
+      // Mistakes: the first one is reported, in any field.
       {"NoNumber",
        spec(Format::kTsv, {numbers(make_field("n", 1)), words("one")}, "one, n"),
        {"a\t1\nb\tx\nc\ty\n"},
@@ -164,7 +164,7 @@ std::vector<Case> cases() {
   };
 }
 
-// Everything that a set tells, or what is wrong with it.
+// Everything observable of a set, or its mistake.
 std::string contents(const Case& c, bool once) {
   std::string text;
   const auto read = [&] {
@@ -206,7 +206,7 @@ TEST_P(ReadOnce, GivesWhatTwoReadingsGive) {
   else
     EXPECT_THAT(twice, HasSubstr(c.told));
   EXPECT_EQ(contents(c, true), twice);
-  setenv("GRAPHRUN_DATA_MEMORY", "8", 1);  // all of it lies in files
+  setenv("GRAPHRUN_DATA_MEMORY", "8", 1);  // everything is stored in files
   EXPECT_EQ(contents(c, true), twice);
   unsetenv("GRAPHRUN_DATA_MEMORY");
 }
@@ -214,7 +214,7 @@ TEST_P(ReadOnce, GivesWhatTwoReadingsGive) {
 INSTANTIATE_TEST_SUITE_P(Data, ReadOnce, testing::ValuesIn(cases()),
                          [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
 
-// A pipe gives its text once.
+// A pipe can be read only once.
 TEST(TrainingFiles, OfAPipe) {
   const Scratch scratch;
   const std::string pipe = scratch.file("pipe", "");
@@ -233,7 +233,7 @@ TEST(TrainingFiles, OfAPipe) {
   EXPECT_EQ(vocabularies.at("text").text_of(set.values(0, 0)), "b a b");
 }
 
-// Files that no vocabulary is made of are not read for one.
+// Files from which no vocabulary is built are not read for one.
 TEST(TrainingFiles, AreNotReadWhereVocabulariesAreGiven) {
   const Scratch scratch;
   DataSpec data = spec(Format::kLines, {make_field("text", 0, {Split::kSpace})}, "text");

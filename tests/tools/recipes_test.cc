@@ -1,4 +1,4 @@
-// What a job's `train` can say, by the program itself.
+// The settings of a job's `train`, run by the program.
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -29,7 +29,7 @@ class Recipes : public ProgramTest {
     return all;
   }
   Ran train(const std::string& out, const std::vector<std::string>& sets) const { return graphrun(words(out, sets)); }
-  // The segmenter's job with `text` at the end of its `train`.
+  // The segmenter's job with `text` appended to its `train`.
   void write_job(const std::string& name, const std::string& text) {
     std::string job = read("graphs/jobs/segment.pbtxt");
     const std::string end = "epochs: 8\n";
@@ -82,7 +82,7 @@ TEST_F(Recipes, SummedLossesDividedByRowsAreMeanOnes) {
   for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(mean[i]["loss"].get<double>(), sum[i]["loss"].get<double>(), 1e-4);
 }
 
-// Five batches of eight rows are one of forty; two at a time they are three updates, the last of one batch.
+// Five batches of eight rows equal one of forty; two at a time make three updates, the last one of a single batch.
 TEST_F(Recipes, AccumulatedBatchesAreLargeOnes) {
   const std::vector<std::string> all = {"train.epochs=3", "dropout=0", "train.minimize=sum(margin)", "train.per=batch"};
   const auto with = [&](const std::vector<std::string>& more) {
@@ -106,7 +106,7 @@ TEST_F(Recipes, AccumulatedBatchesAreLargeOnes) {
 TEST_F(Recipes, ValidatesSeveralTimesAnEpochOrBySteps) {
   ASSERT_EQ(train("times", {"train.epochs=2", "train.validate.every_epochs=0", "train.validate.times_per_epoch=3"}).code, 0);
   EXPECT_EQ(validations("times"), 6);
-  // Ten updates: behind 4 and 8, and at the end.
+  // Ten updates: after 4 and 8, and at the end.
   ASSERT_EQ(train("steps", {"train.epochs=2", "train.validate.every_epochs=0", "train.validate.every_steps=4"}).code, 0);
   EXPECT_EQ(validations("steps"), 3);
   EXPECT_EQ(train("both", {"train.validate.every_steps=4"}).code, 3);
@@ -122,7 +122,7 @@ TEST_F(Recipes, StopsEarlyWhateverTheSchedule) {
   EXPECT_THAT(graphrun(again).err, HasSubstr("is finished"));
 }
 
-// All that outlives a step is in the checkpoint: killed and stopped at whatever instants it continues as if it had not been.
+// All state that outlives a step is in the checkpoint: a run killed or stopped at any instant continues undisturbed.
 TEST_F(Recipes, AResumedRunOfEverythingIsTheSameBitForBit) {
   write_job("all.pbtxt",
             "optimizer { momentum { learning_rate: 0.2 momentum: 0.8 nesterov: true } l2: 1e-5 }\n"
@@ -136,7 +136,7 @@ TEST_F(Recipes, AResumedRunOfEverythingIsTheSameBitForBit) {
         "train", "graphs/jobs/all.pbtxt",     "--out", out, "--threads", "1", "--set", "train.epochs=12",
         "--set", "train.minimize=sum(margin)"};
   };
-  std::string job = read("graphs/jobs/all.pbtxt");  // the parts that are replaced stand once
+  std::string job = read("graphs/jobs/all.pbtxt");  // the parts to be replaced occur once
   for (const std::string old : {"  optimizer { adam { learning_rate: 0.02 } } clip { global_norm: 1 }\n",
                                 "  schedule { per_epoch { factor: 0.9 from: 3 } }\n"}) {
     job.replace(job.find(old), old.size(), "");
@@ -187,7 +187,7 @@ TEST_F(Recipes, LionAndAdafactorResumeBitForBit) {
   }
 }
 
-// The model of a moving average is not the parameters that are trained.
+// The model of a moving average differs from the trained parameters.
 TEST_F(Recipes, TheModelHasTheMovingAverages) {
   ASSERT_EQ(train("model", {"train.epochs=1", "train.moving_average.decay=0.9"}).code, 0);
   const NamedTensors kept = tensors("model", "best", "parameters"), slots = tensors("model", "checkpoints", "slots"),
@@ -220,7 +220,7 @@ TEST_F(Recipes, TheModelMayBeTheMeanOfTheLast) {
   }
 }
 
-// JSON has no infinities: in metrics, in the state that a run resumes from, beside models.
+// JSON has no infinities: in metrics, in the state from which a run resumes, and in files next to models.
 TEST_F(Recipes, InfiniteReportsAreKeptAsSuch) {
   std::vector<std::string> sets = {"report=f1 = log(0 * sum(margin))", "train.validate.keep_highest=f1", "train.average.best=2",
                                    "train.epochs=2"};
@@ -253,7 +253,7 @@ TEST_F(Recipes, AverageMakesAModelOfSeveral) {
   ASSERT_EQ(train("bent", {"train.epochs=1", "cell=cells/atr.pbtxt(tanh_state=true)"}).code, 0);
   EXPECT_THAT(graphrun({"average", "one", "bent", "--out", "other"}).err,
               HasSubstr("'bent' has no mean with 'one': its graph is another"));
-  // What the graph declares of a beginning is no other graph.
+  // Another declaration of an initial value does not make another graph.
   std::string declared = read("graphs/tagger.pbtxt");
   const std::string bias = "\"b\" shape: \"[labels]\"";
   declared.insert(declared.find(bias) + bias.size(), " init { constant: 0 }");
@@ -307,7 +307,7 @@ TEST_F(Recipes, StartsFromAnotherModelStrictlyUnlessToldOtherwise) {
     return graphrun(all);
   };
   const Ran same = start("same", {"train.freeze=*"});
-  EXPECT_EQ(same.code, 3);  // nothing is left to train
+  EXPECT_EQ(same.code, 3);  // no parameter is left to train
   EXPECT_THAT(same.err, HasSubstr("depends on no trainable parameter"));
   const Ran frozen = start("frozen", {"train.freeze=E"});
   ASSERT_EQ(frozen.code, 0) << frozen.err;

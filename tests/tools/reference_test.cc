@@ -1,4 +1,4 @@
-// The reference programs say of the fixtures what is committed beside them.
+// The reference programs compute from the fixtures the results that are committed next to them.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A job on numbers by the program itself: the adding problem.
+// A job with numbers, run by the program: the adding problem.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class Regression : public ProgramTest {
     words.insert(words.end(), more.begin(), more.end());
     return graphrun(words);
   }
-  // The report at the validations.
+  // The report of each validation.
   std::vector<double> reported(const std::string& out, const std::string& report) const {
     std::vector<double> values;
     for (const nlohmann::json& line : json_lines(read(out + "/metrics.jsonl")))
@@ -40,7 +40,7 @@ TEST_F(Regression, LearnsReportsAndWritesNumbers) {
   EXPECT_LT(mse.back(), mse.front());
   const Ran evaluated = graphrun({"evaluate", "model"});
   EXPECT_THAT(evaluated.out, AllOf(HasSubstr("mse"), HasSubstr("mae")));
-  // Input for inference may lack the target.
+  // Input for inference may omit the target.
   const std::string lines = "{\"steps\": [[0.5, 1], [0.25, 1]]}\n\n{\"steps\": [[0.5, 0]], \"sum\": \"?\"}\n";
   const Ran inferred = graphrun({"infer", "model"}, lines);
   ASSERT_EQ(inferred.code, 0) << inferred.err;
@@ -69,7 +69,8 @@ TEST_F(Regression, IsShownByData) {
               AllOf(HasSubstr("steps  FLOAT["), HasSubstr("target  FLOAT[20]  numbers"), HasSubstr("lengths  INT32[20]")));
 }
 
-// The graph wants two numbers a step. Every reader of data says where there are others, before anything runs on them.
+// The graph needs two numbers per step. Every reader of data reports where another number of them is found, before anything
+// runs.
 TEST_F(Regression, RefusesListsOfAnotherSizeWhereTheyStand) {
   const std::string good = "{\"steps\": [[0.5, 1], [0.25, 1]], \"sum\": 0.75}\n", empty = "{\"steps\": [], \"sum\": 0}\n";
   const std::string bad = "{\"steps\": [[0.5, 1], [0.25, 1, 0]], \"sum\": 0.75}\n";
@@ -94,7 +95,7 @@ TEST_F(Regression, RefusesListsOfAnotherSizeWhereTheyStand) {
     EXPECT_EQ(trained.code, 4);
     EXPECT_THAT(trained.err, refusal(file));
   }
-  // A batch of nothing but empty sequences has its width from the graph.
+  // The width of a batch of empty sequences comes from the graph.
   const Ran trained =
       run({"train", "graphs/jobs/adding.pbtxt", "--out", "model", "--set", "train.epochs=1", "--set", "data.batch.rows=1"},
           files(good + empty, good));
@@ -120,7 +121,7 @@ TEST_F(Regression, ChecksNumbersBeforeTraining) {
   EXPECT_THAT(text.err, HasSubstr("train.jsonl:2:30: error[E0654 no-number]"));
 }
 
-// Layers of any cell as one, each with a rate of its own; what is resumed has the same bits.
+// Layers of any cell as one network, each with its own learning rate; a resumed run has the same bits.
 TEST_F(Regression, StacksCellsAndResumesRatesOfTheirOwn) {
   std::string job = read("graphs/jobs/adding.pbtxt");
   const std::string optimizer = "adam { learning_rate: 5e-3 }";
@@ -143,7 +144,7 @@ TEST_F(Regression, StacksCellsAndResumesRatesOfTheirOwn) {
               AllOf(HasSubstr("learning rate:\n  times 0.1: read.layers.0."), HasSubstr("  times 2: read.layers.1.")));
 }
 
-// Numbers that generation begins with: what a picture shows, in a feature each, and words for it.
+// Generation from numbers: the features of a picture, and words that describe it.
 constexpr const char* kCaption = R"text(name: "caption"
 import: "cell = cells/gru.pbtxt"
 arg { name: "vocabulary" }

@@ -137,7 +137,7 @@ TEST(Report, ExactCountsWholeExamples) {
                    {"guess", Tensor::of<int>({3}, {1, 1, 3})}},
                   3);
   };
-  report.add(batch({1, 2, 9, 4, 9, 6}, {2, 1, 2}));  // right; wrong in padding; wrong
+  report.add(batch({1, 2, 9, 4, 9, 6}, {2, 1, 2}));  // correct; wrong only in padding; wrong
   report.add(batch({1, 2, 3, 4, 5, 6}, {2, 2, 0}));
   EXPECT_DOUBLE_EQ(report.result("exact"), 5.0 / 6);
   EXPECT_DOUBLE_EQ(report.result("all"), 4.0 / 6);
@@ -156,7 +156,7 @@ nlohmann::json expected() {
   return nlohmann::json::parse(in);
 }
 
-// Sentences of tags as one padded batch, with the vocabulary of their tags.
+// Sentences of tags as a padded batch, with the vocabulary of the tags.
 struct Tagged {
   std::vector<std::vector<std::string>> gold, predicted;
   Vocabulary vocabulary;
@@ -218,7 +218,7 @@ TEST(Report, SpansAsTheReferenceCountsThem) {
   }
 }
 
-// A tag for every character of each line, and the characters as numbers.
+// One tag for every character of each line, and the characters as numbers.
 struct Segmented {
   std::vector<std::string> places;
   std::vector<std::vector<std::int32_t>> characters;
@@ -266,7 +266,7 @@ TEST(Report, SegmentationReport) {
   Report report = make_report(
       "f1 = segmentation(tags, path, lengths=lengths), d = segmentation(tags, path, lengths=lengths, characters=words)");
   report.bind([&](const std::string&) { return &places; });
-  // 甲|甲甲 against 甲甲|甲, and a padded step
+  // 甲|甲甲 compared with 甲甲|甲, and a padded step
   report.add(values({{"tags", Tensor::of<int>({4, 1}, {2, 1, 0, 3})},
                      {"path", Tensor::of<int>({4, 1}, {1, 0, 2, 3})},
                      {"words", Tensor::of<int>({4, 1}, {5, 5, 5, 0})},
@@ -287,7 +287,7 @@ TEST(Report, WordsThatTheListLacks) {
   bind(report);
   EXPECT_THAT(report.result_names(),
               ElementsAre("f1", "f1.precision", "f1.recall", "f1.oov_rate", "f1.oov_recall", "f1.iv_recall"));
-  // Two rows: SSBE against SSSS, of which the first and the last word are unknown; S against S, known.
+  // Two rows: SSBE compared with SSSS, whose first and last words are unknown; S compared with S, known.
   report.add(values({{"tags", Tensor::of<int>({4, 2}, {2, 2, 2, 0, 1, 0, 0, 0})},
                      {"path", Tensor::of<int>({4, 2}, {2, 2, 2, 0, 2, 0, 2, 0})},
                      {"lexicon", Tensor::of<int>({3, 2}, {0, 1, 2, 0, 0, 0})},
@@ -309,7 +309,7 @@ TEST(Report, WordsThatTheListLacks) {
 }
 
 TEST(Report, UnknownCharactersAreEqualOnlyAtTheirPlace) {
-  // ?|?? against ??|?: by number the last gold word would be the first predicted one.
+  // ?|?? compared with ??|?: by number, the last gold word would equal the first predicted one.
   EXPECT_THAT(common_words({1, 3}, {2, 3}, std::vector<std::int32_t>{7, 7, 7}, -1), ElementsAre(false, true));
   EXPECT_THAT(common_words({1, 3}, {2, 3}, std::vector<std::int32_t>{7, 7, 7}, 7), ElementsAre(false, false));
   EXPECT_THAT(common_words({1, 2, 3}, {1, 3}, std::vector<std::int32_t>{7, 7, 7}, 7), ElementsAre(true, false, false));

@@ -1,4 +1,4 @@
-// Resuming a run whose folder, files or job are no longer what they were.
+// Resuming a run whose folder, files or job have changed.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -96,7 +96,7 @@ TEST_F(Resume, RefusesOtherDataAndNamesTheFile) {
   EXPECT_THAT(ran.err, AllOf(HasSubstr("E0524"), HasSubstr("data/train.seg"), Not(HasSubstr("dev.seg"))));
 }
 
-// Word vectors and another model, which only the beginning reads.
+// Word vectors and another model, which only a new run reads.
 TEST_F(Resume, GoesOnWithoutWhatItBeganWithAndTellsOfAChange) {
   std::string vectors = "我";
   for (int i = 0; i < 16; ++i) vectors += " 0.5";

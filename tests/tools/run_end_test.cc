@@ -1,4 +1,4 @@
-// How a run ends: by epochs, updates or hours, whichever comes first; and how often it saves and notes on the way.
+// How a run ends: after epochs, updates or hours, whichever comes first; and how often it saves and reports before.
 #include "tools/train/run_end.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ class EndOfRun : public ProgramTest {
   nlohmann::json state(const std::string& out) const {
     return nlohmann::json::parse(read(out + "/checkpoints/" + last_checkpoint(out) + "/state.json"));
   }
-  // The last line of metrics that tells of a validation.
+  // The last line of metrics with a validation.
   nlohmann::json validated(const std::string& out) const {
     nlohmann::json last;
     for (const nlohmann::json& line : json_lines(read(out + "/metrics.jsonl")))
@@ -59,15 +59,15 @@ TEST_F(EndOfRun, ByUpdatesIsWithinAnEpochAndValidates) {
   EXPECT_EQ(last_checkpoint("model"), "step-000007");
   EXPECT_EQ(validated("model")["step"], 7);
   EXPECT_EQ(validated("model")["epoch"], 2);
-  EXPECT_GT(validated("model")["loss"], 0);  // of the epoch that has no line of its own
+  EXPECT_GT(validated("model")["loss"], 0);  // for the epoch without a line of its own
   EXPECT_FALSE(state("model").contains("seconds"));
   EXPECT_EQ(graphrun({"infer", "model"}, "我\n").code, 0);
   EXPECT_THAT(train("model", {"epochs=0", "updates=7"}, true).err,
               HasSubstr("is finished: 7 updates done, the last in epoch 2 (train.updates); the model is that of epoch"));
 }
 
-// The last checkpoint of an epoch that was not validated: a run that ends there validates when it is resumed. The epoch's loss
-// has a line already.
+// The last checkpoint of an epoch without a validation: a run that ends there validates when it is resumed. The metrics already
+// have a line with the epoch's loss.
 TEST_F(EndOfRun, AnEarlierEndBehindAnEpochOnlyValidates) {
   ASSERT_EQ(train("model", {"epochs=2", "validate.every_epochs=2"}).code, 0);
   fs::remove_all(root_ / "model/checkpoints/step-000010");
@@ -86,7 +86,7 @@ TEST_F(EndOfRun, IsWhateverComesFirst) {
   EXPECT_EQ(validated("both")["step"], 10);
 }
 
-// Epochs begin as they do without it, so a schedule that goes by them does: from epoch 3, update 11, on.
+// Epochs start as they do without the limit, and so does a schedule by epochs: from epoch 3, update 11, on.
 TEST_F(EndOfRun, MayBePutOffAndTheRunIsTheOneThatEndsThere) {
   ASSERT_EQ(train("whole", {"epochs=0", "updates=13"}).code, 0);
   ASSERT_EQ(train("parts", {"epochs=0", "updates=7"}).code, 0);
@@ -97,7 +97,7 @@ TEST_F(EndOfRun, MayBePutOffAndTheRunIsTheOneThatEndsThere) {
     EXPECT_EQ(read(std::string("parts/checkpoints/step-000013/") + part),
               read(std::string("whole/checkpoints/step-000013/") + part));
   EXPECT_LT(validated("whole")["learning_rate"], 0.02);
-  // From one kind of end to another.
+  // From one kind of limit to another.
   ASSERT_EQ(train("parts", {"epochs=4"}, true).code, 0);
   EXPECT_EQ(last_checkpoint("parts"), "step-000020");
   ASSERT_EQ(train("whole", {"epochs=4"}, true).code, 0);
@@ -118,13 +118,13 @@ TEST_F(EndOfRun, ByUpdatesLeavesTheSameBitsAfterKills) {
   }
 }
 
-// A signal that comes while the last validation runs, at the end of an epoch and within one: it is made up for.
+// A signal during the last validation, at the end of an epoch and within one: the validation runs on resuming.
 TEST_F(EndOfRun, ASignalInTheLastValidationChangesNothing) {
   for (const std::string updates : {"10", "12"}) {
     const std::vector<std::string> sets = {"epochs=0", "updates=" + updates, "metrics.every_steps=" + updates};
     ASSERT_EQ(train("whole" + updates, sets).code, 0);
-    // At the line of the last update's metrics, which the validation follows. Before it the file was opened and cut to its
-    // length, and has had a line for each epoch that was through and a sync for each save.
+    // At the line of the last update's metrics, before the validation. Until then the file was opened, truncated to its length,
+    // and got a line for each finished epoch and a sync for each save.
     const Ran ran =
         graphrun_under("term:metrics.jsonl:" + std::string(updates == "10" ? "6" : "8"), words("parts" + updates, sets));
     ASSERT_EQ(ran.code, 128 + SIGTERM) << ran.err;
@@ -151,14 +151,14 @@ TEST_F(EndOfRun, ByHoursCountsAllStarts) {
   const double after = state("model")["seconds"];
   EXPECT_GE(after, before + 0.99);
   EXPECT_GT(state("model")["step"], step);
-  // What the speed's file says of the second start continues the first.
+  // The lines of the second start in the speed log continue those of the first.
   const auto lines = json_lines(read("model/speed.jsonl"));
   for (std::size_t i = 1; i < lines.size(); ++i)
     EXPECT_GE(lines[i]["seconds"].get<double>() + 0.002, lines[i - 1]["seconds"].get<double>()) << i;
   EXPECT_NEAR(lines.back()["seconds"].get<double>(), after, 5);
 }
 
-// A run that is given hours only on resuming takes its earlier time from speed.jsonl.
+// A run that gets a limit of hours only when it is resumed takes its earlier time from speed.jsonl.
 TEST_F(EndOfRun, ByHoursMayComeLater) {
   ASSERT_EQ(train("model", {"epochs=2"}).code, 0);
   write("model/speed.jsonl", read("model/speed.jsonl") + "{\"step\":10,\"seconds\":3000}\n{\"step\":11,\"seconds\":9000}\n");
@@ -192,11 +192,11 @@ TEST_F(EndOfRun, MetricsAndCheckpointsComeAsOftenAsTheJobSays) {
   EXPECT_EQ(checkpoints("one"), 1u);
   ASSERT_EQ(train("two", {"epochs=4"}).code, 0);
   EXPECT_EQ(checkpoints("two"), 2u);
-  // Each batch takes longer than that.
+  // Each batch takes longer than this limit.
   ASSERT_EQ(train("minutes", {"epochs=2", "checkpoint.keep=100", "checkpoint.every_minutes=1e-9"}).code, 0);
   EXPECT_EQ(checkpoints("minutes"), 11u);
   EXPECT_EQ(read("minutes/metrics.jsonl"), read("one/metrics.jsonl"));
-  // The folder's job says what stood for what was not given.
+  // The job in the folder states the default that was used.
   EXPECT_THAT(read("two/job.pbtxt"), AllOf(HasSubstr("every_steps: 100"), HasSubstr("keep: 2")));
 }
 
@@ -208,7 +208,7 @@ TEST(RunEnd, IsReachedByWhateverComesFirst) {
   EXPECT_TRUE(end.reached({{2, 5}, 20}));
   EXPECT_TRUE(end.is_last_epoch(3));
   EXPECT_FALSE(RunEnd({0, 20, 0}).reached({{1000, 0}, 19}));
-  // 7 batches of epoch 3 are left, or 4 updates of 2 batches.
+  // 7 batches of epoch 3 remain: 4 updates of 2 batches.
   EXPECT_EQ(end.seconds_left({{3, 3}, 5}, 10, 2, 0.5), 3.5);
   EXPECT_EQ(end.seconds_left({{2, 3}, 16}, 10, 2, 0.5), 4);
 }

@@ -1,4 +1,4 @@
-// What a run leaves about itself: what began it, what it is made of, and checkpoints that are bound to it.
+// The record of a run: how it was started, what it is made of, and checkpoints that belong to it.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>

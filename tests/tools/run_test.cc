@@ -1,4 +1,4 @@
-// graphrun run: a graph on numbers that are given.
+// graphrun run: a graph on given numbers.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -72,13 +72,13 @@ TEST_F(Run, ReadsFilesAndWritesThem) {
   const NamedTensors saved = read_safetensors(path("out.safetensors"));
   EXPECT_EQ(saved.at("y").sizes(), (Sizes{2, 3}));
   EXPECT_EQ(saved.at("n").dtype(), DType::kInt32);
-  // What one run wrote feeds another.
+  // The output of one run is fed to another.
   EXPECT_EQ(json({"--feed", "x=@out.safetensors:twice", "--fetch", "twice"})["twice"].dump(), "[[4,8],[0.4,-16]]");
   write_safetensors(path("W.safetensors"), {{"W", Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6})}});
   EXPECT_EQ(json({"--feed", "x=[[1, 2]]", "--fetch", "y", "--parameters", "W.safetensors"})["y"].dump(), "[[9,12,15]]");
 }
 
-// A trained model on a line of its text: the sum that infer writes of it.
+// A trained model on a line of text: the same sum as infer writes.
 TEST_F(Run, GivesWhatInferGivesOfAModel) {
   std::filesystem::copy(tests::source_folder() + "/tests/fixtures/older_model", root_,
                         std::filesystem::copy_options::recursive);

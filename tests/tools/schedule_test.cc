@@ -51,16 +51,16 @@ TEST(LearningRate, FallsWhereAValidationDoesNotImprove) {
   EXPECT_EQ(rate.rate(4), 1.25);
 }
 
-// CytonMT's: 3 probes of patience, a margin of max(0.01 * rate, 0.001), back to the best, the end after two decays in vain.
+// CytonMT's: a patience of 3 probes, a margin of max(0.01 * rate, 0.001), return to the best, end after two decays in vain.
 TEST(LearningRate, WaitsForAMarginGoesBackAndEnds) {
   ScheduleRule rule = rule_of(Kind::kNoImprovement);
   rule.factor = 0.7, rule.patience = 3, rule.margin = 0.001, rule.margin_of_rate = 0.01, rule.decays = 2, rule.restart = true;
   LearningRate rate(rule, 1);
   const auto probe = [&](double value) { return rate.after_validation(value, false, 1); };
   EXPECT_EQ(probe(5), After::kGoOn);
-  EXPECT_EQ(probe(4.995), After::kGoOn);  // not by 0.01
+  EXPECT_EQ(probe(4.995), After::kGoOn);  // better by less than 0.01
   EXPECT_EQ(probe(4.992), After::kGoOn);
-  EXPECT_EQ(probe(4.985), After::kGoOn);  // by 0.015 from the last that was
+  EXPECT_EQ(probe(4.985), After::kGoOn);  // better by 0.015 than the last improvement
   EXPECT_EQ(rate.rate(1), 1);
   for (int decay = 1; decay <= 2; ++decay) {
     EXPECT_EQ(probe(5), After::kGoOn);
@@ -71,7 +71,7 @@ TEST(LearningRate, WaitsForAMarginGoesBackAndEnds) {
   EXPECT_EQ(probe(5), After::kGoOn);
   EXPECT_EQ(probe(5), After::kGoOn);
   EXPECT_EQ(probe(5), After::kEnd);
-  // An improvement between them counts anew.
+  // An improvement between them resets the count.
   LearningRate other(rule, 1);
   for (const double value : {5.0, 5.0, 5.0, 5.0, 4.0}) other.after_validation(value, false, 1);
   EXPECT_EQ(other.state().decays, 0);

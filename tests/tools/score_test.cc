@@ -1,4 +1,4 @@
-// Scores of text and alignments, held to what the reference programs say of the same files (tests/reference/scores).
+// Scores of text and alignments, compared with those of the reference programs for the same files (tests/reference/scores).
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -80,7 +80,7 @@ TEST_F(Score, TheBootstrapDrawsAsSacreBleuDoes) {
   }
 }
 
-// The matrix itself, a row at a time.
+// The matrix of distances, computed row by row.
 std::int64_t plain_distance(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {
   std::vector<std::int64_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<std::int64_t>(j);
@@ -102,7 +102,7 @@ TEST(EditDistance, IsThatOfThePlainMatrix) {
     const std::uint32_t letters = 1 + random.below(k % 2 == 0 ? 3 : 40);
     for (std::int32_t& x : a) x = static_cast<std::int32_t>(random.below(letters));
     for (std::int32_t& x : b) x = static_cast<std::int32_t>(random.below(letters));
-    if (k % 4 == 0 && a.size() > 2) {  // a few edits of one text
+    if (k % 4 == 0 && a.size() > 2) {  // one text with a few edits
       b = a;
       b.erase(b.begin() + static_cast<std::ptrdiff_t>(b.size() / 2));
       b.insert(b.begin(), 99);
@@ -112,7 +112,7 @@ TEST(EditDistance, IsThatOfThePlainMatrix) {
   }
 }
 
-// Edits and lengths counted again by the plain matrix, of lines of real translations.
+// Edits and lengths of lines of real translations, compared with the plain matrix.
 TEST_F(Score, ErrorRatesAreEditsOverTheReferencesLength) {
   std::int64_t edits = 0, words = 0, same = 0;
   std::ifstream output(in_scores("output.txt")), reference(in_scores("reference.txt"));
@@ -135,7 +135,7 @@ TEST_F(Score, ErrorRatesAreEditsOverTheReferencesLength) {
   EXPECT_DOUBLE_EQ(scores["wer"]["score"].get<double>(), 100.0 * static_cast<double>(edits) / static_cast<double>(words));
   EXPECT_DOUBLE_EQ(scores["exact"]["score"].get<double>(), 100.0 * static_cast<double>(same) / static_cast<double>(lines));
 
-  // By hand: "sitting" is three edits from "kitten", "ä" is one code point; the nearer of two references counts.
+  // Computed by hand: "sitting" is three edits from "kitten", "ä" is one code point; the nearer of two references counts.
   write("a", "sitting\nthe cat\n größe\n\n"), write("b", "kitten\nThe  cat sat\ngrosse\n\n"), write("c", "x\nthe cat\ny\n\n");
   const auto of = [&](const std::string& metric, std::vector<std::string> more) {
     more.insert(more.begin(), {"a", "b", "--metric", metric});

@@ -1,4 +1,4 @@
-// Files that a test writes, in a folder that goes when it ends.
+// Files that a test writes, in a folder that is removed when the test ends.
 #pragma once
 
 #include <cstdlib>
@@ -28,7 +28,7 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
 
   std::string path(std::string_view name) const { return (folder_ / name).string(); }
-  // Writes a file and gives its path.
+  // Writes a file and returns its path.
   std::string file(std::string_view name, std::string_view text) const {
     std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
     std::ofstream(path(name), std::ios::binary) << text;
@@ -40,7 +40,7 @@ class Scratch {
   std::filesystem::path folder_;
 };
 
-// What a UserError says that `run` throws; "" where it throws none.
+// The text of the UserError that `run` throws; "" if it throws none.
 template <class F>
 std::string message_of(const F& run) {
   try {

@@ -1,4 +1,4 @@
-// Networks that generate, with many sentences for them of several greatest lengths: some are done before others.
+// Networks for generation, with many sentences of several greatest lengths, so that some end before others.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
     cut_ = cut_for_generation(load_graph(fixtures.request(GetParam().network, false)), GetParam().spec);
   }
 
-  // Of greedy search and of beams with every setting.
+  // Options of greedy search, and of beam search with every setting.
   std::vector<SearchCase> settings() const {
     std::vector<SearchCase> all(5, options_);
     all[1].beam = 3, all[1].n_best = 2;
@@ -56,13 +56,13 @@ class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
     all[2].norm.kind = LengthNorm::Kind::kGnmt;
     all[2].min_length = 2;
     all[3] = all[2];
-    all[3].beam = all[3].n_best = 12;  // nearly as many as there are words
+    all[3].beam = all[3].n_best = 12;  // nearly as many as words
     all[4] = all[1];
-    all[4].beam = 20, all[4].n_best = 5;  // more
+    all[4].beam = 20, all[4].n_best = 5;  // more than words
     return all;
   }
 
-  // What sentences begin with: some with nothing, some with all that they are, some with more than they may have.
+  // Given prefixes of sentences: empty ones, whole sentences, and some longer than allowed.
   void give_prefixes(SearchCase& options) const {
     options.prefixes = true;
     for (std::int64_t s = 0; s < sentences_; ++s) {
@@ -72,7 +72,7 @@ class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
     }
   }
 
-  // Of all words and of the best, with every setting.
+  // Options of sampling from all words and from the best, with every setting.
   std::vector<SearchCase> sampling_settings() const {
     std::vector<SearchCase> all(3, options_);
     for (SearchCase& options : all) {
@@ -89,7 +89,7 @@ class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
     return all;
   }
 
-  // By the oracle, on the CPU.
+  // The results of the oracle, on the CPU.
   std::vector<std::vector<Hypothesis>> by_host(const SearchCase& options) const {
     StepRunner::Options running;
     running.most = (options.sampling ? 1000 : options.beam) + 1;

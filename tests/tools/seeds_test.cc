@@ -1,4 +1,4 @@
-// graphrun train --seeds: runs of several seeds and what they come to.
+// graphrun train --seeds: runs with several seeds, and their summary.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -37,13 +37,13 @@ TEST_F(Seeds, GiveATableWithMeanAndDeviation) {
   EXPECT_DOUBLE_EQ(json["mean"]["test"]["loss"].get<double>(), (a + b) / 2);
   EXPECT_NEAR(json["deviation"]["test"]["loss"].get<double>(), std::abs(a - b) / std::sqrt(2.0), 1e-12);
 
-  // Each is the run that the seed gives alone, and a model.
+  // Each is the same run as with its seed alone, and a model.
   ASSERT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "alone", "--set", "train.epochs=1", "--seed", "8"}).code,
             0);
   EXPECT_EQ(read("model/seed-8/metrics.jsonl"), read("alone/metrics.jsonl"));
   EXPECT_EQ(graphrun({"infer", "model/seed-3"}, "我\n").code, 0);
 
-  // Nothing is overwritten; with --resume, what is finished stays and what is missing is done.
+  // Nothing is overwritten; with --resume, finished runs stay and missing ones run.
   EXPECT_THAT(train("3,9").err, HasSubstr("E0520"));
   EXPECT_FALSE(exists("model/seed-9"));
   const std::string before = read("model/seed-3/metrics.jsonl");
@@ -51,13 +51,13 @@ TEST_F(Seeds, GiveATableWithMeanAndDeviation) {
   ASSERT_EQ(three.code, 0) << three.err;
   EXPECT_THAT(three.out, AllOf(HasSubstr("test, seed 3"), HasSubstr("test, seed 9")));
   EXPECT_EQ(read("model/seed-3/metrics.jsonl"), before);
-  // Those that stand there are in the table, whichever were asked for.
-  write("model/seed-11/job.pbtxt", "");  // one that was stopped before it began
+  // The table contains all runs in the folder, whichever were requested.
+  write("model/seed-11/job.pbtxt", "");  // a run that was stopped before it started
   const Ran alone = train("9", {"--resume"});
   ASSERT_EQ(alone.code, 0) << alone.err;
   EXPECT_THAT(alone.out, AllOf(HasSubstr("test, seed 9"), HasSubstr("test, seed 3"), HasSubstr("test, seed 8")));
   EXPECT_EQ(nlohmann::json::parse(read("model/seeds.json"))["seeds"].size(), 3u);
-  // A run of its own does not go in between.
+  // A separate run cannot be put into the folder of several seeds.
   const Ran plain = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"});
   EXPECT_EQ(plain.code, 2);
   EXPECT_THAT(plain.err, AllOf(HasSubstr("E0520"), HasSubstr("runs of several seeds stand in 'model' already")));

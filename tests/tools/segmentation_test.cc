@@ -1,5 +1,5 @@
-// The report of a segmenter's real output against the reference program's figures: words that a list lacks, by diff. The text
-// is from Universal Dependencies (UD Chinese GSD, CC BY-SA 4.0).
+// The report of a segmenter's real output, compared with the figures of the reference program, which aligns words with diff.
+// The text is from Universal Dependencies (UD Chinese GSD, CC BY-SA 4.0).
 #include <gtest/gtest.h>
 
 #include <fstream>

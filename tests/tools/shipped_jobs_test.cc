@@ -1,4 +1,4 @@
-// Every job that is shipped, down to its compiled training step, whether its data is here or not.
+// Every shipped job, up to its compiled training step, whether or not its data is available.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,10 +38,10 @@ void check(const std::string& path) {
   network.vocabularies = small_vocabularies(network.job.data);
   network.job.plan->bind(network.vocabularies);
   std::vector<Diagnostic> warnings = std::move(network.job.warnings);
-  std::vector<Diagnostic> said;  // when the job was loaded
+  std::vector<Diagnostic> said;  // the messages from loading the job
   network.report = std::make_unique<Report>(network.job.report, said);
   const ir::Graph inference = load_graph(network.request(false));
-  if (!network.job.load.empty()) {  // the models are not there
+  if (!network.job.load.empty()) {  // the models are not available
     check_infer(inference, network);
     EXPECT_TRUE(warnings.empty()) << render(warnings, false);
     return;
@@ -56,7 +56,7 @@ void check(const std::string& path) {
   fetched.fetches = {options.minimize};
   const bool whole = recipe.accumulate == 1;
   if (!whole) options.part = TrainOptions::Part::kGradients;
-  // Compiled, but its parameters, hundreds of millions of numbers in some, are not made.
+  // Compiled only: the parameters, hundreds of millions of numbers in some jobs, are not allocated.
   Program program = compile(graph, fetched, &options);
   apply_initializers(recipe.initialize, program, warnings);
   need_feeds(program, *network.job.plan);

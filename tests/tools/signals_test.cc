@@ -40,9 +40,9 @@ TEST(StopPolicy, EndsBehindAReportedSignalWithoutASaveToo) {
   EXPECT_EQ(policy.at_signal(4s, false), Action::kEnd);
 }
 
-// Signals to a process of its own that lives through three: one, one after the two seconds during a save, and another.
+// Three signals to a separate process: the first, one during a save after the two seconds, and a third.
 TEST(StopSignals, ReportsALaterOneDuringASaveAndEndsAtTheNext) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that starts anew, so that no thread is there before
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // starts a new process, without earlier threads
   EXPECT_EXIT(
       {
         StopSignals signals;
@@ -72,7 +72,7 @@ class Signals : public ProgramTest {
 
 TEST_F(Signals, EachLeavesACheckpointToGoOnFrom) {
   write_segmenter();
-  // Layers wide enough that most moments fall into the steps' products, and epochs enough that none is the last.
+  // Layers so wide that most instants are within the products of steps, and so many epochs that none is the last.
   const std::vector<std::string> train = {
       "train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "hidden=128", "--set", "embed=64",
       "--set", "train.epochs=100000"};
@@ -80,7 +80,7 @@ TEST_F(Signals, EachLeavesACheckpointToGoOnFrom) {
   for (int moment = 0; moment < 8 || before <= 0; ++moment) {
     std::vector<std::string> words = train;
     if (moment > 0) words.push_back("--resume");
-    // So many microseconds after the metrics are opened: wherever the run is by then.
+    // That many microseconds after the metrics are opened, wherever the run is then.
     const std::string fault = "int:metrics.jsonl:1+" + std::to_string(1 + 61000 * moment);
     const Ran ran = graphrun_under(fault, words);
     ASSERT_EQ(ran.code, 128 + SIGINT) << ran.err;
@@ -93,7 +93,7 @@ TEST_F(Signals, EachLeavesACheckpointToGoOnFrom) {
   }
 }
 
-// Who signals a process and its group sends two; which of them is taken first, the system decides.
+// A signal to a process and to its group arrives twice, in an order that the system chooses.
 TEST_F(Signals, TwoAtOnceAreOne) {
   write_segmenter();
   const Ran ran = graphrun_under("both:/checkpoints/:3",

@@ -1,4 +1,4 @@
-// speed.jsonl and train.log: what a clock makes of a run.
+// speed.jsonl and train.log, the files of a run that contain times.
 #include "tools/run/speed_log.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ class SpeedLogTest : public ProgramTest {
     words.insert(words.end(), more.begin(), more.end());
     return graphrun(words);
   }
-  // Lines without their times, which each must have.
+  // The lines without their times; every line must have one.
   std::vector<std::string> log_lines(const std::string& out) const {
     static const std::regex kTime("^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ (.*)$");
     std::vector<std::string> lines;
@@ -60,7 +60,7 @@ TEST_F(SpeedLogTest, HasALineForEachIntervalAndEvaluation) {
   EXPECT_THAT(lines, testing::ElementsAre("2 2", "4 2", "5 1 valid", "6 1", "8 2", "10 2", "10 valid", "10 test"));
 }
 
-// Real steps of the first sequence that the network is fed; of a stream each row's window.
+// Real steps of the first sequence that is fed to the network; for a stream, the window of each row.
 TEST_F(SpeedLogTest, CountsRealUnits) {
   const auto work = [&](const std::string& out) {
     Work sum;
@@ -95,7 +95,7 @@ TEST_F(SpeedLogTest, GoesOnOverStartsAndIsCutBehindItsLastWholeLine) {
   write("model/train.log", log + "2026-");
   ASSERT_EQ(train("segment", "model", {"--set", "train.epochs=2", "--resume"}).code, 0);
   EXPECT_TRUE(read("model/speed.jsonl").starts_with(speed + "{\"time\":"));
-  const std::vector<nlohmann::json> lines = json_lines(read("model/speed.jsonl"));  // each is one
+  const std::vector<nlohmann::json> lines = json_lines(read("model/speed.jsonl"));  // each line is an object
   EXPECT_EQ(lines.back()["step"], 10);
   EXPECT_GE(lines.back()["seconds"], lines[1]["seconds"]);
   EXPECT_TRUE(read("model/train.log").starts_with(log));
@@ -110,7 +110,7 @@ TEST_F(SpeedLogTest, TrainLogHasWhatIsShown) {
   for (const std::string& line : lines) text += line + "\n";
   EXPECT_EQ(text, ran.err);
   EXPECT_THAT(text, AllOf(HasSubstr("warning[E0422"), HasSubstr("data: train 40 examples"), HasSubstr("epoch 2/2  loss")));
-  // Also of a run that shows nothing; and what ended a run.
+  // Also for a run without output, and the reason for which a run ended.
   ASSERT_EQ(train("segment", "quiet", {"--set", "train.epochs=1", "--quiet"}).code, 0);
   EXPECT_THAT(log_lines("quiet"), testing::Contains(HasSubstr("epoch 1/1  loss")));
   ASSERT_EQ(
@@ -148,7 +148,7 @@ TEST_F(SpeedLogTest, SecondsAreThoseOfTheCheckpoint) {
   EXPECT_EQ(seconds_before(path("speed"), 100), 3);
 }
 
-// Updates come to the file at their own pace, not at the terminal's; and diagnostics without their colours.
+// Updates are written to the file independently of the terminal, and diagnostics without colours.
 TEST_F(SpeedLogTest, ALiveLineIsNotLogged) {
   std::FILE* out = std::tmpfile();
   double now = 0;

@@ -1,5 +1,5 @@
-// Beam search over real networks: what a hypothesis is said to be worth is what the graph that was trained says of its words,
-// and a sentence gives the same alone and in company.
+// Beam search over real networks: the score of a hypothesis is the log-probability that the trained graph computes for its
+// words, and a sentence has the same result alone and with others.
 #include "tests/tools/oracle/step_runner.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class StepRunnerTest : public ::testing::TestWithParam<tests::GeneratingNetwork>
                                            StepRunner::Options{.fetches = {}, .most = kMost, .asked = true}, variables_);
   }
 
-  // The sentence alone, without the padding that company brought.
+  // The sentence alone, without the padding for others.
   Feeds only(std::int64_t sentence) const {
     const Tensor& source = feeds_.at("source");
     const auto length = static_cast<std::int64_t>(feeds_.at("source_lengths").at(sentence)), rows = source.sizes()[1];
@@ -52,7 +52,7 @@ class StepRunnerTest : public ::testing::TestWithParam<tests::GeneratingNetwork>
     return beam_search(*runner_, sentences, options);
   }
 
-  // By the graph as it was trained, fed the words.
+  // Computed by the trained graph, with the words as feeds.
   double log_probability(std::int64_t sentence, const Hypothesis& h) {
     const auto steps = static_cast<std::int64_t>(h.words.size()) + (h.ended ? 1 : 0);
     Feeds all = only(sentence);
@@ -109,7 +109,7 @@ TEST_P(StepRunnerTest, GivesASentenceTheSameAloneAndInCompany) {
   }
 }
 
-// What is given is worth what the graph that was trained says of it, and what follows is its best continuation.
+// Given words have the score that the trained graph computes, and the best continuation follows.
 TEST_P(StepRunnerTest, WordsMayBeGiven) {
   const std::int64_t sentences = feeds_.at("source").sizes()[1];
   SearchCase options;
@@ -135,7 +135,7 @@ TEST_P(StepRunnerTest, WordsMayBeGiven) {
 INSTANTIATE_TEST_SUITE_P(Networks, StepRunnerTest, ::testing::ValuesIn(tests::kGeneratingNetworks),
                          [](const auto& i) { return i.param.network; });
 
-// In a language model whose state begins as a constant, nothing that is read says how many sentences there are.
+// In a language model whose state starts as a constant, no input determines the number of sentences.
 TEST(StepRunnerOfConstants, BeginsAsManySentencesAsItIsAskedFor) {
   GraphRequest request = tests::request_of(
       "name: \"net\"\ninput { name: \"words\" shape: \"[time, batch]\" type: INT32 }\n"

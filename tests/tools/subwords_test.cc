@@ -1,4 +1,4 @@
-// Subwords: made of the training data or given, kept with the model, and turned back into text.
+// Subwords: learned from the training data or given, stored with the model, and converted back to text.
 #include "tools/text/subwords.h"
 
 #include <gmock/gmock.h>
@@ -92,7 +92,7 @@ TEST(Subwords, VocabularyHasSpecialEntriesFirstAndItsSizeInAll) {
 TEST(Subwords, LengthsCountPieces) {
   const Scratch scratch;
   DataSpec data = spec(scratch);
-  data.fields[0].longest = 8;  // more than the words of any line but the first
+  data.fields[0].longest = 8;  // more words than any line has but the first
   EXPECT_GT(Prepared(data).train().dropped(), 1);
 }
 

@@ -1,5 +1,5 @@
-// What a job's modes write during training: reports of it, samples in the log, subwords turned back into text; and what of the
-// model's folder is missing or damaged.
+// Text that a job's modes generate during training: reports of it, samples in the log, subwords converted to text; and missing
+// or damaged files of the model's folder.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A language whose words are those of another one by one, in subwords of both.
+// A language whose words correspond one to one to those of another, both in subwords.
 constexpr const char* kJob = R"job(
 graph: "translator.pbtxt"
 arg: "embed = 12, hidden = 16, source_vocabulary = vocabulary(left), target_vocabulary = vocabulary(right)"
@@ -55,7 +55,7 @@ TEST_F(TextReports, FollowTheTrainingAndAreThoseOfWhatIsWritten) {
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_THAT(trained.err, AllOf(HasSubstr("sample 1  left: "), HasSubstr("sample 1  say: "), HasSubstr("sample 2  right: "),
                                  testing::Not(HasSubstr("sample 3"))));
-  // The folder is enough: data and job may be gone.
+  // The folder is sufficient: data and job may be removed.
   std::filesystem::rename(root_ / "model", root_ / "moved");
   std::filesystem::remove_all(root_ / "graphs");
   const Ran said = graphrun({"infer", "moved", "--threads", "1"}, read("data/left"));
@@ -73,7 +73,7 @@ TEST_F(TextReports, FollowTheTrainingAndAreThoseOfWhatIsWritten) {
   EXPECT_EQ(reports["w"], scores["wer"]["score"]);
   EXPECT_EQ(reports["x"], scores["exact"]["score"]);
   EXPECT_GT(reports["score"].get<double>(), 1);
-  // Each example alone, in the files' order, whatever shares a batch: the whole set's figure follows from them.
+  // Figures of each example, in the order of the files, independent of batches; they determine the figure of the whole set.
   const Ran each =
       graphrun({"evaluate", "moved", "--data", "data/left", "data/right", "--json", "--each", "each.jsonl", "--threads", "1"});
   ASSERT_EQ(each.code, 0) << each.err;
@@ -94,7 +94,7 @@ TEST_F(TextReports, FollowTheTrainingAndAreThoseOfWhatIsWritten) {
 
   const Ran details = graphrun({"evaluate", "moved", "--data", "data/left", "data/right", "--details"});
   EXPECT_THAT(details.out, HasSubstr("BLEU|refs:1|case:mixed|tok:none|smooth:exp"));
-  // The kept model is the one of the best score.
+  // The model with the best score is kept.
   double best = 0;
   std::istringstream lines(read("moved/metrics.jsonl"));
   for (std::string line; std::getline(lines, line);)

@@ -1,4 +1,4 @@
-// The way from a job to a model and from a model to text, by the program itself.
+// From a job to a model, and from a model to text, with the program.
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -47,7 +47,7 @@ TEST_F(TrainSegmenter, LearnsAndSegments) {
   ASSERT_EQ(loss.size(), 8u);
   EXPECT_LT(loss.back(), 0.2 * loss.front());
 
-  // The folder is all that is needed.
+  // The folder is sufficient.
   std::filesystem::remove_all(root_ / "graphs");
   std::filesystem::remove_all(root_ / "data");
   const std::string lines = "我天上大家\n\n中国人你\n大家大家\n";
@@ -76,7 +76,7 @@ TEST_F(TrainSegmenter, EvaluatesAndFetches) {
   EXPECT_THAT(given.out, HasSubstr("f1"));
   const Ran own = graphrun({"evaluate", "model", "--json"});
   ASSERT_EQ(own.code, 0) << own.err;
-  // The validation set of the run is this one, so the best epoch's numbers come again.
+  // This is the validation set of the run, so the figures of the best epoch are reproduced.
   double best = 0;
   for (const nlohmann::json& line : json_lines(read("model/metrics.jsonl"))) {
     if (line.contains("valid")) best = std::max(best, line["valid"]["f1"].get<double>());
@@ -145,7 +145,7 @@ TEST_F(TrainSegmenter, DivergingStopsAndKeepsWhatWasGood) {
                             "--set", "train.optimizer.sgd.learning_rate=1e30"});
   EXPECT_EQ(ran.code, 6) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("error[E0670 diverged]: step 2 (epoch 1, batch 2): loss nan"));
-  // The equation in which the numbers left the range, found by going over the steps again.
+  // The equation in which numbers overflowed, found by repeating the steps.
   EXPECT_THAT(ran.err, HasSubstr("graphs/cells/atr.pbtxt:14:"));
   EXPECT_THAT(ran.err, HasSubstr("the first that is not finite is 'read.forward.wx' (matmul): element [0, 0] is inf"));
   EXPECT_THAT(ran.err, HasSubstr("the last checkpoint is kept: model/checkpoints/step-000000"));
@@ -241,7 +241,7 @@ TEST_F(TrainSegmenter, OnlyWhatTheManifestListsIsRead) {
   refused("does not list graphs/cells/other.pbtxt");
   std::filesystem::remove(path("model/graphs/cells/other.pbtxt"));
   ASSERT_EQ(graphrun({"infer", "model"}, "我\n").code, 0);
-  // Of the same content, but elsewhere.
+  // The same content in another file.
   std::filesystem::rename(path("model/job.pbtxt"), path("elsewhere"));
   std::filesystem::create_symlink(path("elsewhere"), path("model/job.pbtxt"));
   refused("'job.pbtxt' is a link");
@@ -301,17 +301,18 @@ TEST_F(TrainLanguageModel, TellsWhereTheTimeWent) {
   EXPECT_THAT(trained.err, HasSubstr("  scan  "));
   const auto trace = nlohmann::json::parse(read("trace.json"));
   EXPECT_GT(trace["traceEvents"].size(), 10u);
-  // What can't be written is reported before anything is trained.
+  // A file that cannot be written is reported before training.
   const Ran nowhere = graphrun({"train", "graphs/jobs/words.pbtxt", "--out", "other", "--profile", "no/such/trace.json"});
   EXPECT_NE(nowhere.code, 0);
   EXPECT_THAT(nowhere.err, HasSubstr("no/such"));
-  EXPECT_FALSE(exists("other"));  // so that the same command with another file is no second run
+  EXPECT_FALSE(exists("other"));  // the same command with another file is therefore not a second run
   EXPECT_EQ(nowhere.err.find("step "), std::string::npos) << nowhere.err;
   EXPECT_THAT(graphrun({"train", "graphs/jobs/words.pbtxt", "--out", "x", "--profile", "t", "--seeds", "1,2"}).err,
               HasSubstr("--profile and --seeds do not go together"));
 }
 
-// A run that is killed and stopped at any instant, also within windows and validations, and resumed ends as if undisturbed.
+// A run that is killed or stopped at any instant, also within windows and validations, and resumed ends like an undisturbed
+// run.
 TEST_F(TrainLanguageModel, AResumedRunIsTheSameBitForBit) {
   const auto longer = [&](const std::string& out) {
     std::vector<std::string> words = train(out);

@@ -1,4 +1,4 @@
-// graphrun train --try: a few updates, and what they say of the whole run.
+// graphrun train --try: a few updates, and the forecast of the whole run.
 #include "tools/train/trial.h"
 
 #include <gmock/gmock.h>
@@ -125,7 +125,7 @@ TEST(TrialText, IsATable) {
             "              12.0 MB for parameters, optimizer and states; a checkpoint takes as much on disk\n");
 }
 
-// Ends within an epoch and at one, by each rule; some that hours bound.
+// Ends within an epoch and at the end of one, by each rule; some limited by hours.
 TEST(RunLength, IsHowFarTheRunGoes) {
   using End = RunLength::End;
   const auto length = [](const EndRule& end, const ValidateRule& rule, const RunShape& shape) {
@@ -139,13 +139,13 @@ TEST(RunLength, IsHowFarTheRunGoes) {
   EXPECT_EQ(length({3, 20, 0}, {0, 7, 0}, {10, 1, true}), std::make_tuple(20, 3, End::kUpdates));
   EXPECT_EQ(length({3, 21, 0}, {0, 7, 0}, {10, 1, true}), std::make_tuple(21, 3, End::kUpdates));
   EXPECT_EQ(length({3, 0, 0}, {0, 0, 4}, {10, 3, true}), std::make_tuple(12, 12, End::kEpochs));
-  // 10 updates and a validation take 20 seconds: in 90 there are 4 such epochs and 10 updates more.
+  // 10 updates and a validation take 20 seconds: 90 seconds are enough for 4 such epochs and 10 more updates.
   EXPECT_EQ(length({0, 0, 90. / 3600}, {1, 0, 0}, {10, 1, true}), std::make_tuple(50, 5, End::kHours));
   EXPECT_EQ(length({0, 0, 85. / 3600}, {1, 0, 0}, {10, 1, true}), std::make_tuple(45, 5, End::kHours));
   EXPECT_EQ(length({4, 0, 90. / 3600}, {1, 0, 0}, {10, 1, true}), std::make_tuple(40, 4, End::kEpochs));
 }
 
-// The count is that of a real run.
+// The count equals that of a real run.
 TEST_F(Trial, CountsTheValidationsThatARunHas) {
   struct Case {
     const char *end, *rule, *accumulate;

@@ -1,4 +1,4 @@
-// Alignment of words whose pieces the network aligned: which words pieces are of, and what their weights come to.
+// Alignment of words whose pieces the network aligned: the word of each piece, and the weights of words.
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 TEST(WordSpans, OfPiecesBeginWhereASpaceDoes) {
   const Strings texts = {"low lower lowest", "new newer newest", "a slow low hut"};
   const TextForm form{true, "", Subwords::train({SubwordKind::kBpe, 30, 1, "words"}, one_by_one(texts))};
-  // As a model with pieces over several words and with spaces of their own cuts.
+  // Pieces as a model cuts them that has pieces of several words and separate spaces.
   const WordSpans cut = word_spans({"▁low", "er", "▁", "x", "y", "▁a▁hu", "t", "▁"}, form, EntriesAre::kCut);
   EXPECT_EQ(cut.words, (Strings{"lower", "xy", "a", "hut"}));
   EXPECT_EQ(cut.of, (Spans{{0, 1}, {0, 1}, {1, 2}, {1, 2}, {1, 2}, {2, 4}, {3, 4}, {3, 4}}));
@@ -44,7 +44,7 @@ TEST(WordSpans, OfOtherEntries) {
   EXPECT_EQ(word_spans({" "}, {false, "", nullptr}, EntriesAre::kCut).of, (Spans{{0, 0}}));
 }
 
-// Three pieces of two words in the input, the second of both; three pieces of two words made. Numbers are exact in binary.
+// Input: three pieces of two words, the second piece in both. Output: three pieces of two words. Numbers are exact in binary.
 TEST(WordAlignment, IsASumOverTheInputAndAMeanOfWhatIsMade) {
   const WordSpans input{{{0, 1}, {0, 2}, {1, 2}}, {"x", "y"}};
   const WordSpans made{{{0, 1}, {0, 1}, {1, 2}}, {"a", "b"}};
@@ -58,13 +58,13 @@ TEST(WordAlignment, IsASumOverTheInputAndAMeanOfWhatIsMade) {
   EXPECT_THAT(words.elsewhere, ElementsAre(0.1875f, 0.5f));
   EXPECT_EQ(pieces.links(), (std::vector<std::int64_t>{1, 0, -1}));
   EXPECT_EQ(alignment_line(words), "0-0\n") << "the second is of what follows the words";
-  // Nothing follows, and nothing was made.
+  // Nothing follows, and the output is empty.
   const float none = -std::numeric_limits<float>::infinity();
   EXPECT_THAT(by_made_words(Alignment{pieces.weights, {none, none, none}}, made).elsewhere, ElementsAre(none, none));
   EXPECT_TRUE(by_made_words(by_input_words({}, input), {}).weights.empty());
 }
 
-// Words can be linked where no piece of theirs has the greatest weight.
+// Words can be linked although none of their pieces has the greatest weight.
 TEST(WordAlignment, CountsAllPiecesOfAWord) {
   const WordSpans input{{{0, 1}, {0, 1}, {1, 2}}, {"long", "b"}};
   const Alignment pieces{{{0.25f, 0.3125f, 0.4375f}}};

@@ -35,7 +35,7 @@ TEST(WordVectors, OfALowerCasedFormStandInForMissingOnes) {
   EXPECT_EQ(coverage.found, 3);
   EXPECT_EQ(coverage.lowercased, 1);
   EXPECT_EQ(rows.at(2), 3);
-  // The word's own vector wins, wherever it stands.
+  // The vector of the exact word is used, wherever it is in the file.
   read_word_vectors({scratch.file("w", "éa 3 4\nÉa 5 6\n"), true}, vocabulary(), rows);
   EXPECT_EQ(rows.at(2), 5);
 }

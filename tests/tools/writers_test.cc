@@ -72,7 +72,7 @@ TEST(Writers, ABatchInOrderWithoutPadding) {
   EXPECT_EQ(texts(two_rows(), Tensor::of<float>({2, 2}, {1, 2, 3, 4}), WriteAs::kNumbers, nullptr), "1 3\n\n2\n");
 }
 
-// Of the sizes of each row, where they are known.
+// With the sizes of each row if they are known.
 TEST(Writers, NumbersOfRowsAndMatrices) {
   const Tensor worth = Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(texts(two_rows(), worth, WriteAs::kNumbers, nullptr, {{3, 0}}), "1 3 5\n\n\n");
@@ -108,7 +108,7 @@ TEST(Writers, WhatDoesNotFit) {
               HasSubstr("E0417"));
 }
 
-// A word is linked to the unit with the greatest weight, unless what follows the units has more.
+// A word is linked to the unit with the greatest weight, unless the position after the units has more.
 TEST(Links, GoToTheGreatestUnitOrNowhere) {
   const Alignment alignment{{{0.1f, 0.7f}, {0.4f, 0.1f}, {0.5f, 0.1f}, {}, {-3.f, -2.f}},
                             {0.2f, 0.5f, 0.5f, 0.9f, -std::numeric_limits<float>::infinity()}};
@@ -118,7 +118,7 @@ TEST(Links, GoToTheGreatestUnitOrNowhere) {
   EXPECT_EQ((Alignment{alignment.weights}.links()), alignment.nearest()) << "where nothing follows the units";
 }
 
-// What is fetched must not take the place of anything that a line of JSON says by itself.
+// A fetched value must not replace a standard field of a line of JSON.
 TEST(JsonLines, KnowTheirOwnKeys) {
   Made made;
   made.words = {"B"}, made.units = {"b"};

@@ -110,7 +110,7 @@ std::vector<GraphRequest::Binding> set_bindings(const po::variables_map& options
   return bindings;
 }
 
-Device parse_device(const std::string& name) {
+const Device& parse_device(const std::string& name) {
   if (name == "cpu" || name == "auto") {
     if (!may_write_code()) {
       const Diagnostic warning{
@@ -122,7 +122,7 @@ Device parse_device(const std::string& name) {
           {"help: allow it: MemoryDenyWriteExecute=no for systemd, execmem for SELinux"}};
       fmt::print(stderr, "{}", render(warning));
     }
-    return Device::kCpu;
+    return cpu_device();
   }
   int ordinal = name == "cuda" ? 0 : -1;
   if (name.starts_with("cuda:")) {
@@ -134,8 +134,7 @@ Device parse_device(const std::string& name) {
     throw UserError(ExitCode::kUsage, "E0508 no-device", fmt::format("there is no device '{}'", name),
                     {"help: devices: cpu, cuda, cuda:N (the GPUs, counted from 0), auto"});
   }
-  open_cuda(ordinal);
-  return Device::kCuda;
+  return cuda_device(ordinal);
 }
 
 namespace {
@@ -156,14 +155,14 @@ ProductPrecision parse_product_precision(const std::string& name) {
   throw UsageError("products are made in float32, tf32 or bfloat16, not '" + name + "'");
 }
 
-std::optional<WeightForm> weights_option(const po::variables_map& options, Device device) {
+std::optional<WeightForm> weights_option(const po::variables_map& options, const Device& device) {
   if (options.count("weights") == 0) return std::nullopt;
   const auto name = options["weights"].as<std::string>();
   const std::map<std::string, WeightForm> forms = {
       {"float32", WeightForm::kFloat32}, {"bfloat16", WeightForm::kBFloat16}, {"int8", WeightForm::kInt8}};
   const auto form = forms.find(in_small_letters(name));
   if (form == forms.end()) throw UsageError("--weights takes float32, bfloat16 or int8, not '" + name + "'");
-  if (form->second != WeightForm::kFloat32 && device != Device::kCpu)
+  if (form->second != WeightForm::kFloat32 && !device.is_cpu())
     throw UsageError("--weights rounds on the CPU alone: leave it out, or --device");
   return form->second;
 }

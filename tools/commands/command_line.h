@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
-#include "runtime/program/kernel.h"
+#include "runtime/device/device.h"
 #include "tools/cli/program.h"
 #include "tools/commands/commands.h"
 
@@ -50,7 +50,7 @@ po::options_description set_option();
 
 // "cpu", "cuda", "cuda:N", which is opened, or "auto", which is the CPU as long as CUDA has not run on a GPU. Throws UserError
 // (kUsage, E0508) for a device that is not there.
-Device parse_device(const std::string& name);
+const Device& parse_device(const std::string& name);
 inline constexpr const char* kDeviceHelp =
     "cpu, cuda, cuda:N (GPU N) or auto: the CPU, because CUDA has never been run on a GPU yet and must be asked for";
 
@@ -58,7 +58,7 @@ inline constexpr const char* kDeviceHelp =
 ProductPrecision parse_product_precision(const std::string& name);
 
 // What --weights says, where it is given, for a run on `device`. Throws UsageError.
-std::optional<WeightForm> weights_option(const po::variables_map& options, Device device);
+std::optional<WeightForm> weights_option(const po::variables_map& options, const Device& device);
 inline constexpr const char* kWeightsHelp =
     "what the network's matrices are rounded to, on the CPU: bfloat16, int8, or float32, not at all; as the job's infer block "
     "says unless given";

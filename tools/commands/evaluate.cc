@@ -31,7 +31,7 @@ ExitCode run_evaluate(const Arguments& arguments) {
 
   Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
   const Network& network = model.network;
-  const Device device = parse_device(option<std::string>(*options, "device"));
+  const Device& device = parse_device(option<std::string>(*options, "device"));
   const std::optional<WeightForm> weights = weights_option(*options, device);
   if (weights) {
     for (InferSpec& mode : model.network.job.infer) mode.weights = *weights;

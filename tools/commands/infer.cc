@@ -88,7 +88,7 @@ ExitCode run_infer(const Arguments& arguments) {
   infer_options.ahead = option<std::int64_t>(*options, "read-ahead");
   infer_options.fetches = option<std::vector<std::string>>(*options, "fetch");
   infer_options.fetch_file = option<std::string>(*options, "fetch-out");
-  infer_options.device = parse_device(option<std::string>(*options, "device"));
+  infer_options.device = &parse_device(option<std::string>(*options, "device"));
   infer_options.generate = generate_options(*options);
   const std::string bad_lines = option<std::string>(*options, "bad-lines");
   if (bad_lines != "empty" && bad_lines != "stop")
@@ -98,7 +98,7 @@ ExitCode run_infer(const Arguments& arguments) {
   if (infer_options.ahead < 0) throw UsageError("--read-ahead takes a number from 0");
 
   Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
-  if (const auto weights = weights_option(*options, infer_options.device)) {
+  if (const auto weights = weights_option(*options, *infer_options.device)) {
     for (InferSpec& mode : model.network.job.infer) mode.weights = *weights;
     infer_options.weights = *weights;
   }

@@ -110,7 +110,7 @@ ExitCode run_train(const Arguments& arguments) {
   request.profile = option<std::string>(*options, "profile");
   if (request.profile == "-") throw UsageError("--profile takes a file: stdout has the model's figures");
   request.quiet = options->count("quiet") != 0;
-  request.device = parse_device(option<std::string>(*options, "device"));
+  request.device = &parse_device(option<std::string>(*options, "device"));
   const std::string seeds = option<std::string>(*options, "seeds");
   if (!seeds.empty() && options->count("seed") != 0) throw UsageError("--seed and --seeds do not go together");
   if (!seeds.empty() && !request.profile.empty())

@@ -68,9 +68,9 @@ GraphSearch::GraphSearch(const GenerationGraphs& cut, Options options, std::int6
       whole_types_(std::move(made.whole_types)),
       prologue_(std::move(made.prologue)),
       step_(std::move(made.step)),
-      pick_constants_(cut, cut.constants, options_.target.device),
-      pick_begun_(cut, begun_, options_.target.device),
-      follow_(cut, followers_, options_.target.device, true) {}
+      pick_constants_(cut, cut.constants, *options_.target.device),
+      pick_begun_(cut, begun_, *options_.target.device),
+      follow_(cut, followers_, *options_.target.device, true) {}
 
 GraphSearch::GraphSearch(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables)
     : GraphSearch(cut, of_one_sample(options), options.search.sampling ? options.search.n_best : 1,

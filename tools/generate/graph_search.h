@@ -70,7 +70,7 @@ class GraphSearch {
 
   std::int64_t beam() const { return options_.search.beam; }
   std::int64_t sentences() const { return static_cast<std::int64_t>(given_.max_length.size()); }  // that are searched
-  bool on_host() const { return options_.target.device == Device::kCpu; }
+  bool on_host() const { return options_.target.device->is_cpu(); }
   bool looks_before(std::int64_t step) const;
   std::int64_t last_before_look(std::int64_t step) const;
 

@@ -82,8 +82,8 @@ bool is_range(const std::vector<std::int64_t>& numbers, std::int64_t count) {
          std::all_of(numbers.begin(), numbers.end(), [&](std::int64_t n) { return n == next++; });
 }
 
-RowPicker::RowPicker(const GenerationGraphs& cut, std::vector<Carried> what, Device device, bool follow)
-    : what_(std::move(what)), capacity_(cut.capacity), follow_(follow), on_device_(device != Device::kCpu) {
+RowPicker::RowPicker(const GenerationGraphs& cut, std::vector<Carried> what, const Device& device, bool follow)
+    : what_(std::move(what)), capacity_(cut.capacity), follow_(follow), on_device_(!device.is_cpu()) {
   if (!on_device_ || std::none_of(what_.begin(), what_.end(), [](const Carried& c) { return c.row_axis >= 0; })) return;
   executable_ =
       std::make_unique<Executable>(compile(picking(what_, follow), in_float32()), std::make_shared<Variables>(), device);

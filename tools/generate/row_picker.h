@@ -17,7 +17,8 @@ class RowPicker {
  public:
   // Of values as `what` has them; FLOAT is float32. What has no rows (row_axis -1) comes out as it is. With `follow`, the rows
   // of all but the word (kWordInput) are named by way of their parents.
-  RowPicker(const GenerationGraphs& cut, std::vector<GenerationGraphs::Carried> what, Device device, bool follow = false);
+  RowPicker(const GenerationGraphs& cut, std::vector<GenerationGraphs::Carried> what, const Device& device,
+            bool follow = false);
 
   // Row r of a result is row rows[r] of the value (INT32 [n]; with `follow` row parents[rows[r]], and of the word rows[r]).
   // `values` in the order of `what`; on a device all lie there, and so do the results. Of a history the first `steps` alone

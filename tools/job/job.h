@@ -11,7 +11,7 @@
 #include "compiler/compile.h"
 #include "compiler/frontend/source.h"
 #include "graphs/job.pb.h"
-#include "runtime/program/kernel.h"
+#include "runtime/base/rounding.h"
 #include "tools/data/feed_plan.h"
 #include "tools/data/spec.h"
 #include "tools/generate/search_options.h"

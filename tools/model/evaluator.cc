@@ -56,7 +56,7 @@ std::vector<std::string> need_feeds(const Program& program, FeedPlan& plan, cons
   return names;
 }
 
-Evaluator::Evaluator(const ir::Graph& graph, const Network& network, Device device, WeightForm weights)
+Evaluator::Evaluator(const ir::Graph& graph, const Network& network, const Device& device, WeightForm weights)
     : data_(network.job.data), plan_(*network.job.plan), report_(*network.report), writings_(graph, network, device) {
   FeedPlan& plan = *network.job.plan;
   Report& report = report_;

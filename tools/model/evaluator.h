@@ -23,7 +23,7 @@ class Evaluator {
   // `graph`: the network in inference. `network`, whose report is bound, must outlive it. Throws UserError (kInvalidGraph,
   // E0412, E0421) where a formula names what is neither output nor feed, or the graph wants what is not fed.
   // `weights`: of the network itself; infer blocks have their own.
-  Evaluator(const ir::Graph& graph, const Network& network, Device device = Device::kCpu,
+  Evaluator(const ir::Graph& graph, const Network& network, const Device& device = cpu_device(),
             WeightForm weights = WeightForm::kFloat32);
 
   // Takes the memory that evaluating this set needs, see Executable::reserve.

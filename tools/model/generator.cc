@@ -192,7 +192,7 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
   search.norm = spec().norm;
   if (spec().sample) search.sampling = {spec().sample->temperature, spec().sample->top_k};
   search.prefixes = options_.prefix || cut.fed().empty();
-  running.target = Target(options_.device, mode_.weights, network.job.products);
+  running.target = Target(*options_.device, mode_.weights, network.job.products);
   search_ = std::make_unique<GraphSearch>(cut, std::move(running), variables_);
   feeds_ = need_feeds(*programs()[0], *network.job.plan, cut.rows_input);
   for (Symbol size : spec().max_length.symbols()) {

@@ -30,7 +30,7 @@ class Generator {
   struct Options {
     std::vector<std::string> fetches;  // values of every step, to look at
     bool prefix = false;               // whether rows are given prefixes
-    Device device = Device::kCpu;
+    const Device* device = &cpu_device();
   };
   // Throws UserError (kInvalidGraph) where check_generate finds something. It wants parameters before it runs.
   Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, Options options);

@@ -328,7 +328,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
     if (!mode->field.empty()) spec.vocabulary = &network.vocabularies.at(mode->field);
   }
   FetchFile fetched_file(options.fetch_file);
-  NumberAnswerer answerer(spec, Executable(std::move(program), variables, {options.device, weights, network.job.products}),
+  NumberAnswerer answerer(spec, Executable(std::move(program), variables, {*options.device, weights, network.job.products}),
                           options.fetches.empty() ? nullptr : &fetched_file);
   answer_in_order(reader, answerer, {});
   if (!options.fetches.empty()) fetched_file.write();

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/program/kernel.h"
+#include "runtime/device/device.h"
 #include "tools/data/inference_reader.h"
 #include "tools/model/model_folder.h"
 #include "tools/text/lines.h"
@@ -51,7 +51,7 @@ struct InferOptions {
   bool stop_at_bad_lines = false;                    // see BadLines
   bool from_stdin = false;                           // where the lines come from
   std::string fetch_file;                            // where they go, a safetensors file: "0/NAME" of the first batch
-  Device device = Device::kCpu;
+  const Device* device = &cpu_device();
   WeightForm weights = WeightForm::kFloat32;  // without an infer block, which says so itself
 };
 

@@ -27,7 +27,7 @@ std::vector<std::size_t> fields_read(const LoadedJob& job, const std::vector<std
 
 }  // namespace
 
-Writings::Writings(ir::Graph graph, const Network& network, Device device)
+Writings::Writings(ir::Graph graph, const Network& network, const Device& device)
     : graph_(std::move(graph)), network_(network), device_(device) {}
 
 Writings::~Writings() = default;
@@ -35,7 +35,7 @@ Writings::~Writings() = default;
 const std::vector<std::unique_ptr<Generator>>& Writings::generators(const InferSpec& mode, const Variables& parameters) {
   std::vector<std::unique_ptr<Generator>>& made = generators_[mode.name];
   if (made.empty()) {
-    made.push_back(std::make_unique<Generator>(graph_, network_, mode, Generator::Options{{}, false, device_}));
+    made.push_back(std::make_unique<Generator>(graph_, network_, mode, Generator::Options{{}, false, &device_}));
     while (made.front()->can_share() && static_cast<int>(made.size()) < threads()) made.push_back(made.front()->share());
   }
   made.front()->take(parameters);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "runtime/program/kernel.h"
+#include "runtime/device/device.h"
 #include "tools/data/dataset.h"
 #include "tools/model/model_folder.h"
 
@@ -19,7 +19,7 @@ class Generator;
 class Writings {
  public:
   // `graph`: the network in inference, which is kept. `network` must outlive it.
-  Writings(ir::Graph graph, const Network& network, Device device);
+  Writings(ir::Graph graph, const Network& network, const Device& device);
   ~Writings();
 
   // Whether any report reads some.
@@ -42,7 +42,7 @@ class Writings {
 
   const ir::Graph graph_;
   const Network& network_;
-  const Device device_;
+  const Device& device_;
   std::map<std::string, std::vector<std::unique_ptr<Generator>>> generators_;  // by mode
   std::vector<std::string> samples_;
 };

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "runtime/base/processor.h"
-#include "runtime/device/cuda_library.h"
 #include "runtime/threads/threads.h"
 #include "tools/cli/program.h"
 #include "tools/job/data_files.h"
@@ -14,16 +13,16 @@ namespace graphrun {
 namespace {
 
 // Where training runs, and how exactly.
-std::string name_of_device(Device device, const Job& job) {
+std::string name_of_device(const Device& device, const Job& job) {
   const std::string precision = Job::ProductPrecision_Name(job.product_precision());
   std::string name, why_not;
-  if (device == Device::kCpu) {
+  if (device.is_cpu()) {
     name = "cpu, " + counted(threads(), "thread");
     if (job.product_precision() == Job::TF32) why_not = "TF32 is for GPUs";
     if (job.product_precision() == Job::BFLOAT16 && !multiplies_bfloat16()) why_not = "it has no instructions for BFLOAT16";
   } else {
-    name = "cuda, " + cuda_device().name();
-    if (!cuda_device().limits().matrix_units) why_not = "it has no matrix units for " + precision;
+    name = "cuda, " + device.name();
+    if (!device.backend().limits().matrix_units) why_not = "it has no matrix units for " + precision;
   }
   if (job.product_precision() == Job::FLOAT32) return name;
   return name + (why_not.empty() ? ", products in " + precision : ", products in float32, since " + why_not);
@@ -50,10 +49,10 @@ NetworkGraphs load_graphs(const Network& network, std::vector<Diagnostic>& warni
   return graphs;
 }
 
-Prepared::Prepared(Network made, NetworkGraphs read, Device where, std::vector<Diagnostic>& warnings)
+Prepared::Prepared(Network made, NetworkGraphs read, const Device& where, std::vector<Diagnostic>& warnings)
     : Prepared(std::move(made), std::move(read), where, warnings, seconds_now()) {}
 
-Prepared::Prepared(Network made, NetworkGraphs read, Device where, std::vector<Diagnostic>& warnings, double begun)
+Prepared::Prepared(Network made, NetworkGraphs read, const Device& where, std::vector<Diagnostic>& warnings, double begun)
     : network(std::move(made)),
       recipe(make_recipe(network.job)),
       device(where),

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "runtime/program/kernel.h"
+#include "runtime/device/device.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/model_folder.h"
 #include "tools/run/clock.h"
@@ -32,20 +32,20 @@ NetworkGraphs load_graphs(const Network& network, std::vector<Diagnostic>& warni
 
 struct Prepared {
   // `read`: the graphs of the network. Throws UserError (kInvalidGraph) for what is wrong with objective or reports.
-  Prepared(Network made, NetworkGraphs read, Device where, std::vector<Diagnostic>& warnings);
+  Prepared(Network made, NetworkGraphs read, const Device& where, std::vector<Diagnostic>& warnings);
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
 
   const Network network;
   const Recipe recipe;
-  const Device device;
+  const Device& device;
   const NetworkGraphs graphs;
   Stepper stepper;
   Evaluator evaluator;
   const double seconds;  // that compiling took, from the graphs' files on
 
  private:
-  Prepared(Network made, NetworkGraphs read, Device where, std::vector<Diagnostic>& warnings, double begun);
+  Prepared(Network made, NetworkGraphs read, const Device& where, std::vector<Diagnostic>& warnings, double begun);
 };
 
 // The error, and warnings that nobody has seen yet.

@@ -107,7 +107,7 @@ void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate,
   options.disabled_passes = names_to_disable();
   const auto variables = std::make_shared<Variables>();
   for (const auto& [name, tensor] : variables_->all()) variables->set(name, tensor.clone());
-  const Target cpu(Device::kCpu, WeightForm::kFloat32, target_.products);  // which alone can be watched
+  const Target cpu(cpu_device(), WeightForm::kFloat32, target_.products);  // which alone can be watched
   Executable plain(compile(graph_, options, &options_), variables, cpu);
   if (batch.fresh) clear_states(plain.program(), *variables);
   RunOptions run = run_options(step);

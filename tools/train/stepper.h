@@ -44,7 +44,7 @@ class Stepper {
   // finite. Where one update sees several batches they are waited for.
   std::optional<StepOutcome> add(const Batch& batch, std::int64_t step, double learning_rate);
   // Whether add() may return before the update is done.
-  bool runs_ahead() const { return target_.device != Device::kCpu && update_ == nullptr; }
+  bool runs_ahead() const { return !target_.device->is_cpu() && update_ == nullptr; }
   // The update of fewer batches than one should see; nothing where none are pending.
   std::optional<StepResult> finish(std::int64_t step, double learning_rate);
   // Takes the memory that a batch like this needs, see Executable::reserve.

@@ -132,7 +132,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   std::optional<ReadExamples> training;
   Network opened = open_network(std::move(job), layout, checkpoint.has_value(), warnings, training);
   NetworkGraphs graphs = load_graphs(opened, warnings);
-  Prepared prepared(std::move(opened), std::move(graphs), request.device, warnings);
+  Prepared prepared(std::move(opened), std::move(graphs), *request.device, warnings);
   const Network& network = prepared.network;
   const Recipe& recipe = prepared.recipe;
   Stepper& stepper = prepared.stepper;

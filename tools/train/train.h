@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/base/status.h"
-#include "runtime/program/kernel.h"
+#include "runtime/device/device.h"
 
 namespace graphrun {
 
@@ -22,7 +22,7 @@ struct TrainRequest {
   bool print_results = true;  // the kept model's reports, on stdout
   bool tensorboard = false;   // write event files too
   std::string profile;        // a file for Chrome's trace of the steps; empty: none
-  Device device = Device::kCpu;
+  const Device* device = &cpu_device();
 };
 
 // Returns kDone, or 128 + N where signal N ended the run with a checkpoint. Throws UserError: whatever is wrong with job,

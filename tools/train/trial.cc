@@ -136,7 +136,7 @@ ExitCode run_trial(const TrainRequest& request, std::int64_t updates, StopSignal
   std::optional<ReadExamples> training;
   Network opened = new_network(std::move(job), training);
   NetworkGraphs graphs = load_graphs(opened, warnings);
-  Prepared prepared(std::move(opened), std::move(graphs), request.device, warnings);
+  Prepared prepared(std::move(opened), std::move(graphs), *request.device, warnings);
   Stepper& stepper = prepared.stepper;
   const BeginNotes notes = begin_parameters(prepared.recipe, prepared.network, stepper, warnings);
   if (!warnings.empty()) display.warn(warnings);

@@ -185,7 +185,7 @@ std::string validate_network(LoadedJob job, Findings& findings, std::vector<Diag
   std::vector<std::string> beginnings, rates, read;
   if (trains) {
     const Recipe recipe = make_recipe(network.job);
-    Stepper stepper(graph, recipe, *network.job.plan, Device::kCpu, warnings);
+    Stepper stepper(graph, recipe, *network.job.plan, cpu_device(), warnings);
     const BeginNotes notes = begin_parameters(recipe, network, stepper, warnings);
     beginnings = stepper.beginnings();
     rates = stepper.rates();

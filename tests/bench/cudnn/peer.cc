@@ -1,11 +1,10 @@
-// The peer of bench_layer that is cuDNN, called directly: one layer of LSTM or GRU by the fastest algorithm that cuDNN has for
-// it.
+// A peer of bench_layer that calls cuDNN directly: one layer of LSTM or GRU, with the fastest algorithm that cuDNN has.
 //
 //   bench_layer --device cuda --peer-name cuDNN --peer "cudnn_peer [lstm|gru]" atr 50 64 1024 1024
 //
-// Answers as tests/bench/torch_peer.py does. With a cell's name every layer is of that cell; else cells that cuDNN lacks are
-// none. "products bfloat16" tries bfloat16 and float16, "tf32" float32 on matrix units. Linked against nothing but cuDNN and
-// CUDA's run time.
+// Has the same protocol as tests/bench/torch_peer.py. If a cell is named, every layer has that cell; else cells that cuDNN
+// lacks are refused. "products bfloat16" tries bfloat16 and float16, "tf32" float32 on matrix units. Links only cuDNN and
+// CUDA's run-time library.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -34,7 +33,7 @@ void check(cudnnStatus_t status) {
   if (status != CUDNN_STATUS_SUCCESS) throw std::runtime_error(cudnnGetErrorString(status));
 }
 
-// A descriptor with the functions that make and end it.
+// A descriptor with the functions that create and destroy it.
 template <class T, cudnnStatus_t (*create)(T*), cudnnStatus_t (*destroy)(T)>
 class Owned {
  public:
@@ -53,7 +52,7 @@ using Sequence = Owned<cudnnRNNDataDescriptor_t, cudnnCreateRNNDataDescriptor, c
 using State = Owned<cudnnTensorDescriptor_t, cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor>;
 using Dropout = Owned<cudnnDropoutDescriptor_t, cudnnCreateDropoutDescriptor, cudnnDestroyDropoutDescriptor>;
 
-// Zeros, or small numbers of both signs: on zeros alone a GPU draws less power, and is faster than on any data.
+// Zeros, or small numbers of both signs: on zeros a GPU draws less power and is faster than on real data.
 class Memory {
  public:
   explicit Memory(std::size_t bytes) {
@@ -124,17 +123,17 @@ struct Sizes {
   }
 };
 
-// A layer of one direction over whole sequences, from zeros; its output's gradient is given.
+// A layer of one direction over whole sequences, starting from zeros; the gradient of its output is given.
 class Layer {
  public:
   Layer(const Handle& handle, cudnnRNNMode_t cell, const Sizes& s, bool forward_only, const Algorithm& how)
       : handle_(handle), mode_(forward_only ? CUDNN_FWD_MODE_INFERENCE : CUDNN_FWD_MODE_TRAINING), how_(how) {
     check(cudnnSetDropoutDescriptor(dropout_, handle, 0, nullptr, 0, 0));
-    // The persistent algorithms take no other bias.
+    // The persistent algorithms support no other bias mode.
     check(cudnnSetRNNDescriptor_v8(rnn_, how.algorithm, cell, CUDNN_RNN_DOUBLE_BIAS, CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT,
                                    how.type, CUDNN_DATA_FLOAT, how.math, s.width, s.hidden, s.hidden, 1, dropout_, 0));
     if (how.algorithm == CUDNN_RNN_ALGO_PERSIST_DYNAMIC) check(cudnnBuildRNNDynamic(handle, rnn_, s.batch));
-    const std::vector<int> lengths = s.lengths();  // the longest first, as packed sequences have to be
+    const std::vector<int> lengths = s.lengths();  // longest first, as packed sequences require
     check(cudnnSetRNNDataDescriptor(x_, how.type, CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED, s.time, s.batch, s.width,
                                     lengths.data(), nullptr));
     check(cudnnSetRNNDataDescriptor(y_, how.type, CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED, s.time, s.batch, s.hidden,
@@ -165,7 +164,7 @@ class Layer {
       check(cudnnRNNBackwardData_v8(handle_, rnn_, lengths, y_, at(kY), at(kDy), x_, at(kDx), state_, nullptr, nullptr, nullptr,
                                     state_, nullptr, nullptr, nullptr, weight_bytes_, at(kWeights), work_bytes_, at(kWork),
                                     reserve_bytes_, at(kReserve)));
-      check(cudaMemsetAsync(at(kDWeights), 0, weight_bytes_));  // it adds to them
+      check(cudaMemsetAsync(at(kDWeights), 0, weight_bytes_));  // the call accumulates into them
       check(cudnnRNNBackwardWeights_v8(handle_, rnn_, CUDNN_WGRAD_MODE_ADD, lengths, x_, at(kX), state_, nullptr, y_, at(kY),
                                        weight_bytes_, at(kDWeights), work_bytes_, at(kWork), reserve_bytes_, at(kReserve)));
     }
@@ -191,7 +190,7 @@ class Layer {
   std::unique_ptr<Memory> lengths_;
 };
 
-// The fastest that there is for these sizes; null: none.
+// The fastest algorithm for these sizes; null if there is none.
 std::unique_ptr<Layer> fastest(const Handle& handle, cudnnRNNMode_t cell, const Sizes& sizes, bool forward_only,
                                const std::string& products) {
   std::unique_ptr<Layer> best;
@@ -206,7 +205,7 @@ std::unique_ptr<Layer> fastest(const Handle& handle, cudnnRNNMode_t cell, const 
       if (best == nullptr || time < least) best = std::move(layer), least = time;
     } catch (const std::exception& error) {
       std::cerr << "cudnn_peer: " << how.name << ": " << error.what() << '\n';
-      cudaGetLastError();  // what an algorithm refuses is no fault of the next
+      cudaGetLastError();  // clear the error of an unsupported algorithm
     }
   }
   return best;

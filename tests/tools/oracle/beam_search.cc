@@ -9,9 +9,9 @@
 namespace graphrun {
 namespace {
 
-// One row of one step: how it came about, and where it stood in what the step was given.
+// One row of one step: its parent, and its position in the step's input.
 struct Link {
-  std::int64_t parent;  // a link; -1: none
+  std::int64_t parent;  // the index of a link; -1: none
   std::int32_t word;
   std::int64_t row;
 };
@@ -37,12 +37,12 @@ class Sentence {
   std::int32_t asked() const { return given_.at(length_); }
 
   struct Choice {
-    std::size_t from;  // of the live ones
+    std::size_t from;  // an index into the live hypotheses
     std::int32_t word;
     double log_probability;
   };
 
-  // The best continuations of what lives, as many as may live on or end; those that end leave.
+  // The best continuations of the live hypotheses, as many as may stay live or end; those that end are removed.
   std::vector<Choice> choose(const Candidates& candidates, std::int64_t first_row) const {
     if (asked() != kNoWord)
       return {{0, asked(), live_[0].log_probability + candidates.asked.at(static_cast<std::size_t>(first_row))}};
@@ -60,7 +60,7 @@ class Sentence {
     return all;
   }
 
-  // `live`: the unfinished ones, one word longer.
+  // `live`: the unfinished hypotheses, one word longer.
   void advance(std::vector<Live> live) {
     live_ = std::move(live);
     ++length_;
@@ -72,7 +72,7 @@ class Sentence {
   void begin_nothing() { live_.clear(); }
   bool at_most() const { return length_ >= most_; }
 
-  // Nothing that lives can come among the best any more: probabilities only fall, and the norm is greatest at the greatest
+  // No live hypothesis can become one of the best: probabilities only decrease, and the norm is largest at the greatest
   // length.
   void stop_where_decided() {
     if (live_.empty() || finished_.size() < static_cast<std::size_t>(options_.n_best)) return;
@@ -97,8 +97,8 @@ class Sentence {
   const std::int64_t number_;
   const Given given_;
   const std::int64_t most_;
-  std::int64_t length_ = 0;  // words of what lives
-  std::size_t ended_ = 0;    // hypotheses that took their place in the beam along
+  std::int64_t length_ = 0;  // words of the live hypotheses
+  std::size_t ended_ = 0;    // hypotheses that have ended, whose places in the beam stay empty
   std::vector<Live> live_;   // best first
   std::vector<Hypothesis> finished_;
 };
@@ -118,7 +118,7 @@ class Search {
       if (s.at_most()) finish_live(s);
       if (!s.done()) rows.push_back({s.number(), options_.begin, s.number(), s.asked()});
     }
-    // The end symbol may be among a row's best where it is not allowed yet.
+    // The end symbol may be among the best of a row before it is allowed.
     while (has_live()) rows = step(rows, options_.beam + (options_.min_length > 0 ? 1 : 0));
     std::vector<std::vector<Hypothesis>> out;
     for (Sentence& s : all_) out.push_back(s.best());

@@ -1,5 +1,5 @@
-// Beam search on the host, in plain loops and doubles: what the search of generation (tools/generate/graph_search.h) is
-// compared with. It knows neither networks nor tensors; something that it asks for the best words of each row does (StepModel).
+// Beam search on the host, in plain loops and doubles: the reference for the search of generation
+// (tools/generate/graph_search.h). It knows neither networks nor tensors: a StepModel provides the best words of each row.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace graphrun {
 
-// One row's best words, best first, and their log-probabilities.
+// The best words of each row, best first, and their log-probabilities.
 struct Candidates {
   std::int64_t count = 0;           // of each row
   std::vector<std::int32_t> words;  // [rows, count]
   std::vector<double> scores;       // [rows, count]
-  std::vector<double> asked;        // [rows]: of the words that the rows ask for
+  std::vector<double> asked;        // [rows]: the scores of the words that the rows request
 };
 
-// A row extends row `parent` of the step before by `word`, in the sentence `sentence`. What is to come after it may be
-// given: then the log-probability of that word is asked for, be it among the best or not.
+// A row extends row `parent` of the previous step by `word`, in the sentence `sentence`. If the next word is given, the row
+// requests the log-probability of that word, whether or not it is among the best.
 struct Row {
   std::int64_t parent = 0;
   std::int32_t word = 0;
@@ -29,15 +29,15 @@ struct Row {
 class StepModel {
  public:
   virtual ~StepModel() = default;
-  // The best `count` words (fewer where there are fewer) after each of the rows. In the first call each row has the sentence's
-  // number as parent and the begin symbol as word; a sentence that may have no words has none.
+  // The best `count` words after each of the rows, or all words if there are fewer. In the first call, the parent of each row
+  // is the number of its sentence, and its word is the begin symbol; a sentence whose greatest length is 0 has no row.
   virtual Candidates step(const std::vector<Row>& rows, std::int64_t count) = 0;
 };
 
-// All that a search is asked for.
+// The input of a search.
 struct SearchCase : SearchOptions, Sentences {};
 
-// Words that a sentence is given, by how many it has already.
+// The given words of a sentence, by position.
 class Given {
  public:
   Given(const SearchCase& options, std::int64_t sentence)
@@ -49,9 +49,9 @@ class Given {
   const std::vector<std::int32_t>* words_;
 };
 
-// The n best of each sentence, best first; fewer where fewer end. A sentence leaves the batch when no hypothesis of it can
-// still come among the n best; what it gives does not depend on the other sentences. Equal scores: the earlier row, then the
-// model's order, comes first.
+// The n best hypotheses of each sentence, best first; fewer if fewer end. A sentence leaves the batch when none of its live
+// hypotheses can become one of the n best; its result does not depend on the other sentences. Ties: the earlier row comes
+// first, then the model's order.
 std::vector<std::vector<Hypothesis>> beam_search(StepModel& model, std::int64_t sentences, const SearchCase& options);
 
 }  // namespace graphrun

@@ -32,7 +32,7 @@ class Sampler {
         drawn_.push_back({sentence, n});
       }
     }
-    // The end symbol may be the best where it is not allowed yet.
+    // The end symbol may be the best word before it is allowed.
     const std::int64_t count =
         sampling_.top_k > 0 ? sampling_.top_k + (options_.min_length > 0 ? 1 : 0) : std::numeric_limits<std::int32_t>::max();
     while (!rows.empty()) rows = step(rows, count);
@@ -77,7 +77,7 @@ class Sampler {
     return next;
   }
 
-  // One of the row's candidates, and its log-probability.
+  // One of the candidates of the row, and its log-probability.
   std::pair<std::int32_t, double> choose(const Candidates& candidates, std::size_t row, const Draw& draw, std::size_t length) {
     const std::size_t count = static_cast<std::size_t>(candidates.count), first = row * count;
     const bool may_end = static_cast<std::int64_t>(length) >= options_.min_length;

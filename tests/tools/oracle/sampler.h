@@ -1,4 +1,4 @@
-// Sampling on the host: what the search of generation is compared with where it draws words.
+// Sampling on the host: the reference for the search of generation when it samples words.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace graphrun {
 
-// `options.n_best` independent samples of each sentence, in the order that they were drawn; the options' beam and norm choose
-// nothing here, the score is the norm's. A sample's log-probability is the model's own, whatever the temperature. It does not
-// depend on the other samples and sentences.
+// `options.n_best` independent samples of each sentence, in the order in which they were drawn. The beam and the norm do not
+// affect the choice of words; the norm determines the score. The log-probability of a sample is the model's, whatever the
+// temperature. A sample does not depend on the other samples and sentences.
 std::vector<std::vector<Hypothesis>> sample(StepModel& model, std::int64_t sentences, const SearchCase& options,
                                             const Sampling& sampling);
 

@@ -11,10 +11,10 @@
 namespace graphrun {
 namespace {
 
-const std::string kAsked = "asked";  // the feed of words whose scores are wanted, and those
+const std::string kAsked = "asked";  // the feed of words whose scores are requested, and the fetch of these scores
 
-// Of every row the best words, and what their scores are as log-probabilities: score - logsumexp(score), so that
-// log-probabilities stay what they are and logits need no softmax of the network's own.
+// The best words of every row, and their scores as log-probabilities: score - logsumexp(score). So log-probabilities stay
+// unchanged, and a network that outputs logits needs no softmax.
 ir::Graph with_best_words(ir::Graph graph, const Symbol rows, const StepRunner::Options& wanted) {
   const ir::ValueId score = graph.output(kScoreOutput)->value;
   const std::int64_t words = graph.type(score).shape.at(1).constant();
@@ -37,8 +37,8 @@ ir::Graph with_best_words(ir::Graph graph, const Symbol rows, const StepRunner::
   return graph;
 }
 
-// Rows of `from` along an axis: `to` gets row rows[r] as row r. The first `leading` entries of axis 0 alone are copied where it
-// is not the rows' own.
+// Copies rows of `from` along an axis: row r of `to` is row rows[r]. If axis 0 is not the rows' axis, only its first `leading`
+// entries are copied.
 void gather_rows(const Tensor& from, Tensor& to, std::size_t axis, const std::vector<std::int64_t>& rows,
                  std::int64_t leading) {
   const Sizes& sizes = from.sizes();
@@ -59,7 +59,7 @@ void gather_rows(const Tensor& from, Tensor& to, std::size_t axis, const std::ve
                   });
 }
 
-// Few distinct numbers of rows, so that few shapes are ever bound.
+// Rounds to one of few numbers of rows, so that few shapes are bound.
 std::int64_t padded_rows(std::int64_t rows) { return rows <= 8 ? rows : (rows + 7) / 8 * 8; }
 
 }  // namespace
@@ -102,7 +102,7 @@ bool StepRunner::has_history(const GenerationGraphs::Carried& state) const {
   return first && std::find(cut_.capacity.begin(), cut_.capacity.end(), *first) != cut_.capacity.end();
 }
 
-// Constants for the sentences that the rows belong to, where those are not the ones of the last step.
+// Selects constants for the sentences of the rows, if they differ from those of the last step.
 void StepRunner::lay_out(const std::vector<Row>& rows, std::int64_t padded) {
   std::vector<std::int64_t> sentences;
   for (const Row& row : rows) sentences.push_back(row.sentence);
@@ -123,7 +123,7 @@ void StepRunner::lay_out(const std::vector<Row>& rows, std::int64_t padded) {
   }
 }
 
-// States of the rows that each comes from.
+// Selects the states of each row's parent.
 void StepRunner::follow(const std::vector<Row>& rows, std::int64_t padded) {
   std::vector<std::int64_t> parents;
   for (const Row& row : rows) parents.push_back(row.parent);
@@ -148,7 +148,7 @@ Feeds StepRunner::feeds_of(const std::vector<Row>& rows, std::int64_t padded) co
   for (std::int64_t r = 0; r < padded; ++r) {
     const Row& row = rows[r < static_cast<std::int64_t>(rows.size()) ? static_cast<std::size_t>(r) : 0];
     words.data<std::int32_t>()[r] = row.word;
-    asked.data<std::int32_t>()[r] = std::max(row.asked, 0);  // one that asks for none gets a score that nobody reads
+    asked.data<std::int32_t>()[r] = std::max(row.asked, 0);  // a row that requests none gets a score that is not read
   }
   Feeds feeds;
   for (const FeedSpec& f : step_.program().feeds) {

@@ -1,5 +1,5 @@
-// A network that is cut for generation, as the model of a beam search. It runs the prologue once for a batch of sentences and
-// the step once per word, both on the CPU; states follow their hypotheses.
+// A network cut for generation, as the model of a beam search. It runs the prologue once for a batch of sentences and the step
+// once per word, both on the CPU; states move with their hypotheses.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,9 @@ namespace graphrun {
 class StepRunner : public StepModel {
  public:
   struct Options {
-    std::vector<std::string> fetches;  // of the spec that made the cut, the ones kept of every step
-    std::int64_t most = 1;             // the largest count that step() is asked for
-    bool asked = false;                // whether rows ask for words
+    std::vector<std::string> fetches;  // those fetches of the specification that are kept for every step
+    std::int64_t most = 1;             // the largest count with which step() is called
+    bool asked = false;                // whether rows request scores of words
   };
   // FLOAT is float32. Throws what compiling throws.
   StepRunner(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables);
@@ -26,22 +26,22 @@ class StepRunner : public StepModel {
   const Program& prologue() const { return prologue_.program(); }
   const Program& steps() const { return step_.program(); }
 
-  // Begins anew: as many sentences as the feeds have rows, of at most so many steps. Feeds beyond what the prologue needs are
-  // passed over.
+  // Starts over with these feeds, of `sentences` rows, for at most `most_steps` steps. Feeds that the prologue does not need
+  // are ignored.
   void begin(const Feeds& feeds, std::int64_t sentences, std::int64_t most_steps);
 
   Candidates step(const std::vector<Row>& rows, std::int64_t count) override;
 
-  // What step t gave for fetch k, row r of it.
+  // Row r of fetch k in step t.
   Fetched fetched(std::size_t k, std::int64_t t, std::int64_t row) const;
-  // Of the fetches that no word changes the k-th, for one sentence.
+  // The k-th of the fetches that do not depend on words, for one sentence.
   Fetched whole(std::size_t k, std::int64_t sentence) const;
 
  private:
   struct Carried {
     GenerationGraphs::Carried what;
-    Tensor now;       // with the rows of the step that comes next
-    Tensor original;  // of a constant: a row for each sentence
+    Tensor now;       // with the rows of the next step
+    Tensor original;  // for a constant: one row for each sentence
     bool fed = false;
   };
 

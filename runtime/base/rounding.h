@@ -1,11 +1,9 @@
-// The device that a program runs on, and the precision it computes with there.
+// What a program's products round: the weights, and the factors.
 #pragma once
 
 #include <cstdint>
 
 namespace graphrun {
-
-enum class Device : std::uint8_t { kCpu, kCuda };
 
 // The form in which kernels store constant float32 matrices that they multiply with. The narrower forms round a copy of the
 // matrix: to bfloat16, or to int8 with a scale for each column of the product's right factor. With int8 the left factor becomes
@@ -17,15 +15,5 @@ enum class WeightForm : std::uint8_t { kFloat32, kBFloat16, kInt8 };
 // capability 8.0 or higher support both, processors with AVX512_BF16 support bfloat16 (runtime/base/processor.h); all others
 // multiply float32.
 enum class ProductPrecision : std::uint8_t { kFloat32, kTf32, kBFloat16 };
-
-struct Target {
-  // A device alone is a complete target if nothing is rounded.
-  Target(Device d = Device::kCpu, WeightForm w = WeightForm::kFloat32, ProductPrecision p = ProductPrecision::kFloat32)
-      : device(d), weights(w), products(p) {}
-
-  Device device;
-  WeightForm weights;
-  ProductPrecision products;
-};
 
 }  // namespace graphrun

@@ -1,4 +1,4 @@
-#include "runtime/device/backend.h"
+#include "runtime/tensor/backend.h"
 
 #include "runtime/base/status.h"
 

@@ -1,5 +1,5 @@
-// A device other than the CPU: its memory, and one in-order stream of work, plus auxiliary streams. The CUDA backend is a
-// separate library, loaded on demand (runtime/device/cuda_library.h).
+// The memory of a device other than the CPU, and its streams of work: one in order, plus auxiliary ones. The device's library
+// implements it (runtime/device/device.h).
 #pragma once
 
 #include <algorithm>
@@ -33,6 +33,10 @@ class Backend {
 
   virtual ~Backend() = default;
   virtual std::string name() const = 0;  // "NVIDIA H100 (compute capability 9.0)"
+
+  // Makes the device the one that the calling thread's launches go to. The functions below do so themselves where they need it;
+  // kernels are made and launched after a call.
+  virtual void use() = 0;
 
   // Null if there is not enough memory. Both follow the stream's order: work issued before the release may still use the
   // memory.

@@ -1,0 +1,13 @@
+// What CUDA's library makes launches of loops with: the functions of its LoopCompiler.
+#pragma once
+
+#include "runtime/scan/launch.h"
+
+namespace graphrun {
+
+// All steps of a scan whose body is products with weights and pointwise work, or pointwise work alone (loop.cu).
+LoopChoice launch_by_columns(const BoundScan& scan, const ProgramLayout& layout, const DeviceLimits& limits);
+// All steps of a scan in which no row of the batch reads another (row_loop.cu).
+LoopChoice launch_by_rows(const BoundScan& scan, const RowSharing& rows, const DeviceLimits& limits);
+
+}  // namespace graphrun

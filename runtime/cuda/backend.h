@@ -1,0 +1,17 @@
+// Opens devices of the CUDA library, or of the one that emulates it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/tensor/backend.h"
+
+namespace graphrun::cuda {
+
+// Device `ordinal`, counted from 0. Null if it cannot be opened, with the reason in `why`.
+std::unique_ptr<Backend> open_backend(int ordinal, std::string& why);
+
+// Whether devices of this compute capability (its first number) multiply TF32 and bfloat16: runtime/cuda/matrix_units.h.
+constexpr bool has_matrix_units(int major) { return major >= 8; }
+
+}  // namespace graphrun::cuda

@@ -1,0 +1,61 @@
+// The devices that programs run on. A device has the kernels of the operators. One other than the CPU also has memory of its
+// own and makes launches of loops; a shared library, loaded on demand, implements it (runtime/device/cuda_library.h).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/base/rounding.h"
+#include "runtime/program/kernel.h"
+#include "runtime/scan/loop_compiler.h"
+#include "runtime/tensor/backend.h"
+
+namespace graphrun {
+
+// A library that implements a kind of device; it stays loaded until the program ends.
+struct DeviceLibrary {
+  // Opens device `ordinal`, counted from 0. Null if that is not possible, with the reason in `why`.
+  std::unique_ptr<Backend> (*open)(int ordinal, std::string& why);
+  const KernelRegistry& kernels;  // sealed
+  LoopCompiler loops;
+};
+
+// Immutable, and valid until the program ends. What is behind it (the memory and streams of its backend) changes.
+class Device {
+ public:
+  // The CPU, whose kernels are part of the core library: they are sealed here.
+  explicit Device(KernelRegistry& kernels);
+  // A device of a library.
+  Device(const DeviceLibrary& library, std::unique_ptr<Backend> backend);
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  bool is_cpu() const { return backend_ == nullptr; }
+  std::string name() const;  // "the CPU", or the backend's name
+  const KernelRegistry& kernels() const { return kernels_; }
+  // The CPU has neither: both throw InternalError there.
+  Backend& backend() const;
+  const LoopCompiler& loops() const;
+
+ private:
+  const KernelRegistry& kernels_;
+  const LoopCompiler loops_;
+  const std::unique_ptr<Backend> backend_;  // null: the CPU
+};
+
+// Call it only after start-up, that is, not while static variables are initialized: it seals the kernels of the CPU.
+const Device& cpu_device();
+
+// The device that a program runs on, and what products round there.
+struct Target {
+  // A device alone is a complete target if nothing is rounded.
+  Target(const Device& d = cpu_device(), WeightForm w = WeightForm::kFloat32,  // NOLINT: converts
+         ProductPrecision p = ProductPrecision::kFloat32)
+      : device(&d), weights(w), products(p) {}
+
+  const Device* device;  // never null
+  WeightForm weights;
+  ProductPrecision products;
+};
+
+}  // namespace graphrun

@@ -202,6 +202,7 @@ void note_repetitions(const StateTree& tree, const Leaf& leaf, const std::string
 Sub::Sub(Instance& parent, const InstanceDef& def) : parent_(parent), def_(def) {
   graph_ = parent.graph_value(def.graph);
   path_ = parent.path() + def.name + ".";
+  declared_path_ = parent.declared_path() + def.name + ".";
   parameters_path_ = parent.parameters_path() + def.name + ".";
   if (!def.parameters.empty()) {
     parent.require_declared(def.parameters);
@@ -227,6 +228,7 @@ Instance::Setup Sub::setup(std::optional<int> index, const std::string& path, Re
   s.args = parent_.arg_thunks(*graph_, def_.args, index);
   for (const ir::Binding& b : def_.args) s.args_at[b.name] = parent_.written_at(b.value);
   s.path = path;
+  s.declared_path = declared_path_;
   s.parameters_path = parameters_path_;
   s.region = &region;
   s.via = via_;

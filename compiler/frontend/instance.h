@@ -52,7 +52,8 @@ class Instance {
     std::map<std::string, Thunk> args, inputs;
     std::map<std::string, Location> args_at;     // where an arg's value was written, through any number of calls
     std::map<std::string, std::string> origins;  // for inputs whose values the call does not write, a note for messages
-    std::string path;                            // "encode.forward."
+    std::string path;                            // "encode.forward.", "layers.0."
+    std::string declared_path;                   // the same without the numbers of repetitions: "layers."
     std::string parameters_path;                 // the same, or that of a sibling whose parameters are shared
     Region* region = nullptr;
     const Location* via = nullptr;
@@ -69,6 +70,7 @@ class Instance {
 
   const Definition& definition() const { return *setup_.graph->definition; }
   const std::string& path() const { return setup_.path; }
+  const std::string& declared_path() const { return setup_.declared_path; }
   const std::string& parameters_path() const { return setup_.parameters_path; }
   Region& region() const { return *setup_.region; }
   Expansion& expansion() const { return expansion_; }

@@ -44,6 +44,7 @@ class Scan : public Sub {
     if (body_) return *body_;
     region_ = std::make_unique<Region>(&parent_.region());
     region_->graph.name = path_.substr(0, path_.size() - 1);
+    region_->graph.declared = declared_path_.substr(0, declared_path_.size() - 1);
     region_->reverse = def_.reverse;
     region_->step = region_->builder.input("step", {Type::kInt32, {}});
     Instance::Setup s = setup({}, path_, *region_);
@@ -104,6 +105,7 @@ class Scan : public Sub {
     type.shape.erase(type.shape.begin());
     const ir::ValueId id = region_->builder.input(path_ + name, type);
     region_->each.push_back(id);
+    region_->each_names.push_back(name);
     region_->each_operands.push_back(sequence);
     // Padded steps may contain anything, and 0 * infinity would leak into gradients.
     ir::ValueId clean = id;
@@ -309,12 +311,12 @@ class Scan : public Sub {
     Region& outside = parent_.region();
     std::vector<ir::ValueId> operands;
     std::vector<ir::Input> inputs;
-    const auto feed = [&](ir::ValueId here, ir::ValueId there) {
-      inputs.push_back({here, std::nullopt, std::nullopt});
+    const auto feed = [&](ir::ValueId here, ir::ValueId there, const std::string& name_in_each = {}) {
+      inputs.push_back({here, std::nullopt, std::nullopt, name_in_each});
       operands.push_back(there);
     };
     for (const Region::State& s : r.states) feed(s.before, s.begin);
-    for (std::size_t k = 0; k < r.each.size(); ++k) feed(r.each[k], r.each_operands[k]);
+    for (std::size_t k = 0; k < r.each.size(); ++k) feed(r.each[k], r.each_operands[k], r.each_names[k]);
     for (std::size_t k = 0; k < r.captured.size(); ++k) feed(r.captured[k], r.captured_operands[k]);
     inputs.push_back({r.step, std::nullopt, std::nullopt});
     r.graph.inputs = std::move(inputs);

@@ -114,6 +114,7 @@ REGISTER_KERNEL("dim", kCpu, [](const KernelRequest& request) -> Kernel {
 REGISTER_OP("range", "constant")
     .Doc("The whole numbers from 0 to n - 1: y [n] INT32.\n  let: \"wrong = range(labels) != expand(gold, axis=-1)\"")
     .Required("n", AttributeKind::kDim, "how many")
+    .Role(ir::Role::kRange)
     .Output("y")
     .NoGradient(kNoOperands)
     .Shape([](ir::InferContext& c) {

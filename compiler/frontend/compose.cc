@@ -56,7 +56,7 @@ class Repeat : public Sub {
         t.members.clear();
         break;
       }
-      t.members.emplace_back(std::to_string(k), *member);
+      t.members.push_back({std::to_string(k), *member});
     }
     auto shared = std::make_shared<const StateTree>(std::move(t));
     if (shared->whole || parent_.expansion().budget.exceeded()) tree_ = shared;

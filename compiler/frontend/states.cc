@@ -31,7 +31,7 @@ Leaf split_path(const std::string& path) {
 const StateTree* StateTree::member(const std::string& wanted) const {
   if (numbered && !wanted.empty() && wanted.size() < 10 && std::all_of(wanted.begin(), wanted.end(), is_digit)) {
     const std::size_t k = std::stoul(wanted);
-    return k < members.size() && members[k].first == wanted ? &members[k].second : nullptr;
+    return k < members.size() && members[k].name == wanted ? &members[k].tree : nullptr;
   }
   for (const auto& [name, tree] : members) {
     if (name == wanted) return &tree;
@@ -84,14 +84,14 @@ std::shared_ptr<const StateTree> Instance::tree() {
     } else {
       member = tree_of(s.of, s.at);
     }
-    t.members.emplace_back(s.name, std::move(member));
+    t.members.push_back({s.name, std::move(member)});
   }
   for (const InstanceDef& i : definition().instances) {
     if (i.kind == InstanceDef::Kind::kScan || !i.begins.empty()) continue;
     try {
       const std::shared_ptr<const StateTree> member = sub(i.name).tree();
       t.whole &= member->whole;
-      if (!member->members.empty()) t.members.emplace_back(i.name, *member);
+      if (!member->members.empty()) t.members.push_back({i.name, *member});
     } catch (const Failure&) {  // reported by the readers of its results
       t.whole = false;
     }

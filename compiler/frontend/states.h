@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "compiler/frontend/meaning.h"
@@ -15,13 +14,19 @@ using Leaf = std::vector<std::string>;
 std::string dotted(const Leaf& leaf);
 Leaf split_path(const std::string& path);
 
+struct NamedStateTree;
+
 // The states of an instance: names down to leaves; for a repeat, the members are numbered.
 struct StateTree {
   bool leaf = false, numbered = false;
   bool whole = true;  // false: the states of a call are missing, because they could not be determined
-  std::vector<std::pair<std::string, StateTree>> members;
+  std::vector<NamedStateTree> members;
   const StateTree* member(const std::string& name) const;             // null if there is none
   const StateTree& at(const Leaf& path, std::size_t from = 0) const;  // throws Failure
+};
+struct NamedStateTree {
+  std::string name;
+  StateTree tree;
 };
 std::vector<Leaf> leaves(const StateTree& tree);
 // The tree with a meaning for each leaf, computed from its path.

@@ -11,10 +11,10 @@ class Scan : public Sub {
  public:
   using Sub::Sub;
 
-  std::shared_ptr<const StateTree> tree() override { return body().tree(); }
-  ir::TensorType leaf_type(const Leaf& leaf) override { return body().leaf_type(leaf); }
+  std::shared_ptr<const StateTree> tree() override { return body().states().tree(); }
+  ir::TensorType leaf_type(const Leaf& leaf) override { return body().states().type(leaf); }
   // A scan's states are not states of its caller; its graph may set their initial values.
-  Meaning zero(const Leaf& leaf) override { return first().zero(leaf); }
+  Meaning zero(const Leaf& leaf) override { return first().states().zero(leaf); }
 
   Meaning end() override {
     run();
@@ -53,7 +53,7 @@ class Scan : public Sub {
     bind(s.inputs, def_.each, {}, [this](const Meaning& all, const std::string& name) { return slice(all, name); });
     check_inputs(s.inputs);
     body_ = std::make_unique<Instance>(parent_.expansion(), std::move(s));
-    body_->set_states([this](const Leaf& leaf) -> std::optional<Meaning> { return Meaning(region_->ref(before(leaf))); });
+    body_->states().provide([this](const Leaf& leaf) -> std::optional<Meaning> { return Meaning(region_->ref(before(leaf))); });
     return *body_;
   }
 
@@ -168,7 +168,7 @@ class Scan : public Sub {
   ir::ValueId before(const Leaf& leaf) {
     const std::string name = dotted(leaf);
     if (const Region::State* s = made(name)) return s->before;
-    const ir::TensorType type = body().leaf_type(leaf);
+    const ir::TensorType type = body().states().type(leaf);
     Region::State s;
     s.name = name;
     s.before = region_->builder.input(path_ + name + ".before", type);
@@ -184,7 +184,7 @@ class Scan : public Sub {
 
   // The value after the step, with the state's type and shape; padded rows keep the old value.
   ir::ValueId after(const Leaf& leaf, const Location& where) {
-    const Meaning next = body().next(leaf, where);
+    const Meaning next = body().states().next(leaf, where);
     const ir::ValueId state = before(leaf);
     const ir::ValueId value = fitted(next, region_->type(state), *region_, where, "state '" + dotted(leaf) + "': next");
     return selected(value, state, "state '" + dotted(leaf) + "'");
@@ -243,7 +243,7 @@ class Scan : public Sub {
         output_failures_.emplace(o.name, f);
       }
     }
-    const std::vector<Leaf> all = leaves(*b.tree());
+    const std::vector<Leaf> all = leaves(*b.states().tree());
     std::map<std::string, ir::ValueId> nexts;
     for (const Leaf& leaf : all) {
       try {
@@ -276,9 +276,9 @@ class Scan : public Sub {
 
   ir::ValueId begin_of(const Leaf& leaf, ir::ValueId state) {
     std::vector<std::string> notes;
-    std::optional<Meaning> v = given(*body().tree(), leaf, {}, &notes);
+    std::optional<Meaning> v = given(*body().states().tree(), leaf, {}, &notes);
     const Location where = def_.begins.empty() ? at() : parent_.at(def_.begins[0].value.at);
-    if (!v) v = first().zero(leaf);
+    if (!v) v = first().states().zero(leaf);
     parent_.region().builder.set_name(path_ + dotted(leaf) + ".begin");
     return fitted(*v, region_->type(state), parent_.region(), where, "state '" + dotted(leaf) + "': begin", std::move(notes));
   }

@@ -185,7 +185,7 @@ BackwardScanPlan plan_backward_scan(const JointBody& joint, bool recompute) {
 TapeDecision decision_of(const JointBody& joint, const BackwardScanPlan& plan, const Dim& steps) {
   const ir::Graph& g = joint.graph;
   TapeDecision decision{g.name, steps, {}, {}, {}};
-  const auto named = [&](ValueId v) { return TapeDecision::Value{g.value(v).name, g.type(v)}; };
+  const auto named = [&](ValueId v) { return TapeDecision::TapedValue{g.value(v).name, g.type(v)}; };
   for (ValueId v : plan.saved()) decision.saved.push_back(named(v));
   for (ValueId v : plan.instead) decision.instead.push_back(named(v));
   std::set<ValueId> read;

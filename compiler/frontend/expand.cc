@@ -71,7 +71,7 @@ class Expander {
 
   // Binds the request's values: args and imports of the root, then sizes.
   void bind(GraphValue& value, Instance::Setup& setup) {
-    for (const GraphRequest::Binding& b : request_.bindings) {
+    for (const GraphRequest::Setting& b : request_.bindings) {
       attempt([&] {
         ir::SourceText text(b.text);
         text.file = b.at.known() ? b.at.file : intern_file("--set " + b.name);

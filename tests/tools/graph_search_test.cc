@@ -20,7 +20,7 @@ class GraphSearchTest : public tests::SearchFixture {};
 TEST_P(GraphSearchTest, GivesWhatTheHostsSearchGives) {
   for (const SearchCase& options : settings()) {
     SCOPED_TRACE("beam " + std::to_string(options.beam) + ", at least " + std::to_string(options.min_length) + " words");
-    GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
+    GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options}, variables_);
     const auto expected = by_host(options);
     expect_alike(search.run(feeds_, options), expected);
     expect_alike(search.run(feeds_, options), expected);  // it begins anew
@@ -31,7 +31,7 @@ TEST_P(GraphSearchTest, ContinuesWhatIsGivenAsTheHostDoes) {
   for (SearchCase options : settings()) {
     SCOPED_TRACE("beam " + std::to_string(options.beam) + ", at least " + std::to_string(options.min_length) + " words");
     give_prefixes(options);
-    GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
+    GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options}, variables_);
     expect_alike(search.run(feeds_, options), by_host(options));
     options.prefix.clear();
     expect_alike(search.run(feeds_, options), by_host(options));
@@ -41,7 +41,7 @@ TEST_P(GraphSearchTest, ContinuesWhatIsGivenAsTheHostDoes) {
 TEST_P(GraphSearchTest, DrawsWhatTheHostDraws) {
   for (const SearchCase& options : sampling_settings()) {
     SCOPED_TRACE("of " + std::to_string(options.sampling->top_k) + ", prefixes " + std::to_string(options.prefixes));
-    GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
+    GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options}, variables_);
     expect_alike(search.run(feeds_, options), by_host(options));
   }
 }
@@ -49,7 +49,7 @@ TEST_P(GraphSearchTest, DrawsWhatTheHostDraws) {
 // A sentence draws the same alone as in any company.
 TEST_P(GraphSearchTest, DrawsOfASentenceDoNotDependOnItsBatch) {
   const SearchCase options = sampling_settings()[0];
-  GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
+  GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options}, variables_);
   const auto together = search.run(feeds_, options);
   SearchCase alone = options;
   for (const std::int64_t s : {0, 4}) {
@@ -66,7 +66,7 @@ TEST_P(GraphSearchTest, KeepsWhatIsFetched) {
   const tests::NetworkFixtures fixtures("networks");
   const GenerationGraphs cut = cut_for_generation(load_graph(fixtures.request(GetParam().network, false)), spec);
   const SearchCase options = settings()[1];
-  GraphSearch search(cut, GraphSearch::Options{.fetches = spec.fetches, .search = options}, variables_);
+  GraphSearch search(cut, GraphSearchOptions{.fetches = spec.fetches, .search = options}, variables_);
   for (const auto& hypotheses : search.run(feeds_, options)) {
     for (const Hypothesis& h : hypotheses) {
       double sum = 0;
@@ -143,7 +143,7 @@ TEST(GraphSearchOfImpossibleWords, FindsThemLast) {
   SearchOptions options;
   options.end = -1;  // no word
   options.beam = options.n_best = 3, options.prefixes = true;
-  GraphSearch search(cut, GraphSearch::Options{.fetches = {}, .search = options}, variables);
+  GraphSearch search(cut, GraphSearchOptions{.fetches = {}, .search = options}, variables);
   const auto found = search.run({}, {{1, 1}, {{}, {1}}, {}});
   ASSERT_EQ(found[0].size(), 3u);
   for (const std::size_t k : {0u, 1u, 2u})

@@ -24,8 +24,8 @@ Prepared segmenter(const Scratch& scratch) {
   return Prepared(data);
 }
 
-InferenceReader::Options feeds(std::vector<std::string> names, bool conll = false) {
-  InferenceReader::Options options;
+ReadingOptions feeds(std::vector<std::string> names, bool conll = false) {
+  ReadingOptions options;
   options.feeds = std::move(names);
   options.read = conll ? Format::kConll : Format::kLines;
   return options;
@@ -86,7 +86,7 @@ TEST(InferenceReader, ALineThatIsNoTextHasNoRow) {
   const Prepared p = segmenter(scratch);
   const std::string longer(kLongestLine + 300000, 'x');
   const std::string path = scratch.file("in", "甲\n\xFF\n" + longer + "\n乙\na\xC3\n" + longer);
-  InferenceReader::Options options = feeds({"words"});
+  ReadingOptions options = feeds({"words"});
   std::vector<std::string> told;
   options.bad_line = [&](const Diagnostic& bad) { told.push_back(bad.at.str() + " " + bad.code); };
   InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(path), options);
@@ -185,7 +185,7 @@ Limited limited(bool refuse) {
   Scratch scratch;
   const Prepared p = segmenter(scratch);
   Limited found;
-  InferenceReader::Options options = feeds({"words", "lengths"});
+  ReadingOptions options = feeds({"words", "lengths"});
   options.longest = 2;
   options.refuse_longer = refuse;
   options.rows = 8;

@@ -16,7 +16,7 @@ constexpr int kPatience = 5;  // milliseconds to wait for the rest of a batch
 }  // namespace
 
 InferenceReader::InferenceReader(const DataSpec& data, const FeedPlan& plan, const Vocabularies& vocabularies,
-                                 std::unique_ptr<LineReader> lines, const Options& options)
+                                 std::unique_ptr<LineReader> lines, const ReadingOptions& options)
     : data_(data),
       plan_(plan),
       vocabularies_(vocabularies),

@@ -32,7 +32,7 @@ std::size_t rows_for(std::size_t needed, std::size_t places) {
   return needed <= 8 || needed == places ? needed : std::min(places, (needed + 7) / 8 * 8);
 }
 
-GraphSearch::Options of_one_sample(GraphSearch::Options options) {
+GraphSearchOptions of_one_sample(GraphSearchOptions options) {
   if (options.search.sampling) options.search.beam = options.search.n_best = 1;
   return options;
 }
@@ -52,7 +52,7 @@ Tensor int32_of(Sizes sizes, const std::vector<Number>& numbers) {
 
 }  // namespace
 
-GraphSearch::GraphSearch(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables)
+GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::shared_ptr<Variables> variables)
     : cut_(without_graphs(cut)),
       samples_(options.search.sampling ? options.search.n_best : 1),
       options_(of_one_sample(std::move(options))),

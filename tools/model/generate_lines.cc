@@ -164,7 +164,7 @@ class LineGenerator {
     if (prompts && !given.empty()) lines = open_lines(given);
     if (!prompts && !given.empty()) given_.emplace(network_, mode_, given);
     if (!options_.generate.alignments.empty()) links_.emplace(options_.generate.alignments);
-    InferenceReader::Options reading;
+    ReadingOptions reading;
     reading.read = prompts ? Format::kLines : mode_.read;
     reading.rows = options_.rows;
     take_limit(reading, mode_);

@@ -191,13 +191,13 @@ Writing writing_of(const InferSpec& mode, const ir::TensorType& type, bool json)
 
 }  // namespace
 
-void take_limit(InferenceReader::Options& reading, const InferSpec& mode) {
+void take_limit(ReadingOptions& reading, const InferSpec& mode) {
   reading.longest = mode.longest;
   reading.refuse_longer = mode.refuse_longer;
   reading.warn = [](const Diagnostic& warning) { std::cerr << render(warning, color_on_stderr()) << std::endl; };
 }
 
-void BadLines::read_with(InferenceReader::Options& reading) {
+void BadLines::read_with(ReadingOptions& reading) {
   if (stop_) return;
   // Neither a line of a million bytes nor what is no text is shown.
   reading.bad_line = [this](const Diagnostic& bad) {
@@ -252,7 +252,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   const auto variables = std::make_shared<Variables>();
   set_parameters(program, parameters, *variables);
 
-  InferenceReader::Options reading;
+  ReadingOptions reading;
   reading.read = mode != nullptr ? mode->read : network.job.data.format;
   reading.rows = options.rows;
   if (mode != nullptr) take_limit(reading, *mode);

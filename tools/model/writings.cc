@@ -34,7 +34,7 @@ bool Writings::write(const std::string& mode, const Dataset& set, const Variable
                      const std::function<bool()>& stop, std::vector<std::string>& lines) {
   const InferSpec& spec = *network_.job.infer_named(mode);
   std::unique_ptr<Generator>& generator = generators_[mode];
-  if (!generator) generator = std::make_unique<Generator>(graph_, network_, spec, Generator::Options{{}, false, device_});
+  if (!generator) generator = std::make_unique<Generator>(graph_, network_, spec, GeneratorOptions{{}, false, device_});
   generator->take(parameters);
   const Vocabulary& vocabulary = network_.vocabularies.at(spec.field);
   BatchOptions options;

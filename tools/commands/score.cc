@@ -220,9 +220,10 @@ ExitCode run_score(const Arguments& arguments) {
   line.usage = "graphrun score OUTPUT REFERENCE [REFERENCE ...] [option ...]";
   line.about =
       "Scores lines of text against references, line by line, and prints each score with how it was computed. cer and wer\n"
-      "are edits of characters and words over the reference's number of them, exact the share of lines that are right, all\n"
-      "three of the whole set, in percent. For aer and saer OUTPUT holds alignments, links as Moses writes them\n"
-      "(0-0 1-2) or weights as Marian does (0.9,0.1 0.2,0.8, by target word), and REFERENCE sure and possible links (1-1 2p3).";
+      "are edits of characters and words relative to the length of the reference, exact is the share of correct lines; all\n"
+      "three are percentages over the whole set. For aer and saer, OUTPUT contains alignments: links as Moses writes them\n"
+      "(0-0 1-2) or weights as Marian does (0.9,0.1 0.2,0.8, by target word). REFERENCE contains sure and possible links\n"
+      "(1-1 2p3).";
   line.words = {{"OUTPUT"}, {"REFERENCE", true, true}};
   line.groups.push_back(score_options());
   const std::optional<po::variables_map> options = parse(line, arguments);

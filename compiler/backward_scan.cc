@@ -185,7 +185,7 @@ BackwardScanPlan plan_backward_scan(const JointBody& joint, bool recompute) {
 TapeDecision decision_of(const JointBody& joint, const BackwardScanPlan& plan, const Dim& steps) {
   const ir::Graph& g = joint.graph;
   TapeDecision decision{g.name, steps, {}, {}, {}};
-  const auto named = [&](ValueId v) { return TapeDecision::Value{g.value(v).name, g.type(v)}; };
+  const auto named = [&](ValueId v) { return TapeDecision::TapedValue{g.value(v).name, g.type(v)}; };
   for (ValueId v : plan.saved()) decision.saved.push_back(named(v));
   for (ValueId v : plan.instead) decision.instead.push_back(named(v));
   std::set<ValueId> read;
@@ -205,6 +205,7 @@ std::vector<OperandGradient> build_backward_scan(Builder& b, std::size_t index, 
   const Location at = g.nodes[index].at;
   const std::vector<ValueId> forward = g.nodes[index].inputs;
   ir::Graph body = backward_body(joint, plan, at);
+  if (body.outputs.empty()) return {};  // before the forward scan gets results that nothing would read
   const std::vector<ValueId> saved = hand_out(b, index, joint, plan.saved());
 
   b.set_location(at);
@@ -224,7 +225,6 @@ std::vector<OperandGradient> build_backward_scan(Builder& b, std::size_t index, 
     }
   }
   for (std::size_t i : plan.invariants) operands.push_back(forward[i]);
-  if (body.outputs.empty()) return {};
 
   const Dim steps = g.nodes[index].attributes.dim("steps");
   const bool reverse = g.nodes[index].attributes.boolean("reverse");

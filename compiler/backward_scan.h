@@ -1,8 +1,8 @@
-// The scan that computes the gradients of another: planned as a value, then built from it. It runs in the other direction over
-// values that the forward scan hands out.
+// The scan that computes the gradients of another scan. It runs in the other direction and reads values that the forward scan
+// saves. It is planned first, as plain data, and then built from the plan.
 //
-// Both start from the joint body, the forward scan's body with the nodes that compute its gradients behind it. The joint body
-// is cut in two: what came first stays the forward body and hands out what the rest, the backward body, reads of it.
+// Both start from the joint body: the forward scan's body, followed by the nodes that compute its gradients. The joint body is
+// divided: the first part remains the forward body and returns what the rest, the backward body, reads of it.
 #pragma once
 
 #include <set>
@@ -19,15 +19,15 @@ struct JointBody {
   ir::Graph graph;                // inputs and outputs are those of the body
   std::size_t forward_nodes = 0;  // the first ones, the body's own; the others compute gradients
   ir::ScanLayout layout;          // of the forward scan
-  // By output: the value that stands for its gradient, without a producer; kNone where no gradient arrives. Of a state it is
-  // what the step after hands back.
+  // By output: the value that represents its gradient, without a producer; kNone if there is no gradient. For a state, the
+  // following step computes it.
   std::vector<ir::ValueId> seeds;
-  // By input, without the step: its gradient in a step; kNone where nothing flows.
+  // By input, without the step: its gradient in one step; kNone if there is none.
   std::vector<ir::ValueId> d_inputs;
 };
 
-// Of a backward scan: its operands and results in their order, and what becomes of the forward part. Values are those of the
-// joint graph, positions those of the forward scan.
+// The operands and results of a backward scan, in order, and what the forward part saves. Values are those of the joint graph,
+// positions those of the forward scan.
 //
 //   states    a gradient for each of `states`, then a sum for each of `sums`
 //   each      `sequences`
@@ -53,11 +53,11 @@ struct BackwardScanPlan {
   std::set<std::size_t> recomputed;     // nodes of the forward part that the backward body has too
   std::set<ir::ValueId> instead;        // values that are saved only to recompute others
 
-  std::vector<ir::ValueId> saved() const;  // what the forward scan hands out, in order
+  std::vector<ir::ValueId> saved() const;  // what the forward scan saves, in order
 };
 
-// With `recompute`, results of pointwise work are recomputed where saving their operands takes less memory
-// (compiler/tape.h); without it, every value that takes work to compute is saved.
+// With `recompute`, results of pointwise work are recomputed if saving their operands takes less memory (compiler/tape.h).
+// Without it, every value that takes work to compute is saved.
 BackwardScanPlan plan_backward_scan(const JointBody& joint, bool recompute);
 
 // The plan for people to read. `steps` are the scan's.
@@ -70,8 +70,8 @@ struct OperandGradient {
 };
 
 // Gives node `scan` of the builder's graph the outputs that the plan saves and appends the backward scan. `d_outputs`: the
-// gradients of the scan's results, kNone where there is none. Returns what the backward scan computes, in the order of its
-// results; nothing where there is no backward scan.
+// gradients of the scan's results, kNone if there is none. Returns what the backward scan computes, in the order of its
+// results; nothing if no backward scan is needed.
 std::vector<OperandGradient> build_backward_scan(ir::Builder& builder, std::size_t scan, const JointBody& joint,
                                                  const BackwardScanPlan& plan, const std::vector<ir::ValueId>& d_outputs);
 

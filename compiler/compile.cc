@@ -47,9 +47,9 @@ std::vector<Diagnostic> without_repetition(std::vector<Diagnostic> diagnostics) 
   return out;
 }
 
-class Stages {
+class StageObserver {
  public:
-  explicit Stages(const CompileOptions& options) : options_(options) {}
+  explicit StageObserver(const CompileOptions& options) : options_(options) {}
   ir::Graph done(const char* stage, ir::Graph graph) {
     const auto now = std::chrono::steady_clock::now();
     if (options_.observe) options_.observe(stage, graph, std::chrono::duration<double>(now - begin_).count());
@@ -101,7 +101,7 @@ bool CompileOptions::does(const std::string& name) const {
 }
 
 Program compile(const ir::Graph& checked, const CompileOptions& options, const TrainOptions* train) {
-  Stages stages(options);
+  StageObserver stages(options);
   ir::Graph graph = checked;
   if (train) {
     graph = with_fetches_kept(std::move(graph), options.fetches);

@@ -1,4 +1,4 @@
-// The compiler from end to end, for the programs and for anyone who uses the library.
+// The whole compiler, for the programs and for users of the library.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@ struct TrainOptions {
   std::map<std::string, double> rate_factors;  // by parameter: what multiplies the learning rate; absent: nothing
   double clip_global_norm = 0;                 // 0: none
   double moving_average = 0;                   // the decay of a moving average of each parameter; 0: none
-  // Which part of a step the program does. Where one update sees several batches, the gradients of each are added to slots,
-  // and a second program makes the update of these.
+  // Which part of a step the program computes. If one update uses several batches, the first program adds the gradients of each
+  // batch to slots, and a second one updates the parameters from them.
   enum class Part : std::uint8_t { kWhole, kGradients, kUpdate } part = Part::kWhole;
 };
-// The names of what the training graph is fed and fetched beside the graph's own.
+// Names of the inputs and outputs that training adds to those of the graph.
 inline constexpr const char* kLearningRate = "train.learning_rate";  // input, FLOAT []
 inline constexpr const char* kUpdateCount = "train.update";          // input, FLOAT []: 1 for the first update (Adam's t)
 inline constexpr const char* kGoesOn = "train.goes_on";  // input, FLOAT []: 0 begins the sums of gradients, 1 adds to them
@@ -46,18 +46,19 @@ struct CompileOptions {
   Precision precision = Precision::kFloat32;
   std::vector<std::string> fetches;          // outputs, or values anywhere in the graph by name; empty: every output
   std::vector<std::string> disabled_passes;  // of names_to_disable (compiler/passes/pass.h)
-  bool does(const std::string& name) const;  // whether it is none of them
+  bool does(const std::string& name) const;  // whether it is not disabled
   // Called after each stage with its name and graph: graph-dump, --time-passes.
   std::function<void(const std::string& stage, const ir::Graph& graph, double seconds)> observe;
   // Receives, in training, what each loop saves for its gradient and what it recomputes; may be null.
   std::vector<TapeDecision>* tape = nullptr;
 };
 
-// load, expand, check. Throws UserError (kInvalidGraph) with every mistake found; `warnings` gets the rest, `sources`
-// what was read.
+// load, expand, check. Throws UserError (kInvalidGraph) with every mistake found. `warnings` receives the warnings, `sources`
+// the files that were read.
 ir::Graph load_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings = nullptr, GraphSources* sources = nullptr);
 
-// The two stages of load_graph: files to one typed graph (throws as it does), then verified and without what nothing needs.
+// The two stages of load_graph: from files to one typed graph (throws as load_graph does), then verification and removal of
+// what nothing needs.
 ir::Graph expand_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings = nullptr,
                        GraphSources* sources = nullptr);
 ir::Graph check_graph(ir::Graph expanded);

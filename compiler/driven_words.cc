@@ -1,7 +1,6 @@
 #include "compiler/driven_words.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,22 +17,6 @@ Index place(ValueId v) { return static_cast<Index>(v); }
 
 [[noreturn]] void refuse(const std::string& code, const std::string& what, std::vector<std::string> notes) {
   throw UserError(ExitCode::kInvalidGraph, code, what, std::move(notes));
-}
-
-bool is_number(const std::string& part) {
-  return !part.empty() && std::all_of(part.begin(), part.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-}
-
-// "members.0.decode" is "members.decode" to those who mean every repetition.
-std::string without_numbers(const std::string& path) {
-  std::string out;
-  for (Index begin = 0; begin <= path.size();) {
-    const Index end = std::min(path.find('.', begin), path.size());
-    const std::string part = path.substr(begin, end - begin);
-    if (!is_number(part)) out += (out.empty() ? "" : ".") + part;
-    begin = end + 1;
-  }
-  return out;
 }
 
 std::string listed(const std::set<std::string>& all) {
@@ -55,11 +38,10 @@ std::multimap<std::string, ValueId> sequences_of(const ir::Graph& graph, const G
   for (const Node& node : graph.nodes) {
     if (!ir::is_scan(node)) continue;
     const ir::Graph& body = node.regions[0];
-    scans.insert(without_numbers(body.name));
-    if (body.name != spec.scan && without_numbers(body.name) != spec.scan) continue;
+    scans.insert(body.declared);
+    if (body.name != spec.scan && body.declared != spec.scan) continue;
     const ir::ScanLayout l = ir::scan_layout(node);
-    for (Index k = l.each_begin(); k < l.invariant_begin(); ++k)
-      sequences.emplace(body.value(body.inputs[k].value).name.substr(body.name.size() + 1), node.inputs[k]);
+    for (Index k = l.each_begin(); k < l.invariant_begin(); ++k) sequences.emplace(body.inputs[k].each, node.inputs[k]);
   }
   if (scans.count(spec.scan) == 0 && sequences.empty()) {
     std::vector<std::string> notes = near(spec.scan, scans);

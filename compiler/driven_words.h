@@ -1,4 +1,4 @@
-// Which words generation makes: an input of the graph, found from the scan that is driven.
+// Finds the input of the graph whose words generation produces, from the scan that runs word by word.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace graphrun {
 
-// The input that the driven scans' `spec.feed` is, or is made of, by its name. Throws UserError (kInvalidGraph): E0431, E0432.
+// The name of the input that the sequence `spec.feed` of the driven scans is, or is computed from. Throws UserError
+// (kInvalidGraph): E0431, E0432.
 std::string driven_input(const ir::Graph& graph, const GenerationSpec& spec);
 
 }  // namespace graphrun

@@ -6,9 +6,6 @@ namespace {
 using ir::kNone;
 using ir::ValueId;
 
-// What a scan's body gives to a stack or as a state's next value, by the scan's name and its own: "decode.s.h".
-std::string name_of(const ir::Graph& body, const ir::Output& output) { return body.name + "." + output.name; }
-
 // The value of that name in the graph, brought out of the scans that hold it; kNone where there is none.
 ValueId expose(ir::Graph& graph, const std::string& name) {
   for (std::size_t v = 0; v < graph.values.size(); ++v) {
@@ -19,7 +16,7 @@ ValueId expose(ir::Graph& graph, const std::string& name) {
     ir::Graph& body = graph.nodes[n].regions[0];
     ValueId inner = expose(body, name);
     for (const ir::Output& output : body.outputs) {
-      if (inner == kNone && name_of(body, output) == name) inner = output.value;
+      if (inner == kNone && ir::path_of(body, output) == name) inner = output.value;
     }
     if (inner == kNone) continue;
     const std::size_t states = ir::scan_layout(graph.nodes[n]).states;
@@ -51,7 +48,7 @@ void names_made(const ir::Graph& graph, std::vector<std::string>& out) {
   for (const ir::Node& n : graph.nodes) {
     for (ValueId v : n.outputs) out.push_back(graph.value(v).name);
     if (!ir::is_scan(n)) continue;
-    for (const ir::Output& output : n.regions[0].outputs) out.push_back(name_of(n.regions[0], output));
+    for (const ir::Output& output : n.regions[0].outputs) out.push_back(ir::path_of(n.regions[0], output));
     names_made(n.regions[0], out);
   }
 }

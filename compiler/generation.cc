@@ -67,12 +67,17 @@ ir::Graph with_states_of_zeros(ir::Graph graph) {
   return graph;
 }
 
-// The score by the scan's own name of it, or by its path.
+// The path of the score: an output of the graph, else of the scan, else what the spec says.
 std::string scored(const ir::Graph& graph, const GenerationSpec& spec) {
-  const std::string inner = spec.scan + "." + spec.score;
-  const bool is_output_of_scan =
-      std::any_of(graph.values.begin(), graph.values.end(), [&](const ir::Value& v) { return v.name == inner; });
-  return graph.output(spec.score) == nullptr && is_output_of_scan ? inner : spec.score;
+  if (graph.output(spec.score) != nullptr) return spec.score;
+  for (const Node& node : graph.nodes) {
+    if (!ir::is_scan(node) || node.regions[0].name != spec.scan) continue;
+    const ir::Graph& body = node.regions[0];
+    const auto first = body.outputs.begin() + static_cast<std::ptrdiff_t>(ir::scan_layout(node).states);
+    const auto found = std::find_if(first, body.outputs.end(), [&](const ir::Output& o) { return o.name == spec.score; });
+    if (found != body.outputs.end()) return ir::path_of(body, *found);
+  }
+  return spec.score;
 }
 
 // Whether the input has as many steps as what is yet to be generated, or is their number.
@@ -337,10 +342,10 @@ class Cut {
 
     // Positions in time are the step's; nothing is behind the end.
     std::optional<ValueId> known_result(const Node& node, const ir::Graph& graph, const std::vector<ValueId>& ids, bool root) {
-      if (root && node.op->name == "range" && node.attributes.dim("n") == Dim(*cut_.time_)) {
+      if (root && ir::plays(node, ir::Role::kRange) && node.attributes.dim("n") == Dim(*cut_.time_)) {
         return b_.op("expand", {step_}, {{"axis", std::int64_t{0}}});
       }
-      if (node.op->name != "lt" || graph.type(node.inputs[1]).type != Type::kInt32) return std::nullopt;
+      if (!ir::plays(node, ir::Role::kLess) || graph.type(node.inputs[1]).type != Type::kInt32) return std::nullopt;
       const ValueId limit = root ? leaf(node.inputs[1]) : ids[index(node.inputs[1])];
       if (endless_.count(limit) == 0) return std::nullopt;
       const Shape shape = ir::substituted(graph.type(node.outputs[0]).shape, one_step());
@@ -376,7 +381,7 @@ class Cut {
       const std::size_t first_state = made_.states.size();
       for (Index s = 0; s < l.states; ++s) {
         const ValueId begin = node.inputs[s];
-        at(s) = carried(made_.states, begin, body.name + "." + body.outputs[s].name, begins_as_zeros(begin));
+        at(s) = carried(made_.states, begin, ir::path_of(body, body.outputs[s]), begins_as_zeros(begin));
       }
       for (Index k = l.each_begin(); k < l.invariant_begin(); ++k) at(k) = first_of(leaf(node.inputs[k]));
       for (Index k = l.invariant_begin(); k < l.step(); ++k) at(k) = leaf(node.inputs[k]);
@@ -393,10 +398,7 @@ class Cut {
       }
     }
 
-    bool begins_as_zeros(ValueId begin) const {
-      const std::int32_t n = from_.value(begin).node;
-      return n >= 0 && from_.nodes[static_cast<Index>(n)].op->name == "zeros";
-    }
+    bool begins_as_zeros(ValueId begin) const { return ir::made_by(from_, begin, ir::Role::kZeros) != nullptr; }
 
     // A scan over something else than the driven time, as it stands.
     void copy_scan(const ir::Graph& graph, const Node& node, std::vector<ValueId>& ids, std::vector<ValueId> inputs) {

@@ -7,7 +7,7 @@
 
 namespace graphrun {
 
-// What is fetched are the graph's outputs. Views become nothing at all, scans an instruction and a region.
+// The fetches are the graph's outputs. Views need no instruction; a scan becomes an instruction and a region.
 Program lower(const ir::Graph& graph, const MemoryPlan& plan, Precision precision);
 
 }  // namespace graphrun

@@ -26,7 +26,7 @@ struct Sharing {
 constexpr Storage slot(std::size_t index) { return {Storage::Kind::kSlot, static_cast<std::int32_t>(index)}; }
 
 // What a region is to the one around it.
-struct Role {
+struct RegionRole {
   bool is_body = false;
   ScanSlots slots;           // of a body
   std::vector<bool> needed;  // a body's outputs that somebody reads, and all states
@@ -34,7 +34,7 @@ struct Role {
 
 class RegionPlanner {
  public:
-  RegionPlanner(const ir::Graph& graph, const Role& role, const MemoryOptions& options)
+  RegionPlanner(const ir::Graph& graph, const RegionRole& role, const MemoryOptions& options)
       : graph_(graph),
         role_(role),
         options_(options),
@@ -82,7 +82,7 @@ class RegionPlanner {
   void place_blocks();
 
   const ir::Graph& graph_;
-  const Role& role_;
+  const RegionRole& role_;
   const MemoryOptions& options_;
   const std::int32_t end_;  // the position of the copies at the end
   ir::Readers readers_;
@@ -112,7 +112,7 @@ void RegionPlanner::find_last_uses() {
 void RegionPlanner::plan_bodies() {
   for (std::int32_t n = 0; n < end_; ++n) {
     if (!ir::is_scan(node(n))) continue;
-    Role role{true, slots_of(ir::scan_layout(node(n))), {}};
+    RegionRole role{true, slots_of(ir::scan_layout(node(n))), {}};
     for (std::size_t o = 0; o < node(n).outputs.size(); ++o) {
       role.needed.push_back(o < role.slots.states || last_use(node(n).outputs[o]) > n);
     }
@@ -300,7 +300,7 @@ void RegionPlanner::place_blocks() {
 }  // namespace
 
 MemoryPlan plan_memory(const ir::Graph& graph, const MemoryOptions& options) {
-  return {RegionPlanner(graph, Role{}, options).run().first};
+  return {RegionPlanner(graph, RegionRole{}, options).run().first};
 }
 
 }  // namespace graphrun

@@ -1,6 +1,6 @@
-// Where each value lives: which share memory, and which are computed straight into where they belong. After scheduling, whose
-// order it stands on; before lowering. All of it is symbolic: offsets follow from sizes, when a batch is bound
-// (runtime/program/arena.h).
+// Where each value is stored: which values share memory, and which are computed directly in their final place. Runs after
+// scheduling, on whose order it depends, and before lowering. Everything is symbolic: offsets follow from sizes when a batch is
+// bound (runtime/program/arena.h).
 #pragma once
 
 #include <map>
@@ -12,14 +12,14 @@
 
 namespace graphrun {
 
-// Memory of a region's own, taken from one node to another, both included. Position n is node n's; the number of nodes is that
-// of the copies at the end.
+// Memory of a region, in use from one node to another, both included. Position n is that of node n; the number of nodes is the
+// position of the copies at the end.
 struct BlockPlan {
   ir::TensorType type;
   std::int32_t first = 0, last = 0;
 };
 
-// At the end of the region a value is copied into a slot; through a block where what the slot holds is itself still to be
+// A copy of a value into a slot at the end of the region; through a block if the old contents of the slot are still to be
 // copied.
 struct CopyPlan {
   ir::ValueId from = ir::kNone;
@@ -51,28 +51,29 @@ struct MemoryPlan {
 };
 
 struct MemoryOptions {
-  // Without: every value has memory of its own for the whole run of its region, and everything is copied to where it belongs.
-  // For tests, and to see whether a wrong result comes from sharing.
+  // false: every value has its own memory for the whole run of its region, and results are copied to their final place. For
+  // tests, and to find out whether sharing causes a wrong result.
   bool reuse = true;
 };
 
-// Sharing, each only where no value is overwritten before its last reader:
-//  - views (OpSchema::view) are their operand's memory;
-//  - results in place (OpSchema::in_place) of an operand that dies there, of equal type and sizes;
-//  - a variable's next value over the old one; a scan's state over the one before the step;
-//  - what a run gives out, and what a scan's body gives to a stack or to the next step, is computed where it belongs.
-// What a body reads of the outside is its parent's memory; its own is a block of the parent's, taken while the scan runs.
+// Memory is shared, provided that no value is overwritten before its last reader, as follows:
+//  - a view (OpSchema::view) uses its operand's memory;
+//  - a result may overwrite an operand of equal type and sizes that is not read later (OpSchema::in_place);
+//  - the next value of a variable overwrites the old one; a scan's state overwrites the state before the step;
+//  - fetches, and results of a scan's body for a stack or the next step, are computed in their final place.
+// A body reads outside values in its parent's memory. Its own memory is a block of the parent, in use while the scan runs.
 MemoryPlan plan_memory(const ir::Graph& graph, const MemoryOptions& options = {});
 
 // The plan as text: a line for each value with its storage, its block's interval and its bytes as a size.
 std::string describe(const MemoryPlan& plan, const ir::Graph& graph, Precision precision = Precision::kFloat32);
 
-// What a run holds for a batch of these sizes: the arena, what of it is taken at the busiest instruction, by whom, and the
-// variables. Without what kernels work in, which only binding them tells (runtime/execute/binding_report.h).
+// The memory of a run for a batch of these sizes: the arena, how much of it the instruction with the highest use needs and for
+// which values, and the variables. Workspaces of kernels are not included; binding determines them
+// (runtime/execute/binding_report.h).
 std::string describe_peak(const Program& program, const SymbolValues& symbols);
 
 // The arena over time for a batch of these sizes as an SVG picture: instructions to the right, bytes upward, a scan's body
-// within the block that its scan takes. Without what kernels work in, which only binding them tells
+// within the block of its scan. Workspaces of kernels are not included; binding determines them
 // (runtime/execute/binding_report.h).
 std::string arena_svg(const Program& program, const SymbolValues& symbols);
 

@@ -1,4 +1,5 @@
-// Part of the memory plan: which values are written over one another from a variable's (or state's) old value to its next one.
+// Part of the memory plan: chains of values that overwrite each other, from the old value of a variable or state to its next
+// value.
 #pragma once
 
 #include <map>
@@ -14,10 +15,10 @@ namespace graphrun {
 // (result, operand): the result may be written over the operand.
 using InPlacePairs = std::vector<std::pair<int, int>>;
 
-// The pairs of a node: its op's, or for a scan those that its body allows (`scan_pairs`, by node).
+// The pairs of a node: those of its op; for a scan, those that its body allows (`scan_pairs`, by node).
 InPlacePairs in_place_pairs(const ir::Node& node, std::int32_t index, const std::map<std::int32_t, InPlacePairs>& scan_pairs);
 
-// An old value, which lies in a slot, and the one that should end there; `to` kNone: no wish.
+// An old value, which is stored in a slot, and the value that should be stored there at the end; `to` kNone: none.
 struct ChainEnds {
   ir::ValueId from = ir::kNone, to = ir::kNone;
 };
@@ -26,8 +27,8 @@ struct InPlaceChains {
   std::unordered_map<ir::ValueId, ir::ValueId> over;  // a result and the operand that it is written over
 };
 
-// The chains that lead all the way from `from` to `to` through views and results in place, each link the last reader of all
-// that it writes over. `last_use` by value: the position of its last reader, the number of nodes where it is read at the end.
+// The chains that lead from `from` to `to` through views and results in place, where each link is the last reader of what it
+// overwrites. `last_use`, by value: the position of its last reader; the number of nodes if it is read at the end.
 InPlaceChains find_in_place_chains(const ir::Graph& graph, const ir::Readers& readers,
                                    const std::vector<std::int32_t>& last_use,
                                    const std::map<std::int32_t, InPlacePairs>& scan_pairs, const std::vector<ChainEnds>& ends);

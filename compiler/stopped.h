@@ -1,4 +1,5 @@
-// What stop_gradient holds still, for whoever compares gradients with differences of values: differences must hold it too.
+// The values that stop_gradient treats as constants. Finite differences must treat them as constants too if they are compared
+// with gradients.
 #pragma once
 
 #include <string>
@@ -8,11 +9,11 @@
 
 namespace graphrun {
 
-// Appends to the outputs what every stop_gradient of the graph gives, those in scans as [steps, …]; returns the outputs' names.
-// An output may be of any type.
+// Appends the result of every stop_gradient of the graph to the outputs, inside scans as [steps, …]; returns the outputs'
+// names. An output may have any type.
 std::vector<std::string> take_stopped(ir::Graph& graph);
 
-// Puts an input of the same name and type in the place of every stop_gradient, those in scans as a sequence.
+// Replaces every stop_gradient by an input of the same name and type; inside scans by a sequence.
 void give_stopped(ir::Graph& graph);
 
 }  // namespace graphrun

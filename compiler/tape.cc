@@ -9,18 +9,18 @@
 namespace graphrun {
 namespace {
 
-Dim bytes_of_values(const std::vector<TapeDecision::Value>& values, Precision precision) {
+Dim bytes_of_values(const std::vector<TapeDecision::TapedValue>& values, Precision precision) {
   Dim sum(0);
-  for (const TapeDecision::Value& v : values) {
+  for (const TapeDecision::TapedValue& v : values) {
     const auto size = static_cast<std::int64_t>(size_of(concrete(v.type.type, precision)));
     sum = sum + element_count(v.type.shape) * Dim(size);
   }
   return sum;
 }
 
-std::string names_of(const std::vector<TapeDecision::Value>& values) {
+std::string names_of(const std::vector<TapeDecision::TapedValue>& values) {
   std::string out;
-  for (const TapeDecision::Value& v : values) out += (out.empty() ? "" : ", ") + v.name;
+  for (const TapeDecision::TapedValue& v : values) out += (out.empty() ? "" : ", ") + v.name;
   return out;
 }
 

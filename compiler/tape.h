@@ -9,8 +9,8 @@
 
 namespace graphrun {
 
-// Whether a value of a body is as cheap to recompute as to keep: constants, and pointwise work on values that are the same at
-// every step. `nodes`: how many nodes the forward part has; they come first.
+// Whether a value of a body is as cheap to recompute as to save: constants, and pointwise work on values that are the same at
+// every step. `nodes`: the number of nodes of the forward part, which come first.
 class Recomputable {
  public:
   Recomputable(const ir::Graph& body, std::size_t nodes, const ir::ScanLayout& layout);
@@ -22,22 +22,22 @@ class Recomputable {
   std::vector<char> is_;  // by value
 };
 
-// The operands of a step's pointwise work: products and states. Where the backward body reads many results of that work, it
-// takes less memory to keep the operands and recompute the results: of an ATR layer p, q and h instead of p, h and two gates.
+// The operands of a step's pointwise work: products and states. If the backward body reads many results of that work, saving
+// the operands and recomputing the results takes less memory: for an ATR layer p, q and h instead of p, h and two gates.
 class Sources {
  public:
   Sources(const ir::Graph& body, std::size_t nodes, const ir::ScanLayout& layout, const Recomputable& again);
 
-  // `wanted` with pointwise results replaced by their sources, where that takes less memory. Nodes to recompute are added to
-  // `recomputed`, values saved only for them to `instead`.
+  // `wanted` with pointwise results replaced by their sources if that takes less memory. Adds the nodes to recompute to
+  // `recomputed`, and values that are saved only for them to `instead`.
   std::set<ir::ValueId> instead_of(const std::set<ir::ValueId>& wanted, std::set<std::size_t>& recomputed,
                                    std::set<ir::ValueId>& instead) const;
 
  private:
   bool is_on_state(ir::ValueId v) const { return on_state_[static_cast<std::size_t>(v)] != 0; }
-  // Whether keeping v for every step takes memory: slices of sequences lie there anyway.
+  // Whether saving v for every step takes memory: slices of sequences are in memory anyway.
   bool takes_memory(ir::ValueId v) const;
-  // Pointwise work on a state. Work that no state reaches can be done for all steps at once, before the loop.
+  // Pointwise work that depends on a state. Other work can run for all steps at once, before the loop.
   bool is_work(ir::ValueId v) const;
 
   // Results that must be decided together, since they share sources or work.

@@ -11,13 +11,13 @@ namespace graphrun {
 // The decision for one loop, for people to read: the values of each step that its backward body reads, those that it
 // recomputes, and those that it reads only to recompute others (`instead`).
 struct TapeDecision {
-  struct Value {
+  struct TapedValue {
     std::string name;
     ir::TensorType type;  // of one step
   };
   std::string scan;
   Dim steps;
-  std::vector<Value> saved, recomputed, instead;
+  std::vector<TapedValue> saved, recomputed, instead;
 };
 // How loops are differentiated.
 struct TapeOptions {

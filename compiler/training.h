@@ -1,5 +1,4 @@
-// The training step as a graph: gradients, then their norm, then clipping, then the optimizer's updates, each a stage of its
-// own in this order.
+// The training step as a graph: gradients, their norm, clipping and the optimizer's updates, as separate stages in this order.
 #pragma once
 
 #include "compiler/compile.h"
@@ -8,12 +7,13 @@
 
 namespace graphrun {
 
-// `graph` with the gradients of `options.minimize` by every trainable parameter, their global norm as an output, and each
-// parameter's next value; what the optimizer's op wants beside parameter, gradient, rate and count are slots, variables named
-// PARAMETER.OPTIMIZER_SLOT: "encode.W.adam_m". The learning rate and, where something counts, the number of the update are
-// inputs (kLearningRate, kUpdateCount); the factor of a parameter's rate is a constant of the graph. A parameter that the loss
-// does not depend on stays as it is. In parts: the gradients' sums go to slots, or come from them. Throws UserError
-// (kInvalidGraph, E0401) where `minimize` is no FLOAT scalar output or depends on no parameter, or `per` is no scalar output.
+// `graph` with the gradients of `options.minimize` with respect to every trainable parameter, their global norm as an output,
+// and the next value of each parameter. Operands of the optimizer's op beside parameter, gradient, rate and count are slots:
+// variables named PARAMETER.OPTIMIZER_SLOT, "encode.W.adam_m". The learning rate and, if the optimizer counts updates, the
+// number of the update are inputs (kLearningRate, kUpdateCount); the factor of a parameter's rate is a constant of the graph. A
+// parameter that the loss does not depend on does not change. In parts: sums of gradients are written to slots, or read from
+// them. Throws UserError (kInvalidGraph, E0401) if `minimize` is no FLOAT scalar output or depends on no parameter, or `per` is
+// no scalar output.
 ir::Graph add_training(ir::Graph graph, const TrainOptions& options, const TapeOptions& tape = {});
 
 }  // namespace graphrun

@@ -110,7 +110,9 @@ SymbolValues parse_sizes(const std::vector<std::string>& texts) {
     if (equals == 0 || !number || !number->is_constant() || number->constant() < 0) {
       throw UsageError(fmt::format("--size takes NAME=N, found '{}'", text));
     }
-    sizes[Symbol::named(text.substr(0, equals))] = number->constant();
+    const std::string name = text.substr(0, equals);
+    if (!sizes.emplace(Symbol::named(name), number->constant()).second)
+      throw UsageError(fmt::format("--size gives '{}' twice", name));
   }
   return sizes;
 }
@@ -180,6 +182,9 @@ Request parse_request(const po::variables_map& options) {
     throw UsageError("--stage=memory prints text or svg");
   }
   const bool bound = r.stage == "loops" || r.stage == "kernels";
+  if (!r.sizes.empty() && !bound && r.stage != "memory") {
+    throw UsageError(fmt::format("--stage={} depends on no size: --size is for loops, kernels and memory", r.stage));
+  }
   if (bound && r.format != DumpFormat::kText) throw UsageError(fmt::format("--stage={} prints text", r.stage));
   r.target.products = parse_product_precision(options["product-precision"].as<std::string>());
   if (bound) r.target.device = &parse_device(options["device"].as<std::string>());
@@ -215,7 +220,7 @@ ir::Graph compiled_until(const Request& r, const ir::Graph& checked) {
   } catch (const Reached&) {
   }
   if (!found && stage == "checked") return checked;
-  if (!found) throw UsageError(fmt::format("the stage '{}' did not run", r.stage));
+  if (!found) throw UsageError(fmt::format("the stage '{}' did not run: --disable-pass leaves it out", r.stage));
   return std::move(*found);
 }
 

@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "compiler/dump/statements.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/pointwise_program.h"
 #include "compiler/ir/printer.h"
@@ -36,218 +41,283 @@ std::string indented(const std::string& text, const std::string& indent) {
 
 std::string sizes_of(const TensorView& view) { return fmt::format("[{}]", fmt::join(view.sizes, ", ")); }
 
+// What the values of a region are called, each by a name that no value around it has.
+struct NamedRegion {
+  std::vector<std::string> names;  // by value
+  Identifiers taken;
+
+  std::string name(std::int32_t value) const { return value < 0 ? "" : names[static_cast<std::size_t>(value)]; }
+};
+
+// The values that the instructions of a region read, and those that they compute.
+struct RegionUses {
+  explicit RegionUses(const BoundRegion& region) : read(region.source->values.size()), made(read.size()) {
+    for (const BoundInstruction& bound : region.instructions) {
+      mark(bound.source->inputs, read);
+      mark(bound.source->outputs, made);
+    }
+  }
+  static void mark(const std::vector<std::int32_t>& values, std::vector<char>& all) {
+    for (std::int32_t v : values) {
+      if (v >= 0) all[static_cast<std::size_t>(v)] = 1;
+    }
+  }
+  std::vector<char> read, made;
+};
+
+// "read.h" for "read.h.1"; a gradient keeps the numbers, which tell of which of several values it is.
+std::string without_number(const std::string& name) {
+  const std::size_t dot = name.rfind('.');
+  const bool numbered = dot != std::string::npos && name.find_first_not_of("0123456789", dot + 1) == std::string::npos;
+  return numbered && !name.starts_with("d.") ? without_number(name.substr(0, dot)) : name;
+}
+
+// Names the values of a region that have no name yet. A view has no instruction: it gets the name of the
+// value whose memory it shows. Values that nothing reads come last, so that they leave the short names to others.
+void name_values(const BoundRegion& region, NamedRegion& scope) {
+  const std::vector<ValueSpec>& values = region.source->values;
+  const RegionUses uses(region);
+  std::vector<std::size_t> shows(values.size());  // by value: itself, or what it is a view of
+  std::map<std::pair<Storage::Kind, std::int32_t>, std::size_t> held;
+  const auto place = [&](std::size_t v) { return std::pair(values[v].storage.kind, values[v].storage.index); };
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    shows[v] = v;
+    if (values[v].storage.kind == Storage::Kind::kSlot && uses.made[v] == 0) shows[v] = held.emplace(place(v), v).first->second;
+  }
+  for (const BoundInstruction& bound : region.instructions) {
+    for (std::int32_t input : bound.source->inputs) {
+      const auto v = static_cast<std::size_t>(input);
+      if (input < 0 || uses.made[v] != 0 || shows[v] != v) continue;
+      if (const auto holder = held.find(place(v)); holder != held.end()) shows[v] = holder->second;
+    }
+    for (std::int32_t output : bound.source->outputs)
+      held[place(static_cast<std::size_t>(output))] = static_cast<std::size_t>(output);
+  }
+  std::vector<char> wanted(values.size());
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    if (uses.read[v] != 0 || values[v].storage.kind == Storage::Kind::kSlot) wanted[shows[v]] = 1;
+  }
+  const auto name_those = [&](const auto& chosen) {
+    for (std::size_t v = 0; v < values.size(); ++v) {
+      if (shows[v] != v || !scope.names[v].empty() || !chosen(v)) continue;
+      const std::string name = short_name(values[v].name), plain = short_name(without_number(values[v].name));
+      scope.names[v] = scope.taken.take(scope.taken.has(plain) ? name : plain);
+    }
+  };
+  name_those([&](std::size_t v) { return wanted[v] != 0 && without_number(values[v].name) == values[v].name; });
+  name_those([&](std::size_t v) { return wanted[v] != 0; });
+  name_those([](std::size_t) { return true; });
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    if (scope.names[v].empty()) scope.names[v] = scope.names[shows[v]];
+  }
+}
+
 class KernelPrinter {
  public:
   KernelPrinter(const Program& program, const Binding& binding) : program_(program), binding_(binding) {}
 
   std::string print() {
-    Scope scope;
-    for (const ValueSpec& value : binding_.root.source->values) scope.names.push_back(scope.taken.of(value.name));
-    print(binding_.root, scope, "");
+    NamedRegion root{std::vector<std::string>(binding_.root.source->values.size()), {}};
+    name_values(binding_.root, root);
+    print(binding_.root, root, "");
     return std::move(text_);
   }
 
  private:
-  // What a region's values are called, each by a name that no value around it has.
-  using Names = std::vector<std::string>;
-  struct Scope {
-    Names names;  // by value
-    Identifiers taken;
-  };
-
-  static std::string name_of(const Names& names, std::int32_t value) {
-    return value < 0 ? "_" : names[static_cast<std::size_t>(value)];
-  }
-
   void line(const std::string& indent, const std::string& text) { text_ += indent + text + "\n"; }
+  // The equation that the next lines come from, unless the lines before do too.
   void equation(const Location& at, const std::string& indent) {
     if (!at.known()) return;
+    const auto printed = std::tuple(at.file, at.line, at.column, indent);
+    if (std::exchange(equation_, printed) == printed) return;
     const std::string text = text_at(at);
     line(indent, fmt::format("// {}:{}{}{}", *at.file, at.line, text.empty() ? "" : ": ", text));
   }
 
-  void print(const BoundRegion& region, const Scope& scope, const std::string& indent) {
-    for (const BoundInstruction& bound : region.instructions) print(region, bound, scope, indent);
+  void print(const BoundRegion& region, const NamedRegion& scope, const std::string& indent) {
+    for (const BoundInstruction& bound : region.instructions) print(bound, scope, indent);
   }
 
-  void print(const BoundRegion& region, const BoundInstruction& bound, const Scope& scope, const std::string& indent) {
-    const Names& names = scope.names;
+  void print(const BoundInstruction& bound, const NamedRegion& scope, const std::string& indent) {
+    const ir::Role role = role_of(bound);
     if (bound.scan) {
       print_loop(bound, scope, indent);
     } else if (bound.kernel.text != nullptr) {
       text_ += "\n" + indented(bound.kernel.text(), indent) + "\n";
-    } else if (bound.source->kind == Instruction::Kind::kKernel && bound.source->op == "fused") {
-      const PointwiseProgram code = ir::parse_program(bound.source->attributes.string("code"));
-      line(indent, fmt::format("for each element of {}:", sizes_of(bound.outputs()[0])));
-      print_statements(bound, code, scope, indent + "  ");
-    } else if (bound.source->kind == Instruction::Kind::kKernel && bound.source->op == "fused_reduction") {
+      equation_.reset();
+    } else if (role == ir::Role::kProgram) {
+      print_program(bound, scope, indent);
+    } else if (role == ir::Role::kReductionProgram) {
       print_reduction(bound, scope, indent);
     } else {
-      print_kernel(bound, names, indent);
+      print_kernel(bound, scope, indent);
     }
-    print_destinations(region, bound, names, indent);
   }
 
-  // The statements of a program, the equations above them; the names of its instructions.
-  Names print_statements(const BoundInstruction& bound, const PointwiseProgram& code, const Scope& scope,
-                         const std::string& indent) {
-    const std::vector<Origin>& origins = bound.source->origins;
-    Identifiers taken = scope.taken;
-    Names inputs, made(code.instructions.size());
-    for (std::int32_t v : bound.source->inputs) inputs.push_back(name_of(scope.names, v));
-    if (bound.source->op == "fused") {
-      for (std::size_t r = 0; r < code.results.size(); ++r)
-        made[code.results[r]] = name_of(scope.names, bound.source->outputs[r]);
-    }
-    const Location* last = nullptr;
-    for (std::size_t i = 0; i < code.instructions.size(); ++i) {
-      const bool known = i < origins.size();
-      if (known && (last == nullptr || last->file != origins[i].at.file || last->line != origins[i].at.line))
-        equation(origins[i].at, indent);
-      if (known) last = &origins[i].at;
-      if (made[i].empty()) made[i] = known ? taken.of(origins[i].name) : taken.take("t" + std::to_string(i));
-      line(indent, made[i] + " = " + expression(code.instructions[i], inputs, made));
-    }
-    return made;
+  static const ir::OpSchema* op_of(const BoundInstruction& bound) {
+    return bound.source->kind == Instruction::Kind::kKernel ? ir::OpRegistry::instance().find(bound.source->op) : nullptr;
+  }
+  static ir::Role role_of(const BoundInstruction& bound) {
+    const ir::OpSchema* const op = op_of(bound);
+    return op == nullptr ? ir::Role::kNone : op->role;
   }
 
-  static std::string expression(const PointwiseProgram::Instruction& instruction, const Names& inputs, const Names& made) {
-    std::vector<std::string> operands;
-    for (const PointwiseProgram::Operand& o : instruction.operands) {
-      switch (o.kind) {
-        case PointwiseProgram::Operand::Kind::kInput: operands.push_back(inputs[o.index]); break;
-        case PointwiseProgram::Operand::Kind::kInstruction: operands.push_back(made[o.index]); break;
-        case PointwiseProgram::Operand::Kind::kNumber:
-          operands.push_back(o.type == Type::kBool ? (o.number != 0 ? "true" : "false") : fmt::format("{}", o.number));
-      }
-    }
-    const std::string& infix = instruction.op->infix;
-    if (operands.size() == 2 && !infix.empty()) return operands[0] + " " + infix + " " + operands[1];
-    if (operands.size() == 1 && !infix.empty()) return infix + (infix == "not" ? " " : "") + operands[0];
-    if (ir::is_draw(*instruction.op)) operands.push_back(fmt::format("{}", instruction.rate));
-    if (instruction.op->role == ir::Role::kCast) operands.push_back(std::string(graphrun::name_of(instruction.to)));
-    return fmt::format("{}({})", instruction.op->name, fmt::join(operands, ", "));
+  static std::vector<std::string> operands_of(const BoundInstruction& bound, const NamedRegion& scope) {
+    std::vector<std::string> names;
+    for (std::int32_t v : bound.source->inputs) names.push_back(scope.name(v));
+    return names;
   }
 
-  void print_reduction(const BoundInstruction& bound, const Scope& scope, const std::string& indent) {
+  void print_program(const BoundInstruction& bound, const NamedRegion& scope, const std::string& indent) {
+    const PointwiseProgram code = ir::parse_program(bound.source->attributes.string("code"));
+    std::vector<std::string> results;
+    for (std::int32_t v : bound.source->outputs) results.push_back(scope.name(v));
+    line(indent, fmt::format("for each element of {}:", sizes_of(bound.outputs()[0])));
+    const Statements statements(code, bound.source->origins, operands_of(bound, scope), scope.taken, results);
+    for (const Statement& statement : statements.all()) print(statement, indent + "  ");
+  }
+
+  void print(const Statement& statement, const std::string& indent) {
+    if (statement.new_line != nullptr) equation(*statement.new_line, indent);
+    line(indent, statement.text);
+  }
+
+  void print_reduction(const BoundInstruction& bound, const NamedRegion& scope, const std::string& indent) {
     const ir::ReductionProgram code = ir::parse_reduction_program(bound.source->attributes.string("code"));
-    line(indent, "for each element that is reduced:");
-    const Names made = print_statements(bound, code.program, scope, indent + "  ");
+    const Statements statements(code.program, bound.source->origins, operands_of(bound, scope), scope.taken, {});
+    if (!statements.all().empty()) line(indent, "for each element that is reduced:");
+    for (const Statement& statement : statements.all()) print(statement, indent + "  ");
     const std::vector<Origin>& origins = bound.source->origins;
     for (std::size_t f = 0; f < code.folds.size(); ++f) {
       const std::size_t origin = code.program.instructions.size() + f;
       if (origin < origins.size()) equation(origins[origin].at, indent);
-      line(indent, fmt::format("{} = {}({}; axis={})  // {}", name_of(scope.names, bound.source->outputs[f]), code.folds[f].op,
-                               made[code.program.results[code.folds[f].result]],
-                               ir::print(bound.source->attributes.all().find("axis")->second), sizes_of(bound.outputs()[f])));
+      line(indent,
+           fmt::format("{} = {}({}, axis={})  // {}", scope.name(bound.source->outputs[f]), code.folds[f].op,
+                       statements.result(code.folds[f].result),
+                       ir::write_attribute(bound.source->attributes.all().find("axis")->second), sizes_of(bound.outputs()[f])));
     }
   }
 
   // A kernel that is not generated, or a copy.
-  void print_kernel(const BoundInstruction& bound, const Names& names, const std::string& indent) {
+  void print_kernel(const BoundInstruction& bound, const NamedRegion& scope, const std::string& indent) {
     const Instruction& source = *bound.source;
-    std::vector<std::string> inputs, outputs, sizes, attributes;
-    for (std::int32_t v : source.inputs) inputs.push_back(name_of(names, v));
-    for (std::int32_t v : source.outputs) outputs.push_back(name_of(names, v));
+    std::vector<std::string> outputs, sizes;
+    for (std::int32_t v : source.outputs) outputs.push_back(scope.name(v));
     for (const TensorView& view : bound.outputs()) sizes.push_back(sizes_of(view));
-    const ir::OpSchema* const op =
-        source.kind == Instruction::Kind::kKernel ? ir::OpRegistry::instance().find(source.op) : nullptr;
-    for (const auto& [name, value] : source.attributes.all()) {
-      const ir::AttributeSpec* const spec = op == nullptr ? nullptr : op->attribute(name);
-      if (spec == nullptr || spec->default_value != value) attributes.push_back(name + "=" + ir::print(value));
-    }
     if (source.origins.empty()) equation(source.at, indent);
     for (const Origin& origin : source.origins) equation(origin.at, indent);
-    const std::string operands =
-        fmt::format("{}{}{}", fmt::join(inputs, ", "), attributes.empty() ? "" : "; ", fmt::join(attributes, ", "));
-    line(indent, fmt::format("{} = {}({})  // {}", fmt::join(outputs, ", "),
-                             source.kind == Instruction::Kind::kCopy ? "copy" : source.op, operands, fmt::join(sizes, ", ")));
+    line(indent, fmt::format("{} = {}  // {}", fmt::join(outputs, ", "), call(bound, scope), fmt::join(sizes, ", ")));
   }
 
-  // In a loop's body: which results go into a stack.
-  void print_destinations(const BoundRegion& region, const BoundInstruction& bound, const Names& names,
-                          const std::string& indent) {
-    if (scan_ == nullptr || &region != &scan_->body) return;
-    for (std::size_t o = 0; o < bound.source->outputs.size(); ++o) {
-      const Storage at = region.storage_of(bound, bound.source->inputs.size() + o);
-      if (at.kind != Storage::Kind::kSlot) continue;
-      const ScanSlots::Slot slot = scan_->slots.at(static_cast<std::size_t>(at.index));
-      if (slot.role == ScanSlots::Role::kStack)
-        line(indent, fmt::format("{}[step] = {}", stacks_[slot.index], name_of(names, bound.source->outputs[o])));
+  // What a kernel computes, as an equation would write it.
+  static std::string call(const BoundInstruction& bound, const NamedRegion& scope) {
+    const Instruction& source = *bound.source;
+    if (source.kind == Instruction::Kind::kCopy) return scope.name(source.inputs[0]);
+    const ir::OpSchema* const op = op_of(bound);
+    if (op != nullptr && op->role == ir::Role::kNumber) return ir::write_number(source.attributes.number("value")).text;
+    if (op != nullptr && op->role == ir::Role::kSize) return ir::write_size(source.attributes.dim("size")).text;
+    std::vector<ir::WrittenExpression> operands;
+    std::vector<std::string> all;
+    bool gap = false;  // operands after an absent one go by name
+    for (std::size_t i = 0; i < source.inputs.size(); ++i) {
+      if (source.inputs[i] < 0) {
+        gap = true;
+        continue;
+      }
+      operands.push_back({scope.name(source.inputs[i])});
+      all.push_back((gap && op != nullptr ? op->inputs[i].name + "=" : "") + operands.back().text);
     }
+    const std::vector<std::string> attributes =
+        op == nullptr ? std::vector<std::string>() : ir::write_attributes(*op, source.attributes);
+    all.insert(all.end(), attributes.begin(), attributes.end());
+    if (op != nullptr && !op->infix.empty() && attributes.empty() && !gap && operands.size() <= 2)
+      return ir::write_infix(op->infix, operands).text;
+    return fmt::format("{}({})", source.op, fmt::join(all, ", "));
   }
 
-  void print_loop(const BoundInstruction& bound, const Scope& around, const std::string& indent) {
-    const BoundScan& scan = *bound.scan;
-    const BoundScan* const outer = std::exchange(scan_, &scan);
-    Names stacks;
-    for (std::size_t i = 0; i < scan.slots.stacks; ++i)
-      stacks.push_back(name_of(around.names, bound.source->outputs[scan.slots.stack_output(i)]));
-    stacks.swap(stacks_);
+  void print_loop(const BoundInstruction& bound, const NamedRegion& around, const std::string& indent) {
     text_ += "\n";
+    equation_.reset();
     line(indent, "// " + describe_loop(program_, binding_.layout, bound));
     equation(bound.source->at, indent);
-    if (const LoopKernel* const launch = scan.plan.launch()) {
+    if (const LoopKernel* const launch = bound.scan->plan.launch()) {
       text_ += indented(launch->text(), indent);
     } else {
       print_steps(bound, around, indent);
     }
+    equation_.reset();
     text_ += "\n";
-    stacks_ = std::move(stacks), scan_ = outer;
   }
 
-  // The values of a body that no instruction of it makes: what a step is given. What is the same at every step keeps the name
-  // that it has outside.
+  // The values of a body that no instruction of it computes: what a step is given.
   struct Given {
     std::size_t value, slot;
   };
   static std::vector<Given> given(const BoundRegion& body) {
-    std::vector<char> read(body.source->values.size()), made(read.size());
-    for (const BoundInstruction& bound : body.instructions) {
-      for (std::int32_t v : bound.source->inputs)
-        if (v >= 0) read[static_cast<std::size_t>(v)] = 1;
-      for (std::int32_t v : bound.source->outputs)
-        if (v >= 0) made[static_cast<std::size_t>(v)] = 1;
-    }
+    const RegionUses uses(body);
     std::vector<Given> all;
-    for (std::size_t v = 0; v < read.size(); ++v) {
+    std::set<std::int32_t> seen;  // a view of what is given has its name
+    for (std::size_t v = 0; v < uses.read.size(); ++v) {
       const Storage at = body.source->values[v].storage;
-      if (at.kind == Storage::Kind::kSlot && read[v] != 0 && made[v] == 0)
+      if (at.kind == Storage::Kind::kSlot && uses.read[v] != 0 && uses.made[v] == 0 && seen.insert(at.index).second)
         all.push_back({v, static_cast<std::size_t>(at.index)});
     }
     return all;
   }
 
-  void print_steps(const BoundInstruction& bound, const Scope& around, const std::string& indent) {
+  // Names what a step stores in the stack of an output: "h[step]". A stack may hold other values before: the
+  // last one stays.
+  static void name_stacked(const BoundInstruction& bound, const NamedRegion& around, const std::string& step,
+                           std::vector<std::string>& names) {
+    const BoundScan& scan = *bound.scan;
+    std::vector<std::int32_t> last(scan.slots.stacks, -1);
+    for (const BoundInstruction& inner : scan.body.instructions) {
+      for (std::size_t o = 0; o < inner.source->outputs.size(); ++o) {
+        const Storage at = scan.body.storage_of(inner, inner.source->inputs.size() + o);
+        if (at.kind != Storage::Kind::kSlot) continue;
+        const ScanSlots::Slot slot = scan.slots.at(static_cast<std::size_t>(at.index));
+        if (slot.role == ScanSlots::Role::kStack) last[slot.index] = inner.source->outputs[o];
+      }
+    }
+    for (std::size_t i = 0; i < last.size(); ++i) {
+      const std::string stack = around.name(bound.source->outputs[scan.slots.stack_output(i)]);
+      if (last[i] >= 0) names[static_cast<std::size_t>(last[i])] = fmt::format("{}[{}]", stack, step);
+    }
+  }
+
+  void print_steps(const BoundInstruction& bound, const NamedRegion& around, const std::string& indent) {
     using Role = ScanSlots::Role;
     const BoundScan& scan = *bound.scan;
     const std::vector<Given> inputs = given(scan.body);
-    const auto operand = [&](std::size_t slot) { return name_of(around.names, bound.source->inputs[slot]); };
-    Scope own{Names(scan.body.source->values.size()), around.taken};
-    for (const Given& input : inputs)
-      if (scan.slots.at(input.slot).role == Role::kInvariant) own.names[input.value] = operand(input.slot);
-    for (std::size_t v = 0; v < own.names.size(); ++v)
-      if (own.names[v].empty()) own.names[v] = own.taken.of(scan.body.source->values[v].name);
+    const auto operand = [&](std::size_t slot) { return around.name(bound.source->inputs[slot]); };
+    NamedRegion own{std::vector<std::string>(scan.body.source->values.size()), around.taken};
+    const std::string step = own.taken.take("step");
+    name_stacked(bound, around, step, own.names);
+    for (const Given& input : inputs) {
+      const Role role = scan.slots.at(input.slot).role;
+      if (role == Role::kInvariant) own.names[input.value] = operand(input.slot);  // the same at every step
+      if (role == Role::kPosition) own.names[input.value] = step;
+    }
+    name_values(scan.body, own);
     for (const Given& input : inputs)
       if (scan.slots.at(input.slot).role == Role::kState)
         line(indent, fmt::format("{} = {}", own.names[input.value], operand(input.slot)));
-    line(indent, scan.reverse ? fmt::format("for (step = {}; step >= 0; --step) {{", scan.steps - 1)
-                              : fmt::format("for (step = 0; step < {}; ++step) {{", scan.steps));
+    line(indent, scan.reverse ? fmt::format("for ({0} = {1}; {0} >= 0; --{0}) {{", step, scan.steps - 1)
+                              : fmt::format("for ({0} = 0; {0} < {1}; ++{0}) {{", step, scan.steps));
     const std::string inside = indent + "  ";
     for (const Given& input : inputs) {
-      const Role role = scan.slots.at(input.slot).role;
-      if (role == Role::kSequence) line(inside, fmt::format("{} = {}[step]", own.names[input.value], operand(input.slot)));
-      if (role == Role::kPosition) line(inside, own.names[input.value] + " = step");
+      if (scan.slots.at(input.slot).role == Role::kSequence)
+        line(inside, fmt::format("{} = {}[{}]", own.names[input.value], operand(input.slot), step));
     }
     const ScanPlan::ByColumns* const by_columns = scan.plan.by_columns();
     for (std::size_t i = 0; i < scan.body.instructions.size(); ++i) {
       if (by_columns != nullptr && by_columns->group->barrier_before[i] != 0) line(inside, "wait for all threads");
-      print(scan.body, scan.body.instructions[i], own, inside);
+      print(scan.body.instructions[i], own, inside);
     }
     for (const Given& input : inputs) {
       if (scan.slots.at(input.slot).role != Role::kState) continue;
       const std::int32_t next = next_state(scan, input.slot);
-      if (next >= 0) line(inside, fmt::format("{} = {}", own.names[input.value], name_of(own.names, next)));
+      if (next >= 0) line(inside, fmt::format("{} = {}", own.names[input.value], own.name(next)));
     }
     line(indent, "}");
   }
@@ -270,9 +340,9 @@ class KernelPrinter {
 
   const Program& program_;
   const Binding& binding_;
-  const BoundScan* scan_ = nullptr;  // the innermost around what is printed
-  Names stacks_;                     // of its stacked results, outside
   std::string text_;
+  std::optional<std::tuple<const std::string*, int, int, std::string>>
+      equation_;  // the last one that was printed, and how deep
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ class Drawer {
  public:
   Picture draw(const ir::Graph& g) {
     picture_.title = g.name;
-    Scope scope(g, -1);
+    DrawnGraph scope(g, -1);
     for (const ir::Input& i : g.inputs) scope.source[at(i.value)] = box(g, i.value, "input", "ellipse", kInputColor, -1);
     for (const ir::Variable& v : g.variables) {
       scope.source[at(v.value)] = box(g, v.value, std::string(name_of(v.kind)), "cylinder", kVariableColor, -1);
@@ -47,8 +47,8 @@ class Drawer {
   static constexpr int kUndrawn = -1;
 
   // One graph: the box that produces each of its values.
-  struct Scope {
-    Scope(const ir::Graph& graph, int in) : g(graph), cluster(in), source(graph.values.size(), kUndrawn) {}
+  struct DrawnGraph {
+    DrawnGraph(const ir::Graph& graph, int in) : g(graph), cluster(in), source(graph.values.size(), kUndrawn) {}
     const ir::Graph& g;
     int cluster;
     std::vector<int> source;
@@ -66,7 +66,7 @@ class Drawer {
   }
 
   // A constant gets a box only if something other than a node's label needs it.
-  int source(Scope& s, ValueId v) {
+  int source(DrawnGraph& s, ValueId v) {
     int& drawn = s.source[at(v)];
     if (drawn == kUndrawn)
       drawn = box(s.g, v, short_number(ir::number(s.g, v).value_or(0)), "plaintext", kInputColor, s.cluster);
@@ -79,7 +79,7 @@ class Drawer {
     return text;
   }
 
-  void nodes(Scope& s) {
+  void nodes(DrawnGraph& s) {
     for (const Node& n : s.g.nodes) {
       if (ir::is_scan(n)) {
         scan(s, n);
@@ -89,7 +89,7 @@ class Drawer {
     }
   }
 
-  void node(Scope& s, const Node& n) {
+  void node(DrawnGraph& s, const Node& n) {
     std::string what = n.op->name;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       if (const auto value = ir::number(s.g, n.inputs[i]))
@@ -119,13 +119,13 @@ class Drawer {
   }
 
   // Draws the body in a frame; its results connect directly to the boxes inside.
-  void scan(Scope& s, const Node& n) {
+  void scan(DrawnGraph& s, const Node& n) {
     const ir::Graph& body = n.regions[0];
     const ScanLayout l = ir::scan_layout(n);
     const std::string steps =
         n.attributes.dim("steps").str() + (n.attributes.boolean("reverse") ? " steps, last first" : " steps");
     picture_.clusters.push_back({"scan " + body.name + ": " + steps, s.cluster});
-    Scope inner(body, static_cast<int>(picture_.clusters.size()) - 1);
+    DrawnGraph inner(body, static_cast<int>(picture_.clusters.size()) - 1);
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const bool state = i < l.states, sliced = !state && i < l.invariant_begin();
       const int to = box(body, body.inputs[i].value,

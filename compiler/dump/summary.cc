@@ -36,7 +36,7 @@ std::vector<std::string> path_of(const std::string& name) {
 }
 
 // A node in the tree of paths. Leaves, and nodes that are not opened, are drawn as boxes.
-struct Place {
+struct PathNode {
   std::string path;
   std::map<std::string, int> children;
   std::map<std::string, int> ops;  // the number of nodes of each op at or below it
@@ -77,13 +77,13 @@ class Summary {
   int enter(const std::string& name, const std::string& op) {
     int place = 0;
     const auto count = [&] {
-      Place& p = places_[static_cast<std::size_t>(place)];
+      PathNode& p = places_[static_cast<std::size_t>(place)];
       ++p.count;
       ++p.ops[op];
     };
     count();
     for (const std::string& part : path_of(name)) {
-      Place& p = places_[static_cast<std::size_t>(place)];
+      PathNode& p = places_[static_cast<std::size_t>(place)];
       const auto [it, fresh] = p.children.emplace(part, static_cast<int>(places_.size()));
       const std::string path = p.path.empty() ? part : p.path + "." + part;
       const int child = it->second;
@@ -140,7 +140,7 @@ class Summary {
     while (!largest.empty()) {
       const int index = largest.top().second;
       largest.pop();
-      Place& p = places_[static_cast<std::size_t>(index)];
+      PathNode& p = places_[static_cast<std::size_t>(index)];
       if (p.children.empty() || (index != 0 && boxes + p.children.size() > most)) continue;
       p.open = true;
       boxes += p.children.size();
@@ -161,7 +161,7 @@ class Summary {
     const int place = shown(leaf);
     const auto [it, fresh] = box_of_.emplace(place, static_cast<int>(picture_.boxes.size()));
     if (!fresh) return it->second;
-    const Place& p = places_[static_cast<std::size_t>(place)];
+    const PathNode& p = places_[static_cast<std::size_t>(place)];
     std::vector<std::pair<int, std::string>> ops;
     for (const auto& [op, count] : p.ops) ops.emplace_back(-count, op);
     std::sort(ops.begin(), ops.end());
@@ -187,7 +187,7 @@ class Summary {
   }
 
   Picture picture_;
-  std::vector<Place> places_;
+  std::vector<PathNode> places_;
   std::vector<int> parent_ = {0};
   std::set<Flow> flows_;
   std::map<int, int> box_of_;

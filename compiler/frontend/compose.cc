@@ -14,10 +14,10 @@ constexpr double kMostRepetitions = 100000;
 class Call : public Sub {
  public:
   using Sub::Sub;
-  std::shared_ptr<const StateTree> tree() override { return instance().tree(); }
-  ir::TensorType leaf_type(const Leaf& leaf) override { return instance().leaf_type(leaf); }
-  Meaning zero(const Leaf& leaf) override { return instance().zero(leaf); }
-  Meaning end() override { return instance().end(); }
+  std::shared_ptr<const StateTree> tree() override { return instance().states().tree(); }
+  ir::TensorType leaf_type(const Leaf& leaf) override { return instance().states().type(leaf); }
+  Meaning zero(const Leaf& leaf) override { return instance().states().zero(leaf); }
+  Meaning end() override { return instance().states().end(); }
   Meaning output(const std::string& name, const Location& at) override { return instance().output(name, at); }
 
  private:
@@ -28,11 +28,11 @@ class Call : public Sub {
       check_inputs(s.inputs);
       check_begins();
       instance_ = std::make_unique<Instance>(parent_.expansion(), std::move(s));
-      instance_->set_states([this](const Leaf& leaf) -> std::optional<Meaning> {
-        if (!def_.begins.empty()) return given(*instance_->tree(), leaf, {});
+      instance_->states().provide([this](const Leaf& leaf) -> std::optional<Meaning> {
+        if (!def_.begins.empty()) return given(*instance_->states().tree(), leaf, {});
         Leaf outer = {def_.name};
         outer.insert(outer.end(), leaf.begin(), leaf.end());
-        return parent_.begin(outer);
+        return parent_.states().begin(outer);
       });
     }
     return *instance_;
@@ -49,25 +49,25 @@ class Repeat : public Sub {
     StateTree t;
     t.numbered = true;
     for (std::size_t k = 0; k < parts().size(); ++k) {
-      const std::shared_ptr<const StateTree> member = parts()[k]->tree();
+      const std::shared_ptr<const StateTree> member = parts()[k]->states().tree();
       t.whole &= member->whole;
       if (member->members.empty()) {
         t.numbered = false;
         t.members.clear();
         break;
       }
-      t.members.emplace_back(std::to_string(k), *member);
+      t.members.push_back({std::to_string(k), *member});
     }
     auto shared = std::make_shared<const StateTree>(std::move(t));
     if (shared->whole || parent_.expansion().budget.exceeded()) tree_ = shared;
     return shared;
   }
-  ir::TensorType leaf_type(const Leaf& leaf) override { return part(leaf).leaf_type(Leaf(leaf.begin() + 1, leaf.end())); }
-  Meaning zero(const Leaf& leaf) override { return part(leaf).zero(Leaf(leaf.begin() + 1, leaf.end())); }
+  ir::TensorType leaf_type(const Leaf& leaf) override { return part(leaf).states().type(Leaf(leaf.begin() + 1, leaf.end())); }
+  Meaning zero(const Leaf& leaf) override { return part(leaf).states().zero(Leaf(leaf.begin() + 1, leaf.end())); }
   Meaning end() override {
     if (end_) return *end_;
     std::vector<Meaning> out;
-    for (auto& p : parts()) out.push_back(p->end());
+    for (auto& p : parts()) out.push_back(p->states().end());
     return end_.emplace(Meaning::stack(std::move(out)));
   }
   Meaning output(const std::string& name, const Location& at) override {
@@ -142,12 +142,12 @@ class Repeat : public Sub {
       check_inputs(s.inputs);
       parts_.push_back(std::make_unique<Instance>(parent_.expansion(), std::move(s)));
       for (const ir::Binding& b : def_.next) parts_.back()->declared_output(b.value.dotted(), parent_.at(b.value.at));
-      parts_.back()->set_states([this, k](const Leaf& leaf) -> std::optional<Meaning> {
+      parts_.back()->states().provide([this, k](const Leaf& leaf) -> std::optional<Meaning> {
         Leaf outer = {std::to_string(k)};
         outer.insert(outer.end(), leaf.begin(), leaf.end());
         if (!def_.begins.empty()) return given(*tree(), outer, k);
         outer.insert(outer.begin(), def_.name);
-        return parent_.begin(outer);
+        return parent_.states().begin(outer);
       });
     }
   }
@@ -202,6 +202,7 @@ void note_repetitions(const StateTree& tree, const Leaf& leaf, const std::string
 Sub::Sub(Instance& parent, const InstanceDef& def) : parent_(parent), def_(def) {
   graph_ = parent.graph_value(def.graph);
   path_ = parent.path() + def.name + ".";
+  declared_path_ = parent.declared_path() + def.name + ".";
   parameters_path_ = parent.parameters_path() + def.name + ".";
   if (!def.parameters.empty()) {
     parent.require_declared(def.parameters);
@@ -227,6 +228,7 @@ Instance::Setup Sub::setup(std::optional<int> index, const std::string& path, Re
   s.args = parent_.arg_thunks(*graph_, def_.args, index);
   for (const ir::Binding& b : def_.args) s.args_at[b.name] = parent_.written_at(b.value);
   s.path = path;
+  s.declared_path = declared_path_;
   s.parameters_path = parameters_path_;
   s.region = &region;
   s.via = via_;
@@ -304,13 +306,13 @@ std::optional<Meaning> Sub::given(const StateTree& tree, const Leaf& leaf, std::
     }
     const Location where = parent_.at(b.value.at);
     std::size_t taken = 0;
-    const Meaning v = parent_.evaluate(parent_.narrowed(b.value, rest, taken), path_ + "begin", index);
+    const Meaning v = parent_.evaluate(parent_.states().narrowed(b.value, rest, taken), path_ + "begin", index);
     rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(taken));
     const bool numbered = std::any_of(
         rest.begin(), rest.end(), [](const std::string& key) { return std::isdigit(static_cast<unsigned char>(key[0])) != 0; });
     if (numbered && v.tensor() && notes) note_repetitions(tree, leaf, b.name, parent_.region().type(v.tensor()->id), *notes);
     Scope scope{&parent_, index, path_ + "begin", 0};
-    return parent_.part(v, rest, true, where, scope);
+    return parent_.states().part(v, rest, true, where, scope);
   }
   return std::nullopt;
 }

@@ -43,7 +43,7 @@ class Sub {
   Instance& parent_;
   const InstanceDef& def_;
   std::shared_ptr<const GraphValue> graph_;
-  std::string path_, parameters_path_;
+  std::string path_, declared_path_, parameters_path_;  // as in Instance::Setup
   const Location* via_;
 };
 

@@ -14,9 +14,10 @@ Type type_of(Input::Type type) {
   return type == Input::INT32 ? Type::kInt32 : type == Input::BOOL ? Type::kBool : Type::kFloat;
 }
 
-class Reader {
+class DefinitionReader {
  public:
-  Reader(std::string path, std::vector<Diagnostic>& diagnostics) : path_(std::move(path)), diagnostics_(diagnostics) {}
+  DefinitionReader(std::string path, std::vector<Diagnostic>& diagnostics)
+      : path_(std::move(path)), diagnostics_(diagnostics) {}
 
   std::unique_ptr<Definition> read(const graphrun::Graph& m, const Places& p, const Definition* outer) {
     auto out = std::make_unique<Definition>();
@@ -281,7 +282,7 @@ class Reader {
       if (b.name.empty()) {
         error("E0202 no-binding", b.at, "an attribute is `name = value`");
       } else {
-        e.value.keywords.emplace_back(b.name, std::move(b.value));
+        e.value.keywords.push_back({b.name, std::move(b.value)});
       }
     }
     if (m.name_size() == 0) error("E0201 no-name", p.at, "a node needs a name for its result");
@@ -471,7 +472,7 @@ std::string Definition::signature() const {
 
 std::unique_ptr<Definition> read_definition(const graphrun::Graph& message, const Places& places, const std::string& path,
                                             std::vector<Diagnostic>& diagnostics) {
-  return Reader(path, diagnostics).read(message, places, nullptr);
+  return DefinitionReader(path, diagnostics).read(message, places, nullptr);
 }
 
 }  // namespace graphrun::frontend

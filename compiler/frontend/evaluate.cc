@@ -308,7 +308,7 @@ Meaning call(Instance& i, const Expression& e, Scope& scope) {
     if (e.text == "next") {
       if (e.operands.size() != 1 || e.operands[0].kind != Expression::Kind::kName)
         fail("E0216 no-state", at, "next(…) takes the name of a state");
-      return i.next(e.operands[0].path, at);
+      return i.states().next(e.operands[0].path, at);
     }
     if (e.text == "step" || e.text == "history") {
       Region& r = i.region();

@@ -32,8 +32,9 @@ class Expander {
     setup.root = true;
     bind(*value, setup);
     instance_ = std::make_unique<Instance>(expansion_, std::move(setup));
-    for (const auto& [name, size] : sizes_) instance_->set_symbol(name, size);
-    instance_->set_states([this](const Leaf& leaf) -> std::optional<Meaning> { return Meaning(region_.ref(variable(leaf))); });
+    for (const auto& [name, size] : sizes_) instance_->sizes().set(name, size);
+    instance_->states().provide(
+        [this](const Leaf& leaf) -> std::optional<Meaning> { return Meaning(region_.ref(variable(leaf))); });
 
     // A called graph may exist for its states alone; a graph that is run computes nothing without an output.
     if (root_.outputs.empty() && !root_.states.empty()) {
@@ -70,7 +71,7 @@ class Expander {
 
   // Binds the request's values: args and imports of the root, then sizes.
   void bind(GraphValue& value, Instance::Setup& setup) {
-    for (const GraphRequest::Binding& b : request_.bindings) {
+    for (const GraphRequest::Setting& b : request_.bindings) {
       attempt([&] {
         ir::SourceText text(b.text);
         text.file = b.at.known() ? b.at.file : intern_file("--set " + b.name);
@@ -138,7 +139,7 @@ class Expander {
     ir::Variable v;
     v.kind = ir::Variable::Kind::kState;
     v.at = root_.at;
-    const ir::TensorType type = instance_->leaf_type(leaf);
+    const ir::TensorType type = instance_->states().type(leaf);
     const ir::ValueId id = region_.builder.variable(name, type, v);
     variables_.emplace(name, id);
     leaves_.push_back({leaf, id, region_.graph.variables.size() - 1});
@@ -155,7 +156,7 @@ class Expander {
 
   // The value after the step, with the state's type and shape.
   ir::ValueId next_of(const Leaf& leaf, const ir::TensorType& type) {
-    const Meaning next = instance_->next(leaf, place(leaf));
+    const Meaning next = instance_->states().next(leaf, place(leaf));
     const ir::ValueId value = as_value(next, region_, place(leaf), "state '" + dotted(leaf) + "'", type.type);
     const ir::TensorType& found = region_.type(value);
     if (found == type) return value;
@@ -169,7 +170,7 @@ class Expander {
   void states() {
     // A state that nothing reads is not a variable, but must still be valid.
     for (const StateDef& s : root_.states) {
-      if (s.of.empty() && !variables_.count(s.name)) attempt([&] { next_of({s.name}, instance_->leaf_type({s.name})); });
+      if (s.of.empty() && !variables_.count(s.name)) attempt([&] { next_of({s.name}, instance_->states().type({s.name})); });
     }
     // Reading a next may bring in more states.
     for (std::size_t k = 0; k < leaves_.size(); ++k) {

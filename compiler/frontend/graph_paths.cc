@@ -102,8 +102,8 @@ GraphPaths::GraphPaths(const GraphRequest& request) : meanings_(request.kept), k
   if (!meanings_ && resolved(shipped) != resolved(roots_.front())) roots_.push_back(shipped);
 }
 
-std::vector<GraphPaths::Place> GraphPaths::places(const Namer& by) const {
-  std::vector<Place> out;
+std::vector<GraphPaths::SearchedFolder> GraphPaths::places(const Namer& by) const {
+  std::vector<SearchedFolder> out;
   if (by.kind == Namer::Kind::kCommandLine) out.push_back({".", false});
   if (by.kind == Namer::Kind::kFile) out.push_back({plain(fs::path(by.file).parent_path()), false});
   for (const std::string& root : roots_) {
@@ -122,7 +122,7 @@ GraphPaths::Found GraphPaths::find(const std::string& path, const Namer& by) con
     return found;
   }
   const fs::path itself = by.file.empty() ? fs::path() : resolved(by.file);
-  for (const Place& place : places(by)) {
+  for (const SearchedFolder& place : places(by)) {
     if (anywhere && place.is_root && leaves(path)) continue;
     const fs::path file = fs::path(place.folder) / path;
     found.shown = plain(file);
@@ -178,7 +178,7 @@ std::string GraphPaths::kept(const std::string& file, const std::string& path, c
 std::string GraphPaths::hint(const std::string& path, const Namer& by) const {
   if (meanings_) return file_meant(path, known_in(roots_.front(), true));
   std::vector<std::string> known;
-  for (const Place& place : places(by)) {
+  for (const SearchedFolder& place : places(by)) {
     const std::vector<std::string>& there = known_in(place.folder, place.is_root);
     known.insert(known.end(), there.begin(), there.end());
   }

@@ -49,11 +49,11 @@ class GraphPaths {
   std::vector<std::string> called(const std::string& name) const;
 
  private:
-  struct Place {
+  struct SearchedFolder {
     std::string folder;
     bool is_root = false;
   };
-  std::vector<Place> places(const Namer& by) const;
+  std::vector<SearchedFolder> places(const Namer& by) const;
   Found find_kept(const std::string& path, const Namer& by) const;
   bool is_kept(const std::filesystem::path& file) const;
 

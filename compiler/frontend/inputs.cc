@@ -34,19 +34,19 @@ Meaning Instance::input(const std::string& name) {
            std::move(notes));
     }
     if (type.shape.empty()) return v;
-    fit(type, d.shape, "input '" + name + "'", d.at, notes);
+    sizes_.fit(type, d.shape, "input '" + name + "'", d.at, notes);
     return v;
   });
 }
 
 Meaning Instance::root_input(const InputDef& d) {
   Region& r = region();
-  const ir::TensorType type{d.type, shape(d.shape)};
+  const ir::TensorType type{d.type, sizes_.shape(d.shape)};
   const ir::ValueId id = r.builder.input(d.name, type);
   ir::Input& in = r.graph.inputs.back();
-  if (d.below) in.below = size(*d.below);
+  if (d.below) in.below = sizes_.size(*d.below);
   if (!d.lengths_of.empty()) {
-    const Meaning s = symbol(d.lengths_of, d.at);
+    const Meaning s = sizes_.symbol(d.lengths_of, d.at);
     if (s.dim()) in.lengths_of = s.dim()->as_symbol();
   }
   return r.ref(id);
@@ -56,12 +56,12 @@ Meaning Instance::parameter(const ParameterDef& d) {
   return once("parameter " + d.name, d.at, [&]() -> Meaning {
     const std::string full = setup_.parameters_path + d.name;
     if (d.of.empty()) return plain_parameter(d, full);
-    return fill(tree_of(d.of, d.at), [&](const Leaf& leaf) { return plain_parameter(d, full + "." + dotted(leaf)); });
+    return fill(states_.tree_of(d.of, d.at), [&](const Leaf& leaf) { return plain_parameter(d, full + "." + dotted(leaf)); });
   });
 }
 
 Meaning Instance::plain_parameter(const ParameterDef& d, const std::string& full_name) {
-  const ir::TensorType type{Type::kFloat, shape(d.shape)};
+  const ir::TensorType type{Type::kFloat, sizes_.shape(d.shape)};
   std::int64_t elements = 1;
   for (const Dim& dim : type.shape) {
     if (!dim.is_constant()) {

@@ -1,7 +1,6 @@
 #include "compiler/frontend/instance.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "compiler/frontend/compose.h"
@@ -23,7 +22,8 @@ std::string path_of(const Expression& e) {
 
 }  // namespace
 
-Instance::Instance(Expansion& expansion, Setup setup) : expansion_(expansion), setup_(std::move(setup)) {}
+Instance::Instance(Expansion& expansion, Setup setup)
+    : expansion_(expansion), setup_(std::move(setup)), states_(*this), sizes_(*this) {}
 Instance::~Instance() = default;
 
 Meaning Instance::once(const std::string& key, const Location& where, const std::function<Meaning()>& f) {
@@ -165,95 +165,6 @@ std::shared_ptr<const GraphValue> Instance::graph_value(const Expression& e, std
   return out;
 }
 
-Dim Instance::size(const Expression& e) {
-  const Meaning m = evaluate(e, path() + "size");
-  if (const Dim* d = m.dim()) return *d;
-  if (const ir::Number* n = m.number()) {
-    const bool is_bool = n->kind == ir::Number::Kind::kBool;
-    if (!is_bool && n->value == std::floor(n->value) && n->value >= 0 && n->value <= 9e15)
-      return Dim(static_cast<std::int64_t>(n->value));
-    // An arg is given in one place, but may be used as a size in many.
-    const Location given = written_at(e), used = at(e.at);
-    std::vector<std::string> notes;
-    if (given.str() != used.str()) notes.push_back("note: '" + e.dotted() + "' is a size at " + used.str());
-    fail("E0309 bad-size", given,
-         std::string("a size must be a whole number") + (is_bool ? "" : " from 0 to 9 * 10^15") + ", found " + m.describe(),
-         std::move(notes));
-  }
-  fail("E0309 bad-size", at(e.at),
-       "a size must be known when the batch is: a number or an expression of sizes, found " + m.describe());
-}
-
-Shape Instance::shape(const std::vector<Expression>& sizes) {
-  Shape out;
-  for (const Expression& e : sizes) out.push_back(size(e));
-  return out;
-}
-
-void Instance::fit(const ir::TensorType& type, const std::vector<Expression>& want, const std::string& what,
-                   const Location& where, const std::vector<std::string>& notes) {
-  const auto wanted = [&] {
-    std::string s;
-    for (const Expression& e : want)
-      s += (s.empty() ? "" : ", ") + (e.kind == Expression::Kind::kName ? e.dotted() : std::string("…"));
-    return "[" + s + "]";
-  };
-  if (type.shape.size() != want.size()) {
-    fail("E0304 wrong-rank", at(where),
-         what + " has " + std::to_string(type.shape.size()) + " axes, " + type.str() + "; expected " +
-             std::to_string(want.size()) + ": " + wanted(),
-         notes);
-  }
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    const Expression& e = want[i];
-    if (e.kind == Expression::Kind::kName && e.path.size() == 1 && !constant(e.path[0])) {
-      const auto [it, fresh] = symbols_.emplace(e.path[0], type.shape[i]);
-      if (!fresh && it->second != type.shape[i]) {
-        fail("E0301 shape-mismatch", at(where),
-             what + ": " + e.path[0] + " is " + it->second.str() + " and " + type.shape[i].str() + "; found " + type.str() +
-                 ", expected " + wanted(),
-             notes);
-      }
-    } else if (const Dim d = size(e); d != type.shape[i]) {
-      fail("E0301 shape-mismatch", at(where),
-           what + ": axis " + std::to_string(i) + " is " + type.shape[i].str() + ", expected " + d.str() + "; found " +
-               type.str() + ", expected " + wanted(),
-           notes);
-    }
-  }
-}
-
-Meaning Instance::symbol(const std::string& name, const Location& where) {
-  const auto known = [&] { return symbols_.find(name) != symbols_.end(); };
-  const auto mentions = [&](const std::vector<Expression>& shape) {
-    for (const Expression& e : shape) {
-      if (e.is_name(name)) return true;
-    }
-    return false;
-  };
-  if (!known()) {
-    for (const InputDef& i : definition().inputs) {
-      if (!mentions(i.shape)) continue;
-      if (setup_.root) {
-        symbols_.emplace(name, Dim(Symbol::named(name)));
-      } else if (setup_.inputs.count(i.name)) {
-        input(i.name);
-      }
-      if (known()) break;
-    }
-  }
-  if (!known()) {
-    for (std::size_t k = 0; k < definition().equations.size() && !known(); ++k) {
-      for (const auto& t : definition().equations[k].targets) {
-        if (t.sized && mentions(t.sizes)) equation(k, 0);
-      }
-    }
-  }
-  if (known()) return Meaning::size(symbols_.at(name));
-  fail("E0230 unknown-size", at(where), "nothing says what the size '" + name + "' is in graph '" + definition().name + "'",
-       {"help: a size gets its number from the input or equation whose shape names it; the caller gives none"});
-}
-
 Meaning Instance::name(const Expression& e, const Scope& scope) {
   const std::string& first = e.path[0];
   std::size_t rest = 1;
@@ -275,7 +186,7 @@ Meaning Instance::name(const Expression& e, const Scope& scope) {
         break;
       case Member::Kind::kEquation: m = equation(member->index, member->target); break;
       case Member::Kind::kInput: m = input(first); break;
-      case Member::Kind::kState: m = state(definition().states[member->index], e.path, rest); break;
+      case Member::Kind::kState: m = states_.value(definition().states[member->index], e.path, rest); break;
       case Member::Kind::kParameter: m = parameter(definition().parameters[member->index]); break;
       case Member::Kind::kArg:
       case Member::Kind::kImport: m = *constant(first); break;
@@ -289,7 +200,7 @@ Meaning Instance::name(const Expression& e, const Scope& scope) {
         fail("E0217 outer-value", at(e.at), "'" + first + "' is a value of the file around graph '" + definition().name + "'");
       fail("E0207 unknown-name", at(e.at), "nothing is called '" + first + "' in graph '" + definition().name + "'");
     }
-    m = symbol(first, e.at);
+    m = sizes_.symbol(first, e.at);
   }
   for (; rest < e.path.size(); ++rest) m = select(m, e.path[rest], at(e.at));
   return m;
@@ -422,7 +333,8 @@ Meaning Instance::equation_now(std::size_t index) {
       if (!one.tensor())
         fail("E0301 shape-mismatch", at(e.targets[k].at),
              "'" + e.targets[k].name + "' is " + one.describe() + ", which has no shape");
-      fit(one.tensor()->region->type(one.tensor()->id), e.targets[k].sizes, "'" + e.targets[k].name + "'", e.targets[k].at);
+      sizes_.fit(one.tensor()->region->type(one.tensor()->id), e.targets[k].sizes, "'" + e.targets[k].name + "'",
+                 e.targets[k].at);
     }
     return m;
   });

@@ -13,6 +13,7 @@
 #include "compiler/frontend/library.h"
 #include "compiler/frontend/meaning.h"
 #include "compiler/frontend/region.h"
+#include "compiler/frontend/sizes.h"
 #include "compiler/frontend/states.h"
 
 namespace graphrun::frontend {
@@ -52,7 +53,8 @@ class Instance {
     std::map<std::string, Thunk> args, inputs;
     std::map<std::string, Location> args_at;     // where an arg's value was written, through any number of calls
     std::map<std::string, std::string> origins;  // for inputs whose values the call does not write, a note for messages
-    std::string path;                            // "encode.forward."
+    std::string path;                            // "encode.forward.", "layers.0."
+    std::string declared_path;                   // the same without the numbers of repetitions: "layers."
     std::string parameters_path;                 // the same, or that of a sibling whose parameters are shared
     Region* region = nullptr;
     const Location* via = nullptr;
@@ -63,51 +65,39 @@ class Instance {
   ~Instance();
   Instance(const Instance&) = delete;
 
-  // Returns the value that a state has before the step; nothing if this instance does not know.
-  using StateProvider = std::function<std::optional<Meaning>(const Leaf&)>;
-  void set_states(StateProvider provider) { provider_ = std::move(provider); }
-
   const Definition& definition() const { return *setup_.graph->definition; }
   const std::string& path() const { return setup_.path; }
+  const std::string& declared_path() const { return setup_.declared_path; }
   const std::string& parameters_path() const { return setup_.parameters_path; }
   Region& region() const { return *setup_.region; }
   Expansion& expansion() const { return expansion_; }
   const Location* via() const { return setup_.via; }
+  bool is_root() const { return setup_.root; }
+  bool has_input(const std::string& name) const { return setup_.inputs.count(name) != 0; }  // whether the call gives it
   bool first_step() const { return setup_.first_step; }
   Location at(Location l) const {
     l.via = setup_.via;
     return l;
   }
 
+  InstanceStates& states() { return states_; }
+  InstanceSizes& sizes() { return sizes_; }
+
   // An arg, import or local graph of this file.
   std::optional<Meaning> constant(const std::string& name);
-  void set_symbol(const std::string& name, const Dim& dim) { symbols_[name] = dim; }
-  const std::map<std::string, Dim>& symbols() const { return symbols_; }
 
   Meaning name(const ir::Expression& e, const Scope& scope);
-  // The part of a value that belongs to the state at this path below it. If ops made one tensor of the states of all
-  // repetitions, or if `repeated`, the numbers in the path are positions along its first axes.
-  Meaning part(Meaning value, const Leaf& path, bool repeated, const Location& at, Scope& scope);
-  // Extends the name of a bundle of states to the name of what is below it; `taken`: how much of the path that covers.
-  ir::Expression narrowed(ir::Expression name, const Leaf& path, std::size_t& taken);
   Meaning input(const std::string& name);
   // Throws Failure if there is none; `help` says what to do.
   Meaning output(const std::string& name, const Location& at, const std::string& help = "");
   const OutputDef& declared_output(const std::string& name, const Location& at, const std::string& help = "") const;
-  Meaning next(const Leaf& leaf, const Location& at);
-  Meaning end();
-
-  std::shared_ptr<const StateTree> tree();
-  ir::TensorType leaf_type(const Leaf& leaf);
-  Meaning begin(const Leaf& leaf);  // before this step
-  Meaning zero(const Leaf& leaf);   // before the first step, by default
-  StateTree tree_of(const std::string& of, const Location& at);
-  Shape shape(const std::vector<ir::Expression>& sizes);
-  Dim size(const ir::Expression& e);
+  Meaning equation(std::size_t index, std::size_t target);
   Sub& sub(const std::string& name);
   // Rethrows the mistake for which a name was refused: its readers report none of their own.
   void require_declared(const std::string& name) const;
 
+  // Evaluates f once, and caches its meaning or failure. `key`: "equation p".
+  Meaning once(const std::string& key, const Location& at, const std::function<Meaning()>& f);
   Meaning evaluate(const ir::Expression& e, Scope& scope);
   Meaning evaluate(const ir::Expression& e, const std::string& stem, std::optional<int> index = {});
   std::shared_ptr<const GraphValue> graph_value(const ir::Expression& e, std::optional<int> index = {});
@@ -121,23 +111,15 @@ class Instance {
   [[noreturn]] void unknown_arg(const Definition& callee, const std::string& name, const Location& where) const;
 
  private:
-  // Evaluates f once, and caches its meaning or failure. `key`: "equation p".
-  Meaning once(const std::string& key, const Location& at, const std::function<Meaning()>& f);
   const Thunk* given_arg(const std::string& name) const;
   Meaning import_value(const ImportDef& import);
   void prepare(const Definition::Read& what);
-  Meaning equation(std::size_t index, std::size_t target);
   Meaning equation_now(std::size_t index);
   std::string equation_key(std::size_t index) const;
   void note_name(const std::string& name, const Meaning& m);
   Meaning root_input(const InputDef& d);
   Meaning parameter(const ParameterDef& d);
   Meaning plain_parameter(const ParameterDef& d, const std::string& full_name);
-  void require_shape(const std::string& of, const Location& at) const;
-  Meaning state(const StateDef& d, const std::vector<std::string>& path, std::size_t& taken);
-  Meaning symbol(const std::string& name, const Location& at);
-  void fit(const ir::TensorType& type, const std::vector<ir::Expression>& want, const std::string& what, const Location& at,
-           const std::vector<std::string>& notes = {});
 
   struct Memo {
     bool busy = false;
@@ -146,12 +128,11 @@ class Instance {
   };
   Expansion& expansion_;
   Setup setup_;
-  StateProvider provider_;
+  InstanceStates states_;
+  InstanceSizes sizes_;
   std::map<std::string, Memo> memo_;
-  std::map<std::string, Dim> symbols_;
   std::map<std::string, std::unique_ptr<Sub>> subs_;
-  std::set<Definition::Read> prepared_;    // of calls
-  std::shared_ptr<const StateTree> tree_;  // once it is complete
+  std::set<Definition::Read> prepared_;  // of calls
 };
 
 }  // namespace graphrun::frontend

@@ -30,6 +30,7 @@ struct Region {
   };
   std::vector<State> states;
   std::vector<ir::ValueId> each, each_operands;          // here, and in the parent
+  std::vector<std::string> each_names;                   // in the scan's `each`
   std::vector<ir::ValueId> captured, captured_operands;  // here, and in the parent
   ir::ValueId step = ir::kNone;
   Dim steps;

@@ -26,11 +26,11 @@ struct GraphRequest {
   std::optional<PathMeanings> kept;
   std::set<std::string> kept_files;  // with `kept`: the existing graphs, by their paths from graphs_root
   // "name = expression" bindings for args, imports and sizes, each with its location (in a job's file, or unknown).
-  struct Binding {
+  struct Setting {
     std::string name, text;
     Location at;  // of the expression's text
   };
-  std::vector<Binding> bindings;
+  std::vector<Setting> bindings;
   bool training = true;  // false in inference: removes dropout and label smoothing
 };
 

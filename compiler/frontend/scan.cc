@@ -11,10 +11,10 @@ class Scan : public Sub {
  public:
   using Sub::Sub;
 
-  std::shared_ptr<const StateTree> tree() override { return body().tree(); }
-  ir::TensorType leaf_type(const Leaf& leaf) override { return body().leaf_type(leaf); }
+  std::shared_ptr<const StateTree> tree() override { return body().states().tree(); }
+  ir::TensorType leaf_type(const Leaf& leaf) override { return body().states().type(leaf); }
   // A scan's states are not states of its caller; its graph may set their initial values.
-  Meaning zero(const Leaf& leaf) override { return first().zero(leaf); }
+  Meaning zero(const Leaf& leaf) override { return first().states().zero(leaf); }
 
   Meaning end() override {
     run();
@@ -44,6 +44,7 @@ class Scan : public Sub {
     if (body_) return *body_;
     region_ = std::make_unique<Region>(&parent_.region());
     region_->graph.name = path_.substr(0, path_.size() - 1);
+    region_->graph.declared = declared_path_.substr(0, declared_path_.size() - 1);
     region_->reverse = def_.reverse;
     region_->step = region_->builder.input("step", {Type::kInt32, {}});
     Instance::Setup s = setup({}, path_, *region_);
@@ -52,7 +53,7 @@ class Scan : public Sub {
     bind(s.inputs, def_.each, {}, [this](const Meaning& all, const std::string& name) { return slice(all, name); });
     check_inputs(s.inputs);
     body_ = std::make_unique<Instance>(parent_.expansion(), std::move(s));
-    body_->set_states([this](const Leaf& leaf) -> std::optional<Meaning> { return Meaning(region_->ref(before(leaf))); });
+    body_->states().provide([this](const Leaf& leaf) -> std::optional<Meaning> { return Meaning(region_->ref(before(leaf))); });
     return *body_;
   }
 
@@ -104,6 +105,7 @@ class Scan : public Sub {
     type.shape.erase(type.shape.begin());
     const ir::ValueId id = region_->builder.input(path_ + name, type);
     region_->each.push_back(id);
+    region_->each_names.push_back(name);
     region_->each_operands.push_back(sequence);
     // Padded steps may contain anything, and 0 * infinity would leak into gradients.
     ir::ValueId clean = id;
@@ -166,7 +168,7 @@ class Scan : public Sub {
   ir::ValueId before(const Leaf& leaf) {
     const std::string name = dotted(leaf);
     if (const Region::State* s = made(name)) return s->before;
-    const ir::TensorType type = body().leaf_type(leaf);
+    const ir::TensorType type = body().states().type(leaf);
     Region::State s;
     s.name = name;
     s.before = region_->builder.input(path_ + name + ".before", type);
@@ -182,7 +184,7 @@ class Scan : public Sub {
 
   // The value after the step, with the state's type and shape; padded rows keep the old value.
   ir::ValueId after(const Leaf& leaf, const Location& where) {
-    const Meaning next = body().next(leaf, where);
+    const Meaning next = body().states().next(leaf, where);
     const ir::ValueId state = before(leaf);
     const ir::ValueId value = fitted(next, region_->type(state), *region_, where, "state '" + dotted(leaf) + "': next");
     return selected(value, state, "state '" + dotted(leaf) + "'");
@@ -241,7 +243,7 @@ class Scan : public Sub {
         output_failures_.emplace(o.name, f);
       }
     }
-    const std::vector<Leaf> all = leaves(*b.tree());
+    const std::vector<Leaf> all = leaves(*b.states().tree());
     std::map<std::string, ir::ValueId> nexts;
     for (const Leaf& leaf : all) {
       try {
@@ -274,9 +276,9 @@ class Scan : public Sub {
 
   ir::ValueId begin_of(const Leaf& leaf, ir::ValueId state) {
     std::vector<std::string> notes;
-    std::optional<Meaning> v = given(*body().tree(), leaf, {}, &notes);
+    std::optional<Meaning> v = given(*body().states().tree(), leaf, {}, &notes);
     const Location where = def_.begins.empty() ? at() : parent_.at(def_.begins[0].value.at);
-    if (!v) v = first().zero(leaf);
+    if (!v) v = first().states().zero(leaf);
     parent_.region().builder.set_name(path_ + dotted(leaf) + ".begin");
     return fitted(*v, region_->type(state), parent_.region(), where, "state '" + dotted(leaf) + "': begin", std::move(notes));
   }
@@ -309,12 +311,12 @@ class Scan : public Sub {
     Region& outside = parent_.region();
     std::vector<ir::ValueId> operands;
     std::vector<ir::Input> inputs;
-    const auto feed = [&](ir::ValueId here, ir::ValueId there) {
-      inputs.push_back({here, std::nullopt, std::nullopt});
+    const auto feed = [&](ir::ValueId here, ir::ValueId there, const std::string& name_in_each = {}) {
+      inputs.push_back({here, std::nullopt, std::nullopt, name_in_each});
       operands.push_back(there);
     };
     for (const Region::State& s : r.states) feed(s.before, s.begin);
-    for (std::size_t k = 0; k < r.each.size(); ++k) feed(r.each[k], r.each_operands[k]);
+    for (std::size_t k = 0; k < r.each.size(); ++k) feed(r.each[k], r.each_operands[k], r.each_names[k]);
     for (std::size_t k = 0; k < r.captured.size(); ++k) feed(r.captured[k], r.captured_operands[k]);
     inputs.push_back({r.step, std::nullopt, std::nullopt});
     r.graph.inputs = std::move(inputs);

@@ -268,7 +268,7 @@ class Walker {
   }
 
   void value(Places& places, const std::string& name, const Location& field_at) {
-    Places::Value v;
+    Places::FieldValue v;
     v.at = here();
     if (is("{") || is("<")) {
       tokens_.Next();

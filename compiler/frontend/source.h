@@ -19,14 +19,14 @@ namespace graphrun {
 
 // The locations of one message's fields: a tree parallel to the message.
 struct Places {
-  struct Value {
+  struct FieldValue {
     Location at;                      // of the value
     ir::SourceText text;              // for a string: its characters with their locations
     std::unique_ptr<Places> message;  // for a message
   };
-  Location at;                                                    // of the message: its field's name, or the start of the file
-  std::map<std::string, std::vector<Value>, std::less<>> fields;  // by field name, in the order of the values
-  std::map<std::string, std::vector<Location>, std::less<>> names;  // the locations of the field names
+  Location at;  // of the message: its field's name, or the start of the file
+  std::map<std::string, std::vector<FieldValue>, std::less<>> fields;  // by field name, in the order of the values
+  std::map<std::string, std::vector<Location>, std::less<>> names;     // the locations of the field names
 
   bool has(std::string_view field) const { return fields.find(field) != fields.end(); }
   // The text of a string field with locations; an empty text at the message's location if the field is absent.

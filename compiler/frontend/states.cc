@@ -1,9 +1,10 @@
-// The states of an instance: which there are, their types, initial values and next values.
+#include "compiler/frontend/states.h"
+
 #include <algorithm>
 
 #include "compiler/frontend/compose.h"
 #include "compiler/frontend/evaluate.h"
-#include "compiler/frontend/states.h"
+#include "compiler/frontend/instance.h"
 
 namespace graphrun::frontend {
 namespace {
@@ -31,7 +32,7 @@ Leaf split_path(const std::string& path) {
 const StateTree* StateTree::member(const std::string& wanted) const {
   if (numbered && !wanted.empty() && wanted.size() < 10 && std::all_of(wanted.begin(), wanted.end(), is_digit)) {
     const std::size_t k = std::stoul(wanted);
-    return k < members.size() && members[k].first == wanted ? &members[k].second : nullptr;
+    return k < members.size() && members[k].name == wanted ? &members[k].tree : nullptr;
   }
   for (const auto& [name, tree] : members) {
     if (name == wanted) return &tree;
@@ -74,7 +75,9 @@ Meaning fill(const StateTree& tree, const std::function<Meaning(const Leaf&)>& v
   return tree.numbered ? Meaning::stack(std::move(numbered)) : Meaning::bundle(std::move(named));
 }
 
-std::shared_ptr<const StateTree> Instance::tree() {
+const Definition& InstanceStates::definition() const { return instance_.definition(); }
+
+std::shared_ptr<const StateTree> InstanceStates::tree() {
   if (tree_) return tree_;
   StateTree t;
   for (const StateDef& s : definition().states) {
@@ -84,25 +87,25 @@ std::shared_ptr<const StateTree> Instance::tree() {
     } else {
       member = tree_of(s.of, s.at);
     }
-    t.members.emplace_back(s.name, std::move(member));
+    t.members.push_back({s.name, std::move(member)});
   }
   for (const InstanceDef& i : definition().instances) {
     if (i.kind == InstanceDef::Kind::kScan || !i.begins.empty()) continue;
     try {
-      const std::shared_ptr<const StateTree> member = sub(i.name).tree();
+      const std::shared_ptr<const StateTree> member = instance_.sub(i.name).tree();
       t.whole &= member->whole;
-      if (!member->members.empty()) t.members.emplace_back(i.name, *member);
+      if (!member->members.empty()) t.members.push_back({i.name, *member});
     } catch (const Failure&) {  // reported by the readers of its results
       t.whole = false;
     }
   }
   auto shared = std::make_shared<const StateTree>(std::move(t));
-  if (shared->whole || expansion_.budget.exceeded()) tree_ = shared;
+  if (shared->whole || instance_.expansion().budget.exceeded()) tree_ = shared;
   return shared;
 }
 
 // Fails if the states that `of` leads to are defined by each other's shape, and so have none.
-void Instance::require_shape(const std::string& of, const Location& where) const {
+void InstanceStates::require_shape(const std::string& of, const Location& where) const {
   std::vector<const StateDef*> chain;
   for (const std::string* next = &of; !next->empty(); next = &chain.back()->of) {
     const Member* m = definition().member(split_path(*next)[0]);
@@ -110,22 +113,23 @@ void Instance::require_shape(const std::string& of, const Location& where) const
     const StateDef* const state = &definition().states[m->index];
     if (const auto first = std::find(chain.begin(), chain.end(), state); first != chain.end()) {
       std::string cycle;
-      for (auto s = first; s != chain.end(); ++s) cycle += "state " + path() + (*s)->name + " -> ";
-      fail("E0225 cycle", at(where), "this is shaped like itself: " + cycle + "state " + path() + state->name,
+      for (auto s = first; s != chain.end(); ++s) cycle += "state " + instance_.path() + (*s)->name + " -> ";
+      fail("E0225 cycle", instance_.at(where),
+           "this is shaped like itself: " + cycle + "state " + instance_.path() + state->name,
            {"help: give one of them its sizes: state { name: … shape: … }"});
     }
     chain.push_back(state);
   }
 }
 
-StateTree Instance::tree_of(const std::string& of, const Location& where) {
+StateTree InstanceStates::tree_of(const std::string& of, const Location& where) {
   const Leaf path = split_path(of);
-  require_declared(path[0]);
+  instance_.require_declared(path[0]);
   require_shape(of, where);
-  bound_recursion(expansion_, at(where));
+  bound_recursion(instance_.expansion(), instance_.at(where));
   const Member* m = definition().member(path[0]);
   if (!m || (m->kind != Member::Kind::kInstance && m->kind != Member::Kind::kState)) {
-    fail("E0207 unknown-name", at(where), "of: no call is named '" + path[0] + "'");
+    fail("E0207 unknown-name", instance_.at(where), "of: no call is named '" + path[0] + "'");
   }
   StateTree t;
   if (m->kind == Member::Kind::kState) {
@@ -136,48 +140,49 @@ StateTree Instance::tree_of(const std::string& of, const Location& where) {
       t = tree_of(s.of, s.at);
     }
   } else {
-    t = *sub(path[0]).tree();
+    t = *instance_.sub(path[0]).tree();
   }
   return t.at(path, 1);
 }
 
-ir::TensorType Instance::leaf_type(const Leaf& leaf) {
+ir::TensorType InstanceStates::type(const Leaf& leaf) {
   const Member* m = definition().member(leaf[0]);
   GRAPHRUN_CHECK(m != nullptr, "leaf_type: " + dotted(leaf));
   const Leaf rest(leaf.begin() + 1, leaf.end());
-  if (m->kind == Member::Kind::kInstance) return sub(leaf[0]).leaf_type(rest);
+  if (m->kind == Member::Kind::kInstance) return instance_.sub(leaf[0]).leaf_type(rest);
   GRAPHRUN_CHECK(m->kind == Member::Kind::kState, "leaf_type: " + dotted(leaf));
   const StateDef& s = definition().states[m->index];
-  if (s.of.empty()) return {s.type, shape(s.shape)};
+  if (s.of.empty()) return {s.type, instance_.sizes().shape(s.shape)};
   Leaf other = split_path(s.of);
   other.insert(other.end(), rest.begin(), rest.end());
-  return leaf_type(other);
+  return type(other);
 }
 
-Meaning Instance::zero(const Leaf& leaf) {
+Meaning InstanceStates::zero(const Leaf& leaf) {
   const Member* m = definition().member(leaf[0]);
   const Leaf rest(leaf.begin() + 1, leaf.end());
-  if (m && m->kind == Member::Kind::kInstance) return sub(leaf[0]).zero(rest);
+  if (m && m->kind == Member::Kind::kInstance) return instance_.sub(leaf[0]).zero(rest);
   GRAPHRUN_CHECK(m && m->kind == Member::Kind::kState, "zero: " + dotted(leaf));
   const StateDef& s = definition().states[m->index];
   if (s.begin) {
-    Meaning v = once("begin " + s.name, s.at, [&] { return evaluate(*s.begin, path() + s.name + ".begin"); });
-    Scope scope{this, {}, path() + s.name + ".begin", 0};
-    return part(v, rest, false, at(s.begin->at), scope);
+    Meaning v = instance_.once("begin " + s.name, s.at,
+                               [&] { return instance_.evaluate(*s.begin, instance_.path() + s.name + ".begin"); });
+    Scope scope{&instance_, {}, instance_.path() + s.name + ".begin", 0};
+    return part(v, rest, false, instance_.at(s.begin->at), scope);
   }
   if (!s.of.empty()) {
     Leaf other = split_path(s.of);
     other.insert(other.end(), rest.begin(), rest.end());
     return zero(other);
   }
-  const ir::TensorType type = leaf_type(leaf);
-  region().builder.set_name(path() + dotted(leaf) + ".begin");
-  region().builder.set_location(at(s.at));
-  return region().ref(region().builder.zeros(type));
+  const ir::TensorType zeros = type(leaf);
+  instance_.region().builder.set_name(instance_.path() + dotted(leaf) + ".begin");
+  instance_.region().builder.set_location(instance_.at(s.at));
+  return instance_.region().ref(instance_.region().builder.zeros(zeros));
 }
 
-Meaning Instance::begin(const Leaf& leaf) {
-  return once("state " + dotted(leaf), definition().at, [&]() -> Meaning {
+Meaning InstanceStates::begin(const Leaf& leaf) {
+  return instance_.once("state " + dotted(leaf), definition().at, [&]() -> Meaning {
     if (provider_) {
       if (std::optional<Meaning> v = provider_(leaf)) return *v;
     }
@@ -185,9 +190,7 @@ Meaning Instance::begin(const Leaf& leaf) {
   });
 }
 
-// The part of the state that the path selects: the shape of another part may depend on this one. `taken`: how much of the path
-// is used.
-Meaning Instance::state(const StateDef& d, const std::vector<std::string>& path, std::size_t& taken) {
+Meaning InstanceStates::value(const StateDef& d, const std::vector<std::string>& path, std::size_t& taken) {
   StateTree t;
   if (d.of.empty()) {
     t.leaf = true;
@@ -206,7 +209,7 @@ Meaning Instance::state(const StateDef& d, const std::vector<std::string>& path,
       *wanted, [&](const Leaf& leaf) { return begin(leaf); }, prefix);
 }
 
-ir::Expression Instance::narrowed(ir::Expression name, const Leaf& path, std::size_t& taken) {
+ir::Expression InstanceStates::narrowed(ir::Expression name, const Leaf& path, std::size_t& taken) {
   taken = 0;
   if (name.kind != ir::Expression::Kind::kName) return name;
   const Member* const m = definition().member(name.path[0]);
@@ -223,7 +226,7 @@ ir::Expression Instance::narrowed(ir::Expression name, const Leaf& path, std::si
   return name;
 }
 
-Meaning Instance::part(Meaning value, const Leaf& path, bool repeated, const Location& where, Scope& scope) {
+Meaning InstanceStates::part(Meaning value, const Leaf& path, bool repeated, const Location& where, Scope& scope) {
   std::vector<Meaning> positions;
   for (const std::string& key : path) {
     const bool structure = value.is_structure();
@@ -239,26 +242,26 @@ Meaning Instance::part(Meaning value, const Leaf& path, bool repeated, const Loc
   return value;
 }
 
-Meaning Instance::next(const Leaf& leaf, const Location& where) {
-  require_declared(leaf[0]);
+Meaning InstanceStates::next(const Leaf& leaf, const Location& where) {
+  instance_.require_declared(leaf[0]);
   const Member* m = definition().member(leaf[0]);
   Meaning v;
   if (m && m->kind == Member::Kind::kState) {
     const StateDef& s = definition().states[m->index];
-    if (!s.next) fail("E0204 missing", at(s.at), "state '" + s.name + "' has no `next`");
-    v = once("next " + s.name, s.at, [&] { return evaluate(*s.next, path() + s.name); });
+    if (!s.next) fail("E0204 missing", instance_.at(s.at), "state '" + s.name + "' has no `next`");
+    v = instance_.once("next " + s.name, s.at, [&] { return instance_.evaluate(*s.next, instance_.path() + s.name); });
   } else if (m && m->kind == Member::Kind::kInstance) {
-    v = sub(leaf[0]).end();
+    v = instance_.sub(leaf[0]).end();
   } else {
-    fail("E0216 no-state", at(where), "next(" + dotted(leaf) + "): no such state");
+    fail("E0216 no-state", instance_.at(where), "next(" + dotted(leaf) + "): no such state");
   }
-  Scope scope{this, {}, path() + dotted(leaf), 0};
-  return part(v, Leaf(leaf.begin() + 1, leaf.end()), false, at(where), scope);
+  Scope scope{&instance_, {}, instance_.path() + dotted(leaf), 0};
+  return part(v, Leaf(leaf.begin() + 1, leaf.end()), false, instance_.at(where), scope);
 }
 
-Meaning Instance::end() {
-  return once("end", definition().at,
-              [&] { return fill(*tree(), [&](const Leaf& leaf) { return next(leaf, definition().at); }); });
+Meaning InstanceStates::end() {
+  return instance_.once("end", definition().at,
+                        [&] { return fill(*tree(), [&](const Leaf& leaf) { return next(leaf, definition().at); }); });
 }
 
 }  // namespace graphrun::frontend

@@ -472,7 +472,7 @@ class ExpressionParser {
       if (peek().kind == Token::Kind::kName && is(peek(1), "=")) {
         std::string name = peek().text;
         i_ += 2;
-        e.keywords.emplace_back(std::move(name), expression());
+        e.keywords.push_back({std::move(name), expression()});
       } else {
         if (!e.keywords.empty()) unexpected("`name = value`: arguments by position come before those by name");
         e.operands.push_back(expression());

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "runtime/base/status.h"
@@ -30,6 +29,7 @@ struct SourceText {
   SourceText part(std::size_t begin, std::size_t end) const;  // [begin, end)
 };
 
+struct Keyword;
 struct Subscript;
 
 struct Expression {
@@ -52,11 +52,17 @@ struct Expression {
   std::string text;
   std::vector<std::string> path;
   std::vector<Expression> operands;
-  std::vector<std::pair<std::string, Expression>> keywords;
+  std::vector<Keyword> keywords;
   std::vector<Subscript> subscripts;
 
   bool is_name(std::string_view name) const { return kind == Kind::kName && path.size() == 1 && path[0] == name; }
   std::string dotted() const;  // of a name
+};
+
+// `name=value` in a call.
+struct Keyword {
+  std::string name;
+  Expression value;
 };
 
 // x[i] or x[i:j]; either end may be open.

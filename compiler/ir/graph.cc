@@ -33,6 +33,7 @@ std::int64_t Graph::parameter_count() const {
 }
 
 bool is_scan(const Node& node) { return plays(node, Role::kScan); }
+std::string path_of(const Graph& body, const Output& output) { return body.name + "." + output.name; }
 
 ScanLayout scan_layout(const Node& scan) {
   ScanLayout l;

@@ -54,11 +54,12 @@ struct Node {
   std::vector<Origin> origins = {};
 };
 
-// A feed of the root graph.
+// A feed of the root graph, or an input of a region.
 struct Input {
   ValueId value = kNone;
   std::optional<Dim> below;  // INT32: elements are in [0, below)
   std::optional<Symbol> lengths_of;
+  std::string each = {};  // of a sequence that a scan's body reads: its name in `each`; kept as Graph::declared is
 };
 
 // The initial value of a variable.
@@ -96,7 +97,10 @@ struct Output {
 // `reverse` runs the steps from last to first; slices and stacked outputs keep their positions. A scan knows nothing about
 // padding: the front end adds selections to the body.
 struct Graph {
-  std::string name;
+  std::string name;  // of a body: the path of its scan, "members.0.decode"
+  // Of a body in a root that was just expanded: the same path without the numbers of repetitions, "members.decode". Not part of
+  // the text, and passes need not preserve it.
+  std::string declared = {};
   StableVector<Value> values;  // a reference to an element, or to its type, stays valid when nodes are added
   std::vector<Node> nodes;
   std::vector<Input> inputs;
@@ -131,5 +135,7 @@ struct ScanLayout {
 };
 ScanLayout scan_layout(const Node& scan);
 bool is_scan(const Node& node);
+// The path of a state or output of a scan, "decode.s.h": the scan's path and the output's own.
+std::string path_of(const Graph& body, const Output& output);
 
 }  // namespace graphrun::ir

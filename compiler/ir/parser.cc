@@ -126,7 +126,7 @@ class Scanner {
 };
 
 // A graph, and the data needed only while parsing it.
-struct Scope {
+struct ParsedGraph {
   Graph graph;
   std::unordered_map<std::string, ValueId> names;
   struct Next {
@@ -154,12 +154,12 @@ class GraphParser {
     if (depth > kMostRegionDepth) {
       s_.fail(kDepth, "regions nest deeper than " + std::to_string(kMostRegionDepth), s_.position());
     }
-    Scope scope;
+    ParsedGraph scope;
     const std::size_t begin = (s_.skip(), s_.position());
     scope.graph.name = s_.string();
     s_.need('{');
     while (!s_.accept('}')) item(scope, depth);
-    for (const Scope::Next& next : scope.nexts) {
+    for (const ParsedGraph::Next& next : scope.nexts) {
       scope.graph.variables[next.variable].next = lookup(scope, next.name, next.position);
     }
     if (options_.check) {
@@ -168,7 +168,7 @@ class GraphParser {
     return std::move(scope.graph);
   }
 
-  void item(Scope& scope, int depth) {
+  void item(ParsedGraph& scope, int depth) {
     const char c = s_.peek();
     if (c == '%' || c == '=') return node(scope, depth);
     const std::size_t begin = s_.position();
@@ -184,7 +184,7 @@ class GraphParser {
             "expected symbol, input, parameter, slot, state, output, a value or '}', found '" + std::string(word) + "'", begin);
   }
 
-  void symbol(Scope& scope) {
+  void symbol(ParsedGraph& scope) {
     const Symbol name = angle_symbol();
     s_.need('=');
     if (!scope.graph.defined_symbols.emplace(name, angle_dim()).second) {
@@ -192,7 +192,7 @@ class GraphParser {
     }
   }
 
-  void input(Scope& scope) {
+  void input(ParsedGraph& scope) {
     Input input;
     const std::size_t begin = (s_.skip(), s_.position());
     const std::string name = value_name();
@@ -203,7 +203,7 @@ class GraphParser {
     scope.graph.inputs.push_back(std::move(input));
   }
 
-  void variable(Scope& scope, Variable::Kind kind) {
+  void variable(ParsedGraph& scope, Variable::Kind kind) {
     Variable v;
     v.kind = kind;
     const std::size_t begin = (s_.skip(), s_.position());
@@ -225,7 +225,7 @@ class GraphParser {
     scope.graph.variables.push_back(std::move(v));
   }
 
-  void output(Scope& scope) {
+  void output(ParsedGraph& scope) {
     Output output;
     output.name = s_.string();
     s_.need('=');
@@ -240,7 +240,7 @@ class GraphParser {
   };
 
   // results = op(operands; attributes) at … body "name" { … }
-  void node(Scope& scope, int depth) {
+  void node(ParsedGraph& scope, int depth) {
     const std::size_t begin = s_.position();
     std::vector<Result> results;
     while (!s_.accept('=')) {
@@ -281,7 +281,7 @@ class GraphParser {
     s_.fail(kName, "there is no op '" + name + "'", begin, std::move(notes));
   }
 
-  void operands(Scope& scope, Node& n) {
+  void operands(ParsedGraph& scope, Node& n) {
     s_.need('(');
     while (s_.peek() == '%' || s_.peek() == '_') {
       n.inputs.push_back(operand(scope));
@@ -342,7 +342,7 @@ class GraphParser {
     return bare.empty() ? s_.string() : std::string(bare);
   }
 
-  ValueId define(Scope& scope, const std::string& name, TensorType type, std::size_t position) {
+  ValueId define(ParsedGraph& scope, const std::string& name, TensorType type, std::size_t position) {
     const auto id = static_cast<ValueId>(scope.graph.values.size());
     if (!scope.names.emplace(name, id).second) {
       s_.fail(kName, "the value " + quoted(name) + " is defined twice", position);
@@ -354,13 +354,13 @@ class GraphParser {
     return id;
   }
 
-  ValueId operand(const Scope& scope) {
+  ValueId operand(const ParsedGraph& scope) {
     const std::size_t begin = (s_.skip(), s_.position());
     if (s_.accept('_')) return kNone;
     return lookup(scope, value_name(), begin);
   }
 
-  ValueId lookup(const Scope& scope, const std::string& name, std::size_t position) const {
+  ValueId lookup(const ParsedGraph& scope, const std::string& name, std::size_t position) const {
     const auto it = scope.names.find(name);
     if (it == scope.names.end()) s_.fail(kName, "the value " + quoted(name) + " is not defined above", position);
     return it->second;

@@ -24,9 +24,9 @@ std::string text_of(const PointwiseProgram::Operand& o) {
   return print(o.number);
 }
 
-class Reader {
+class ProgramReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit ProgramReader(std::string_view text) : text_(text) {}
 
   PointwiseProgram program() {
     for (;;) {
@@ -188,7 +188,7 @@ std::string print(const PointwiseProgram& program) {
   return text;
 }
 
-PointwiseProgram parse_program(std::string_view text) { return Reader(text).program(); }
+PointwiseProgram parse_program(std::string_view text) { return ProgramReader(text).program(); }
 
 std::vector<TensorType> infer(const PointwiseProgram& program, const std::vector<TensorType>& inputs) {
   GRAPHRUN_CHECK(program.inputs() <= inputs.size(), "fused: the program reads more inputs than there are");

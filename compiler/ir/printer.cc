@@ -1,5 +1,7 @@
 #include "compiler/ir/printer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -183,6 +185,69 @@ std::string quoted(std::string_view text) {
     }
   }
   return out + "\"";
+}
+
+namespace {
+
+Precedence precedence_of(const std::string& symbol, bool unary) {
+  if (symbol == "or") return Precedence::kOr;
+  if (symbol == "and") return Precedence::kAnd;
+  if (symbol == "not") return Precedence::kNot;
+  if (symbol == "**") return Precedence::kPower;
+  if (unary) return Precedence::kMinus;
+  if (symbol == "+" || symbol == "-") return Precedence::kSum;
+  if (symbol == "*" || symbol == "/" || symbol == "@") return Precedence::kProduct;
+  return Precedence::kCompare;
+}
+
+struct AttributeWriter {
+  std::string operator()(bool v) const { return v ? "true" : "false"; }
+  std::string operator()(std::int64_t v) const { return std::to_string(v); }
+  std::string operator()(double v) const { return write_number(v).text; }
+  std::string operator()(const std::string& v) const { return "'" + v + "'"; }
+  std::string operator()(const Dim& v) const { return v.str(); }
+  std::string operator()(const Shape& v) const { return str(v); }
+  std::string operator()(const std::vector<std::int64_t>& v) const {
+    return v.size() == 1 ? std::to_string(v[0]) : fmt::format("[{}]", fmt::join(v, ", "));
+  }
+};
+
+}  // namespace
+
+WrittenExpression write_infix(const std::string& symbol, const std::vector<WrittenExpression>& operands) {
+  const bool unary = operands.size() == 1;
+  const Precedence own = precedence_of(symbol, unary);
+  // An operand on the side from which equal operators do not group needs parentheses too.
+  const auto operand = [&](std::size_t i, bool groups) {
+    const WrittenExpression& written = operands[i];
+    return written.precedence < own || (written.precedence == own && !groups) ? "(" + written.text + ")" : written.text;
+  };
+  if (unary) return {symbol + (symbol == "not" ? " " : "") + operand(0, true), own};
+  // To the left, but for powers; comparisons do not follow each other.
+  const bool to_right = symbol == "**", to_left = !to_right && own != Precedence::kCompare;
+  return {operand(0, to_left) + " " + symbol + " " + operand(1, to_right), own};
+}
+
+WrittenExpression write_number(double value, Type type) {
+  if (type == Type::kBool) return {value != 0 ? "true" : "false"};
+  return {fmt::format("{}", value), value < 0 ? Precedence::kMinus : Precedence::kAtom};
+}
+
+WrittenExpression write_size(const Dim& size) {
+  return {size.str(), size.as_symbol() || size.is_constant() ? Precedence::kAtom : Precedence::kSum};
+}
+
+std::string write_attribute(const Attribute& value) { return std::visit(AttributeWriter{}, value); }
+
+std::vector<std::string> write_attributes(const OpSchema& op, const Attributes& attributes) {
+  std::vector<std::string> all;
+  for (const AttributeSpec& spec : op.attributes) {
+    const auto found = attributes.all().find(spec.name);
+    if (found == attributes.all().end()) continue;
+    if (spec.default_value && same_attribute(*spec.default_value, found->second)) continue;
+    all.push_back(spec.name + "=" + write_attribute(found->second));
+  }
+  return all;
 }
 
 std::string_view name_of(Initializer::Kind kind) {

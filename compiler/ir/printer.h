@@ -16,8 +16,10 @@
 // default value are omitted. A location is file, line, column and, unless it is 1, the number of bytes. `#` starts a comment.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/ir/graph.h"
 
@@ -39,6 +41,22 @@ std::string print(const Graph& graph, const Node& node, const PrintOptions& opti
 std::string print(const Attribute& value);
 std::string print(double value);
 std::string quoted(std::string_view text);
+
+// Parts of expressions as equations write them, for people.
+// How tightly an operator binds, loosest first.
+enum class Precedence : std::uint8_t { kOr, kAnd, kNot, kCompare, kSum, kProduct, kMinus, kPower, kAtom };
+struct WrittenExpression {
+  std::string text;
+  Precedence precedence = Precedence::kAtom;
+};
+// The operator `symbol` (OpSchema::infix) of one operand or two, which stand in parentheses where they bind less.
+WrittenExpression write_infix(const std::string& symbol, const std::vector<WrittenExpression>& operands);
+WrittenExpression write_number(double value, Type type = Type::kFloat);
+WrittenExpression write_size(const Dim& size);
+// 0.5, true, 'INT32', [m, n].
+std::string write_attribute(const Attribute& value);
+// "axis=0", … in the schema's order, without those that have their default value.
+std::vector<std::string> write_attributes(const OpSchema& op, const Attributes& attributes);
 
 // The keywords of the text form.
 std::string_view name_of(Initializer::Kind kind);  // "uniform"

@@ -10,7 +10,7 @@ Shape SequenceContext::with_steps(Shape shape) const {
 }
 
 ValueId SequenceContext::sequence(std::size_t i) {
-  const Operand& operand = operands[i];
+  const SequenceOperand& operand = operands[i];
   if (operand.value == kNone || operand.sequence) return operand.value;
   return b.op("broadcast_to", {operand.value}, {{"shape", with_steps(operand.type.shape)}});
 }

@@ -14,19 +14,20 @@ namespace graphrun::ir {
 // results [steps, ...], or returns none if it cannot.
 class SequenceContext {
  public:
-  struct Operand {
+  struct SequenceOperand {
     ValueId value = kNone;  // kNone: absent
     TensorType type;        // at one step
     bool sequence = false;
   };
 
-  SequenceContext(Builder& builder, const OpSchema& op, const Attributes& attributes, std::vector<Operand> operands, Dim steps)
+  SequenceContext(Builder& builder, const OpSchema& op, const Attributes& attributes, std::vector<SequenceOperand> operands,
+                  Dim steps)
       : b(builder), op(op), attributes(attributes), operands(std::move(operands)), steps(std::move(steps)) {}
 
   Builder& b;
   const OpSchema& op;
   const Attributes& attributes;
-  std::vector<Operand> operands;
+  std::vector<SequenceOperand> operands;
   Dim steps;
 
   std::size_t rank(std::size_t i) const { return operands[i].type.shape.size(); }

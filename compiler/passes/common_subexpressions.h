@@ -1,7 +1,7 @@
-// Common subexpressions: nodes of one graph with the same op, operands and attributes become the first of them; of commutative
-// ops the operands' order does not count. Scans whose bodies are alike are one. In a body, operands that are one value outside
-// are one inside, and outputs that are one value inside are one result outside. Draws of random numbers and updates are never
-// merged, and nothing is moved across the border of a scan.
+// Common subexpressions: of several nodes of one graph with the same op, operands and attributes, the first replaces the
+// others. The order of a commutative op's operands is ignored. Scans with equal bodies are merged too. In a body, inputs that
+// are the same value outside become one input, and outputs that are the same value inside become one result. Random draws and
+// updates are never merged, and nothing moves across the border of a scan.
 //
 // Must run after: simplify, which makes more expressions equal. Leaves results without readers to dead_code.
 #pragma once

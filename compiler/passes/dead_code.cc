@@ -19,14 +19,14 @@ using ir::ScanLayout;
 using ir::ValueId;
 
 // A graph or a scan's body, with what is known to be needed in it.
-struct Region {
+struct LiveRegion {
   Graph* graph = nullptr;
-  Region* outer = nullptr;  // null: the root
-  std::size_t scan = 0;     // the node in `outer` whose body this is
+  LiveRegion* outer = nullptr;  // null: the root
+  std::size_t scan = 0;         // the node in `outer` whose body this is
   ScanLayout layout;
   std::vector<bool> node_live, value_live;
   std::vector<std::int32_t> input;  // a value's position among the inputs, or -1
-  std::vector<Region*> body;        // of each node; null where it is no scan
+  std::vector<LiveRegion*> body;    // of each node; null where it is no scan
 
   Node& scan_node() const { return outer->graph->nodes[scan]; }
 };
@@ -37,7 +37,7 @@ class Liveness {
   Liveness(Graph& root, bool keep_interface) {
     add(root, nullptr, 0);
     for (std::size_t i = 0; i < regions_.size(); ++i) add_bodies(regions_[i]);
-    Region& top = regions_[0];
+    LiveRegion& top = regions_[0];
     for (const ir::Output& o : root.outputs) mark(top, o.value);
     for (const ir::Variable& v : root.variables) {
       next_.resize(root.values.size(), kNone);
@@ -47,7 +47,7 @@ class Liveness {
     for (const ir::Input& i : root.inputs) {
       if (keep_interface) mark(top, i.value);
     }
-    for (Region& r : regions_) mark_updates(r);
+    for (LiveRegion& r : regions_) mark_updates(r);
     while (!work_.empty()) {
       const auto [region, value] = work_.back();
       work_.pop_back();
@@ -66,8 +66,8 @@ class Liveness {
   using Index = std::size_t;
   static Index index(ValueId v) { return static_cast<Index>(v); }
 
-  Region& add(Graph& graph, Region* outer, std::size_t scan) {
-    Region& r = regions_.emplace_back();
+  LiveRegion& add(Graph& graph, LiveRegion* outer, std::size_t scan) {
+    LiveRegion& r = regions_.emplace_back();
     r.graph = &graph, r.outer = outer, r.scan = scan;
     if (outer) r.layout = ir::scan_layout(r.scan_node());
     r.node_live.resize(graph.nodes.size());
@@ -77,7 +77,7 @@ class Liveness {
     return r;
   }
 
-  void add_bodies(Region& r) {
+  void add_bodies(LiveRegion& r) {
     r.body.resize(r.graph->nodes.size(), nullptr);
     for (Index n = 0; n < r.graph->nodes.size(); ++n) {
       Node& node = r.graph->nodes[n];
@@ -85,22 +85,22 @@ class Liveness {
     }
   }
 
-  void mark(Region& r, ValueId v) {
+  void mark(LiveRegion& r, ValueId v) {
     if (v == kNone || r.value_live[index(v)]) return;
     r.value_live[index(v)] = true;
     work_.emplace_back(&r, v);
   }
 
-  void mark_updates(Region& r) {
+  void mark_updates(LiveRegion& r) {
     if (r.outer) mark(r, r.graph->inputs[r.layout.step()].value);  // the step's place is fixed
     for (Index n = 0; n < r.graph->nodes.size(); ++n) {
       if (!r.graph->nodes[n].op->update) continue;
       mark_node(r, n);
-      for (Region* in = &r; in->outer; in = in->outer) in->outer->node_live[in->scan] = true;
+      for (LiveRegion* in = &r; in->outer; in = in->outer) in->outer->node_live[in->scan] = true;
     }
   }
 
-  void mark_node(Region& r, Index n) {
+  void mark_node(LiveRegion& r, Index n) {
     if (r.node_live[n]) return;
     r.node_live[n] = true;
     const Node& node = r.graph->nodes[n];
@@ -108,7 +108,7 @@ class Liveness {
     for (ValueId v : node.inputs) mark(r, v);
   }
 
-  void visit(Region& r, ValueId v) {
+  void visit(LiveRegion& r, ValueId v) {
     const ir::Value& value = r.graph->value(v);
     if (value.node < 0) {
       if (r.outer) {
@@ -121,12 +121,12 @@ class Liveness {
     const auto n = static_cast<Index>(value.node);
     if (!r.body[n]) return mark_node(r, n);
     r.node_live[n] = true;
-    Region& body = *r.body[n];
+    LiveRegion& body = *r.body[n];
     const auto k = static_cast<Index>(value.result);
     mark(body, k < body.layout.states ? body.graph->inputs[k].value : body.graph->outputs[k].value);
   }
 
-  void visit_body_input(Region& body, Index position) {
+  void visit_body_input(LiveRegion& body, Index position) {
     if (position == body.layout.step()) return;
     const Node& scan = body.scan_node();
     mark(*body.outer, scan.inputs[position]);
@@ -135,10 +135,10 @@ class Liveness {
     mark(*body.outer, scan.outputs[position]);        // and its end's place among the results
   }
 
-  bool sweep(Region& r) {
+  bool sweep(LiveRegion& r) {
     if (r.outer) trim_scan(r);
     // A dead scan's body goes with it.
-    for (Region* in = &r; in->outer; in = in->outer) {
+    for (LiveRegion* in = &r; in->outer; in = in->outer) {
       if (!in->outer->node_live[in->scan]) return true;
     }
     bool changed = false;
@@ -149,7 +149,7 @@ class Liveness {
   }
 
   // Takes what the body does not need from the scan's operands, and what nobody reads from the body's outputs.
-  void trim_scan(Region& body) {
+  void trim_scan(LiveRegion& body) {
     Node& scan = body.scan_node();
     const ScanLayout& l = body.layout;
     const auto input_live = [&](Index i) { return bool{body.value_live[index(body.graph->inputs[i].value)]}; };
@@ -172,8 +172,8 @@ class Liveness {
     scan.attributes.set("each", each);
   }
 
-  std::deque<Region> regions_;  // outer before inner; never moves them
-  std::vector<std::pair<Region*, ValueId>> work_;
+  std::deque<LiveRegion> regions_;  // outer before inner; never moves them
+  std::vector<std::pair<LiveRegion*, ValueId>> work_;
   std::vector<ValueId> next_;  // by the root's variables' values
 };
 

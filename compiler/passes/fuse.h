@@ -1,11 +1,12 @@
-// Fusion: pointwise ops, casts and dropout that make results of one shape become one node `fused`, whose kernel keeps what
-// stands between them in registers and cache. A group is what is joined by its values, or by operands of that shape that
-// several read, as far as no path leads out of it and back in. Numbers are written into its code; smaller operands broadcast.
-// What reductions alone read, of values that lie in memory anyway, is left to fuse_reductions.
-// Groups are cut where they pass the limits of a program (compiler/ir/pointwise_program.h). One op alone stays as it is.
+// Fusion: pointwise ops, casts and dropout with results of one shape become one node `fused`, whose kernel keeps intermediate
+// values in registers and cache. A group consists of nodes that are connected by values, or by operands of that shape that
+// several of them read, provided that no path leads out of the group and back in. Numbers become part of the code; smaller
+// operands broadcast. Values that only reductions read stay outside if their operands are in memory anyway: fuse_reductions
+// takes them. A group that exceeds the limits of a program (compiler/ir/pointwise_program.h) is divided. A single op stays as
+// it is.
 //
-// Must run last: no other pass looks into a fused node. After dead_code, so that results are those alone that somebody reads;
-// numbers that nobody reads any more it drops itself.
+// Must run last, since no other pass looks into a fused node, and after dead_code, so that every result has a reader. Numbers
+// that lose their last reader here are dropped here.
 #pragma once
 
 #include "compiler/passes/pass.h"

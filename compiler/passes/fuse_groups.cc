@@ -28,9 +28,9 @@ using Index = std::size_t;
 //
 // There are many such stages. First each node takes the earliest; then, from the last to the first, each may move to a later
 // one where it stands beside more of those that it shares values with.
-class Stages {
+class FusionStages {
  public:
-  Stages(const Graph& graph, const ir::Readers& readers, const std::vector<bool>& at_end)
+  FusionStages(const Graph& graph, const ir::Readers& readers, const std::vector<bool>& at_end)
       : graph_(graph), readers_(readers), kind_(graph.nodes.size(), -1), stage_(graph.nodes.size(), 0) {
     std::map<Shape, int> kinds;
     for (Index n = 0; n < graph.nodes.size(); ++n) {
@@ -123,7 +123,7 @@ class Sets {
 };
 
 // Nodes of one stage and shape that share values: made by one and read by another, or of the whole shape and read by both.
-std::vector<std::vector<Index>> components(const Graph& graph, const ir::Readers& readers, const Stages& stages) {
+std::vector<std::vector<Index>> components(const Graph& graph, const ir::Readers& readers, const FusionStages& stages) {
   Sets sets(graph.nodes.size());
   for (Index v = 0; v < graph.values.size(); ++v) {
     const ir::Value& value = graph.values[v];
@@ -280,7 +280,7 @@ class EdgesLeft {
 
 std::vector<std::vector<Index>> find_fusible_groups(const Graph& graph, const ir::Readers& readers) {
   const std::vector<bool> at_end = read_at_end(graph);
-  const Stages stages(graph, readers, at_end);
+  const FusionStages stages(graph, readers, at_end);
   Cutter cutter(graph, readers, at_end);
   std::vector<std::vector<Index>> groups;
   for (const std::vector<Index>& component : components(graph, readers, stages)) cutter.cut(component, groups);

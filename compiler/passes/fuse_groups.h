@@ -1,4 +1,4 @@
-// Part of the pass `fuse`: which nodes become one.
+// Part of the pass `fuse`: which nodes are fused with each other.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace graphrun {
 
-// Groups of two or more pointwise nodes, each in the graph's order; no node is in two. All may be joined at once: no path leads
-// out of a group and back, nor around through several.
+// Disjoint groups of two or more pointwise nodes, each in the graph's order. All groups may be fused at once: no path leads out
+// of a group and back in, directly or through other groups.
 std::vector<std::vector<std::size_t>> find_fusible_groups(const ir::Graph& graph, const ir::Readers& readers);
 
-// Whether a program may have this node as an instruction, and which that is, but for its operands.
+// Whether a program may contain this node as an instruction; and that instruction, without its operands.
 bool may_be_instruction(const ir::Node& node);
 ir::PointwiseProgram::Instruction instruction_of(const ir::Graph& graph, const ir::Node& node);
 

@@ -1,9 +1,9 @@
-// Fusion at the edge: reductions of pointwise work become one node `fused_reduction` with it, whose kernel reduces the work as
-// it is made: nothing of its shape lies in memory. Where all results of one pointwise node, single or fused, are read by
-// reductions alone, along the same axes (sum, mean, max, min, logsumexp, argmax, argmin, sum_to; without lengths), they become
-// one; what else reads the work keeps both apart.
+// Fusion of reductions with pointwise work: they become one node `fused_reduction`, whose kernel reduces the values as it
+// computes them, so that no tensor of their shape is stored. This applies if all results of one pointwise node, single or
+// fused, are read by reductions only (sum, mean, max, min, logsumexp, argmax, argmin, sum_to; without lengths), all along the
+// same axes.
 //
-// Must run after: fuse, whose groups it takes whole.
+// Must run after: fuse. It takes whole groups.
 #pragma once
 
 #include "compiler/passes/pass.h"

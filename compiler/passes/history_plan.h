@@ -1,5 +1,5 @@
-// Which loops that gather histories can do without states (compiler/passes/parallelize_history.h), and what of their bodies
-// goes where.
+// Which loops that gather histories need no states (compiler/passes/parallelize_history.h), and to which of the new loops each
+// part of their bodies goes.
 #pragma once
 
 #include <map>
@@ -14,11 +14,11 @@ struct SpreadPlan {
   ir::Graph body;                           // the scan's, with the size of histories written as its steps
   std::map<ir::ValueId, ir::ValueId> rows;  // by history, after the step: what it gathers
   std::vector<int> level;                   // by value: the number of the new loop that makes it
-  std::vector<bool> local;  // by value: made of the step and of what is the same at every step; by each loop anew
+  std::vector<bool> local;  // by value: depends on the step and on invariants only; every new loop computes it for itself
   int loops = 0;
 };
 
-// `read`: by value of the graph around, whether anything reads it.
+// `read`: by value of the enclosing graph, whether anything reads it.
 SpreadPlan plan_spread(const ir::Node& scan, const std::vector<bool>& read);
 
 }  // namespace graphrun

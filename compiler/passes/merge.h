@@ -1,14 +1,15 @@
 // Merging of matrix products:
-//  - sums: products of rows with a matrix each that are added up (x @ W + h @ U, the gradients by a state or an input through
-//    several gates) become one `matmul_sum`, which adds where the result stands instead of writing every product;
-//  - shared factors: products of the same rows with matrices of one size (the gates of an LSTM) become one `matmul_many`, sums
-//    of outer products with the same rows (their weights' gradients) one `matmul_reduce_many`: one kernel, a result each.
-// The matrices stay what they are, parameters under their own names; a kernel lays them side by side where that helps it.
+//  - sums: products that are added up (x @ W + h @ U, the gradients of a state or an input through several gates) become one
+//    `matmul_sum`, which accumulates in place instead of writing every product;
+//  - shared factors: products of the same rows with matrices of one size (the gates of an LSTM) become one `matmul_many`, and
+//    sums of outer products with the same rows (the gradients of their weights) one `matmul_reduce_many`: one kernel with
+//    several results.
+// The matrices remain separate parameters under their own names; a kernel packs them together if that is faster.
 //
-// Products merge where all that they read is there before the first of them. Outside loops, results that grow with the batch
-// merge only where the same node is the first to read them: others would be held longer. In a loop's body, matrices that are
-// the same at every step do not mix with others: threads share a loop only where all of its matrices can be packed ahead.
-// Numbers change in the last bits: a sum's order does.
+// Products merge if all their operands are available before the first of them. Outside loops, results that grow with the batch
+// merge only if the same node is the first to read them; otherwise some would be kept longer. In a loop's body, matrices that
+// are the same at every step do not merge with others: threads share a loop only if all of its matrices can be packed in
+// advance. Results change in the last bits, because the order of sums changes.
 //
 // Must run after: hoist, whose products over all steps it merges, and dead_code. Before: fuse, which would hide the sums.
 #pragma once

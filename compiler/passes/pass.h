@@ -1,7 +1,7 @@
-// What a pass is: a function from a graph to a graph that computes the same outputs and next values. Adding one adds a header,
-// a source, a test case under tests/passes/ and one line in the list in compiler/passes/passes.cc, whose order is the order in
-// which they run. Each pass is linear in the size of the graph and keeps its inputs, outputs and variables; it works on regions
-// as on the graph itself.
+// A pass is a function from a graph to a graph that computes the same outputs and next values. A new pass needs a header, a
+// source, a test case under tests/passes/ and a line in the list in compiler/passes/passes.cc, which is in the order in which
+// passes run. Each pass is linear in the size of the graph and keeps its inputs, outputs and variables. It treats regions as it
+// treats the graph itself.
 #pragma once
 
 #include <functional>
@@ -27,24 +27,24 @@ struct Pass {
 // In the order in which they run.
 const std::vector<Pass>& all_passes();
 
-// What the compiler does beside its passes and can leave out by name as well: to see what that brings, or whether a wrong
-// result comes of it.
+// Optimizations that are no passes but can be disabled by name too, to measure their effect or to find the cause of a wrong
+// result.
 inline constexpr const char* kRecompute = "recompute";                 // a loop's gradient recomputes what costs more to save
 inline constexpr const char* kShareMemory = "share_memory";            // MemoryOptions::reuse
 inline constexpr const char* kRecurrentKernels = "recurrent_kernels";  // Program::recurrent_kernels
-// Every name that can be disabled: the passes', then those.
+// Every name that can be disabled: those of the passes, then these.
 std::vector<std::string> names_to_disable();
-// What a name that is none of `known` may mean: "it is now called 'parallelize_history'" for a pass's former name, else what
-// did_you_mean finds.
+// What an unknown name may mean: "it is now called 'parallelize_history'" for the former name of a pass, otherwise what
+// did_you_mean finds in `known`.
 std::string pass_hint(const std::string& name, const std::vector<std::string>& known);
 
-// Called after each pass with its name, what it made, and the seconds that it took.
+// Called after each pass with its name, its result, and the seconds that it took.
 using PassObserver = std::function<void(const std::string& pass, const ir::Graph& graph, double seconds)>;
 
-// Runs every pass whose name is not in `disabled`, and verifies what each changed; the verifier's error names the pass. Throws
-// UserError (kUsage, E0409 unknown-pass) where `disabled` holds none of names_to_disable.
+// Runs every pass whose name is not in `disabled`, and verifies the graph after each pass that changed it; the verifier's error
+// names the pass. Throws UserError (kUsage, E0409 unknown-pass) if a name in `disabled` is not one of names_to_disable().
 ir::Graph run_passes(ir::Graph graph, const std::vector<std::string>& disabled = {}, const PassObserver& observer = nullptr);
-// Those of them that are early, on a graph that is about to be differentiated.
+// Runs only the early passes, on a graph that is about to be differentiated.
 ir::Graph run_early_passes(ir::Graph graph, const std::vector<std::string>& disabled = {},
                            const PassObserver& observer = nullptr);
 

@@ -22,21 +22,22 @@ namespace graphrun {
 
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
-      {"parallelize_history", "computes loops that only gather what they made for all steps at once", parallelize_history,
+      {"parallelize_history", "computes loops that only gather their own values for all steps at once", parallelize_history,
        true},
-      {"logsumexp_to_matmul", "makes logsumexps of sums over pairs matrix products", logsumexp_to_matmul, true},
-      {"delay_to_shift", "puts shifted sequences in the place of states that only delay them", delay_to_shift, true},
+      {"logsumexp_to_matmul", "turns logsumexps of sums over pairs into matrix products", logsumexp_to_matmul, true},
+      {"delay_to_shift", "replaces states that only delay a sequence by the shifted sequence", delay_to_shift, true},
       {"hoist_invariants", "computes what is the same at every step of a loop before it", hoist_invariants, true},
       {"fold_constants", "computes what depends on constants alone", fold_constants},
       {"simplify", "drops identities, joins chains of shape changes, folds transposes into products", simplify},
-      {"sink", "adds up parameter gradients behind loops, as one product over all steps", sink},
-      {"hoist", "computes before and behind loops, for all steps at once, what no state needs or makes", hoist},
+      {"sink", "adds up parameter gradients after loops, as one product over all steps", sink},
+      {"hoist", "computes before or after loops, for all steps at once, what does not depend on states or what no state needs",
+       hoist},
       {"common_subexpressions", "computes equal expressions once", common_subexpressions},
       {"dead_code", "drops what no output and no variable needs", dead_code},
-      {"unmask", "takes selections of whole rows off logits, to their losses and gradients", unmask},
-      {"merge", "makes matrix products of one factor, or of one sum, one kernel", merge},
-      {"fuse", "makes groups of pointwise ops one kernel each", fuse},
-      {"fuse_reductions", "reduces pointwise work as it is made", fuse_reductions},
+      {"unmask", "moves selections of whole rows from logits to their losses and gradients", unmask},
+      {"merge", "turns matrix products that share a factor, or are summed, into one kernel", merge},
+      {"fuse", "turns each group of pointwise ops into one kernel", fuse},
+      {"fuse_reductions", "reduces pointwise work as it is computed", fuse_reductions},
   };
   return passes;
 }

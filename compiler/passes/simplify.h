@@ -1,16 +1,14 @@
-// Simplification by local rules, in one walk from top to bottom, scans' bodies included:
-//  - arithmetic: x + 0, x - 0, x * 1, x / 1, x ** 1, adding zeros, double negation, sums with a negative, selections whose
-//  branches
-//    are equal or whose condition is known, logic with a constant, casts to the same type and chains of casts, dropout of rate
-//    0;
-//  - shapes: chains of transpose, reshape, expand, broadcast_to, sum_to, slice, index; the member that an index or slice of a
-//  stack
-//    or concatenation picks; changes to the same shape; shape changes of zeros;
-//  - products: a transpose of the last two axes of a matmul's factor becomes its flag;
+// Simplification by local rules, in one walk over the nodes in order, including the bodies of scans:
+//  - arithmetic: x + 0, x - 0, x * 1, x / 1, x ** 1, sums with zeros, double negation, sums with a negative, selections
+//    between equal operands or by a known condition, logic with a constant, casts to the same type, chains of casts, dropout
+//    with rate 0;
+//  - shapes: chains of transpose, reshape, expand, broadcast_to, sum_to, slice, index; an index or slice of a stack or a
+//    concatenation that selects one operand; changes to the same shape; shape changes of zeros;
+//  - products: a transpose of the last two axes of a matmul's factor becomes a flag;
 //  - scans: a state that never changes ends as it began; the stack of a sequence's own slices is the sequence.
-// No rule loses precision; x + 0 may turn -0 into 0. A rule that would change a result's type does not fire.
+// No rule loses precision, but x + 0 may turn -0 into 0. A rule that would change the type of a result does not apply.
 //
-// Must run after: fold_constants, which makes the constants that the rules look for. Leaves what nobody reads any more to
+// Must run after: fold_constants, which computes the constants that the rules look for. Leaves values without readers to
 // dead_code.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The rules of compiler/passes/simplify.h: functions from one node to another node or to a value that is already there.
+// The rules of compiler/passes/simplify.h: functions from one node to another node or to an existing value.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace graphrun {
 
-// One node and what stands above it. A rule ends with `become` or `keep_op`, which check the type: where they return false
-// nothing has happened, and the rule does not fire.
+// One node and the nodes that it depends on. A rule ends with `become` or `keep_op`, which check the type. If they return
+// false, nothing has changed, and the rule does not apply.
 class Match {
  public:
   Match(ir::Graph& graph, std::size_t node) : g_(graph), n_(node) {}
@@ -22,26 +22,26 @@ class Match {
   const ir::TensorType& type(ir::ValueId v) const { return g_.type(v); }
   const ir::TensorType& result() const { return type(node().outputs[0]); }
 
-  // The node that made v, where it plays `role`; null otherwise.
+  // The node that computes v if it plays `role`; null otherwise.
   const ir::Node* made_by(ir::ValueId v, ir::Role role) const { return ir::made_by(g_, v, role); }
-  // The node that made v, where its op is this node's; null otherwise.
+  // The node that computes v if it has the same op as this node; null otherwise.
   const ir::Node* made_by_same(ir::ValueId v) const;
-  // The result of which v is one.
+  // Which of its node's results v is.
   int result_index(ir::ValueId v) const { return g_.value(v).result; }
   bool is_number(ir::ValueId v, double value) const { return ir::number(g_, v) == value; }
   bool is_zeros(ir::ValueId v) const { return ir::is_zeros(g_, v); }
   std::optional<double> number(ir::ValueId v) const { return ir::number(g_, v); }
-  // The node that made v; null where none did.
+  // The node that computes v; null if none does.
   const ir::Node* producer(ir::ValueId v) const { return ir::producer(g_, v); }
 
-  // The node's only result is v.
+  // Replaces the node's only result by v.
   bool become(ir::ValueId v);
-  // The node is op(inputs; attributes) from now on; attributes that are not named have their defaults.
+  // Replaces the node by op(inputs; attributes); attributes that are not named have their defaults.
   bool become(std::string_view op, std::vector<ir::ValueId> inputs, const ir::NamedAttributes& attributes = {});
-  // The same with the op that the node has.
+  // The same with the node's own op.
   bool keep_op(std::vector<ir::ValueId> inputs, const ir::NamedAttributes& attributes = {});
 
-  // What the rule decided.
+  // The result of the rule.
   ir::ValueId replacement = ir::kNone;
 
  private:
@@ -54,9 +54,10 @@ class Match {
 using Rule = bool (*)(Match&);
 using RuleTable = std::vector<std::pair<ir::Role, Rule>>;  // a role, a rule for its ops; in the order in which they are tried
 
-// Of every op: what its schema says about its numbers (OpSchema::algebra, OpSchema::identity).
+// For every op: what its schema says about its numbers (OpSchema::algebra, OpSchema::identity).
 bool by_algebra(Match& m);
-// Of every pointwise op: what is broadcast to a shape that its other operands have anyway is read as it was.
+// For every pointwise op: an operand that is broadcast to a shape that the other operands have anyway is read before the
+// broadcast.
 bool read_before_broadcast(Match& m);
 
 const RuleTable& arithmetic_rules();

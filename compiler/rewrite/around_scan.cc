@@ -53,7 +53,7 @@ ValueId AroundScan::sequence(ValueId v) {
 
 void AroundScan::lift(std::size_t n) {
   const Node& node = body_.nodes[n];
-  std::vector<ir::SequenceContext::Operand> operands;
+  std::vector<ir::SequenceContext::SequenceOperand> operands;
   bool any = node.op->random;
   for (ValueId v : node.inputs) {
     const Outside out = at(v);
@@ -94,7 +94,7 @@ bool can_lift(const ir::Graph& body, const Node& node, const BodyDependence& dep
   // Tried on operands of these types.
   ir::Graph trial;
   ir::Builder builder(trial);
-  std::vector<ir::SequenceContext::Operand> operands;
+  std::vector<ir::SequenceContext::SequenceOperand> operands;
   bool any = draws(node);
   for (ValueId v : node.inputs) {
     if (v == kNone) {

@@ -1,4 +1,4 @@
-// Which reductions may take the pointwise work that they read into their own kernel.
+// Which reductions can be fused with the pointwise work that they read.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace graphrun {
 
-// Neighbouring axes [first, last).
+// Adjacent axes [first, last).
 struct ReducedAxes {
   std::int64_t first = 0, last = 0;
   friend bool operator==(const ReducedAxes&, const ReducedAxes&) = default;
 };
 
-// Of a reduction node that may be fused: which axes go, and by which of a program's reductions.
+// A reduction node that may be fused: which axes it reduces, and the reduction of a program that computes the same.
 struct FusibleReduction {
   std::string fold;
   ReducedAxes axes;
 };
 
-// Nothing where the node is no such reduction: another op, one with lengths, of axes that are no neighbours, not of FLOAT.
+// Nothing if the node is no such reduction: another op, one with lengths, of axes that are not adjacent, not of FLOAT.
 std::optional<FusibleReduction> fusible_reduction(const ir::Graph& graph, const ir::Node& node);
 
 }  // namespace graphrun

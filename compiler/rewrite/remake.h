@@ -1,5 +1,5 @@
-// What a loop need not hand out, because it is less to hand out what it is made of and to make it again outside: pointwise work
-// over an axis that nothing it reads of the states has, as the scores of all pairs of labels at a step.
+// Values that a loop need not return, because returning their operands and recomputing the values outside takes less memory:
+// pointwise work over an axis that none of its operands that depend on states has, such as the scores of all pairs of labels.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@ namespace graphrun {
 
 struct Remake {
   std::vector<std::size_t> nodes;    // of the body, in order: to be lifted (AroundScan)
-  std::vector<ir::ValueId> sources;  // what they read of the loop, to be handed out
+  std::vector<ir::ValueId> sources;  // the values of the loop that they read, which the loop must return
 };
 
-// How to make v of the body again outside; none where it is no such work.
+// How to recompute the body's value v outside; nothing if it is no such work.
 std::optional<Remake> remake_of(const ir::Node& scan, const BodyDependence& dependence, ir::ValueId v);
 
 }  // namespace graphrun

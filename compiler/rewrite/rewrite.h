@@ -1,4 +1,4 @@
-// What passes share: values that stand in for others, and taking things out of a graph.
+// What passes share: replacing values by others, and removing nodes and values from a graph.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 namespace graphrun {
 
-// Which values of one graph are replaced by which others, while a pass walks it from top to bottom.
+// Which values of one graph are replaced by which others, while a pass walks over it in order.
 class Replacements {
  public:
   explicit Replacements(const ir::Graph& graph);
 
-  // What stands for v now; kNone for kNone.
+  // The replacement of v, or v itself; kNone for kNone.
   ir::ValueId of(ir::ValueId v) const { return v == ir::kNone ? v : by_[static_cast<std::size_t>(v)]; }
   // `by` must be defined before `old` and of its type.
   void replace(ir::ValueId old, ir::ValueId by);
@@ -31,15 +31,15 @@ class Replacements {
   bool any_ = false;
 };
 
-// A walk over a graph's nodes that puts others in their place, before or behind them. Begun, the graph has no nodes; keep(),
-// and builder(), append them again.
+// A walk over the nodes of a graph that replaces some, or inserts others before or after them. At first the graph has no nodes;
+// keep() and builder() append them.
 class Rebuild {
  public:
   explicit Rebuild(ir::Graph& graph);
 
-  std::vector<ir::Node>& old_nodes() { return old_; }  // to be moved from, one after the other
+  std::vector<ir::Node>& old_nodes() { return old_; }  // the caller moves from them, in order
   ir::Builder& builder() { return builder_; }
-  // What stands for a value of the old nodes now.
+  // The replacement of a value of the old nodes, or the value itself.
   ir::ValueId of(ir::ValueId v) const;
   void rewire(ir::Node& node) const;
   void keep(ir::Node node);  // as it is, its operands rewired
@@ -57,16 +57,17 @@ class Rebuild {
   std::unordered_set<ir::ValueId> renamed_;
 };
 
-// Calls `rewrite` for a graph and all regions in it, each region before the graph around it. `around` is the node whose region
-// the graph is, null for the outermost; its operands are those of the graph around. Returns whether any call returned true.
+// Calls `rewrite` for a graph and all regions in it, each region before the graph that contains it. `around` is the node whose
+// region the graph is, null for the outermost; its operands are values of the containing graph. Returns whether any call
+// returned true.
 bool rewrite_inner_first(ir::Graph& graph, const std::function<bool(ir::Graph& graph, const ir::Node* around)>& rewrite);
 
-// Rebuilds every graph with a scan that is wanted, bodies before the graphs around them. Returns whether there was any.
+// Rebuilds every graph that contains a wanted scan, bodies before the graphs that contain them. Returns whether there was any.
 bool rewrite_scans(ir::Graph& graph, const std::function<bool(const ir::Node& scan)>& wanted,
                    const std::function<void(Rebuild&, ir::Node scan)>& rewrite);
 
-// Keeps the nodes and values that are marked, and numbers them anew. What is kept uses nothing that is not. Results of a kept
-// node, inputs and variables go where their value is not kept.
+// Keeps the nodes and values that are marked, and renumbers them. What is kept must not use what is not kept. Results of a kept
+// node, inputs and variables are removed if their value is not kept.
 void compact(ir::Graph& graph, const std::vector<bool>& keep_node, const std::vector<bool>& keep_value);
 
 }  // namespace graphrun

@@ -50,7 +50,7 @@ Kernel bind_filled(const KernelRequest& request) {
 constexpr const char* kNoOperands = "it has no operands";
 
 REGISTER_OP("constant", "constant")
-    .Doc("A number as a scalar: what a literal in an equation becomes.\n  let: \"half = constant(value=0.5)\"")
+    .Doc("A scalar constant: what a literal in an equation becomes.\n  let: \"half = constant(value=0.5)\"")
     .Required("value", AttributeKind::kFloat, "the number; INT32: a whole one; BOOL: 0 or 1")
     .String("type", "FLOAT", kTypeDoc)
     .Role(ir::Role::kNumber)
@@ -76,7 +76,7 @@ REGISTER_OP("zeros", "constant")
 REGISTER_KERNEL("zeros", kCpu, bind_filled);
 
 REGISTER_OP("full", "constant")
-    .Doc("One number in every place of a shape.\n  let: \"ones = full(shape=[batch, hidden], value=1)\"")
+    .Doc("A tensor of which every element is the same number.\n  let: \"ones = full(shape=[batch, hidden], value=1)\"")
     .Required("shape", AttributeKind::kShape, "the result's sizes")
     .Required("value", AttributeKind::kFloat, "the number; INT32: a whole one; BOOL: 0 or 1")
     .String("type", "FLOAT", kTypeDoc)
@@ -114,6 +114,7 @@ REGISTER_KERNEL("dim", kCpu, [](const KernelRequest& request) -> Kernel {
 REGISTER_OP("range", "constant")
     .Doc("The whole numbers from 0 to n - 1: y [n] INT32.\n  let: \"wrong = range(labels) != expand(gold, axis=-1)\"")
     .Required("n", AttributeKind::kDim, "how many")
+    .Role(ir::Role::kRange)
     .Output("y")
     .NoGradient(kNoOperands)
     .Shape([](ir::InferContext& c) {

@@ -14,6 +14,10 @@ std::size_t aligned_end(std::size_t at, std::size_t alignment) { return (at + al
 
 }  // namespace
 
+void ArgumentLayout::check_count(const std::string& name, std::size_t count) {
+  GRAPHRUN_CHECK(count > 0, "the argument '" + name + "' of a generated kernel is an array of nothing");
+}
+
 Argument ArgumentLayout::append(Member member) {
   for (const Member& other : members_) {
     GRAPHRUN_CHECK(other.inside || other.name != member.name, "two arguments '" + member.name + "' of a generated kernel");

@@ -56,9 +56,10 @@ class ArgumentLayout {
     fix(added, value);
     return added;
   }
-  // An array.
+  // An array of one element or more. Throws InternalError for none: C++ has no such array.
   template <class T>
   Argument add_array(std::string name, std::size_t count) {
+    check_count(name, count);
     return append({std::move(name), type_name<T>(), typeid(T), sizeof(T), alignof(T), count});
   }
   // The address of elements of that type: "const float".
@@ -99,6 +100,7 @@ class ArgumentLayout {
     static_assert(kArgumentTypeName<T> != nullptr, "how the text spells this type");
     return kArgumentTypeName<T>;
   }
+  static void check_count(const std::string& name, std::size_t count);
   Argument append(Member member);
   void check_type(Argument member, std::type_index type, std::size_t count) const;
   void keep(Argument member, const void* value);

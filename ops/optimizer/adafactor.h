@@ -50,6 +50,13 @@ GRAPHRUN_DEVICE AdafactorLength adafactor_length(const AdafactorSettings& s, con
           s.scale_parameter ? n.step * (size < s.epsilon2 ? s.epsilon2 : size) : n.step};
 }
 
+// g' = scale * g + l2 * p.
+template <class T>
+struct AdafactorGradient {
+  T l2, scale;
+  GRAPHRUN_DEVICE T operator()(T p, T g) const { return l2 * p + scale * g; }
+};
+
 // One parameter: [matrices, rows, columns] where it has rows and columns, else its `columns` elements alone.
 template <class T>
 struct AdafactorTask {
@@ -64,9 +71,10 @@ struct AdafactorTask {
 
   std::int64_t count() const { return matrices * rows * columns; }
   GRAPHRUN_DEVICE bool factored() const { return c_next != nullptr; }
-  GRAPHRUN_DEVICE T gradient(const AdafactorNumbers& n, std::int64_t i) const {
-    return static_cast<T>(settings.l2) * p[i] + static_cast<T>(n.scale) * g[i];
+  GRAPHRUN_DEVICE AdafactorGradient<T> gradient(const AdafactorNumbers& n) const {
+    return {static_cast<T>(settings.l2), static_cast<T>(n.scale)};
   }
+  GRAPHRUN_DEVICE T gradient(const AdafactorNumbers& n, std::int64_t i) const { return gradient(n)(p[i], g[i]); }
 };
 
 }  // namespace graphrun

@@ -46,7 +46,7 @@ template <class T>
 void adafactor_rows(const AdafactorPart<T>& part) {
   const AdafactorTask<T>& t = part.task;
   const std::int64_t n = t.columns;
-  const T l2 = static_cast<T>(t.settings.l2), scale = static_cast<T>(part.numbers.scale);
+  const AdafactorGradient<T> gradient = t.gradient(part.numbers);
   double* const columns = part.columns;
   std::fill_n(columns, n, 0.0);
   EightSums parameters;
@@ -54,7 +54,7 @@ void adafactor_rows(const AdafactorPart<T>& part) {
     const T *const p = t.p + row * n, *const g = t.g + row * n;
     EightSums squares;
     by_eights(n, [&](std::int64_t i, std::int64_t k) HWY_ATTR {
-      const double square = squared(static_cast<double>(l2 * p[i] + scale * g[i]));
+      const double square = squared(static_cast<double>(gradient(p[i], g[i])));
       columns[i] += square;
       squares.sum[k] += square;
       parameters.sum[k] += squared(static_cast<double>(p[i]));
@@ -68,14 +68,13 @@ template <class T>
 void adafactor_steps(const AdafactorPart<T>& part) {
   const AdafactorTask<T>& t = part.task;
   const std::int64_t n = t.columns;
-  const T l2 = static_cast<T>(t.settings.l2), scale = static_cast<T>(part.numbers.scale);
+  const AdafactorGradient<T> gradient = t.gradient(part.numbers);
   EightSums steps;
   for (std::int64_t row = part.begin; row < part.end; ++row) {
     const T *const p = t.p + row * n, *const g = t.g + row * n, *const columns = t.column_factor + row / t.rows * n;
     const T factor = t.row_factor[row];
-    by_eights(n, [&](std::int64_t i, std::int64_t k) HWY_ATTR {
-      steps.sum[k] += squared(static_cast<double>((l2 * p[i] + scale * g[i]) * factor * columns[i]));
-    });
+    by_eights(n, [&](std::int64_t i, std::int64_t k)
+                     HWY_ATTR { steps.sum[k] += squared(static_cast<double>(gradient(p[i], g[i]) * factor * columns[i])); });
   }
   *part.steps = steps.total();
 }
@@ -83,15 +82,15 @@ void adafactor_steps(const AdafactorPart<T>& part) {
 template <class T>
 void adafactor_elements(const AdafactorPart<T>& part) {
   const AdafactorTask<T>& t = part.task;
-  const T l2 = static_cast<T>(t.settings.l2), scale = static_cast<T>(part.numbers.scale);
+  const AdafactorGradient<T> gradient = t.gradient(part.numbers);
   const T *const p = t.p + part.begin, *const g = t.g + part.begin, *const s = t.s + part.begin;
   T* const s_next = t.s_next + part.begin;
   EightSums parameters, steps;
   by_eights(part.end - part.begin, [&](std::int64_t i, std::int64_t k) HWY_ATTR {
-    const T gradient = l2 * p[i] + scale * g[i];
-    const T next = mixed(part.numbers.keep, s[i], squared(static_cast<double>(gradient)) + t.settings.epsilon1);
+    const T penalized = gradient(p[i], g[i]);
+    const T next = mixed(part.numbers.keep, s[i], squared(static_cast<double>(penalized)) + t.settings.epsilon1);
     s_next[i] = next;
-    steps.sum[k] += squared(static_cast<double>(gradient * inverse_root(next)));
+    steps.sum[k] += squared(static_cast<double>(penalized * inverse_root(next)));
     parameters.sum[k] += squared(static_cast<double>(p[i]));
   });
   *part.parameters = parameters.total();
@@ -102,13 +101,13 @@ void adafactor_elements(const AdafactorPart<T>& part) {
 template <class T, class Step>
 HWY_INLINE void move(const AdafactorPart<T>& part, std::int64_t first, std::int64_t n, const Step& step) {
   const AdafactorTask<T>& t = part.task;
-  const T l2 = static_cast<T>(t.settings.l2), scale = static_cast<T>(part.numbers.scale);
+  const AdafactorGradient<T> gradient = t.gradient(part.numbers);
   const T shrink = static_cast<T>(part.numbers.shrink);
   const T *const p = t.p + first, *const g = t.g + first;
   T* const p_next = t.p_next + first;
   if (t.m == nullptr) {
     const T length = static_cast<T>(part.length.step * part.length.clip);
-    for (std::int64_t i = 0; i < n; ++i) p_next[i] = p[i] - (shrink * p[i] + length * step(i, l2 * p[i] + scale * g[i]));
+    for (std::int64_t i = 0; i < n; ++i) p_next[i] = p[i] - (shrink * p[i] + length * step(i, gradient(p[i], g[i])));
     return;
   }
   const T length = static_cast<T>(part.length.step), clip = static_cast<T>((1 - t.settings.beta1) * part.length.clip);
@@ -116,7 +115,7 @@ HWY_INLINE void move(const AdafactorPart<T>& part, std::int64_t first, std::int6
   const T* const m = t.m + first;
   T* const m_next = t.m_next + first;
   for (std::int64_t i = 0; i < n; ++i) {
-    const T mean = beta1 * m[i] + clip * step(i, l2 * p[i] + scale * g[i]);
+    const T mean = beta1 * m[i] + clip * step(i, gradient(p[i], g[i]));
     m_next[i] = mean;
     p_next[i] = p[i] - (shrink * p[i] + length * mean);
   }

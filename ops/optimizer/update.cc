@@ -38,24 +38,8 @@ HWY_INLINE Vec<T> neg_mul_add(Vec<T> a, Vec<T> b, Vec<T> c) {
   return hn::NegMulAdd(a.v, b.v, c.v);
 }
 
-// A rule on vectors: its slots and numbers by their names in the table.
-#define RULE(name, ...)            \
-  template <class V>               \
-  struct Rule_##name {             \
-    const Numbers_##name& numbers; \
-    V rate = V(numbers.rate);
-#define SLOT(slot, ...) V slot = V(0);
-#define SETTING(setting, ...) V setting = V(numbers.setting);
-#define FLAG(flag, ...) bool flag = numbers.flag;
-#define FACTOR(factor, ...) V factor = V(numbers.factor);
-#define WITHOUT_DECAY(...) \
-  HWY_INLINE V without_decay(V p, V gradient) { return __VA_ARGS__; }
-#define STEP(...) \
-  HWY_INLINE V step(V g) { __VA_ARGS__ }
-#define END() \
-  }           \
-  ;
-#include "ops/optimizer/table.def"
+#define RULE_FUNCTION HWY_INLINE
+#include "ops/optimizer/steps-inl.h"
 
 // visit(slot, its number) for each slot of a rule.
 #define RULE(name, ...)                                                                                   \

@@ -21,24 +21,8 @@ GRAPHRUN_DEVICE T neg_mul_add(T a, T b, T c) {
   return c - a * b;
 }
 
-// A rule on numbers: its slots and numbers by their names in the table.
-#define RULE(name, ...)            \
-  template <class V>               \
-  struct Rule_##name {             \
-    const Numbers_##name& numbers; \
-    V rate = V(numbers.rate);
-#define SLOT(slot, ...) V slot = V(0);
-#define SETTING(setting, ...) V setting = V(numbers.setting);
-#define FLAG(flag, ...) bool flag = numbers.flag;
-#define FACTOR(factor, ...) V factor = V(numbers.factor);
-#define WITHOUT_DECAY(...) \
-  GRAPHRUN_DEVICE V without_decay(V p, V gradient) { return __VA_ARGS__; }
-#define STEP(...) \
-  GRAPHRUN_DEVICE V step(V g) { __VA_ARGS__ }
-#define END() \
-  }           \
-  ;
-#include "ops/optimizer/table.def"
+#define RULE_FUNCTION GRAPHRUN_DEVICE
+#include "ops/optimizer/steps-inl.h"
 
 #define RULE(name, ...)                                                                                            \
   template <class T>                                                                                               \

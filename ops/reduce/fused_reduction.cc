@@ -65,12 +65,13 @@ Kernel bind_fused_reduction(const KernelRequest& request) {
 
 REGISTER_OP("fused_reduction", "reduce")
     .Doc(
-        "A program of pointwise ops over one shape, that of all inputs broadcast together, the results of which are reduced\n"
-        "along axes as they are made: sum, mean, max, min, logsumexp, argmax, argmin, by their own rules.\n"
+        "A program of pointwise ops over one shape, that of all inputs broadcast together. Its results are reduced along axes\n"
+        "as they are computed, by the rules of sum, mean, max, min, logsumexp, argmax or argmin.\n"
         "  fused_reduction(a, T; axis=(1), code=\"t0 = add(x0, x1); return max(t0), argmax(t0)\")")
     .VariadicInput("x", "[...] of any type: x0, x1, … of the code")
-    .Required("code", AttributeKind::kString, "the instructions, and which reductions of them are results")
-    .Required("axis", AttributeKind::kInts, "the neighbouring axes that go")
+    .Required("code", AttributeKind::kString, "the instructions, and the reductions of their results")
+    .Required("axis", AttributeKind::kInts, "the adjacent axes that are reduced")
+    .Role(ir::Role::kReductionProgram)
     .Access(ir::Access::kReduction)
     .Output("y")
     .Internal()

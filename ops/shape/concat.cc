@@ -33,11 +33,11 @@ void require_one_type(const ir::InferContext& c) {
 
 REGISTER_OP("concat", "shape")
     .Doc(
-        "y = the operands one after the other along axis.\n"
+        "y = the operands concatenated along axis.\n"
         "  xs [..., n1, ...], [..., n2, ...], … -> y [..., n1 + n2 + …, ...]\n"
         "  let: \"annotations = concat(forward.h, backward.h, axis=-1)\"")
-    .VariadicInput("xs", "[...]: of one type, alike in all axes but one")
-    .Required("axis", AttributeKind::kInt, "the axis along which they follow each other")
+    .VariadicInput("xs", "[...]: of one type, with equal sizes except along axis")
+    .Required("axis", AttributeKind::kInt, "the axis along which they are concatenated")
     .OverSequence(over_leading_axes_with_axis())
     .Role(ir::Role::kConcat)
     .Access(ir::Access::kRearrange)
@@ -81,11 +81,11 @@ REGISTER_KERNEL("concat", kCpu, [](const KernelRequest& request) {
 
 REGISTER_OP("stack", "shape")
     .Doc(
-        "y = the operands one after the other along a new axis.\n"
+        "y = the operands stacked along a new axis.\n"
         "  xs [...], [...], … (k of them) -> y [..., k, ...]\n"
         "  let: \"choices = stack(state, word, context)\"   # [3, batch, hidden]")
     .VariadicInput("xs", "[...]: of one type and shape")
-    .Int("axis", 0, "where the new axis stands in the result")
+    .Int("axis", 0, "the position of the new axis in the result")
     .OverSequence(over_leading_axes_with_axis())
     .Role(ir::Role::kStack)
     .Access(ir::Access::kRearrange)
@@ -117,12 +117,12 @@ REGISTER_KERNEL("stack", kCpu, [](const KernelRequest& request) {
 
 REGISTER_OP("split", "shape")
     .Doc(
-        "x cut into equal parts along axis.\n"
+        "x split into equal parts along axis.\n"
         "  x [..., n, ...] -> `parts` results [..., n / parts, ...]\n"
         "  let: \"i, f, o, g = split(gates, parts=4, axis=-1)\"")
     .Input("x", "[...]")
     .Required("parts", AttributeKind::kInt, "how many")
-    .Int("axis", -1, "the axis that is cut")
+    .Int("axis", -1, "the axis that is split")
     .OverSequence(over_leading_axes_with_axis())
     .Role(ir::Role::kSplit)
     .Access(ir::Access::kRearrange)

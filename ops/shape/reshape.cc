@@ -10,7 +10,7 @@ namespace {
 
 REGISTER_OP("reshape", "shape")
     .Doc(
-        "The elements of x, in their order, under another shape of as many elements.\n"
+        "The elements of x in the same order, with another shape of equally many elements.\n"
         "  x [batch, 512] -> y [batch, 8, 64]\n"
         "  let: \"heads = reshape(x, shape=[batch, heads, width / heads])\"")
     .Input("x", "[...]")
@@ -41,7 +41,7 @@ REGISTER_OP("expand", "shape")
         "  x [..., ...] -> y [..., 1, ...]\n"
         "  let: \"context = sum(expand(weights, axis=-1) * memory, axis=0)\"")
     .Input("x", "[...]")
-    .Required("axis", AttributeKind::kInt, "where the new axis stands in the result; -1: last")
+    .Required("axis", AttributeKind::kInt, "the position of the new axis in the result; -1: last")
     .OverSequence(over_leading_axes_with_axis())
     .Role(ir::Role::kExpand)
     .Access(ir::Access::kRearrange)

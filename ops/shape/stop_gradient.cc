@@ -8,8 +8,8 @@ namespace {
 
 REGISTER_OP("stop_gradient", "shape")
     .Doc(
-        "y = x, which counts as a constant where gradients are derived: nothing flows back into x through y. What x is made\n"
-        "of learns by its other readers alone. The gradients that `graphrun gradcheck` compares keep y as it is.\n"
+        "y = x, as a constant for differentiation: no gradient flows through y to x, so x is trained only through its other\n"
+        "readers. `graphrun gradcheck` keeps y constant too.\n"
         "  x [...] -> y of x's shape\n"
         "  let: \"target = stop_gradient(score)\"    let: \"rounded = x + stop_gradient(floor(x + 0.5) - x)\"")
     .Input("x", "[...]")

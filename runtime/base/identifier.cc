@@ -141,7 +141,7 @@ bool may_be_macro(std::string_view name) {
 
 }  // namespace
 
-std::string identifier(std::string_view value) {
+std::string short_name(std::string_view value) {
   const std::vector<std::string_view> parts = parts_of(value);
   std::size_t own = parts.size();  // the index of the last part that is a name; suffixes follow it
   while (own > 0 && tells_which(parts[own - 1])) --own;
@@ -153,7 +153,11 @@ std::string identifier(std::string_view value) {
   // Names with two underscores, or with one at the beginning before a capital, are reserved for the compiler.
   name.erase(0, std::min(name.find_first_not_of('_'), name.size() - 1));
   name.erase(std::unique(name.begin(), name.end(), [](char a, char b) { return a == '_' && b == '_'; }), name.end());
-  if (name == "_") name = "value";
+  return name == "_" ? "value" : name;
+}
+
+std::string identifier(std::string_view value) {
+  const std::string name = short_name(value);
   const bool word = std::find(kWords.begin(), kWords.end(), name) != kWords.end();
   return word || may_be_macro(name) ? name + "_" : name;
 }

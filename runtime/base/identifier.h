@@ -7,6 +7,8 @@
 
 namespace graphrun {
 
+// A value's own name for people: letters, digits and underscores, as `identifier` makes it, but possibly a word of C++.
+std::string short_name(std::string_view value);
 // A value's own name as a C identifier, without the path of the enclosing instances: "encode.forward.p.1" becomes p_1, the
 // gradient "d.encode.forward.p" becomes d_p, and the state before a step, "encode.h.before", becomes h_before. Never a keyword
 // of C++ or a macro of the standard library.
@@ -19,6 +21,7 @@ class Identifiers {
   std::string of(std::string_view value) { return take(identifier(value)); }
   // A name that the generator chose, with a number appended if it is taken.
   std::string take(std::string name);
+  bool has(std::string_view name) const { return taken_.find(name) != taken_.end(); }
 
  private:
   std::set<std::string, std::less<>> taken_;

@@ -243,7 +243,15 @@ std::string text_at(const Location& at) {
     if (!std::getline(*text, line) || line.size() > kLongestLine) return "";
   }
   const std::size_t mark = std::min(line.size(), static_cast<std::size_t>(std::max(at.column, 1) - 1));
-  const std::size_t open = mark == 0 ? std::string::npos : line.rfind('"', mark - 1), close = line.find('"', mark);
+  std::size_t open = std::string::npos;  // the quote that begins the string around the mark, if there is one
+  for (std::size_t i = 0; i < mark; ++i) {
+    if (line[i] == '\\') {
+      ++i;
+    } else if (line[i] == '"') {
+      open = open == std::string::npos ? i : std::string::npos;
+    }
+  }
+  const std::size_t close = line.find('"', mark);
   const bool quoted = open != std::string::npos && close != std::string::npos;
   std::string found = quoted ? line.substr(open + 1, close - open - 1) : line;
   found.erase(0, found.find_first_not_of(" \t\r"));

@@ -188,9 +188,10 @@ std::vector<std::string> unnamed_units(const std::string& readme, const std::set
 }
 
 std::vector<int> comparisons_of_op_names(const std::string& text) {
-  // op->name == "add", "add" == node.op->name, family != "reduce".
+  // op->name == "add", "add" == node.op->name, family != "reduce", source->op == "add".
   static const std::regex comparison(
-      R"(\b(op_?(->|\.)(name|family)|family)\s*[=!]=|[=!]=\s*[\w.>\-]*\bop_?(->|\.)(name|family)\b)");
+      R"(\b(op_?(->|\.)(name|family)|family)\s*[=!]=|[=!]=\s*[\w.>\-]*\bop_?(->|\.)(name|family)\b)"
+      R"(|(->|\.)op\s*[=!]=\s*")");
   std::vector<int> lines;
   std::istringstream in(text);
   int number = 0;

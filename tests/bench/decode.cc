@@ -35,7 +35,7 @@ class Decoding {
  public:
   Decoding(const Decode& c, Target target, Profiler* profiler) {
     const GenerationGraphs cut = c.top_k ? cut_of_language_model(c) : cut_of_translator(c);
-    GraphSearch::Options running;
+    GraphSearchOptions running;
     SearchOptions& search = running.search;
     search.beam = c.beam;
     search.end = 1;

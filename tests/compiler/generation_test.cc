@@ -10,6 +10,8 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "runtime/execute/executable.h"
 #include "runtime/tensor/safetensors.h"
@@ -139,6 +141,26 @@ TEST_P(Generation, LeavesTheSourceToThePrologue) {
 
 INSTANTIATE_TEST_SUITE_P(Networks, Generation, ::testing::ValuesIn(networks_that_generate()),
                          [](const auto& i) { return i.param.network; });
+
+// A scan carries where it and its sequences were declared; repetitions are numbered in its path alone.
+TEST(GenerationPaths, AreThoseOfTheDeclarations) {
+  const ir::Graph graph = load_graph(generating_fixtures().request("ensemble", false));
+  std::map<std::string, std::string> declared;
+  std::set<std::string> sequences;
+  for (const ir::Node& node : graph.nodes) {
+    if (!ir::is_scan(node)) continue;
+    const ir::Graph& body = node.regions[0];
+    declared[body.name] = body.declared;
+    const ir::ScanLayout l = ir::scan_layout(node);
+    for (std::size_t k = 0; k < body.inputs.size(); ++k) {
+      EXPECT_EQ(body.inputs[k].each.empty(), k < l.each_begin() || k >= l.invariant_begin()) << body.name << " " << k;
+      if (body.declared == "members.decode" && !body.inputs[k].each.empty()) sequences.insert(body.inputs[k].each);
+    }
+  }
+  EXPECT_EQ(declared.at("members.0.decode"), "members.decode");
+  EXPECT_EQ(declared.at("members.1.decode"), "members.decode");
+  EXPECT_EQ(sequences.count("y"), 1u);
+}
 
 TEST(GenerationMistakes, AreToldInTheLanguageOfTheGraph) {
   const ir::Graph graph = load_graph(generating_fixtures().request("translator", false));

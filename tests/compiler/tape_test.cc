@@ -55,9 +55,9 @@ bool product_in_loop(const ir::Graph& graph, const std::string& name, bool insid
   return false;
 }
 
-std::vector<std::string> names(const std::vector<TapeDecision::Value>& values) {
+std::vector<std::string> names(const std::vector<TapeDecision::TapedValue>& values) {
   std::vector<std::string> out;
-  for (const TapeDecision::Value& v : values) out.push_back(v.name.substr(v.name.find("read.") + 5));
+  for (const TapeDecision::TapedValue& v : values) out.push_back(v.name.substr(v.name.find("read.") + 5));
   return out;
 }
 
@@ -87,7 +87,7 @@ TEST(Tape, OfACrfKeepsNothingOverPairs) {
     differentiate(by, loss, {by.variables[0].value}, {true, &tape});
     ASSERT_FALSE(tape.empty());
     for (const TapeDecision& loop : tape) {
-      for (const TapeDecision::Value& v : loop.saved) EXPECT_LE(v.type.shape.size(), 2u) << output << ": " << v.name;
+      for (const TapeDecision::TapedValue& v : loop.saved) EXPECT_LE(v.type.shape.size(), 2u) << output << ": " << v.name;
     }
   }
 }
@@ -109,7 +109,7 @@ TEST(Tape, OfADecoderKeepsNothingThatIsTheSameForEveryWord) {
   EXPECT_FALSE(in_loop);
   ASSERT_FALSE(tape.empty());
   for (const TapeDecision& loop : tape) {
-    for (const TapeDecision::Value& v : loop.saved) {
+    for (const TapeDecision::TapedValue& v : loop.saved) {
       const std::string shape = str(v.type.shape);
       EXPECT_NE(shape.find("batch"), std::string::npos) << v.name;
       const bool of_pairs = shape.find("source_time") != std::string::npos;

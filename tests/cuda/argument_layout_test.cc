@@ -84,6 +84,8 @@ TEST(ArgumentLayout, RefusesAValueOfAnotherTypeOrNumber) {
   EXPECT_THAT(message_of([&] { bytes.set(rows, std::int32_t{5}); }), HasSubstr("has a value"));
   EXPECT_THAT(message_of([&] { bytes.set({9}, std::int32_t{5}); }), HasSubstr("no such argument"));
   EXPECT_THAT(message_of([&] { layout.add<float>("steps"); }), HasSubstr("two arguments 'steps'"));
+  EXPECT_THAT(message_of([&] { layout.add_array<float>("none", 0); }),
+              HasSubstr("'none' of a generated kernel is an array of"));
 }
 
 TEST(ArgumentLayout, RefusesMoreThanALaunchBrings) {

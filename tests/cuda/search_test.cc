@@ -17,7 +17,7 @@ class CudaSearch : public tests::SearchFixture {
   }
   void expect_same(const SearchCase& options) {
     SCOPED_TRACE("beam " + std::to_string(options.beam));
-    GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options, .target = tests::tested_device()},
+    GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options, .target = tests::tested_device()},
                        variables_);
     expect_alike(search.run(feeds_, options), by_host(options));
   }

@@ -47,8 +47,8 @@ std::string with_args(const std::string& text) {
   return set.empty() ? text : "# set:" + set + "\n" + text;
 }
 
-std::vector<GraphRequest::Binding> bindings_of(const std::string& text) {
-  std::vector<GraphRequest::Binding> bindings;
+std::vector<GraphRequest::Setting> bindings_of(const std::string& text) {
+  std::vector<GraphRequest::Setting> bindings;
   const std::size_t set = text.find("# set:");
   if (set == std::string::npos) return bindings;
   std::istringstream words(text.substr(set + 6, text.find('\n', set) - set - 6));

@@ -50,7 +50,7 @@ std::optional<Lifted> lift(const Case& c, const std::vector<bool>& is_sequence, 
   const ir::Node& node = at_step.graph.nodes[0];
   Lifted out;
   ir::Builder b(out.graph);
-  std::vector<ir::SequenceContext::Operand> operands;
+  std::vector<ir::SequenceContext::SequenceOperand> operands;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == ir::kNone) {
       operands.emplace_back();

@@ -86,6 +86,7 @@ const std::map<ir::Role, Contract>& contracts() {
       {Role::kNumber, {0, {"value"}}},
       {Role::kZeros, {0, {}}},
       {Role::kSize, {0, {"size"}}},
+      {Role::kRange, {0, {"n"}}},
       {Role::kAdd, {2, {}}},
       {Role::kSubtract, {2, {}}},
       {Role::kMultiply, {2, {}}},

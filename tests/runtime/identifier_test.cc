@@ -30,6 +30,13 @@ TEST(Identifier, IsAWordThatACompilerTakesForNothingElse) {
   EXPECT_EQ(identifier("a*/b\n"), "a_b_");
 }
 
+TEST(ShortName, MayBeAWordOfCpp) {
+  EXPECT_EQ(short_name("cell.WX"), "WX");
+  EXPECT_EQ(short_name("d.cell.new"), "d_new");
+  EXPECT_EQ(short_name("__a__b"), "a_b");
+  EXPECT_EQ(short_name(""), "value");
+}
+
 TEST(Identifiers, AreEachOnce) {
   Identifiers names;
   EXPECT_EQ(names.take("lane"), "lane");

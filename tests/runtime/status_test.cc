@@ -155,5 +155,13 @@ TEST(NearNames, FindsTypingMistakes) {
   EXPECT_EQ(did_you_mean("zzzzzz", names), "");
 }
 
+TEST(TextAt, IsTheStringAroundAPlaceOrElseTheLine) {
+  const SourceFile file("  let: \"f = sigmoid(p)\"\n  parameter { name: [\"Wi\", \"W\\\"f\"] }\n");
+  EXPECT_EQ(text_at(file.at(1, 12)), "f = sigmoid(p)");
+  EXPECT_EQ(text_at(file.at(1, 3)), "let: \"f = sigmoid(p)\"");
+  EXPECT_EQ(text_at(file.at(2, 28)), "parameter { name: [\"Wi\", \"W\\\"f\"] }") << "between two strings";
+  EXPECT_EQ(text_at(file.at(9, 1)), "");
+}
+
 }  // namespace
 }  // namespace graphrun

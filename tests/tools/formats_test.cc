@@ -175,8 +175,8 @@ TEST(Formats, AClosedVocabularyNamesTheTokensLine) {
   EXPECT_THAT(read("a\tN\nab\tN\nbx\tN\n"), HasSubstr("b:3:1: error[E0644 unknown-entry]: 'x'"));
 }
 
-InferenceReader::Options reading(Format read, std::vector<std::string> feeds) {
-  InferenceReader::Options options;
+ReadingOptions reading(Format read, std::vector<std::string> feeds) {
+  ReadingOptions options;
   options.read = read;
   options.feeds = std::move(feeds);
   return options;

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "compiler/ir/builder.h"
 #include "tools/cli/program.h"
 #include "tools/commands/commands.h"
@@ -24,6 +27,7 @@ TEST(GradientRules, AreThoseThatTheOperatorsBuild) {
            {"div", "div(a, b): da = g / b; db = -g * y / b"},
            {"pow", "pow(a, b): da = where(b == 0, 0, g * b * a ** (b - 1)); db = where(a > 0, g * y * log(a), 0)"},
            {"where", "where(condition, a, b): da = where(condition, g, 0); db = where(condition, 0, g)"},
+           {"dropout", "dropout(x [n], rate=0.5, key='k'): dx = dropout(g, rate=0.5, key='k')"},
            {"sign", "sign: no gradient: the result is constant almost everywhere"},
            {"matmul", "matmul(a [m, k], b [k, n]): da = matmul(g, b, transpose_b=true); db = matmul_reduce(a, g)"},
            {"cumsum", "cumsum(x [m, n], axis=0): dx = cumsum(g, axis=0, reverse=true)"},
@@ -57,6 +61,20 @@ TEST(GradientRules, HaveALineForEveryOperatorAndNoneOfTheCompilersOwn) {
     for (const ir::OpSchema* own : rule.internal) EXPECT_THAT(all, HasSubstr("\n  " + own->name + "(")) << op->name;
   }
   EXPECT_THROW(run_help({"tanh", "--gradients"}), UsageError);
+  std::istringstream lines(all);
+  for (std::string line; std::getline(lines, line);) {
+    const auto columns = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; });
+    EXPECT_LE(columns, 100) << line;
+  }
+}
+
+TEST(GradientRules, EndAnOperatorsPage) {
+  const auto section = [](const char* op) { return gradient_section(ir::OpRegistry::instance().get(op)); };
+  EXPECT_EQ(section("tanh"),
+            "gradient, if g is that of the result\n  tanh(x)                             dx = g * (1 - y * y)\n");
+  EXPECT_EQ(section("sign"), "gradient: none: the result is constant almost everywhere\n");
+  EXPECT_THAT(section("topk"), HasSubstr("\noperators of the compiler in it\n  scatter_last(i, values, size=)\n"));
+  EXPECT_EQ(section("softmax_gradient").find("dx ="), std::string::npos);
 }
 
 // Parentheses appear only where the language needs them; a value that is read twice gets a name.
@@ -78,6 +96,13 @@ TEST(ExpressionTexts, SayWhatTheyMean) {
   EXPECT_EQ(ExpressionText(graph, names).of({{"y", twice}}), "y = t1 * (1 - t1), where t1 = tanh(a)");
   EXPECT_EQ(ExpressionText(graph, names).of({{"y", b.op("sub", {b.cast(b.dim(*Dim::parse("n+1")), Type::kFloat), shared})}}),
             "y = n+1 - tanh(a)");
+  // BOOL beside BOOL stays BOOL: the language inserts no cast there.
+  const ir::ValueId less = b.op("lt", {values[0].second, values[1].second});
+  const ir::ValueId number = b.cast(less, Type::kFloat);
+  EXPECT_EQ(ExpressionText(graph, names).of({{"y", number}}), "y = cast(a < b, type='FLOAT')");
+  EXPECT_EQ(ExpressionText(graph, names).of({{"y", b.op("add", {number, b.cast(b.op("not", {less}), Type::kFloat)})}}),
+            "y = cast(t1, type='FLOAT') + cast(not t1, type='FLOAT'), where t1 = a < b");
+  EXPECT_EQ(ExpressionText(graph, names).of({{"y", b.op("mul", {number, values[2].second})}}), "y = (a < b) * c");
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <map>
 #include <regex>
+#include <sstream>
 
 #include "runtime/base/file.h"
 #include "tests/folders.h"
@@ -56,9 +58,19 @@ TEST_F(GraphDump, RefusesNamesThatNothingHasAtAnyStage) {
   refuses({"--disable-pass", "hoits"}, "did you mean 'hoist'");
   refuses({"--disable-pass", "spread"}, "there is no pass 'spread'; it is now called 'parallelize_history'; there are");
   refuses({"--stage", "shift"}, "there is no stage 'shift'; it is now called 'delay_to_shift'; there are");
-  refuses({"--size", "tme=4"}, "did you mean 'time'");
-  const Ran all = dump({"--optimizer", "adam", "--minimize", "loss", "--disable-pass", "hoist", "--size", "time=4"});
+  refuses({"--stage", "memory", "--size", "tme=4"}, "did you mean 'time'");
+  const Ran all = dump({"--optimizer", "adam", "--minimize", "loss", "--disable-pass", "hoist"});
   EXPECT_EQ(all.code, 0) << all.err;
+}
+
+TEST_F(GraphDump, RefusesSizesThatSayNothing) {
+  refuses({"--stage", "loops", "--size", "time=4", "--size", "batch=2", "--size", "time=5"}, "--size gives 'time' twice");
+  refuses({"--size", "time=4"}, "--stage=checked depends on no size: --size is for loops, kernels and memory");
+  refuses({"--stage", "fuse", "--size", "time=4"}, "--stage=fuse depends on no size");
+}
+
+TEST_F(GraphDump, TellsWhyAStageDidNotRun) {
+  refuses({"--stage", "fuse", "--disable-pass", "fuse"}, "the stage 'fuse' did not run: --disable-pass leaves it out");
 }
 
 TEST_F(GraphDump, TellsWhatEachStageCost) {
@@ -142,7 +154,7 @@ TEST_F(GraphDump, PrintsEveryGeneratedKernel) {
   const Ran cpu = dump(sizes);
   EXPECT_EQ(cpu.code, 0) << cpu.err;
   EXPECT_THAT(cpu.out,
-              ContainsRegex("// [^ ]*atr.pbtxt:18: f = sigmoid\\(p - q\\)\n +f_1 = wx - uh\n +f = sigmoid\\(f_1\\)\n"));
+              ContainsRegex("// [^ ]*atr.pbtxt:18: f = sigmoid\\(p - q\\)\n +f = sigmoid\\(wx - saved_uh\\[step\\]\\)\n"));
   EXPECT_THAT(cpu.out, ContainsRegex("for \\(step = 8; step >= 0; --step\\) \\{\n"));
   EXPECT_THAT(cpu.out, HasSubstr("sgd_update("));
   setenv("GRAPHRUN_CUDA_LIBRARY", (tests::build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 1);
@@ -156,6 +168,25 @@ TEST_F(GraphDump, PrintsEveryGeneratedKernel) {
   EXPECT_THAT(cuda.out, ContainsRegex("// [^ ]*crf.pbtxt:[0-9]+: "));
   refuses({"--stage", "kernels", "--size", "time=4"}, "what kernels compute depends on the size 'batch': add --size batch=N");
   refuses({"--stage", "kernels", "--format", "svg"}, "--stage=kernels prints text");
+}
+
+// Memory that a stack lends to other values before it gets its own is no result.
+TEST_F(GraphDump, PrintsEachResultOfALoopOnce) {
+  for (const char* cell : {"atr", "gru", "lstm", "sru", "ran"}) {
+    const Ran ran = run("graph-dump", {"graphs/language_model.pbtxt", "--set", "vocabulary=50", "--set",
+                                       std::string("cell=cells/") + cell + ".pbtxt", "--set", "hidden=24", "--set", "embed=24",
+                                       "--minimize", "loss", "--stage", "kernels", "--size", "time=9", "--size", "batch=12"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, testing::Not(ContainsRegex("[(]; |, _[),]|_ = "))) << cell;
+    std::map<std::string, int> stored;
+    std::istringstream lines(ran.out);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("for (step")) stored.clear();
+      const std::size_t equals = line.find("[step] = ");
+      if (equals == std::string::npos) continue;
+      EXPECT_EQ(++stored[line.substr(0, equals)], 1) << cell << ": " << line;
+    }
+  }
 }
 
 // Every loop that one thread runs, or that runs kernel by kernel, with the reason and its line.

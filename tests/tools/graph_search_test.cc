@@ -21,7 +21,7 @@ class GraphSearchTest : public tests::SearchFixture {};
 TEST_P(GraphSearchTest, GivesWhatTheHostsSearchGives) {
   for (const SearchCase& options : settings()) {
     SCOPED_TRACE("beam " + std::to_string(options.beam) + ", at least " + std::to_string(options.min_length) + " words");
-    GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
+    GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options}, variables_);
     const auto expected = by_host(options);
     expect_alike(search.run(feeds_, options), expected);
     expect_alike(search.run(feeds_, options), expected);  // a second search starts from the beginning
@@ -32,7 +32,7 @@ TEST_P(GraphSearchTest, ContinuesWhatIsGivenAsTheHostDoes) {
   for (SearchCase options : settings()) {
     SCOPED_TRACE("beam " + std::to_string(options.beam) + ", at least " + std::to_string(options.min_length) + " words");
     give_prefixes(options);
-    GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
+    GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options}, variables_);
     expect_alike(search.run(feeds_, options), by_host(options));
     options.prefix.clear();
     expect_alike(search.run(feeds_, options), by_host(options));
@@ -42,7 +42,7 @@ TEST_P(GraphSearchTest, ContinuesWhatIsGivenAsTheHostDoes) {
 TEST_P(GraphSearchTest, DrawsWhatTheHostDraws) {
   for (const SearchCase& options : sampling_settings()) {
     SCOPED_TRACE("of " + std::to_string(options.sampling->top_k) + ", prefixes " + std::to_string(options.prefixes));
-    GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
+    GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options}, variables_);
     expect_alike(search.run(feeds_, options), by_host(options));
   }
 }
@@ -50,7 +50,7 @@ TEST_P(GraphSearchTest, DrawsWhatTheHostDraws) {
 // Searches that share a network's weights give the same at the same time, each on its own thread.
 TEST_P(GraphSearchTest, RunsOnSeveralThreadsAtOnce) {
   const SearchCase options = settings()[1];
-  GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
+  GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options}, variables_);
   ASSERT_TRUE(search.can_share());
   const auto expected = search.run(feeds_, options);
   std::vector<std::unique_ptr<GraphSearch>> searches;
@@ -63,7 +63,7 @@ TEST_P(GraphSearchTest, RunsOnSeveralThreadsAtOnce) {
 // A sentence samples the same words alone and with others.
 TEST_P(GraphSearchTest, DrawsOfASentenceDoNotDependOnItsBatch) {
   const SearchCase options = sampling_settings()[0];
-  GraphSearch search(*cut_, GraphSearch::Options{.fetches = {}, .search = options}, variables_);
+  GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options}, variables_);
   const auto together = search.run(feeds_, options);
   SearchCase alone = options;
   for (const std::int64_t s : {0, 4}) {
@@ -80,7 +80,7 @@ TEST_P(GraphSearchTest, KeepsWhatIsFetched) {
   const tests::NetworkFixtures fixtures("networks");
   const GenerationGraphs cut = cut_for_generation(load_graph(fixtures.request(GetParam().network, false)), spec);
   const SearchCase options = settings()[1];
-  GraphSearch search(cut, GraphSearch::Options{.fetches = spec.fetches, .search = options}, variables_);
+  GraphSearch search(cut, GraphSearchOptions{.fetches = spec.fetches, .search = options}, variables_);
   for (const auto& hypotheses : search.run(feeds_, options)) {
     for (const Hypothesis& h : hypotheses) {
       double sum = 0;
@@ -157,7 +157,7 @@ TEST(GraphSearchOfImpossibleWords, FindsThemLast) {
   SearchOptions options;
   options.end = -1;  // no word
   options.beam = options.n_best = 3, options.prefixes = true;
-  GraphSearch search(cut, GraphSearch::Options{.fetches = {}, .search = options}, variables);
+  GraphSearch search(cut, GraphSearchOptions{.fetches = {}, .search = options}, variables);
   const auto found = search.run({}, {{1, 1}, {{}, {1}}, {}});
   ASSERT_EQ(found[0].size(), 3u);
   for (const std::size_t k : {0u, 1u, 2u})

@@ -60,7 +60,7 @@ class AnswerInOrder : public ::testing::Test {
     const Prepared p(data);
     std::string text;
     for (const std::string& line : lines) text += line + "\n";
-    InferenceReader::Options options;
+    ReadingOptions options;
     options.feeds = {"words"};
     options.ahead = 100;
     InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(scratch_.file("in", text)), options);

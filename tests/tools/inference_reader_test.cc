@@ -24,8 +24,8 @@ Prepared segmenter(const Scratch& scratch) {
   return Prepared(data);
 }
 
-InferenceReader::Options feeds(std::vector<std::string> names, bool conll = false) {
-  InferenceReader::Options options;
+ReadingOptions feeds(std::vector<std::string> names, bool conll = false) {
+  ReadingOptions options;
   options.feeds = std::move(names);
   options.read = conll ? Format::kConll : Format::kLines;
   return options;
@@ -72,7 +72,7 @@ TEST(InferenceReader, TellsOfWhichLinesABatchFails) {
 std::vector<std::vector<std::int64_t>> batches_of(const std::string& text, std::int64_t ahead) {
   Scratch scratch;
   const Prepared p = segmenter(scratch);
-  InferenceReader::Options options = feeds({"words", "lengths"});
+  ReadingOptions options = feeds({"words", "lengths"});
   options.ahead = ahead;
   InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(scratch.file("in", text)), options);
   std::vector<std::vector<std::int64_t>> numbers;
@@ -95,7 +95,7 @@ TEST(InferenceReader, BatchesLinesOfSimilarLengthThatItReadsAhead) {
 TEST(InferenceReader, CallsForWhatStandsBesideInTheInputsOrder) {
   Scratch scratch;
   const Prepared p = segmenter(scratch);
-  InferenceReader::Options options = feeds({"words"});
+  ReadingOptions options = feeds({"words"});
   options.ahead = 100;
   std::int32_t calls = 0;
   options.beside = [&] { return std::vector<std::int32_t>{calls++}; };
@@ -113,7 +113,7 @@ TEST(InferenceReader, GivesOutAllBeforeAMistakeThatItReadAhead) {
   Scratch scratch;
   const Prepared p = segmenter(scratch);
   const std::string path = scratch.file("in", "一\n一二三\n一二\n\xFF\n一二三四\n");
-  InferenceReader::Options options = feeds({"words"});
+  ReadingOptions options = feeds({"words"});
   options.ahead = 100;
   InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(path), options);
   EXPECT_THAT(reader.next()->numbers, ElementsAre(1, 2));
@@ -128,7 +128,7 @@ TEST(InferenceReader, AnswersWhatIsThereWithoutWaiting) {
   const Prepared p = segmenter(scratch);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  InferenceReader::Options options = feeds({"words"});
+  ReadingOptions options = feeds({"words"});
   options.ahead = 100;
   InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(ends[0], "-"), options);
   ASSERT_EQ(write(ends[1], "x\n", 2), 2);
@@ -143,7 +143,7 @@ TEST(InferenceReader, ALineThatIsNoTextHasNoRow) {
   const Prepared p = segmenter(scratch);
   const std::string longer(kLongestLine + 300000, 'x');
   const std::string path = scratch.file("in", "甲\n\xFF\n" + longer + "\n乙\na\xC3\n" + longer);
-  InferenceReader::Options options = feeds({"words"});
+  ReadingOptions options = feeds({"words"});
   std::vector<std::string> told;
   options.bad_line = [&](const Diagnostic& bad) { told.push_back(bad.at.str() + " " + bad.code); };
   InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(path), options);
@@ -242,7 +242,7 @@ Limited limited(bool refuse) {
   Scratch scratch;
   const Prepared p = segmenter(scratch);
   Limited found;
-  InferenceReader::Options options = feeds({"words", "lengths"});
+  ReadingOptions options = feeds({"words", "lengths"});
   options.longest = 2;
   options.refuse_longer = refuse;
   options.rows = 8;

@@ -306,6 +306,7 @@ TEST(Job, AWrongSettingLeavesTheJobAsItWas) {
   EXPECT_THAT(all, HasSubstr("learning_rate is 'x'; expected a number"));
   EXPECT_THAT(all, HasSubstr("global_norm is -1"));
   EXPECT_THAT(all, Not(HasSubstr("learning_rate is 0")));
+  EXPECT_THAT(all, Not(HasSubstr("no learning_rate")));
 }
 
 TEST(Job, AFieldThatNothingReadsIsAWarning) {

@@ -347,12 +347,18 @@ TEST_F(Recipes, WrongRecipesAreRefusedAtOnce) {
                                   "train.schedule.cosine.steps=0", "train.moving_average.decay=1", "train.stop.patience=0",
                                   "train.average.best=1", "train.per=sum(", "train.accumulate=-1"});
   EXPECT_EQ(ran.code, 3);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("momentum is 1"), HasSubstr("l2 is -1"), HasSubstr("learning_rate is 0"),
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("momentum is 1"), HasSubstr("l2 is -1"), HasSubstr("momentum has no learning_rate"),
                              HasSubstr("the cosine ends at update 0"), HasSubstr("decay is 1"), HasSubstr("patience is 0"),
                              HasSubstr("an average of 1"), HasSubstr("accumulate")));
   const Ran ranges = train("wrong", {"train.optimizer.adafactor.clip=0", "train.optimizer.adafactor.learning_rate=0.01"});
   EXPECT_EQ(ranges.code, 3);
   EXPECT_THAT(ranges.err, HasSubstr("clip is 0; expected a finite number above 0"));
+  const Ran alone = train("wrong", {"train.optimizer.lion.beta1=0.95"});
+  EXPECT_EQ(alone.code, 3);
+  EXPECT_THAT(alone.err, AllOf(HasSubstr("lion has no learning_rate"),
+                               HasSubstr("or --set train.optimizer.lion.learning_rate=NUMBER beside its other settings")));
+  const Ran zero = train("wrong", {"train.optimizer.lion.learning_rate=0"});
+  EXPECT_THAT(zero.err, HasSubstr("learning_rate is 0; expected a finite number above 0"));
   const Ran settings = train("wrong", {"train.optimizer.lion.epsilon=1e-8"});
   EXPECT_EQ(settings.code, 3);
   EXPECT_THAT(settings.err, HasSubstr("its fields are learning_rate, beta1, beta2"));

@@ -186,10 +186,10 @@ void write_output(const std::string& path, std::string_view text) {
     unwritable_file("stdout", "write", errno);
 }
 
-GraphRequest::Binding parse_set(const std::string& text) {
+GraphRequest::Setting parse_set(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) throw UsageError("--set takes NAME=VALUE, found '" + text + "'");
-  GraphRequest::Binding binding;
+  GraphRequest::Setting binding;
   binding.name = text.substr(0, equals);
   binding.text = text.substr(equals + 1);
   return binding;

@@ -59,6 +59,6 @@ std::string read_input(const std::string& path);
 void write_output(const std::string& path, std::string_view text);
 
 // "NAME=VALUE" as --set gives it. Throws UsageError where there is no '='.
-GraphRequest::Binding parse_set(const std::string& text);
+GraphRequest::Setting parse_set(const std::string& text);
 
 }  // namespace graphrun

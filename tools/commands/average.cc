@@ -54,8 +54,8 @@ ExitCode run_average(const Arguments& arguments) {
   CommandLine line;
   line.usage = "graphrun average MODEL MODEL ... --out DIR [option ...]";
   line.about =
-      "Makes a model whose parameters are the mean of those of several models of one network with the same vocabularies:\n"
-      "runs from other seeds that began alike, or copies of one run's folder at several times. The job's\n"
+      "Writes a model whose parameters are the mean of those of several models of one network with the same vocabularies:\n"
+      "of runs that began from the same parameters, or of copies of one run's folder at several times. The job's\n"
       "train { average { … } } does the same with one run's validations.";
   line.words = {{"MODEL", true, true}};
   line.groups.push_back(group);

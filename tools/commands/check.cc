@@ -14,7 +14,7 @@ ExitCode run_check(const Arguments& arguments) {
   line.usage = "graphrun check FILE [option ...]";
   line.about =
       "Reads a graph or a job and everything that it names, and reports every mistake; without any, says what it is. "
-      "Of a job\nthat trains its data, its word vectors and the models that it begins with are read too.";
+      "For a job\nthat trains, it also reads the data, the word vectors and the models that initialize parameters.";
   line.words = {{"FILE"}};
   line.groups.push_back(set_option());
   const std::optional<po::variables_map> options = parse(line, arguments);

@@ -104,8 +104,8 @@ std::optional<std::uint64_t> seed_option(const po::variables_map& options) {
   return seed;
 }
 
-std::vector<GraphRequest::Binding> set_bindings(const po::variables_map& options) {
-  std::vector<GraphRequest::Binding> bindings;
+std::vector<GraphRequest::Setting> set_bindings(const po::variables_map& options) {
+  std::vector<GraphRequest::Setting> bindings;
   for (const std::string& text : option<std::vector<std::string>>(options, "set")) bindings.push_back(parse_set(text));
   return bindings;
 }

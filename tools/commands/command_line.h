@@ -45,7 +45,7 @@ T option(const po::variables_map& options, const std::string& name, T otherwise 
 std::optional<std::uint64_t> seed_option(const po::variables_map& options);
 
 // The bindings of every --set.
-std::vector<GraphRequest::Binding> set_bindings(const po::variables_map& options);
+std::vector<GraphRequest::Setting> set_bindings(const po::variables_map& options);
 po::options_description set_option();
 
 // "cpu", "cuda", "cuda:N", which is opened, or "auto", which is the CPU as long as CUDA has not run on a GPU. Throws UserError

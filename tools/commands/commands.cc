@@ -40,7 +40,7 @@ std::string program_help() {
   std::string text =
       "usage: graphrun COMMAND [option ...]\n"
       "\n"
-      "Trains and runs networks that stand in .pbtxt files.\n"
+      "Trains and runs networks that are written as .pbtxt files.\n"
       "\n"
       "commands:\n";
   for (const Command& command : commands()) text += fmt::format("  {:<10}  {}\n", command.name, command.summary);
@@ -48,10 +48,11 @@ std::string program_help() {
   for (const Topic& topic : topics()) text += fmt::format("  {:<10}  {}\n", topic.name, topic.summary);
   text +=
       "\n"
-      "graphrun COMMAND --help   a command's options\n"
-      "graphrun help OP          an operator's reference\n"
-      "graphrun help FIELD       a field of a job, by its name or path (train.updates)\n"
-      "graphrun help E0306       what a message means, by its code\n"
+      "graphrun COMMAND --help    a command's options\n"
+      "graphrun help OP           an operator's reference\n"
+      "graphrun help --gradients  how every operator is differentiated\n"
+      "graphrun help FIELD        a field of a job, by its name or path (train.updates)\n"
+      "graphrun help E0306        what a message means, by its code\n"
       "graphrun --version\n";
   return text;
 }

@@ -42,15 +42,16 @@ ExitCode run_data(const Arguments& arguments) {
   po::options_description group("what to show", 100);
   group.add_options()("split", po::value<std::string>()->default_value("train")->value_name("NAME"),
                       "which files of the job: train, valid or test")(
-      "epoch", po::value<std::int64_t>()->default_value(1)->value_name("N"), "of training, whose batches are shuffled")(
+      "epoch", po::value<std::int64_t>()->default_value(1)->value_name("N"),
+      "the epoch of training, in which batches are shuffled")(
       "batch", po::value<std::int64_t>()->default_value(1)->value_name("N"), "which batch of the epoch, from 1")(
-      "rows", po::value<std::int64_t>()->default_value(4)->value_name("N"), "rows of it; 0: all")(
-      "steps", po::value<std::int64_t>()->default_value(16)->value_name("N"), "steps of a row; 0: all");
+      "rows", po::value<std::int64_t>()->default_value(4)->value_name("N"), "rows that are printed; 0: all")(
+      "steps", po::value<std::int64_t>()->default_value(16)->value_name("N"), "steps of a row that are printed; 0: all");
   CommandLine line;
   line.usage = "graphrun data JOB [option ...]";
   line.about =
-      "Reads the data of a job and prints its counts and a batch as the graph is fed it: each feed with its type and\n"
-      "sizes, the entries with their numbers, · for padding. Nothing is trained or written.";
+      "Reads the data of a job and prints its counts and one batch as the graph receives it: each feed with its type and\n"
+      "sizes, the entries with their numbers, · for padding. Trains and writes nothing.";
   line.words = {{"JOB"}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());

@@ -13,16 +13,16 @@ ExitCode run_evaluate(const Arguments& arguments) {
   po::options_description group("evaluation", 100);
   group.add_options()("data", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE ..."),
                       "data in the job's format; its test files unless given")("json", "one JSON object instead of a table")(
-      "details", "also figures by class or kind, and what is taken for what")(
+      "details", "also results by class or kind, and confusions")(
       "each", po::value<std::string>()->value_name("FILE"),
-      "also the reports of every example alone, in FILE: a JSON object a line, in the data's order; without those that compare "
+      "also the reports of every example, in FILE: one JSON object a line, in the data's order; without reports that compare "
       "text")("weights", po::value<std::string>()->value_name("FORM"), kWeightsHelp)(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
   line.usage = "graphrun evaluate MODEL [--data FILE ...] [option ...]";
   line.about =
-      "Prints the job's reports of a trained model on data. MODEL is the folder that graphrun train made, or a\n"
-      "job whose infer block loads such folders: an ensemble.";
+      "Prints the job's reports of a trained model on data. MODEL is a folder that graphrun train wrote, or a\n"
+      "job whose infer block loads several such folders, an ensemble.";
   line.words = {{"MODEL"}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());

@@ -52,17 +52,16 @@ void print_result(const GradientCheckResult& result, double tolerance) {
 ExitCode run_gradcheck(const Arguments& arguments) {
   po::options_description checking("the check", 100);
   checking.add_options()("tolerance", po::value<double>()->default_value(1e-6, "1e-06")->value_name("X"),
-                         "largest relative error allowed beside rounding")(
+                         "the largest relative error allowed, apart from rounding")(
       "size", po::value<std::vector<std::string>>()->value_name("NAME=N"), "the size of a symbol (batch=3); may be repeated")(
-      "seed", po::value<std::string>()->default_value("1")->value_name("N"), "of parameters, inputs and dropout");
+      "seed", po::value<std::string>()->default_value("1")->value_name("N"), "the seed of parameters, inputs and dropout");
   CommandLine line;
   line.usage = "graphrun gradcheck GRAPH [option ...]";
   line.about =
-      "Runs the graph on random numbers in float64 and compares the derived gradient of every parameter, FLOAT input and "
-      "state\n"
-      "with finite differences. Parameters are drawn around a constant that the graph declares for them. Ends with 1 where one "
-      "differs; where one is\n"
-      "ill-conditioned, its differences being mere rounding or too curved to tell anything; or where all of them are zero.";
+      "Runs the graph on random numbers in float64 and compares the derived gradient of every parameter, FLOAT input and\n"
+      "state with finite differences. A parameter is drawn around the constant that the graph declares for it, if any.\n"
+      "The exit code is 1 if a gradient differs, if one is ill-conditioned (its differences are dominated by rounding or\n"
+      "curvature), or if all gradients are zero.";
   line.words = {{"GRAPH"}};
   line.groups.push_back(set_option());
   line.groups.push_back(checking);
@@ -85,8 +84,8 @@ ExitCode run_gradcheck(const Arguments& arguments) {
   }
   if (result.verdict() == GradientVerdict::kIllConditioned) {
     fmt::print(
-        "ill-conditioned: differences cannot tell whether the gradients are right; values explode where these parameters and "
-        "inputs are drawn: init {{ constant: … }} draws a parameter around what it begins with, --seed others\n");
+        "ill-conditioned: differences cannot tell whether the gradients are right, because values explode for these parameters "
+        "and inputs: init {{ constant: … }} draws a parameter around its initial value, --seed draws other ones\n");
     return ExitCode::kRunFailed;
   }
   const bool passed = result.passed();

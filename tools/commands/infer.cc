@@ -34,35 +34,33 @@ GenerateOptions generate_options(const po::variables_map& options) {
 
 ExitCode run_infer(const Arguments& arguments) {
   po::options_description group("inference", 100);
-  group.add_options()("mode", po::value<std::string>()->value_name("NAME"),
-                      "which infer block of the job; the first unless given")(
+  group.add_options()("mode", po::value<std::string>()->value_name("NAME"), "the infer block of the job; default: the first")(
       "beam", po::value<std::int64_t>()->default_value(0)->value_name("N"),
-      "where words are generated: hypotheses of a line at a time; 0: as the job says")(
+      "for generation: the number of hypotheses of a line; 0: as in the job")(
       "n-best", po::value<std::int64_t>()->default_value(0)->value_name("N"),
-      "where words are generated: lines for each line, best first (samples as they were drawn), in Moses' format; 0: as the "
-      "job says")(
-      "json",
-      "JSON lines: entries or values; where words are generated, words, scores, alignment, alternatives and what is fetched")(
+      "for generation: output lines for each line, best first (samples in the order drawn), in Moses' format; 0: as in the "
+      "job")("json",
+             "write JSON lines: entries or values; for generation words, scores, alignment, alternatives and fetched values")(
       "alignments", po::value<std::string>()->value_name("FILE"),
-      "where words are generated and aligned: the file for links of input and output, \"0-0 1-2\"; between pieces of words "
-      "where "
-      "there are such, between words with --set infer.NAME.generate.align.units=WORDS")(
+      "for generation with alignments: the file for links of input and output, \"0-0 1-2\", between pieces of words if the "
+      "text is split into such, between words with --set infer.NAME.generate.align.units=WORDS")(
       "prefix", po::value<std::string>()->value_name("FILE"),
-      "a text for each line: what is generated begins so. Of a language model its lines are all that is read")(
+      "a text for each line, with which the output begins. A language model reads no other lines")(
       "force", po::value<std::string>()->value_name("FILE"),
-      "a text for each line: nothing is generated, but its log-probability written, and its alignment. Of a language model its "
-      "lines are all that is read")("temperature", po::value<double>()->value_name("T"),
-                                    "draws words instead of searching; scores are divided by T")(
-      "top-k", po::value<std::int64_t>()->value_name("N"), "draws words, from the N best; 0: from all")(
-      "seed", po::value<std::string>()->value_name("N"), "draws words; the same N, the same words for the same line")(
+      "a text for each line, whose log-probability and alignment are written instead of generating. A language model reads no "
+      "other lines")("temperature", po::value<double>()->value_name("T"),
+                     "draw words instead of searching; scores are divided by T")(
+      "top-k", po::value<std::int64_t>()->value_name("N"), "draw words from the N best; 0: from all")(
+      "seed", po::value<std::string>()->value_name("N"),
+      "draw words with this seed: the same N gives the same words for the same line")(
       "bad-lines", po::value<std::string>()->default_value("empty")->value_name("HOW"),
-      "what a line that is not UTF-8 or is longer than 1 MiB does: empty leaves its output empty and warns; stop ends the run")(
-      "rows", po::value<std::int64_t>()->default_value(0)->value_name("N"),
-      "lines that share a batch at most; 0: as the job trains")(
+      "what happens to a line that is not UTF-8 or is longer than 1 MiB: empty warns and writes an empty line, stop ends the "
+      "run")("rows", po::value<std::int64_t>()->default_value(0)->value_name("N"),
+             "the most lines of a batch; 0: as in the job's training")(
       "read-ahead", po::value<std::int64_t>()->default_value(InferenceReader::kReadAhead)->value_name("N"),
-      "lines read ahead where so many are there: lines of similar length share a batch, and the output keeps the input's "
-      "order")("fetch", po::value<std::vector<std::string>>()->value_name("NAME"),
-               "a tensor anywhere in the graph, by name (read.forward.i); may be repeated")(
+      "how many lines are read ahead if they are there, to batch lines of similar length; the output keeps the input's order")(
+      "fetch", po::value<std::vector<std::string>>()->value_name("NAME"),
+      "a tensor anywhere in the graph, by name (read.forward.i); may be repeated")(
       "fetch-out", po::value<std::string>()->value_name("FILE"),
       "the safetensors file for them: 0/NAME of the first batch, 1/NAME, ...")(
       "weights", po::value<std::string>()->value_name("FORM"), kWeightsHelp)(
@@ -70,12 +68,11 @@ ExitCode run_infer(const Arguments& arguments) {
   CommandLine line;
   line.usage = "graphrun infer MODEL [FILE] [option ...]";
   line.about =
-      "Runs a trained model on the lines of a file, or of stdin, as the job's infer block says, and writes what comes of each "
-      "to\n"
-      "stdout, in their order: a line, with --n-best several, of CONLL a line for each of a sentence's words. Of a language "
-      "model\n"
-      "that generates the lines are prompts, which it continues; after an empty one it begins from nothing.\n"
-      "MODEL is the folder that graphrun train made, or a job whose infer block loads such folders: an ensemble.";
+      "Runs a trained model on the lines of a file, or of stdin, as the job's infer block says, and writes the results to\n"
+      "stdout in the same order: one line for each, several with --n-best, for CONLL one for each word of a sentence. The "
+      "lines\n"
+      "of a generating language model are prompts, which it continues; an empty line is an empty prompt.\n"
+      "MODEL is a folder that graphrun train wrote, or a job whose infer block loads several such folders, an ensemble.";
   line.words = {{"MODEL"}, {"FILE", false}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());

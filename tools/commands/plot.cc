@@ -26,14 +26,14 @@ void name_apart(std::vector<RunCurves>& runs, const std::vector<std::string>& fo
 ExitCode run_plot(const Arguments& arguments) {
   po::options_description group("picture", 100);
   group.add_options()("alignments", po::value<std::string>()->value_name("FILE"),
-                      "instead of runs: how the words of what `graphrun infer --json` wrote look at the input")(
+                      "instead of runs: the alignments that `graphrun infer --json` wrote")(
       "out,o", po::value<std::string>()->default_value("-")->value_name("FILE"), "the SVG file; - is stdout");
   CommandLine line;
   line.usage = "graphrun plot MODEL ... [-o FILE]\n       graphrun plot --alignments FILE [-o FILE]";
   line.about =
       "Draws the curves of training runs, several in one picture: loss, gradient norm, learning rate, and each report on the\n"
-      "validation data. MODEL is a folder that graphrun train made, or makes just now, or holds such folders, as --seeds "
-      "leaves them.";
+      "validation data. MODEL is a folder to which graphrun train wrote or is writing, or a folder of such folders, as with\n"
+      "--seeds.";
   line.words = {{"MODEL", false, true}};
   line.groups.push_back(group);
   const std::optional<po::variables_map> options = parse(line, arguments);

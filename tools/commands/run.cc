@@ -97,9 +97,8 @@ po::options_description run_options() {
   const auto text = [](const char* what) { return po::value<std::string>()->value_name(what); };
   auto add = group.add_options();
   add("feed", texts("NAME=NUMBERS"),
-      "an input's numbers, as JSON (\"x=[[1, 2], [3, 4]]\") or from a file, NAME=@FILE: .safetensors and .json by their "
-      "endings "
-      "(@FILE:NAME for what is called otherwise there), else text, a row of numbers a line; may be repeated");
+      "an input's numbers, as JSON (\"x=[[1, 2], [3, 4]]\") or from a file, NAME=@FILE: .safetensors or .json "
+      "(@FILE:NAME if the file has another name for it), else text with a row of numbers a line; may be repeated");
   add("fetch", texts("NAME"),
       "an output, or any value inside by its path (forward.i); may be repeated; every output unless given");
   add("parameters", text("FILE"), "a safetensors file or a model's folder that has the parameters' values");
@@ -115,10 +114,9 @@ ExitCode run_run(const Arguments& arguments) {
   CommandLine line;
   line.usage = "graphrun run GRAPH [--feed NAME=NUMBERS ...] [--fetch NAME ...] [option ...]";
   line.about =
-      "Runs a graph once on given numbers, as in inference, and writes the results as a JSON object. Sizes follow from what "
-      "is\n"
-      "fed; states begin as zeros. GRAPH may be a model's folder too: its graph, with its parameters. Results of FLOAT are\n"
-      "float32; \"inf\", \"-inf\" and null stand for what is no finite number.";
+      "Runs a graph once on given numbers, as in inference, and writes the results as a JSON object. Sizes follow from the\n"
+      "feeds; states begin as zeros. GRAPH may be a model's folder too: its graph, with its parameters. FLOAT results are\n"
+      "float32; \"inf\", \"-inf\" and null represent numbers that are not finite.";
   line.words = {{"GRAPH"}};
   line.groups.push_back(run_options());
   line.groups.push_back(set_option());

@@ -36,7 +36,7 @@ void check_equal(const File& a, const File& b) {
                   {"help: line n of each file is one segment: they have equally many"});
 }
 
-struct Settings {
+struct ScoreSettings {
   Tokenization tokenization = Tokenization::k13a;
   bool lower_case = false, json = false;
   std::int64_t samples = 1000, step = 10;
@@ -47,7 +47,7 @@ struct Settings {
 constexpr const char* kAlignmentErrorRate = "aer";
 constexpr const char* kSoftAlignmentErrorRate = "saer";
 
-std::unique_ptr<TextScore> make_score(const std::string& metric, const Settings& settings) {
+std::unique_ptr<TextScore> make_score(const std::string& metric, const ScoreSettings& settings) {
   if (metric == "bleu") return make_bleu({settings.tokenization, settings.lower_case, true});
   if (metric == "multi-bleu") return make_multi_bleu(settings.lower_case);
   if (metric == "chrf" || metric == "chrf++")
@@ -74,7 +74,7 @@ struct Segments {
 // One score of everything, with what of it is printed.
 class Scored {
  public:
-  Scored(const TextScore& score, const Segments& segments, const Settings& settings)
+  Scored(const TextScore& score, const Segments& segments, const ScoreSettings& settings)
       : score_(score), segments_(segments), settings_(settings), counts_(segments.outputs.size()) {
     for (std::size_t line = 0; line < segments.outputs.front().lines.size(); ++line) {
       const std::vector<std::string> references = segments.references_of(line);
@@ -146,11 +146,11 @@ class Scored {
 
   const TextScore& score_;
   const Segments& segments_;
-  const Settings& settings_;
+  const ScoreSettings& settings_;
   std::vector<std::vector<Counts>> counts_;  // by output, then segment
 };
 
-void write_alignment(bool soft, const Segments& segments, const Settings& settings, nlohmann::ordered_json& json) {
+void write_alignment(bool soft, const Segments& segments, const ScoreSettings& settings, nlohmann::ordered_json& json) {
   if (segments.references.size() > 1 || segments.outputs.size() > 1 || segments.source)
     throw UsageError("alignments are scored against one file of gold ones, without --against and --by-length");
   const File &output = segments.outputs.front(), &gold = segments.references.front();
@@ -175,8 +175,8 @@ std::int64_t number(const po::variables_map& options, const char* name, std::int
   return value;
 }
 
-Settings read_settings(const po::variables_map& options) {
-  Settings settings;
+ScoreSettings read_settings(const po::variables_map& options) {
+  ScoreSettings settings;
   const std::string name = option<std::string>(options, "tokenize");
   const auto tokenization = parse_tokenization(name);
   if (!tokenization) throw UsageError(fmt::format("--tokenize takes 13a, none, char or zh, found '{}'", name));
@@ -220,15 +220,16 @@ ExitCode run_score(const Arguments& arguments) {
   line.usage = "graphrun score OUTPUT REFERENCE [REFERENCE ...] [option ...]";
   line.about =
       "Scores lines of text against references, line by line, and prints each score with how it was computed. cer and wer\n"
-      "are edits of characters and words over the reference's number of them, exact the share of lines that are right, all\n"
-      "three of the whole set, in percent. For aer and saer OUTPUT holds alignments, links as Moses writes them\n"
-      "(0-0 1-2) or weights as Marian does (0.9,0.1 0.2,0.8, by target word), and REFERENCE sure and possible links (1-1 2p3).";
+      "are edits of characters and words relative to the length of the reference, exact is the share of correct lines; all\n"
+      "three are percentages over the whole set. For aer and saer, OUTPUT contains alignments: links as Moses writes them\n"
+      "(0-0 1-2) or weights as Marian does (0.9,0.1 0.2,0.8, by target word). REFERENCE contains sure and possible links\n"
+      "(1-1 2p3).";
   line.words = {{"OUTPUT"}, {"REFERENCE", true, true}};
   line.groups.push_back(score_options());
   const std::optional<po::variables_map> options = parse(line, arguments);
   if (!options) return ExitCode::kDone;
 
-  const Settings settings = read_settings(*options);
+  const ScoreSettings settings = read_settings(*options);
   auto metrics = option<std::vector<std::string>>(*options, "metric");
   if (metrics.empty()) metrics = {"bleu"};
   const auto is_alignment = [](const std::string& m) { return m == kAlignmentErrorRate || m == kSoftAlignmentErrorRate; };

@@ -61,27 +61,28 @@ LoadedJob sound_job(const TrainRequest& request) {
 ExitCode run_train(const Arguments& arguments) {
   po::options_description group("training", 100);
   group.add_options()("out", po::value<std::string>()->value_name("DIR"),
-                      "the folder for the model; one with a run in it is refused")("resume", "continue the run in that folder")(
-      "seed", po::value<std::string>()->value_name("N"), "over the job's train.seed")(
+                      "the folder for the model; a folder that contains a run is refused")(
+      "resume", "continue the run in that folder")("seed", po::value<std::string>()->value_name("N"),
+                                                   "replaces the job's train.seed")(
       "seeds", po::value<std::string>()->value_name("N,N,..."),
-      "a run for each, in DIR/seed-N; a table of all with mean and deviation, also in DIR/seeds.json")(
+      "one run for each, in DIR/seed-N; a table of all with mean and deviation, also in DIR/seeds.json")(
       "tensorboard", "write metrics as TensorBoard's event files too, in DIR/tensorboard")(
       "profile", po::value<std::string>()->value_name("FILE"),
-      "how long every node of the training step ran: a trace for chrome://tracing or Perfetto in FILE, a table on stderr")(
-      "try", po::value<std::string>()->value_name("N"),
-      "make N updates and one validation, print what time and memory the whole run takes, and leave nothing behind; needs no "
-      "--out")("dump-job", "print the job with what --set says and what stands for what it leaves out; needs no --out")(
+      "measure how long every node of the training step runs: a trace for chrome://tracing or Perfetto in FILE, a table on "
+      "stderr")("try", po::value<std::string>()->value_name("N"),
+                "make N updates and one validation, print the time and memory that the whole run needs, and write no files; "
+                "needs no --out")("dump-job", "print the job with the values of --set and all defaults; needs no --out")(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
   line.usage = "graphrun train JOB --out DIR [option ...]";
   line.about =
-      "Trains a network as the job says, and leaves in DIR all that graphrun infer and evaluate need, with metrics.jsonl.\n"
-      "It ends by the job's train.epochs, updates or hours, whichever comes first. Its log is in DIR/train.log too, how fast\n"
-      "it goes and what memory it takes in DIR/speed.jsonl.\n"
-      "SIGINT or SIGTERM saves a checkpoint and stops; --resume continues as if nothing had happened. Signals within\n"
-      "two seconds of the first count as one. A later one ends the run at once; during a save it is only\n"
-      "reported, and the next one ends it: --resume then continues from the last checkpoint. A run that has\n"
-      "none yet begins again.";
+      "Trains a network as the job says, and writes to DIR all that graphrun infer and evaluate need, with metrics.jsonl.\n"
+      "The run ends after the job's train.epochs, updates or hours, whichever comes first. DIR/train.log contains the log,\n"
+      "DIR/speed.jsonl the speed and the memory.\n"
+      "SIGINT or SIGTERM saves a checkpoint and stops; --resume continues with the same results as an undisturbed run.\n"
+      "Signals within two seconds of the first count as one. A later signal ends the run at once, but during a save it is\n"
+      "only reported, and the next one ends the run. --resume then continues from the last checkpoint, or starts again if\n"
+      "there is none.";
   line.words = {{"JOB"}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());

@@ -14,14 +14,14 @@ class FeedPlan::Typer {
  public:
   Typer(const DataSpec& data, std::vector<Diagnostic>& problems) : data_(data), problems_(problems) {}
 
-  std::optional<Term> type(const FeedExpression& spec, Feed& feed) {
+  std::optional<FeedTerm> type(const FeedExpression& spec, Feed& feed) {
     feed_ = &feed;
-    std::optional<Term> term = type(spec.value);
-    if (term && term->kind == Term::Kind::kWord) {
+    std::optional<FeedTerm> term = type(spec.value);
+    if (term && term->kind == FeedTerm::Kind::kWord) {
       wrong(spec.value, "a word alone has no vocabulary; expected a field, or a word joined to one: ['<s>', english]");
       return std::nullopt;
     }
-    if (term && term->kind == Term::Kind::kNumber) {
+    if (term && term->kind == FeedTerm::Kind::kNumber) {
       wrong(spec.value, "a number alone is the same for all examples; expected a field, or numbers joined to one: [0, prices]");
       return std::nullopt;
     }
@@ -34,13 +34,13 @@ class FeedPlan::Typer {
   }
 
  private:
-  std::optional<Term> type(const ir::Expression& e) {
+  std::optional<FeedTerm> type(const ir::Expression& e) {
     using Kind = ir::Expression::Kind;
     switch (e.kind) {
       case Kind::kName: return field(e);
       case Kind::kWord: {
-        Term term;
-        term.kind = Term::Kind::kWord;
+        FeedTerm term;
+        term.kind = FeedTerm::Kind::kWord;
         term.word = e.text;
         return term;
       }
@@ -55,12 +55,12 @@ class FeedPlan::Typer {
     }
   }
 
-  std::optional<Term> field(const ir::Expression& e) {
+  std::optional<FeedTerm> field(const ir::Expression& e) {
     for (std::size_t i = 0; i < data_.fields.size(); ++i) {
       const FieldSpec& f = data_.fields[i];
       if (!e.is_name(f.name)) continue;
       feed_->fields.insert(f.name);
-      Term term;
+      FeedTerm term;
       term.field = i;
       term.depth = field_depth(data_, f);
       term.numbers = f.numbers;
@@ -82,27 +82,27 @@ class FeedPlan::Typer {
            e.operands[0].kind == ir::Expression::Kind::kNumber;
   }
 
-  std::optional<Term> number(const ir::Expression& e, double value) {
+  std::optional<FeedTerm> number(const ir::Expression& e, double value) {
     if (!std::isfinite(static_cast<float>(value))) return wrong(e, "the number is beyond float32, which ends at 3.4e38");
-    Term term;
-    term.kind = Term::Kind::kNumber;
+    FeedTerm term;
+    term.kind = FeedTerm::Kind::kNumber;
     term.numbers = true;
     term.number = bits_of(static_cast<float>(value));
     return term;
   }
 
-  std::optional<Term> join(const ir::Expression& e) {
-    Term term;
-    term.kind = Term::Kind::kJoin;
-    const Term* typed = nullptr;
+  std::optional<FeedTerm> join(const ir::Expression& e) {
+    FeedTerm term;
+    term.kind = FeedTerm::Kind::kJoin;
+    const FeedTerm* typed = nullptr;
     for (const ir::Expression& operand : e.operands) {
-      std::optional<Term> part = type(operand);
+      std::optional<FeedTerm> part = type(operand);
       if (!part) return std::nullopt;
       term.parts.push_back(std::move(*part));
     }
     for (std::size_t i = 0; i < term.parts.size(); ++i) {
-      const Term& part = term.parts[i];
-      if (part.kind == Term::Kind::kWord || part.kind == Term::Kind::kNumber) continue;
+      const FeedTerm& part = term.parts[i];
+      if (part.kind == FeedTerm::Kind::kWord || part.kind == FeedTerm::Kind::kNumber) continue;
       if (part.vocabulary.empty() && !part.numbers) {
         return wrong(e.operands[i], "lengths can't be joined; expected fields or words");
       }
@@ -118,11 +118,11 @@ class FeedPlan::Typer {
     }
     if (!typed) return wrong(e, "expected at least one field: words are of its vocabulary, numbers stand among its own");
     for (std::size_t i = 0; i < term.parts.size(); ++i) {
-      const Term::Kind kind = term.parts[i].kind;
-      if (kind == Term::Kind::kWord && typed->numbers) {
+      const FeedTerm::Kind kind = term.parts[i].kind;
+      if (kind == FeedTerm::Kind::kWord && typed->numbers) {
         return wrong(e.operands[i], "a word among numbers: a FLOAT field has no vocabulary");
       }
-      if (kind == Term::Kind::kNumber && !typed->numbers) {
+      if (kind == FeedTerm::Kind::kNumber && !typed->numbers) {
         return wrong(e.operands[i], "a number among entries of a vocabulary; expected a word in quotes: ['<s>', english]");
       }
     }
@@ -134,20 +134,20 @@ class FeedPlan::Typer {
         return wrong(e.operands[i], "only a sequence of sequences can be joined to one");
       }
     }
-    for (Term& part : term.parts) {
-      if (part.kind == Term::Kind::kWord) part.vocabulary = term.vocabulary;
+    for (FeedTerm& part : term.parts) {
+      if (part.kind == FeedTerm::Kind::kWord) part.vocabulary = term.vocabulary;
     }
     return term;
   }
 
-  std::optional<Term> subscript(const ir::Expression& e) {
-    std::optional<Term> of = type(e.operands[0]);
+  std::optional<FeedTerm> subscript(const ir::Expression& e) {
+    std::optional<FeedTerm> of = type(e.operands[0]);
     if (!of) return std::nullopt;
-    if (of->depth == 0 || of->kind == Term::Kind::kWord) return wrong(e, "only a sequence has elements and slices");
+    if (of->depth == 0 || of->kind == FeedTerm::Kind::kWord) return wrong(e, "only a sequence has elements and slices");
     if (e.subscripts.size() != 1) return wrong(e, "expected one index or slice: of the first sequence axis");
     const ir::Subscript& s = e.subscripts[0];
-    Term term;
-    term.kind = s.slice ? Term::Kind::kSlice : Term::Kind::kAt;
+    FeedTerm term;
+    term.kind = s.slice ? FeedTerm::Kind::kSlice : FeedTerm::Kind::kAt;
     term.depth = of->depth - (s.slice ? 0 : 1);
     term.numbers = of->numbers;
     term.vocabulary = of->vocabulary;
@@ -158,13 +158,13 @@ class FeedPlan::Typer {
     return term;
   }
 
-  std::optional<Term> length(const ir::Expression& e) {
+  std::optional<FeedTerm> length(const ir::Expression& e) {
     if (e.operands.size() != 1 || !e.keywords.empty()) return wrong(e, "length takes one sequence: length(words)");
-    std::optional<Term> of = type(e.operands[0]);
+    std::optional<FeedTerm> of = type(e.operands[0]);
     if (!of) return std::nullopt;
     if (of->depth == 0) return wrong(e, "only a sequence has a length");
-    Term term;
-    term.kind = Term::Kind::kLength;
+    FeedTerm term;
+    term.kind = FeedTerm::Kind::kLength;
     term.depth = of->depth - 1;
     term.parts.push_back(std::move(*of));
     return term;
@@ -215,10 +215,10 @@ FeedPlan::FeedPlan(const DataSpec& data, std::vector<Diagnostic>& problems)
       problems.push_back(std::move(d));
       continue;
     }
-    std::optional<Term> term = typer.type(spec, feed);
+    std::optional<FeedTerm> term = typer.type(spec, feed);
     feed.sound = term.has_value();
     feeds_.push_back(std::move(feed));
-    terms_.push_back(term ? std::move(*term) : Term());
+    terms_.push_back(term ? std::move(*term) : FeedTerm());
   }
 }
 
@@ -233,22 +233,22 @@ bool FeedPlan::sound() const {
   return std::all_of(feeds_.begin(), feeds_.end(), [](const Feed& feed) { return feed.sound; });
 }
 
-void FeedPlan::collect_words(const Term& term, const std::string& field, std::vector<std::string>& words) {
-  if (term.kind == Term::Kind::kWord && term.vocabulary == field &&
+void FeedPlan::collect_words(const FeedTerm& term, const std::string& field, std::vector<std::string>& words) {
+  if (term.kind == FeedTerm::Kind::kWord && term.vocabulary == field &&
       std::find(words.begin(), words.end(), term.word) == words.end()) {
     words.push_back(term.word);
   }
-  for (const Term& part : term.parts) collect_words(part, field, words);
+  for (const FeedTerm& part : term.parts) collect_words(part, field, words);
 }
 
 std::vector<std::string> FeedPlan::words_of(const std::string& field) const {
   std::vector<std::string> words;
-  for (const Term& term : terms_) collect_words(term, field, words);
+  for (const FeedTerm& term : terms_) collect_words(term, field, words);
   return words;
 }
 
-void FeedPlan::bind(Term& term, const Vocabularies& vocabularies) {
-  if (term.kind == Term::Kind::kWord) {
+void FeedPlan::bind(FeedTerm& term, const Vocabularies& vocabularies) {
+  if (term.kind == FeedTerm::Kind::kWord) {
     const auto found = vocabularies.find(term.vocabulary);
     GRAPHRUN_CHECK(found != vocabularies.end(), "FeedPlan::bind: no vocabulary of field " + term.vocabulary);
     if (!found->second.has(term.word)) {
@@ -258,11 +258,11 @@ void FeedPlan::bind(Term& term, const Vocabularies& vocabularies) {
     }
     term.number = found->second.number(term.word);
   }
-  for (Term& part : term.parts) bind(part, vocabularies);
+  for (FeedTerm& part : term.parts) bind(part, vocabularies);
 }
 
 void FeedPlan::bind(const Vocabularies& vocabularies) {
-  for (Term& term : terms_) bind(term, vocabularies);
+  for (FeedTerm& term : terms_) bind(term, vocabularies);
 }
 
 void FeedPlan::need(std::string_view name, const Shape& shape) {
@@ -277,8 +277,8 @@ void FeedPlan::need(std::string_view name, const Shape& shape) {
   }
 }
 
-bool FeedPlan::takes_element(const Term& term) {
-  return term.kind == Term::Kind::kAt || std::any_of(term.parts.begin(), term.parts.end(), takes_element);
+bool FeedPlan::takes_element(const FeedTerm& term) {
+  return term.kind == FeedTerm::Kind::kAt || std::any_of(term.parts.begin(), term.parts.end(), takes_element);
 }
 
 bool FeedPlan::may_not_fit(std::size_t feed) const {
@@ -351,18 +351,19 @@ std::optional<FeedPlan::Run> FeedPlan::run_of(std::size_t feed,
   return run_of(terms_[feed], steps);
 }
 
-std::optional<FeedPlan::Run> FeedPlan::run_of(const Term& term, const std::function<std::int64_t(std::size_t field)>& steps) {
+std::optional<FeedPlan::Run> FeedPlan::run_of(const FeedTerm& term,
+                                              const std::function<std::int64_t(std::size_t field)>& steps) {
   if (term.depth != 1) return std::nullopt;
-  if (term.kind == Term::Kind::kField) return Run{term.field, 0, steps(term.field)};
-  if (term.kind != Term::Kind::kSlice) return std::nullopt;
+  if (term.kind == FeedTerm::Kind::kField) return Run{term.field, 0, steps(term.field)};
+  if (term.kind != FeedTerm::Kind::kSlice) return std::nullopt;
   std::optional<Run> run = run_of(term.parts[0], steps);
   if (!run) return std::nullopt;
   const auto [begin, end] = bounds_of(term.begin, term.end, term.open_end, run->end - run->begin);
   return Run{run->field, run->begin + begin, run->begin + end};
 }
 
-Nested FeedPlan::evaluate(const Term& term, const std::vector<Nested>& fields) const {
-  using Kind = Term::Kind;
+Nested FeedPlan::evaluate(const FeedTerm& term, const std::vector<Nested>& fields) const {
+  using Kind = FeedTerm::Kind;
   switch (term.kind) {
     case Kind::kField: return fields[term.field];
     case Kind::kWord:
@@ -371,7 +372,7 @@ Nested FeedPlan::evaluate(const Term& term, const std::vector<Nested>& fields) c
     case Kind::kJoin: {
       Nested joined;
       joined.depth = term.depth;
-      for (const Term& part : term.parts) {
+      for (const FeedTerm& part : term.parts) {
         const Nested value = evaluate(part, fields);
         joined.values.insert(joined.values.end(), value.values.begin(), value.values.end());
         joined.lengths.insert(joined.lengths.end(), value.lengths.begin(), value.lengths.end());

@@ -71,7 +71,7 @@ class FeedPlan {
   Nested evaluate(std::size_t feed, const std::vector<Nested>& fields) const;
 
  private:
-  struct Term {
+  struct FeedTerm {
     enum class Kind : std::uint8_t { kField, kWord, kNumber, kJoin, kSlice, kAt, kLength } kind = Kind::kField;
     int depth = 0;
     bool numbers = false;     // FLOAT
@@ -81,19 +81,19 @@ class FeedPlan {
     std::string vocabulary;   // the field whose entries it has
     std::int64_t begin = 0, end = 0;
     bool open_end = false;
-    std::vector<Term> parts;
+    std::vector<FeedTerm> parts;
   };
   class Typer;
 
-  static bool takes_element(const Term& term);
+  static bool takes_element(const FeedTerm& term);
   static void check_sizes(const Feed& feed, const Nested& value);
-  static void bind(Term& term, const Vocabularies& vocabularies);
-  static void collect_words(const Term& term, const std::string& field, std::vector<std::string>& words);
-  Nested evaluate(const Term& term, const std::vector<Nested>& fields) const;
-  static std::optional<Run> run_of(const Term& term, const std::function<std::int64_t(std::size_t field)>& steps);
+  static void bind(FeedTerm& term, const Vocabularies& vocabularies);
+  static void collect_words(const FeedTerm& term, const std::string& field, std::vector<std::string>& words);
+  Nested evaluate(const FeedTerm& term, const std::vector<Nested>& fields) const;
+  static std::optional<Run> run_of(const FeedTerm& term, const std::function<std::int64_t(std::size_t field)>& steps);
 
   std::vector<Feed> feeds_;
-  std::vector<Term> terms_;
+  std::vector<FeedTerm> terms_;
   bool stream_ = false;
   Location at_;
 };

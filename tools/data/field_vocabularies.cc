@@ -119,7 +119,7 @@ class TrainingReader {
     } else if (mistake_.error || !add_example(data_, true, fields, *set_)) {
       return;
     }
-    places_.add(record);
+    if (keep_) places_.add(record);
   }
 
   Nested counted(const FieldSpec& field, const Record& record) {
@@ -183,7 +183,7 @@ class TrainingReader {
   const bool keep_, anew_;
   std::map<std::string, VocabularyCounter> counters_;  // by the field that owns the vocabulary
   std::optional<Dataset> set_;
-  RecordPlaces places_;  // of what set_ holds
+  RecordPlaces places_;  // of what set_ holds, where examples are wanted
   std::int64_t records_ = 0, blank_ = 0;
   Mistake mistake_;  // the first, of fields that are not built
 };

@@ -17,7 +17,7 @@ constexpr std::size_t kMostAhead = std::size_t{64} << 20;  // bytes of text that
 }  // namespace
 
 InferenceReader::InferenceReader(const DataSpec& data, const FeedPlan& plan, const Vocabularies& vocabularies,
-                                 std::unique_ptr<LineReader> lines, const Options& options)
+                                 std::unique_ptr<LineReader> lines, const ReadingOptions& options)
     : data_(data),
       plan_(plan),
       vocabularies_(vocabularies),

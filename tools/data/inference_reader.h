@@ -22,39 +22,40 @@ struct InferenceBatch {
   std::vector<std::int64_t> rows;     // of each record: its row in the batch's tensors; -1 for an empty one, which has none
   Batch batch;                        // without feeds where all records are empty
   StepsByFeed steps;
-  std::vector<std::vector<std::int32_t>> prompts;  // by row, see InferenceReader::Options::prompts and ::beside
+  std::vector<std::vector<std::int32_t>> prompts;  // by row, see ReadingOptions::prompts and ::beside
 };
 
 // Runs a batch; an error that it throws names the lines of the batch.
 void with_lines(const InferenceBatch& batch, const std::function<void()>& run);
+
+struct ReadingOptions {
+  Format read = Format::kLines;  // records as the data has them, or plain lines
+  std::int64_t rows = 0;         // 0: the job's, kRowsAtOnce where that has none
+  // Records that are read before the first of them is given out, where so many are there; batches are then made of those of
+  // similar length, the longest first. No more than a batch holds: batches are of consecutive records.
+  std::int64_t ahead = 0;
+  std::vector<std::string> feeds;  // those of the model; fields that only other feeds read may be missing from the input
+  // Instead of feeds: the only field to read, whose words each row begins with. A blank record then has a row too, with no
+  // words.
+  std::string prompts = {};
+  // Called once for each record, in the input's order: words that are given beside it, for InferenceBatch::prompts. What it
+  // throws counts as a mistake in the record.
+  std::function<std::vector<std::int32_t>()> beside = {};
+  std::int64_t longest = 0;                          // units of a field of a record; 0: no limit
+  bool refuse_longer = false;                        // longer records get no row, like empty ones; else they are cut
+  std::function<void(const Diagnostic&)> warn = {};  // called for each such record
+  // Told of each line that is no text (BadLine); its record has no row. Without it such a line ends the reading.
+  std::function<void(const Diagnostic&)> bad_line = {};
+};
 
 class InferenceReader {
  public:
   static constexpr std::int64_t kRowsAtOnce = 64;
   static constexpr std::int64_t kReadAhead = 4096;
 
-  struct Options {
-    Format read = Format::kLines;  // records as the data has them, or plain lines
-    std::int64_t rows = 0;         // 0: the job's, kRowsAtOnce where that has none
-    // Records that are read before the first of them is given out, where so many are there; batches are then made of those of
-    // similar length, the longest first. No more than a batch holds: batches are of consecutive records.
-    std::int64_t ahead = 0;
-    std::vector<std::string> feeds;  // those of the model; fields that only other feeds read may be missing from the input
-    // Instead of feeds: the only field to read, whose words each row begins with. A blank record then has a row too, with no
-    // words.
-    std::string prompts = {};
-    // Called once for each record, in the input's order: words that are given beside it, for InferenceBatch::prompts. What it
-    // throws counts as a mistake in the record.
-    std::function<std::vector<std::int32_t>()> beside = {};
-    std::int64_t longest = 0;                          // units of a field of a record; 0: no limit
-    bool refuse_longer = false;                        // longer records get no row, like empty ones; else they are cut
-    std::function<void(const Diagnostic&)> warn = {};  // called for each such record
-    // Told of each line that is no text (BadLine); its record has no row. Without it such a line ends the reading.
-    std::function<void(const Diagnostic&)> bad_line = {};
-  };
   // `data`, `plan` (bound) and `vocabularies` must outlive it.
   InferenceReader(const DataSpec& data, const FeedPlan& plan, const Vocabularies& vocabularies,
-                  std::unique_ptr<LineReader> lines, const Options& options);
+                  std::unique_ptr<LineReader> lines, const ReadingOptions& options);
 
   // Nothing at the end. Throws UserError (kBadData) at the line that is wrong, after all before it were given out.
   std::optional<InferenceBatch> next();

@@ -32,7 +32,7 @@ std::size_t rows_for(std::size_t needed, std::size_t places) {
   return needed <= 8 || needed == places ? needed : std::min(places, (needed + 7) / 8 * 8);
 }
 
-GraphSearch::Options of_one_sample(GraphSearch::Options options) {
+GraphSearchOptions of_one_sample(GraphSearchOptions options) {
   if (options.search.sampling) options.search.beam = options.search.n_best = 1;
   return options;
 }
@@ -58,7 +58,7 @@ Tensor int32_of(Sizes sizes, const std::vector<Number>& numbers) {
 
 }  // namespace
 
-GraphSearch::GraphSearch(const GenerationGraphs& cut, Options options, std::int64_t samples, Made made)
+GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::int64_t samples, Made made)
     : cut_(without_graphs(cut)),
       samples_(samples),
       options_(std::move(options)),
@@ -72,7 +72,7 @@ GraphSearch::GraphSearch(const GenerationGraphs& cut, Options options, std::int6
       pick_begun_(cut, begun_, *options_.target.device),
       follow_(cut, followers_, *options_.target.device, true) {}
 
-GraphSearch::GraphSearch(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables)
+GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::shared_ptr<Variables> variables)
     : GraphSearch(cut, of_one_sample(options), options.search.sampling ? options.search.n_best : 1,
                   {Executable(compile(cut.prologue, in_float32()), variables, options.target),
                    Executable(compile(with_search(cut, of_one_sample(options).search, options.fetches), in_float32()),

@@ -16,16 +16,17 @@
 
 namespace graphrun {
 
+struct GraphSearchOptions {
+  std::vector<std::string> fetches;  // of the spec that made the cut, the ones kept of every step
+  SearchOptions search;
+  Target target = {};
+  Profiler* profiler = nullptr;  // see RunOptions
+};
+
 class GraphSearch {
  public:
-  struct Options {
-    std::vector<std::string> fetches;  // of the spec that made the cut, the ones kept of every step
-    SearchOptions search;
-    Target target = {};
-    Profiler* profiler = nullptr;  // see RunOptions
-  };
   // FLOAT is float32. Throws what compiling throws.
-  GraphSearch(const GenerationGraphs& cut, Options options, std::shared_ptr<Variables> variables);
+  GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::shared_ptr<Variables> variables);
 
   // Another search of the same network, for runs on another thread at the same time: see Executable::share.
   std::unique_ptr<GraphSearch> share() const;
@@ -66,7 +67,7 @@ class GraphSearch {
     Executable prologue, step;
     std::vector<ir::TensorType> fetch_types, whole_types;
   };
-  GraphSearch(const GenerationGraphs& cut, Options options, std::int64_t samples, Made made);
+  GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::int64_t samples, Made made);
 
   std::int64_t beam() const { return options_.search.beam; }
   std::int64_t sentences() const { return static_cast<std::int64_t>(given_.max_length.size()); }  // that are searched
@@ -89,7 +90,7 @@ class GraphSearch {
 
   const GenerationGraphs cut_;                              // without the graphs
   const std::int64_t samples_;                              // of each sentence; each is searched as a sentence of its own
-  const Options options_;                                   // beam and n_best of what is searched
+  const GraphSearchOptions options_;                        // beam and n_best of what is searched
   const std::vector<GenerationGraphs::Carried> followers_;  // what follows its parents: states and the word
   const std::vector<GenerationGraphs::Carried> begun_;      // states that the prologue makes
   const std::vector<ir::TensorType> fetch_types_;           // of a step

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/printer.h"
 
 namespace graphrun {
 
-// Values that stand by a name of their own; everything else is written out, down to them. What an expression reads more than
-// once is named t1, t2, … behind it: "t1 * (1 - t1), where t1 = tanh(x)". A cast to FLOAT is left out, as the language makes
-// FLOAT of whole numbers beside FLOAT by itself.
+// `names` gives some values a name; everything else is written out in terms of them. A value that an expression reads more than
+// once is named t1, t2, … and defined after it: "t1 * (1 - t1), where t1 = tanh(x)". A cast to FLOAT is left out where the
+// language inserts it: beside another FLOAT operand (ir::Promotion).
 class ExpressionText {
  public:
   ExpressionText(const ir::Graph& graph, std::map<ir::ValueId, std::string> names);
@@ -22,10 +23,13 @@ class ExpressionText {
 
  private:
   const ir::Node* node_of(ir::ValueId v) const;
-  ir::ValueId without_cast(ir::ValueId v) const;
+  // What v is a cast of, from INT32 or BOOL to FLOAT; kNone if it is none.
+  ir::ValueId cast_to_float(ir::ValueId v) const;
+  // Operand i of the node, without a cast that the language inserts by itself.
+  ir::ValueId operand(const ir::Node& node, std::size_t i) const;
   void count(ir::ValueId v);
-  std::string text(ir::ValueId v, int level);
-  std::string written(const ir::Node& node, std::size_t result, int& level);
+  ir::WrittenExpression expression(ir::ValueId v);
+  ir::WrittenExpression written(const ir::Node& node, std::size_t result);
   std::string call(const ir::Node& node);
 
   const ir::Graph& graph_;
@@ -33,8 +37,5 @@ class ExpressionText {
   std::map<ir::ValueId, int> reads_;
   std::vector<std::pair<std::string, ir::ValueId>> shared_;
 };
-
-// An attribute as equations write it: 0.5, true, 'INT32', [m, n].
-std::string attribute_text(const Attribute& value);
 
 }  // namespace graphrun

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/builder.h"
@@ -18,7 +20,7 @@ namespace {
 using ir::kNone;
 using ir::ValueId;
 
-constexpr std::size_t kRuleColumn = 34;
+constexpr std::size_t kRuleColumn = 38;  // where rules begin
 
 // Operands as "FLOAT[m, n]", "[m, n]" being FLOAT; "": absent.
 struct TypicalUse {
@@ -56,7 +58,7 @@ const std::map<std::string, TypicalUse, std::less<>>& typical_uses() {
       {"concat", {{"[m, n]", "[k, n]"}, {{"axis", whole(0)}}}},
       {"cross_entropy", {{"[m, n]", "INT32[m]"}, {}}},
       {"cumsum", {{"[m, n]"}, {{"axis", whole(0)}}}},
-      {"dropout", {{"[n]"}, {{"rate", 0.5}}}},
+      {"dropout", {{"[n]"}, {{"rate", 0.5}, {"key", std::string("k")}}}},  // forward and backward draw by one key
       {"expand", {{"[n]"}, {{"axis", whole(0)}}}},
       {"gather", {{"[n, m]", "INT32[k]"}, {}}},
       {"index", {{"[m, n]"}, {{"axis", whole(0)}, {"at", Dim(2)}}}},
@@ -113,9 +115,13 @@ std::string use_text(const ir::OpSchema& op, const TypicalUse& use) {
     if (use.operands[i].empty()) continue;
     parts.push_back(operand_name(op, i) + (op.pointwise ? "" : " " + use.operands[i].substr(use.operands[i].find('['))));
   }
-  for (const auto& [name, value] : use.attributes) parts.push_back(name + "=" + attribute_text(value));
+  for (const auto& [name, value] : use.attributes) parts.push_back(name + "=" + ir::write_attribute(value));
   return fmt::format("{}({})", op.name, fmt::join(parts, ", "));
 }
+
+struct ByName {
+  bool operator()(const ir::OpSchema* a, const ir::OpSchema* b) const { return a->name < b->name; }
+};
 
 struct DerivedText {
   std::string text;
@@ -173,15 +179,56 @@ DerivedText derived(const ir::OpSchema& op, const TypicalUse& use) {
 }
 
 constexpr std::string_view kAbout =
-    "The gradient of each FLOAT operand, as the operator's rule makes it: run on operands of the shapes that are shown, and\n"
-    "written as an expression. g is the gradient of the result y; where there are several results, g_NAME is that of NAME.\n"
-    "Where a pointwise operator stretches an operand, sum_to then sums its gradient to the operand's shape.\n";
+    "The gradient of each FLOAT operand: what the operator's rule builds for operands of the shapes\n"
+    "shown, as an expression. g is the gradient of the result y; if there are several results, g_NAME is\n"
+    "the gradient of NAME. If a pointwise operator broadcasts an operand, sum_to sums its gradient to\n"
+    "the operand's shape.\n";
 
-// An operator of the compiler: how it is called, and its page's text.
-std::string internal_text(const ir::OpSchema& op) {
-  std::string text = fmt::format("  {}\n    ", ir::signature(op));
-  for (const char c : op.doc) text += c == '\n' ? "\n    " : std::string(1, c);
-  return text + "\n";
+// How many columns a text takes: its characters, of which UTF-8 writes some in several bytes.
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+// `text` after `line`, broken between words; further lines begin at column `indent`.
+std::string broken(std::string line, std::string_view text, std::size_t indent) {
+  std::string all;
+  bool first = true;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (!first && columns_of(line) + 1 + columns_of(word) > kHelpColumns) {
+      all += line + "\n";
+      line = std::string(indent, ' ') + std::string(word);
+    } else {
+      line += (first ? "" : " ") + std::string(word);
+    }
+    first = false;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return all + line + "\n";
+}
+
+// "  use   rule", on two lines if the use is long.
+std::string rule_lines(const GradientRuleText& rule) {
+  std::string lead = "  " + rule.use;
+  std::string above;
+  if (columns_of(lead) + 2 > kRuleColumn) above = std::exchange(lead, "") + "\n";
+  lead.append(kRuleColumn - columns_of(lead), ' ');
+  return above + broken(std::move(lead), rule.rule, kRuleColumn);
+}
+
+// Operators of the compiler: how each is called, and its page's text.
+std::string internal_text(const std::set<const ir::OpSchema*, ByName>& ops) {
+  std::string text;
+  for (const ir::OpSchema* op : ops) {
+    text += fmt::format("  {}\n", ir::signature(*op));
+    std::istringstream doc(op->doc);
+    for (std::string line; std::getline(doc, line);) {
+      const std::size_t indent = 4 + std::min(line.find_first_not_of(' '), line.size());
+      text += broken(std::string(indent, ' '), std::string_view(line).substr(indent - 4), indent);
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -204,18 +251,25 @@ std::string gradient_rules() {
   for (const ir::OpSchema* op : ir::OpRegistry::instance().all())
     if (!op->internal || op->name == "scan") families[op->family].push_back(op);
   std::string text(kAbout);
-  std::map<std::string, const ir::OpSchema*> internal;
+  std::set<const ir::OpSchema*, ByName> internal;
   for (const auto& [family, ops] : families) {
     text += fmt::format("\n{}\n", family);
     for (const ir::OpSchema* op : ops) {
       const GradientRuleText rule = gradient_rule(*op);
-      text += fmt::format("  {:<{}}  {}\n", rule.use, kRuleColumn, rule.rule);
-      for (const ir::OpSchema* own : rule.internal) internal[own->name] = own;
+      text += rule_lines(rule);
+      internal.insert(rule.internal.begin(), rule.internal.end());
     }
   }
-  text += "\noperators of the compiler in these rules\n";
-  for (const auto& [name, op] : internal) text += internal_text(*op);
-  return text;
+  return text + "\noperators of the compiler in these rules\n" + internal_text(internal);
+}
+
+std::string gradient_section(const ir::OpSchema& op) {
+  if (!op.gradient) return fmt::format("gradient: none: {}\n", op.no_gradient);
+  if (op.internal && op.name != "scan") return "gradient: yes\n";
+  const GradientRuleText rule = gradient_rule(op);
+  std::string text = "gradient, if g is that of the result\n" + rule_lines(rule);
+  if (rule.internal.empty()) return text;
+  return text + "\noperators of the compiler in it\n" + internal_text({rule.internal.begin(), rule.internal.end()});
 }
 
 }  // namespace graphrun

@@ -7,11 +7,10 @@
 
 #include "compiler/ir/operand.h"
 #include "compiler/ir/printer.h"
+#include "tools/help/gradient_rules.h"
 
 namespace graphrun {
 namespace {
-
-constexpr std::size_t kColumns = 100;
 
 std::string_view kind_text(AttributeKind kind) {
   switch (kind) {
@@ -88,7 +87,7 @@ std::string op_reference(const ir::OpSchema& op) {
   std::vector<HelpRow> results;
   for (const std::string& output : op.outputs) results.push_back({output, ""});
   text += table(results.size() == 1 ? "result" : "results", results);
-  text += op.gradient ? "\ngradient: yes\n" : fmt::format("\ngradient: none: {}\n", op.no_gradient);
+  text += "\n" + gradient_section(op);
   if (op.internal) text += "\nMade by the compiler alone: equations can't name it.\n";
   return text;
 }
@@ -111,7 +110,7 @@ std::string op_list() {
   for (const auto& [family, names] : families) {
     std::string line = fmt::format("{:<12}", family);
     for (const std::string& name : names) {
-      if (line.size() + name.size() + 1 > kColumns) {
+      if (line.size() + name.size() + 1 > kHelpColumns) {
         text += line + "\n";
         line = std::string(12, ' ');
       }

@@ -10,9 +10,9 @@ namespace {
 
 namespace pb = google::protobuf;
 
-class Walk {
+class FieldWalk {
  public:
-  explicit Walk(std::string_view name) : end_("." + std::string(name)) {}
+  explicit FieldWalk(std::string_view name) : end_("." + std::string(name)) {}
 
   void message(const pb::Message& message, const std::string& path) {
     for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) field(message, *message.GetDescriptor()->field(i), path);
@@ -50,7 +50,7 @@ class Walk {
 }  // namespace
 
 std::vector<std::string> field_paths(const Job& job, std::string_view name) {
-  Walk walk(name);
+  FieldWalk walk(name);
   walk.message(job, "");
   return walk.found;
 }

@@ -69,8 +69,8 @@ const InferSpec* LoadedJob::infer_named(std::string_view name) const {
   return nullptr;
 }
 
-std::vector<GraphRequest::Binding> LoadedJob::arguments(const Vocabularies& vocabularies) const {
-  std::vector<GraphRequest::Binding> bindings;
+std::vector<GraphRequest::Setting> LoadedJob::arguments(const Vocabularies& vocabularies) const {
+  std::vector<GraphRequest::Setting> bindings;
   for (int i = 0; i < message.arg_size(); ++i) {
     for (const BindingText& binding : split_bindings(places.text("arg", static_cast<std::size_t>(i)))) {
       std::string text = binding.value.text;

@@ -85,7 +85,7 @@ struct LoadedJob {
 
   const InferSpec* infer_named(std::string_view name) const;  // null: none; "" is the first
   // The arguments of its graph; vocabulary(field) is its size.
-  std::vector<GraphRequest::Binding> arguments(const Vocabularies& vocabularies) const;
+  std::vector<GraphRequest::Setting> arguments(const Vocabularies& vocabularies) const;
   // What the compiler says of an argument that the graph does not have (E0229), at the argument's name, with the fields of the
   // job that may be meant; anything else as it is.
   Diagnostic at_argument(Diagnostic diagnostic) const;

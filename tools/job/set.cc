@@ -119,7 +119,7 @@ class Setter {
   void set_argument() {
     const std::string name = argument_.text.substr(0, argument_.text.find('='));
     const std::string text = name + " = " + value_.text;
-    Places::Value value{value_.at(0, value_.text.size()), argument_, nullptr};
+    Places::FieldValue value{value_.at(0, value_.text.size()), argument_, nullptr};
     auto& all = places_.fields["arg"];
     for (int i = 0; i < job_.arg_size(); ++i) {
       const auto bindings = split_bindings(all[static_cast<std::size_t>(i)].text);
@@ -243,7 +243,7 @@ class Setter {
     }
   }
 
-  Places::Value place_of_value(const ir::SourceText& text) const {
+  Places::FieldValue place_of_value(const ir::SourceText& text) const {
     return {text.at(0, std::max<std::size_t>(text.text.size(), 1)), text, nullptr};
   }
 
@@ -258,7 +258,7 @@ class Setter {
   Places& place_of(Places& places, const std::string& field, std::size_t index = 0) const {
     auto& values = places.fields[field];
     if (values.size() <= index) values.resize(index + 1);
-    Places::Value& value = values[index];
+    Places::FieldValue& value = values[index];
     if (!value.message) {
       value.message = std::make_unique<Places>();
       value.message->at = value.at = argument_.at(0, argument_.text.size());
@@ -393,7 +393,7 @@ void apply_sets(const std::vector<std::string>& arguments, Job& job, Places& pla
 }
 
 void split_arguments(Job& job, Places& places) {
-  std::vector<Places::Value> values;
+  std::vector<Places::FieldValue> values;
   Job single;
   for (int i = 0; i < job.arg_size(); ++i) {
     for (BindingText& binding : split_bindings(places.text("arg", static_cast<std::size_t>(i)))) {

@@ -178,6 +178,13 @@ class TrainChecker {
       if (!given) continue;
       const ir::AttributeSpec* attribute = op.attribute(name);  // none: the learning rate
       const ir::Range range = attribute == nullptr ? ir::Range::kPositive : attribute->range;
+      if (attribute == nullptr && at.fields.count(name) == 0) {
+        // A setting of this kind that --set gives chooses the kind, in place of the job's own.
+        problems_.bad(at.location(name), fmt::format("{} has no {}", kind->name(), name),
+                      fmt::format("{} {{ {}: NUMBER }}, or --set train.optimizer.{}.{}=NUMBER beside its other settings",
+                                  kind->name(), name, kind->name(), name));
+        continue;
+      }
       if (!ir::is_within(range, value)) {
         problems_.bad(at.location(name), fmt::format("{} is {}; expected {}", name, value, ir::expected_of(range)));
       }

@@ -253,7 +253,7 @@ void generate_lines(const ir::Graph& graph, const Network& network, const Parame
   check_options(chosen, options);
   const std::string& given_name = given_file(options.generate);
   auto generator = std::make_unique<Generator>(graph, network, chosen, parameters,
-                                               Generator::Options{options.fetches, !given_name.empty(), options.device});
+                                               GeneratorOptions{options.fetches, !given_name.empty(), options.device});
   const bool prompts = generator->takes_prompts();
   check_input(chosen, options, lines->name(), prompts);
   std::optional<GivenLines> given;
@@ -261,7 +261,7 @@ void generate_lines(const ir::Graph& graph, const Network& network, const Parame
   if (!prompts && !given_name.empty()) given.emplace(network, chosen, given_name);
   std::optional<AtomicFile> alignments;
   if (!options.generate.alignments.empty()) alignments.emplace(options.generate.alignments);
-  InferenceReader::Options reading;
+  ReadingOptions reading;
   reading.read = prompts ? Format::kLines : chosen.read;
   reading.rows = options.rows;
   reading.ahead = options.ahead;

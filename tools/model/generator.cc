@@ -148,7 +148,7 @@ void check_generate(const ir::Graph& graph, const Network& network, const InferS
 }
 
 Generator::Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, const Parameters& parameters,
-                     Options options)
+                     GeneratorOptions options)
     : Generator(graph, network, mode, std::move(options)) {
   for (const Program* program : programs()) set_parameters(*program, parameters, *variables_);
 }
@@ -174,7 +174,7 @@ void Generator::take(const Variables& parameters) {
   }
 }
 
-Generator::Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, Options options)
+Generator::Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, GeneratorOptions options)
     : mode_(mode), options_(std::move(options)) {
   std::vector<Diagnostic> problems;
   const std::optional<GenerationGraphs> made = checked_cut(graph, network, mode_, options_.fetches, problems);
@@ -184,7 +184,7 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
   whole_ = cut.whole;
   for (const std::string& name : fetches_of(spec(), options_.fetches))
     if (std::find(whole_.begin(), whole_.end(), name) == whole_.end()) of_steps_.push_back(name);
-  GraphSearch::Options running;
+  GraphSearchOptions running;
   running.fetches = of_steps_;
   SearchOptions& search = running.search;
   search.begin = vocabulary.number(spec().begin), search.end = vocabulary.number(spec().end);

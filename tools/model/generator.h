@@ -25,18 +25,19 @@ struct RowsGiven {
   std::vector<std::uint64_t> keys;                // by row: of a sample's random numbers; empty: by the row's number
 };
 
+struct GeneratorOptions {
+  std::vector<std::string> fetches;  // values of every step, to look at
+  bool prefix = false;               // whether rows are given prefixes
+  const Device* device = &cpu_device();
+};
+
 class Generator {
  public:
-  struct Options {
-    std::vector<std::string> fetches;  // values of every step, to look at
-    bool prefix = false;               // whether rows are given prefixes
-    const Device* device = &cpu_device();
-  };
   // Throws UserError (kInvalidGraph) where check_generate finds something. It wants parameters before it runs.
-  Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, Options options);
+  Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, GeneratorOptions options);
   // The same with a model's parameters; throws set_parameters' errors too.
   Generator(const ir::Graph& graph, const Network& network, const InferSpec& mode, const Parameters& parameters,
-            Options options);
+            GeneratorOptions options);
 
   // Another one of the same network and parameters, for runs on another thread at the same time: see Executable::share.
   std::unique_ptr<Generator> share() const;
@@ -71,7 +72,7 @@ class Generator {
   Fetched own_part(const std::string& name, Fetched all, std::int64_t row) const;
 
   const InferSpec mode_;
-  const Options options_;
+  const GeneratorOptions options_;
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
   std::unique_ptr<GraphSearch> search_;
   std::vector<std::string> of_steps_, whole_;  // what is fetched of each step; what no word changes

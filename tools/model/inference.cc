@@ -235,13 +235,13 @@ class NumberAnswerer : public Answerer {
 
 }  // namespace
 
-void take_limit(InferenceReader::Options& reading, const InferSpec& mode) {
+void take_limit(ReadingOptions& reading, const InferSpec& mode) {
   reading.longest = mode.longest;
   reading.refuse_longer = mode.refuse_longer;
   reading.warn = [](const Diagnostic& warning) { std::cerr << render(warning, color_on_stderr()) << std::endl; };
 }
 
-void BadLines::read_with(InferenceReader::Options& reading) {
+void BadLines::read_with(ReadingOptions& reading) {
   if (stop_) return;
   // Neither a line of a million bytes nor what is no text is shown.
   reading.bad_line = [this](const Diagnostic& bad) {
@@ -296,7 +296,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   const auto variables = std::make_shared<Variables>();
   set_parameters(program, parameters, *variables);
 
-  InferenceReader::Options reading;
+  ReadingOptions reading;
   reading.read = mode != nullptr ? mode->read : network.job.data.format;
   reading.rows = options.rows;
   if (options.fetch_file.empty()) reading.ahead = options.ahead;  // what is fetched stands there by batch

@@ -34,8 +34,8 @@ struct GenerateOptions {
 class BadLines {
  public:
   explicit BadLines(bool stop) : stop_(stop) {}
-  void read_with(InferenceReader::Options& reading);  // which must not outlive it
-  void tell_total() const;                            // on stderr, where there were any
+  void read_with(ReadingOptions& reading);  // which must not outlive it
+  void tell_total() const;                  // on stderr, where there were any
 
  private:
   const bool stop_;
@@ -46,7 +46,7 @@ struct InferOptions {
   std::string mode;  // an infer block by name; empty: the first
   GenerateOptions generate;
   std::int64_t rows = 0;                             // lines that share a batch, at most; 0: the job's
-  std::int64_t ahead = InferenceReader::kReadAhead;  // see InferenceReader::Options
+  std::int64_t ahead = InferenceReader::kReadAhead;  // see ReadingOptions
   std::vector<std::string> fetches;                  // tensors anywhere in the graph, by name
   bool stop_at_bad_lines = false;                    // see BadLines
   bool from_stdin = false;                           // where the lines come from
@@ -56,7 +56,7 @@ struct InferOptions {
 };
 
 // How long a line the infer block lets in; warnings of longer ones go to stderr.
-void take_limit(InferenceReader::Options& reading, const InferSpec& mode);
+void take_limit(ReadingOptions& reading, const InferSpec& mode);
 
 // What every infer block of a job says of its graph: names, ops, type, the scan that generates, the symbols it begins and ends
 // with. `graph`: in inference. Throws UserError (kInvalidGraph, E0417 and those of cut_for_generation) with all that does not

@@ -35,7 +35,7 @@ Writings::~Writings() = default;
 const std::vector<std::unique_ptr<Generator>>& Writings::generators(const InferSpec& mode, const Variables& parameters) {
   std::vector<std::unique_ptr<Generator>>& made = generators_[mode.name];
   if (made.empty()) {
-    made.push_back(std::make_unique<Generator>(graph_, network_, mode, Generator::Options{{}, false, &device_}));
+    made.push_back(std::make_unique<Generator>(graph_, network_, mode, GeneratorOptions{{}, false, &device_}));
     while (made.front()->can_share() && static_cast<int>(made.size()) < threads()) made.push_back(made.front()->share());
   }
   made.front()->take(parameters);

@@ -10,9 +10,9 @@ using Count = std::int32_t;
 // The walk goes by longest(i, j), the length of the longest one of a[i..] and b[j..], a table whose rows are computed from the
 // last to the first. Of a range of rows kKept are kept, spread evenly; a part between two of them is walked by computing it
 // anew, in the same way, until all of its rows can be kept. So every row is computed log(rows) / log(kKept) times.
-class Walk {
+class SubsequenceWalk {
  public:
-  Walk(std::span<const std::int32_t> a, std::span<const std::int32_t> b) : a_(a), b_(b), common_(a.size()) {}
+  SubsequenceWalk(std::span<const std::int32_t> a, std::span<const std::int32_t> b) : a_(a), b_(b), common_(a.size()) {}
 
   std::vector<bool> run() {
     walk(0, a_.size(), Row(b_.size() + 1, 0));
@@ -83,7 +83,7 @@ std::vector<bool> common_subsequence(std::span<const std::int32_t> a, std::span<
   while (begin < most && a[begin] == b[begin]) ++begin;
   while (end < most - begin && a[a.size() - 1 - end] == b[b.size() - 1 - end]) ++end;
   const std::vector<bool> inner =
-      Walk(a.subspan(begin, a.size() - begin - end), b.subspan(begin, b.size() - begin - end)).run();
+      SubsequenceWalk(a.subspan(begin, a.size() - begin - end), b.subspan(begin, b.size() - begin - end)).run();
   std::vector<bool> common(a.size(), true);
   std::copy(inner.begin(), inner.end(), common.begin() + static_cast<std::ptrdiff_t>(begin));
   return common;

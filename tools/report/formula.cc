@@ -59,11 +59,11 @@ std::string near_measure(const std::string& name) {
 }
 
 // Numbers, leaves (a value of the batch, or a gathered sum) and operations on them.
-struct Term {
+struct FormulaTerm {
   double number = 0;
   std::optional<std::size_t> leaf;
   const Operation* operation = nullptr;
-  std::vector<Term> operands;
+  std::vector<FormulaTerm> operands;
 
   template <class Leaf>
   double evaluate(const Leaf& value_of) const {
@@ -77,7 +77,7 @@ struct Term {
 // One sum, mean or count.
 struct Gathered {
   enum class What { kSum, kMean, kCount } what = What::kSum;
-  Term value;                      // its leaves are places in `names`
+  FormulaTerm value;               // its leaves are places in `names`
   std::vector<std::size_t> names;  // places in the formula's names
   std::optional<std::size_t> lengths;
   Location at;
@@ -117,10 +117,10 @@ class Formula : public Measure {
   }
 
  private:
-  Term outer(const ir::Expression& e) {
+  FormulaTerm outer(const ir::Expression& e) {
     if (e.kind == Kind::kCall && (e.text == "sum" || e.text == "mean" || e.text == "count")) {
       gathered_.push_back(gather(e));
-      Term term;
+      FormulaTerm term;
       term.leaf = gathered_.size() - 1;
       return term;
     }
@@ -147,17 +147,17 @@ class Formula : public Measure {
     return g;
   }
 
-  Term inner(const ir::Expression& e, Gathered& g) {
+  FormulaTerm inner(const ir::Expression& e, Gathered& g) {
     if (e.kind != Kind::kName) return operation(e, [&](const ir::Expression& operand) { return inner(operand, g); });
     g.names.push_back(use(e));
-    Term term;
+    FormulaTerm term;
     term.leaf = g.names.size() - 1;
     return term;
   }
 
   template <class Operand>
-  Term operation(const ir::Expression& e, const Operand& operand) {
-    Term term;
+  FormulaTerm operation(const ir::Expression& e, const Operand& operand) {
+    FormulaTerm term;
     if (e.kind == Kind::kNumber || e.kind == Kind::kBool) {
       term.number = e.number;
       return term;
@@ -217,7 +217,7 @@ class Formula : public Measure {
 
   std::vector<NameUse> names_;
   std::vector<Gathered> gathered_;
-  Term root_;  // its leaves are places in gathered_; last: made from what stands above
+  FormulaTerm root_;  // its leaves are places in gathered_; last: made from what stands above
 };
 
 }  // namespace

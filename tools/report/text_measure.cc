@@ -10,9 +10,9 @@ namespace {
 using Kind = ir::Expression::Kind;
 
 // What follows the two names, one setting after the other.
-class Settings {
+class MeasureSettings {
  public:
-  explicit Settings(const ir::Expression& e) : e_(e) {}
+  explicit MeasureSettings(const ir::Expression& e) : e_(e) {}
 
   bool flag(const std::string& name) {
     const ir::Expression* value = find(name);
@@ -56,7 +56,7 @@ class Settings {
 };
 
 std::unique_ptr<TextScore> make_score(const ir::Expression& e) {
-  Settings settings(e);
+  MeasureSettings settings(e);
   std::unique_ptr<TextScore> score;
   if (e.text == "bleu") {
     const Tokenization tokenization = settings.tokenization();

@@ -53,8 +53,8 @@ std::string epoch_text(std::int64_t epoch, std::int64_t epochs) {
   return epochs > 0 ? fmt::format("epoch {}/{}", epoch, epochs) : fmt::format("epoch {}", epoch);
 }
 
-ProgressDisplay::Options ProgressDisplay::for_stderr(bool quiet) {
-  Options options;
+ProgressOptions ProgressDisplay::for_stderr(bool quiet) {
+  ProgressOptions options;
   options.quiet = quiet;
   options.color = color_on_stderr();
   const char* term = std::getenv("TERM");
@@ -64,7 +64,7 @@ ProgressDisplay::Options ProgressDisplay::for_stderr(bool quiet) {
   return options;
 }
 
-ProgressDisplay::ProgressDisplay(Options options) : options_(std::move(options)) {
+ProgressDisplay::ProgressDisplay(ProgressOptions options) : options_(std::move(options)) {
   if (!options_.now) options_.now = seconds_now;
 }
 

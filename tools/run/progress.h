@@ -35,20 +35,21 @@ std::string short_number(double number);
 // The first `columns` columns of a line of ASCII or UTF-8 text, a character each.
 std::string cut_to(std::string_view text, std::size_t columns);
 
+struct ProgressOptions {
+  bool quiet = false;     // says nothing but warnings
+  bool terminal = false;  // a live line
+  std::size_t columns = 80;
+  double every = 10;  // seconds between lines where it is no terminal
+  std::FILE* out = stderr;
+  std::function<double()> now;  // seconds; empty: the steady clock
+  bool color = false;           // of diagnostics
+};
+
 class ProgressDisplay {
  public:
-  struct Options {
-    bool quiet = false;     // says nothing but warnings
-    bool terminal = false;  // a live line
-    std::size_t columns = 80;
-    double every = 10;  // seconds between lines where it is no terminal
-    std::FILE* out = stderr;
-    std::function<double()> now;  // seconds; empty: the steady clock
-    bool color = false;           // of diagnostics
-  };
-  explicit ProgressDisplay(Options options);
-  // Options as stderr and NO_COLOR have them.
-  static Options for_stderr(bool quiet);
+  explicit ProgressDisplay(ProgressOptions options);
+  // ProgressOptions as stderr and NO_COLOR have them.
+  static ProgressOptions for_stderr(bool quiet);
   ~ProgressDisplay();
 
   // From here on every line is added to this file, a time before it, with those of before: all that is shown where there is no
@@ -69,7 +70,7 @@ class ProgressDisplay {
   void clear();
   void print(std::string_view line);
 
-  Options options_;
+  ProgressOptions options_;
   double shown_ = -1e300, recorded_ = -1e300;  // when an update was
   bool live_ = false;                          // a live line stands on the terminal
   std::optional<LineFile> log_;

@@ -33,6 +33,11 @@ struct TextForm {
 // The text that these entries are of.
 std::string joined(const std::vector<std::string>& entries, const TextForm& form);
 
+// Of entries, which are looked up by views of them.
+struct EntryHash : std::hash<std::string_view> {
+  using is_transparent = void;
+};
+
 class Vocabulary {
  public:
   Vocabulary() = default;
@@ -61,11 +66,8 @@ class Vocabulary {
   void set_form(TextForm form) { form_ = std::move(form); }
 
  private:
-  struct Hash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
   std::vector<std::string> entries_;
-  std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> numbers_;
+  std::unordered_map<std::string, std::int32_t, EntryHash, std::equal_to<>> numbers_;
   std::int32_t unknown_ = -1;
   TextForm form_;
 };
@@ -91,10 +93,7 @@ class VocabularyCounter {
   Vocabulary build(const VocabularyRules& rules, const std::string& name) const;
 
  private:
-  struct Hash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
-  using Numbers = std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>>;
+  using Numbers = std::unordered_map<std::string, std::int32_t, EntryHash, std::equal_to<>>;
   Numbers numbers_;
   std::vector<const Numbers::value_type*> entries_;  // by number
   std::vector<std::int64_t> counts_;                 // by number

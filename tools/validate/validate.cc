@@ -122,7 +122,7 @@ std::string graph_summary(const ir::Graph& graph) {
          lines_of(fmt::format("parameters ({} numbers)", graph.parameter_count()), parameters);
 }
 
-std::string validate_graph(const std::string& path, const std::vector<GraphRequest::Binding>& settings,
+std::string validate_graph(const std::string& path, const std::vector<GraphRequest::Setting>& settings,
                            std::vector<Diagnostic>& warnings) {
   GraphRequest request;
   request.path = path;

@@ -17,7 +17,7 @@ bool is_job(std::string_view text);
 ir::Graph load_graph_alone(const GraphRequest& request, const std::string& command);
 
 // Each returns lines that say what it is, and throws UserError with every mistake.
-std::string validate_graph(const std::string& path, const std::vector<GraphRequest::Binding>& settings,
+std::string validate_graph(const std::string& path, const std::vector<GraphRequest::Setting>& settings,
                            std::vector<Diagnostic>& warnings);
 // `text` is that of the job's file. Also compiles the network for training and for its reports, which holds job and graph
 // against each other.

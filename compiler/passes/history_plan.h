@@ -1,5 +1,4 @@
-// Which loops that gather histories can do without states (compiler/passes/parallelize_history.h), and what of their bodies
-// goes where.
+// Which loops can be taken apart (compiler/passes/parallelize_history.h), and what of their bodies goes where.
 #pragma once
 
 #include <map>
@@ -13,7 +12,7 @@ struct SpreadPlan {
   bool possible = false;
   ir::Graph body;                           // the scan's, with the size of histories written as its steps
   std::map<ir::ValueId, ir::ValueId> rows;  // by history, after the step: what it gathers
-  std::vector<int> level;                   // by value: the number of the new loop that makes it
+  std::vector<int> level;                   // by value: the number of the new loop that makes it, or whose state it is
   std::vector<bool> local;  // by value: made of the step and of what is the same at every step; by each loop anew
   int loops = 0;
 };

@@ -1,11 +1,17 @@
-// Histories for all steps at once. history(x) in a loop is a state that gathers x, row by row. Where such states are the only
-// ones, nothing recurs: the loop becomes several without any state, one behind the other, and in the place of a history stands
-// the whole sequence of its rows, made by a loop before. What the sequence has beyond the present step, a history has not: this
-// is done only where everything that runs along that axis stops at the present step by its `lengths`.
+// Loops taken apart where the step of one part needs nothing of the other's later steps.
 //
-// A new loop begins behind a history, and with each product of what can't be kept for all steps (an attention's answer): hoist
-// then takes these products out of their loops, and a masked attention over all steps is what is left there. So a decoder that
-// is written as one step trains over all of them at once.
+// history(x) in a loop is a state that gathers x, row by row. Another state recurs by elementwise operations alone where no
+// product is among what it depends on that depends on it: in an SSRU, c = f * c + (1 - f) * (x @ W). If all states of a loop
+// are of these two kinds, the loop becomes several, one behind the other. A history is replaced by the whole sequence of its
+// rows, which an earlier loop makes. The sequence continues beyond the present step, the history does not: so everything that
+// runs along that axis must stop at the present step by its `lengths`.
+//
+// A new loop begins behind a history, with each product of what cannot be kept for all steps (an attention's answer), and with
+// each product, or reduction that keeps its operand's shape, of what a recurrence makes. Hoist then moves these out of their
+// loops. What is left is masked attention over all steps and elementwise recurrences. So a decoder that is written as one step
+// trains over all steps at once.
+//
+// A loop with any other recurrence stays whole, and so does one that would have to keep for another what is too large for that.
 //
 // Must run before differentiation, where there is one: derivatives of such loops have states. Generation goes step by step and
 // is cut out of the graph without it.

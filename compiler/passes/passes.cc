@@ -22,8 +22,7 @@ namespace graphrun {
 
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
-      {"parallelize_history", "computes loops that only gather what they made for all steps at once", parallelize_history,
-       true},
+      {"parallelize_history", "takes loops of histories and elementwise recurrences apart", parallelize_history, true},
       {"logsumexp_to_matmul", "makes logsumexps of sums over pairs matrix products", logsumexp_to_matmul, true},
       {"delay_to_shift", "puts shifted sequences in the place of states that only delay them", delay_to_shift, true},
       {"hoist_invariants", "computes what is the same at every step of a loop before it", hoist_invariants, true},

@@ -37,7 +37,7 @@ std::vector<Generates> networks_that_generate() {
                                  "translator_ca_lstm", "translator_sru", "adaptive", "gnmt"}) {
     out.push_back({name, {"decode", "y", "logits", {"alignment"}}});
   }
-  for (const std::string name : {"cyton_gru", "cyton_lstm", "transformer"})
+  for (const std::string name : {"cyton_gru", "cyton_lstm", "transformer", "student"})
     out.push_back({name, {"decode", "y", "logits", {"alignment"}}});
   out.push_back({"ensemble", {"members.decode", "y", "score", {}}});
   return out;

@@ -286,6 +286,24 @@ TEST(GenerationSizes, OfTheRowsAreToldByWhatIsKnown) {
   EXPECT_EQ(cut.fed(), std::vector<std::string>{"topic"});
 }
 
+// What no word, line or parameter changes is computed once, not with every word.
+TEST(GenerationTables, AreComputedInThePrologue) {
+  const std::string known = "let: \"table = sin(expand(range(9), axis=-1) * exp(range(4)))\"\n";
+  const std::string reads =
+      "input { name: \"table\" shape: \"[places, 4]\" }\n"
+      "state { name: \"h\" shape: \"[batch, 4]\" next: \"tanh(x + h + gather(table, step()))\" }\n";
+  const GenerationGraphs cut = cut_model(known, "input: \"table\"", reads);
+  ASSERT_EQ(cut.constants.size(), 1u);
+  EXPECT_EQ(cut.constants[0].name, "table");
+  EXPECT_EQ(cut.constants[0].row_axis, -1);
+  for (const ir::Node& node : cut.step.nodes) EXPECT_NE(node.op->name, "sin");
+  EXPECT_TRUE(cut.fed().empty());
+  const std::vector<Tensor> table = begins_of(cut, {});
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_EQ(str(table[0].sizes()), "[9, 4]");
+  EXPECT_NEAR(table[0].at(4), std::sin(1), 1e-6);
+}
+
 // A size that a step only counts with, and one that only what begins has: neither input that has it is read.
 TEST(GenerationSizes, ComeInWithAnInputThatIsNotRead) {
   const std::string known =

@@ -95,7 +95,11 @@ void known_first(ir::Graph& graph, Symbol time) {
 class Cut {
  public:
   Cut(const ir::Graph& graph, const std::string& driven, std::vector<std::string> wanted)
-      : graph_(graph), wanted_(std::move(wanted)), stepwise_(graph.values.size()), constant_(graph.values.size()) {
+      : graph_(graph),
+        wanted_(std::move(wanted)),
+        stepwise_(graph.values.size()),
+        constant_(graph.values.size()),
+        table_(graph.values.size()) {
     for (const ir::Input& input : graph.inputs) {
       if (graph.value(input.value).name == driven) driven_ = input.value;
     }
@@ -113,22 +117,30 @@ class Cut {
   }
 
  private:
-  // A value is stepwise where it has the driven time or needs words; constant where it needs parameters alone.
+  // A value is stepwise where it has the driven time or needs words; constant where it needs parameters alone; a table where it
+  // needs not even those, but computing: a Transformer's sines of positions.
   void classify() {
+    std::vector<bool> made_of_nothing(graph_.values.size());
     for (const ir::Input& input : graph_.inputs) {
       stepwise_[index(input.value)] = has_steps(graph_, input, *time_);
     }
     for (const ir::Variable& v : graph_.variables) constant_[index(v.value)] = v.kind == ir::Variable::Kind::kParameter;
     for (const Node& node : graph_.nodes) {
-      bool stepwise = mentions(node.attributes, *time_), constant = true;
+      bool stepwise = mentions(node.attributes, *time_), constant = true, of_nothing = node.regions.empty() && !node.op->random;
       for (ValueId v : node.inputs) {
         if (v == kNone) continue;
         stepwise = stepwise || stepwise_[index(v)];
         constant = constant && constant_[index(v)];
+        of_nothing = of_nothing && made_of_nothing[index(v)];
       }
+      const bool computes = !node.inputs.empty() && !node.op->view && !ir::plays(node, ir::Role::kBroadcast);
       for (ValueId v : node.outputs) {
-        stepwise_[index(v)] = stepwise || mentions(graph_.type(v).shape, *time_);
+        const Shape& shape = graph_.type(v).shape;
+        stepwise_[index(v)] = stepwise || mentions(shape, *time_);
         constant_[index(v)] = constant && !stepwise_[index(v)];
+        made_of_nothing[index(v)] = of_nothing && constant_[index(v)];
+        table_[index(v)] = made_of_nothing[index(v)] && computes && !shape.empty() &&
+                           std::all_of(shape.begin(), shape.end(), [](const Dim& d) { return d.is_constant(); });
       }
     }
   }
@@ -252,10 +264,11 @@ class Cut {
       return leaf(root);
     }
 
-    // Nodes that the step itself runs: those that words change, those that nothing feeds, those of parameters alone.
+    // Nodes that the step itself runs: those that words change, those that nothing feeds, those of parameters alone. The
+    // prologue computes a table.
     bool runs_in_step(const Node& node) const {
       const ValueId v = node.outputs[0];
-      return cut_.stepwise_[index(v)] || cut_.constant_[index(v)];
+      return cut_.stepwise_[index(v)] || (cut_.constant_[index(v)] && !cut_.table_[index(v)]);
     }
 
     std::vector<bool> needed_nodes(ValueId root) const {
@@ -430,7 +443,7 @@ class Cut {
 
   const ir::Graph& graph_;
   const std::vector<std::string> wanted_;  // what the graph's outputs are called in the step
-  std::vector<bool> stepwise_, constant_;
+  std::vector<bool> stepwise_, constant_, table_;
   ValueId driven_ = kNone;
   std::optional<Symbol> time_, rows_;
   std::map<std::string, ValueId> from_;  // by name of what is carried: which value of the graph it is

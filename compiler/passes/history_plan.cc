@@ -7,6 +7,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ir/substitute.h"
 #include "compiler/rewrite/around_scan.h"
+#include "compiler/rewrite/recurrences.h"
 
 namespace graphrun {
 namespace {
@@ -25,7 +26,7 @@ class Planner {
 
   SpreadPlan run() {
     if (l_.states == 0 || scan_.attributes.boolean("reverse") || !find_histories() || !stop_at_present()) return {};
-    if (!assign_levels()) return {};
+    if (!assign_levels() || (plan_.rows.empty() && plan_.loops == 1)) return {};
     plan_.body = body_;
     write_steps(plan_.body);
     plan_.possible = true;
@@ -35,7 +36,7 @@ class Planner {
  private:
   static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
 
-  // All states, each read by nothing but the put that adds a row.
+  // The states to which a put adds a row; nothing else may read them.
   bool find_histories() {
     std::map<ValueId, int> readers;
     for (const Node& node : body_.nodes) {
@@ -45,7 +46,9 @@ class Planner {
     for (std::size_t s = 0; s < l_.states; ++s) {
       const ValueId before = body_.inputs[s].value, after = body_.outputs[s].value;
       const Node* put = ir::made_by(body_, after, Role::kPut);
-      if (!put || put->inputs[0] != before || put->inputs[2] != step_ || readers[before] != 1) return false;
+      is_history_.push_back(put && put->inputs[0] == before);
+      if (!is_history_.back()) continue;
+      if (put->inputs[2] != step_ || readers[before] != 1) return false;
       const std::optional<Symbol> size = body_.type(after).shape[0].as_symbol();
       if (!size || read_[index(scan_.outputs[s])]) return false;
       sizes_.insert(*size);
@@ -56,8 +59,8 @@ class Planner {
 
   // Nothing of the size of a history comes into the loop or leaves it but the histories.
   bool none_crosses() const {
-    for (std::size_t i = l_.states; i < body_.inputs.size(); ++i) {
-      if (history_axes(body_.inputs[i].value) != 0) return false;
+    for (std::size_t i = 0; i < body_.inputs.size(); ++i) {
+      if (!(i < l_.states && is_history_[i]) && history_axes(body_.inputs[i].value) != 0) return false;
     }
     for (std::size_t k = l_.states; k < body_.outputs.size(); ++k) {
       if (history_axes(body_.outputs[k].value) != 0) return false;
@@ -133,13 +136,54 @@ class Planner {
 
   bool assign_levels() {
     plan_.level.assign(body_.values.size(), 0), plan_.local.assign(body_.values.size(), false);
-    stuck_.assign(body_.values.size(), false), sequence_ = stuck_;
+    stuck_.assign(body_.values.size(), false), recurs_ = stuck_, sequence_ = stuck_;
     for (std::size_t i = 0; i < body_.inputs.size(); ++i) {
       const std::size_t v = index(body_.inputs[i].value);
       plan_.local[v] = i >= l_.invariant_begin();
-      sequence_[v] = !plan_.local[v];
+      sequence_[v] = !plan_.local[v] && i >= l_.each_begin();
     }
-    return std::all_of(body_.nodes.begin(), body_.nodes.end(), [&](const Node& node) { return assign_level(node); });
+    const std::vector<RecurrenceGroup> groups = recurrence_groups(scan_, is_history_);
+    return std::all_of(groups.begin(), groups.end(), [&](const RecurrenceGroup& group) {
+      return group.states.empty() ? assign_level(body_.nodes[group.nodes[0]]) : assign_level(group);
+    });
+  }
+
+  // Calls visit for what the node reads of the values that some loop makes.
+  template <class Visit>
+  void each_made(const Node& node, const Visit& visit) const {
+    for (ValueId v : node.inputs) {
+      if (v != kNone && !plan_.local[index(v)]) visit(v);
+    }
+  }
+  bool may_cross(ValueId v) const {
+    return sequence_[index(v)] || plan_.rows.count(v) != 0 || may_be_stacked(body_.type(v).shape);
+  }
+
+  // Of states that are no histories, with what they recur by. False where that holds a product or a history: the loop stays
+  // whole for it.
+  bool assign_level(const RecurrenceGroup& group) {
+    if (is_history_[group.states[0]]) return true;  // the put, which does not belong to it, has the level
+    int level = 0;
+    for (std::size_t n : group.nodes) {
+      const Node& node = body_.nodes[n];
+      const bool gathers = !node.outputs.empty() && plan_.rows.count(node.outputs[0]) != 0;
+      if (gathers || node.op->update || node.op->access == Access::kProduct || !node.regions.empty()) return false;
+      each_made(node, [&](ValueId v) { level = std::max(level, plan_.level[index(v)]); });
+    }
+    for (std::size_t s : group.states) level = std::max(level, plan_.level[index(body_.outputs[s].value)]);
+    const auto recur = [&](ValueId v) {
+      plan_.level[index(v)] = level;
+      recurs_[index(v)] = true, stuck_[index(v)] = !may_be_stacked(body_.type(v).shape);
+    };
+    for (std::size_t s : group.states) recur(body_.inputs[s].value);
+    plan_.loops = std::max(plan_.loops, level + 1);
+    bool kept = true;
+    for (std::size_t n : group.nodes) {
+      const Node& node = body_.nodes[n];
+      each_made(node, [&](ValueId v) { kept = kept && (plan_.level[index(v)] == level || may_cross(v)); });
+      for (ValueId v : node.outputs) recur(v);
+    }
+    return kept;
   }
 
   // False where one loop would have to keep for another what is too large for that.
@@ -152,29 +196,34 @@ class Planner {
     if (node.op->update) return false;
     int level = 0;
     bool local = !node.op->random;
-    const auto each_made = [&](const auto& visit) {
-      for (ValueId v : node.inputs) {
-        if (v != kNone && !plan_.local[index(v)]) visit(v);
-      }
-    };
-    each_made([&](ValueId v) { local = false, level = std::max(level, plan_.level[index(v)]); });
-    if (node.op->access == Access::kProduct) {
-      bool behind = false;
-      each_made([&](ValueId v) { behind = behind || (stuck_[index(v)] && plan_.level[index(v)] == level); });
-      level += behind;
-    }
-    bool stuck = false, kept = true;
-    each_made([&](ValueId v) {
+    each_made(node, [&](ValueId v) { local = false, level = std::max(level, plan_.level[index(v)]); });
+    level += begins_loop(node, level);
+    bool stuck = false, recurs = false, kept = true;
+    each_made(node, [&](ValueId v) {
       const bool here = plan_.level[index(v)] == level;
-      stuck = stuck || (here && stuck_[index(v)]);
-      kept = kept && (here || sequence_[index(v)] || plan_.rows.count(v) != 0 || may_be_stacked(body_.type(v).shape));
+      stuck = stuck || (here && stuck_[index(v)]), recurs = recurs || (here && recurs_[index(v)]);
+      kept = kept && (here || may_cross(v));
     });
     place(node, level);
     for (ValueId v : node.outputs) {
       plan_.local[index(v)] = local;
       stuck_[index(v)] = !local && (stuck || !may_be_stacked(body_.type(v).shape));
+      recurs_[index(v)] = !local && recurs;
     }
     return kept;
+  }
+
+  // Whether a node that reads what the loop of this level makes does better in the next.
+  bool begins_loop(const Node& node, int level) const {
+    bool stuck = false, recurs = false;
+    each_made(node, [&](ValueId v) {
+      const bool here = plan_.level[index(v)] == level;
+      stuck = stuck || (here && stuck_[index(v)]), recurs = recurs || (here && recurs_[index(v)]);
+    });
+    if (node.op->access == Access::kProduct) return stuck || recurs;
+    // A reduction to fewer elements stays: its loop would have to keep the more.
+    return node.op->access == Access::kReduction && recurs && !stuck &&
+           body_.type(node.inputs[0]) == body_.type(node.outputs[0]);
   }
 
   void place(const Node& node, int level) {
@@ -193,9 +242,11 @@ class Planner {
   const Graph& body_;
   const ir::ScanLayout l_;
   const ValueId step_;
-  std::set<Symbol> sizes_;      // of histories
-  std::vector<bool> stuck_;     // by value: its loop can't hand it on, or makes it of what it can't
-  std::vector<bool> sequence_;  // by value: outside as a whole, whatever its size
+  std::vector<bool> is_history_;  // by state
+  std::set<Symbol> sizes_;        // of histories
+  std::vector<bool> stuck_;       // by value: its loop can't hand it on, or makes it of what it can't
+  std::vector<bool> recurs_;      // by value: its loop makes it of a state
+  std::vector<bool> sequence_;    // by value: outside as a whole, whatever its size
   SpreadPlan plan_;
 };
 

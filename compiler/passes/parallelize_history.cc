@@ -64,6 +64,15 @@ class Spreading {
     return values;
   }
 
+  // The states of the loop of this level. A history is none.
+  std::vector<std::size_t> states_of(int level) const {
+    std::vector<std::size_t> states;
+    for (std::size_t s = 0; s < l_.states; ++s) {
+      if (!is_history(body_.outputs[s].value) && plan_.level[index(body_.inputs[s].value)] == level) states.push_back(s);
+    }
+    return states;
+  }
+
   // The nodes of a loop that makes these: those of its level, and of what is local all that they read.
   std::vector<bool> nodes_for(const std::vector<ValueId>& results, int level, std::vector<bool>& read) const {
     std::vector<bool> nodes(body_.nodes.size());
@@ -82,9 +91,13 @@ class Spreading {
 
   void emit(int level) {
     const std::vector<ValueId> results = handed_on(level);
-    if (results.empty()) return;
+    const std::vector<std::size_t> states = states_of(level);
+    if (results.empty() && states.empty()) return;
+    std::vector<ValueId> made_here;
+    for (std::size_t s : states) made_here.push_back(body_.outputs[s].value);
+    made_here.insert(made_here.end(), results.begin(), results.end());
     std::vector<bool> read(body_.values.size());
-    const std::vector<bool> nodes = nodes_for(results, level, read);
+    const std::vector<bool> nodes = nodes_for(made_here, level, read);
     Graph loop;
     loop.name = body_.name;
     ir::Transplant in(body_, loop);
@@ -93,11 +106,12 @@ class Spreading {
       in.map(v, in.builder().input(body_.value(v).name, body_.type(v)));
       if (operand != kNone) operands.push_back(operand);
     };
+    for (std::size_t s : states) add(body_.inputs[s].value, scan_.inputs[s]);
     // Sequences: slices, and what loops before made. A history is one whole sequence, the same at every step.
     for (std::size_t v = 0; v < body_.values.size(); ++v) {
       if (read[v] && whole_[v] != kNone && !plan_.local[v]) add(static_cast<ValueId>(v), whole_[v]);
     }
-    const std::size_t each = operands.size();
+    const std::size_t each = operands.size() - states.size();
     for (std::size_t i = l_.invariant_begin(); i < l_.step(); ++i) {
       if (read[index(body_.inputs[i].value)]) add(body_.inputs[i].value, scan_.inputs[i]);
     }
@@ -108,13 +122,15 @@ class Spreading {
     for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
       if (nodes[n]) in.copy(n);
     }
+    for (std::size_t s : states) loop.outputs.push_back({body_.outputs[s].name, in(body_.outputs[s].value)});
     for (ValueId v : results) loop.outputs.push_back({body_.value(v).name, in(v)});
     ir::Builder& b = r_.builder();
     b.set_location(scan_.at);
     b.set_name("");
     const std::vector<ValueId> made =
-        b.scan(std::move(operands), std::move(loop), 0, each, scan_.attributes.dim("steps"), false);
-    for (std::size_t k = 0; k < results.size(); ++k) whole_[index(results[k])] = made[k];
+        b.scan(std::move(operands), std::move(loop), states.size(), each, scan_.attributes.dim("steps"), false);
+    for (std::size_t k = 0; k < states.size(); ++k) r_.replace(scan_.outputs[states[k]], made[k]);
+    for (std::size_t k = 0; k < results.size(); ++k) whole_[index(results[k])] = made[states.size() + k];
   }
 
   Rebuild& r_;

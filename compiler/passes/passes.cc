@@ -22,8 +22,8 @@ namespace graphrun {
 
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
-      {"parallelize_history", "computes loops that only gather their own values for all steps at once", parallelize_history,
-       true},
+      {"parallelize_history", "divides loops of histories and elementwise recurrences, to compute all steps at once",
+       parallelize_history, true},
       {"logsumexp_to_matmul", "turns logsumexps of sums over pairs into matrix products", logsumexp_to_matmul, true},
       {"delay_to_shift", "replaces states that only delay a sequence by the shifted sequence", delay_to_shift, true},
       {"hoist_invariants", "computes what is the same at every step of a loop before it", hoist_invariants, true},

@@ -55,9 +55,19 @@ bool not_equal(Match& m) {
   return false;
 }
 
+// The number that every element of v is, where it is one number repeated.
+std::optional<double> every_element(const Match& m, ValueId v) {
+  const Node* n = m.producer(v);
+  while (n && (plays(*n, Role::kBroadcast) || plays(*n, Role::kExpand) || plays(*n, Role::kReshape))) {
+    v = n->inputs[0];
+    n = m.producer(v);
+  }
+  return m.number(v);
+}
+
 bool select_equal_branches(Match& m) { return m.in(1) == m.in(2) && m.become(m.in(1)); }
 bool select_known_condition(Match& m) {
-  const std::optional<double> condition = m.number(m.in(0));
+  const std::optional<double> condition = every_element(m, m.in(0));
   return condition && m.become(m.in(*condition != 0 ? 1 : 2));
 }
 bool select_not(Match& m) {

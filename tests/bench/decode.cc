@@ -1,12 +1,14 @@
-// Generation at the papers' sizes, in words per second: a translator, greedy and with beam search, and a language model that
-// samples words; for one sentence and for many at a time, compared with PyTorch's translator in the same run. Weights are
-// random. Output sentences are as long as input sentences, so that both programs generate equally many words.
+// Generation at the papers' sizes, in words per second: a translator, greedy and with beam search, the student network that
+// translates in browsers, and a language model that samples words; for one sentence and for many at a time, compared with
+// PyTorch's translator in the same run. Weights are random. Output sentences are as long as input sentences, so that both
+// programs generate equally many words.
 //
 //   bench_decode [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
 //                [--product-precision tf32|bfloat16] [--profile] [NAME …]
 //
 // decode_gru_64_10: batch 64, beam 10; decode_gru_64_10_int8: with weights rounded to int8 (PyTorch's stay
-// float32). sample_lstm_64_10: batch 64, each word sampled from the 10 best; 0: from all.
+// float32). decode_student_64_1: Transformer encoder and SSRU decoder at the sizes of Bergamot's tiny11. sample_lstm_64_10:
+// batch 64, each word sampled from the 10 best; 0: from all.
 #include <algorithm>
 #include <cstdio>
 
@@ -19,11 +21,14 @@
 namespace graphrun {
 namespace {
 
+constexpr const char* kStudent = "student";
+
 struct Decode {
-  std::string cell;
+  std::string cell;  // a translator's, or kStudent
   std::int64_t batch, beam, words, vocabulary, embed, hidden;
   WeightForm weights;
   std::optional<std::int64_t> top_k = {};  // the number of words that a language model samples from
+  bool is_student() const { return cell == kStudent; }
   std::string name() const {
     if (top_k) return fmt::format("sample_{}_{}_{}", cell, batch, *top_k);
     const char* const form = weights == WeightForm::kInt8 ? "_int8" : weights == WeightForm::kBFloat16 ? "_bfloat16" : "";
@@ -34,7 +39,7 @@ struct Decode {
 class Decoding {
  public:
   Decoding(const Decode& c, Target target, Profiler* profiler) {
-    const GenerationGraphs cut = c.top_k ? cut_of_language_model(c) : cut_of_translator(c);
+    const GenerationGraphs cut = c.top_k ? cut_of_language_model(c) : c.is_student() ? cut_of_student(c) : cut_of_translator(c);
     GraphSearchOptions running;
     SearchOptions& search = running.search;
     search.beam = c.beam;
@@ -59,25 +64,40 @@ class Decoding {
 
  private:
   using Settings = std::vector<std::pair<std::string, std::string>>;
-  static GenerationGraphs cut_of(const Decode& c, const std::string& graph, Settings settings, const GenerationSpec& spec) {
+  static GenerationGraphs cut_of(const std::string& graph, const Settings& settings, const GenerationSpec& spec) {
     GraphRequest request;
     request.path = graph;
     request.from_graphs = true;
     request.training = false;
     request.graphs_root = tests::source_folder() + "/graphs";
-    settings.insert(
-        settings.end(),
-        {{"cell", "cells/" + c.cell + ".pbtxt"}, {"embed", std::to_string(c.embed)}, {"hidden", std::to_string(c.hidden)}});
     for (const auto& [name, value] : settings) request.bindings.push_back({name, value, {}});
     return cut_for_generation(load_graph(request), spec);
   }
-  static GenerationGraphs cut_of_translator(const Decode& c) {
+  static Settings of_cell(const Decode& c, Settings settings) {
+    settings.insert(
+        settings.end(),
+        {{"cell", "cells/" + c.cell + ".pbtxt"}, {"embed", std::to_string(c.embed)}, {"hidden", std::to_string(c.hidden)}});
+    return settings;
+  }
+  static Settings of_vocabulary(const Decode& c) {
     const std::string words = std::to_string(c.vocabulary);
-    return cut_of(c, "translator.pbtxt", {{"source_vocabulary", words}, {"target_vocabulary", words}},
-                  {"decode", "y", "logits", {}});
+    return {{"source_vocabulary", words}, {"target_vocabulary", words}};
+  }
+  static GenerationGraphs cut_of_translator(const Decode& c) {
+    return cut_of("translator.pbtxt", of_cell(c, of_vocabulary(c)), {"decode", "y", "logits", {}});
+  }
+  static GenerationGraphs cut_of_student(const Decode& c) {
+    Settings settings = of_vocabulary(c);
+    settings.insert(settings.end(), {{"recurrent", "true"},
+                                     {"shared", "true"},
+                                     {"width", std::to_string(c.embed)},
+                                     {"inner", "1536"},
+                                     {"depth", "6"},
+                                     {"decoder_depth", "2"}});
+    return cut_of("transformer.pbtxt", settings, {"decode", "y", "logits", {}});
   }
   static GenerationGraphs cut_of_language_model(const Decode& c) {
-    return cut_of(c, "language_model.pbtxt", {{"vocabulary", std::to_string(c.vocabulary)}},
+    return cut_of("language_model.pbtxt", of_cell(c, {{"vocabulary", std::to_string(c.vocabulary)}}),
                   {"layers.read", "x", "logits", {}});
   }
   static Tensor feed(const FeedSpec& f, const Decode& c) {
@@ -98,7 +118,8 @@ class Decoding {
 void measure(const Decode& c, Peer& peer, const PairOptions& options) {
   Profiler profiler;
   Decoding decoding(c, options.target, options.profile ? &profiler : nullptr);
-  const bool has_peer = !c.top_k && peer.ready(fmt::format("decode {} {} {} {} {} {} {} {}", c.cell, c.words, c.batch, c.beam,
+  const bool compares = !c.top_k && !c.is_student();
+  const bool has_peer = compares && peer.ready(fmt::format("decode {} {} {} {} {} {} {} {}", c.cell, c.words, c.batch, c.beam,
                                                            c.vocabulary, c.embed, c.hidden, threads()));
   std::vector<double> ours, theirs, times;
   for (int round = -1; round < options.pairs; ++round) {
@@ -114,7 +135,7 @@ void measure(const Decode& c, Peer& peer, const PairOptions& options) {
     fmt::print("  {} {:9.2f} ms, {:7.0f} words/s, {:.2f} x, by {}", options.peer_name, median(theirs), rate(median(theirs)),
                median(times), peer.said());
   }
-  if (!c.top_k) fmt::print("{}", peer.missing(options.peer_name, has_peer));
+  if (compares) fmt::print("{}", peer.missing(options.peer_name, has_peer));
   fmt::print("\n");
   if (options.profile) fmt::print("{}\n", profiler.table());
   std::fflush(stdout);
@@ -125,11 +146,12 @@ int run(int count, char** words) {
   Peer peer(options);
   set_threads(options.threads);
   std::vector<Decode> all;
-  for (const std::string cell : {"gru", "atr"}) {
+  for (const std::string cell : {"gru", "atr", kStudent}) {
+    const bool student = cell == kStudent;
     for (const std::int64_t batch : {1, 64}) {
       for (const std::int64_t beam : {1, 4, 10}) {
         for (const WeightForm weights : {WeightForm::kFloat32, WeightForm::kBFloat16, WeightForm::kInt8})
-          all.push_back({cell, batch, beam, 12, 10000, 620, 1000, weights});
+          all.push_back({cell, batch, beam, 12, student ? 32000 : 10000, student ? 256 : 620, student ? 256 : 1000, weights});
       }
     }
   }

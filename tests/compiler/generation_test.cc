@@ -39,7 +39,7 @@ std::vector<Generates> networks_that_generate() {
                                  "translator_ca_lstm", "translator_sru", "adaptive", "gnmt"}) {
     out.push_back({name, {"decode", "y", "logits", {"alignment"}}});
   }
-  for (const std::string name : {"cyton_gru", "cyton_lstm", "transformer"})
+  for (const std::string name : {"cyton_gru", "cyton_lstm", "transformer", "student"})
     out.push_back({name, {"decode", "y", "logits", {"alignment"}}});
   out.push_back({"ensemble", {"members.decode", "y", "score", {}}});
   return out;
@@ -306,6 +306,24 @@ TEST(GenerationSizes, OfTheRowsAreToldByWhatIsKnown) {
   const GenerationGraphs cut = cut_model(known, "input: \"topic\"", state);
   EXPECT_EQ(cut.rows_input, "");
   EXPECT_EQ(cut.fed(), std::vector<std::string>{"topic"});
+}
+
+// What no word, line or parameter changes is computed once, not with every word.
+TEST(GenerationTables, AreComputedInThePrologue) {
+  const std::string known = "let: \"table = sin(expand(range(9), axis=-1) * exp(range(4)))\"\n";
+  const std::string reads =
+      "input { name: \"table\" shape: \"[places, 4]\" }\n"
+      "state { name: \"h\" shape: \"[batch, 4]\" next: \"tanh(x + h + gather(table, step()))\" }\n";
+  const GenerationGraphs cut = cut_model(known, "input: \"table\"", reads);
+  ASSERT_EQ(cut.constants.size(), 1u);
+  EXPECT_EQ(cut.constants[0].name, "table");
+  EXPECT_EQ(cut.constants[0].row_axis, -1);
+  for (const ir::Node& node : cut.step.nodes) EXPECT_NE(node.op->name, "sin");
+  EXPECT_TRUE(cut.fed().empty());
+  const std::vector<Tensor> table = begins_of(cut, {});
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_EQ(str(table[0].sizes()), "[9, 4]");
+  EXPECT_NEAR(table[0].at(4), std::sin(1), 1e-6);
 }
 
 // A size that a step only counts with, and one that only what begins has: neither input that has it is read.

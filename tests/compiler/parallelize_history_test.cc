@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "compiler/compile.h"
 #include "compiler/ir/op.h"
 #include "compiler/passes/pass.h"
@@ -13,21 +17,19 @@
 namespace graphrun {
 namespace {
 
-ir::Graph transformer() {
+using Settings = std::map<std::string, std::string>;
+const Settings kAttends = {}, kRecurs = {{"recurrent", "true"}};  // how the decoder reads its past
+
+ir::Graph transformer(const Settings& settings) {
   GraphRequest request;
   request.path = "transformer.pbtxt";
   request.from_graphs = true;
   request.graphs_root = tests::source_folder() + "/graphs";
-  for (const auto& [name, value] : std::map<std::string, std::string>{{"source_vocabulary", "7"},
-                                                                      {"target_vocabulary", "9"},
-                                                                      {"width", "6"},
-                                                                      {"inner", "5"},
-                                                                      {"heads", "2"},
-                                                                      {"depth", "2"},
-                                                                      {"longest", "9"},
-                                                                      {"dropout", "0.3"}}) {
-    request.bindings.push_back({name, value, {}});
-  }
+  Settings all = {
+      {"source_vocabulary", "7"}, {"target_vocabulary", "9"}, {"width", "6"}, {"inner", "5"}, {"heads", "2"}, {"depth", "2"},
+      {"longest", "9"},           {"dropout", "0.3"}};
+  all.insert(settings.begin(), settings.end());
+  for (const auto& [name, value] : all) request.bindings.push_back({name, value, {}});
   return load_graph(request);
 }
 
@@ -43,7 +45,7 @@ Feeds feeds() {
 }
 
 // The losses of three updates, and a parameter of the decoder behind them.
-std::vector<double> trained(const std::vector<std::string>& disabled) {
+std::vector<double> trained(const Settings& settings, const std::string& of, const std::vector<std::string>& disabled) {
   CompileOptions options;
   options.precision = Precision::kFloat64;
   options.fetches = {"loss"};
@@ -51,36 +53,63 @@ std::vector<double> trained(const std::vector<std::string>& disabled) {
   TrainOptions train;
   train.minimize = "loss";
   auto variables = std::make_shared<Variables>();
-  Executable executable(compile(transformer(), options, &train), variables);
+  Executable executable(compile(transformer(settings), options, &train), variables);
   initialize(executable.program(), *variables, 3);
   const Feeds all = feeds();
   Feeds given;
   for (const FeedSpec& f : executable.program().feeds) given[f.name] = all.at(f.name);
   std::vector<double> numbers;
   for (int step = 0; step < 3; ++step) numbers.push_back(executable.run(given)[0].at(0));
-  const Tensor& parameter = variables->at("decode.layers.0.Wk");
+  const Tensor& parameter = variables->at(of);
   for (std::int64_t i = 0; i < parameter.count(); ++i) numbers.push_back(parameter.at(i));
   return numbers;
 }
 
-TEST(ParallelizeHistory, TrainsToTheSameNumbers) {
-  const std::vector<double> at_once = trained({}), stepwise = trained({"parallelize_history"});
+void expect_same_training(const Settings& settings, const std::string& of) {
+  const std::vector<double> at_once = trained(settings, of, {}), stepwise = trained(settings, of, {"parallelize_history"});
   ASSERT_EQ(at_once.size(), stepwise.size());
   EXPECT_LT(at_once[2], at_once[0]);
   for (std::size_t k = 0; k < at_once.size(); ++k) EXPECT_NEAR(at_once[k], stepwise[k], 1e-10) << k;
 }
 
-// Neither a state nor a product by a parameter is left in a loop.
-TEST(ParallelizeHistory, LeavesAttentionAloneInLoops) {
-  const ir::Graph graph = run_passes(transformer());
-  int loops = 0;
+TEST(ParallelizeHistory, TrainsToTheSameNumbers) { expect_same_training(kAttends, "decode.layers.0.Wk"); }
+TEST(ParallelizeHistory, TrainsRecurrencesToTheSameNumbers) { expect_same_training(kRecurs, "decode.layers.0.read.Wf"); }
+
+// What the loops of a graph have in them: how many there are of each number of states, and whether what is left recurs or
+// attends, and does no more.
+std::map<std::size_t, int> loops_by_states(const ir::Graph& graph) {
+  std::map<std::size_t, int> loops;
   for (const ir::Node& node : graph.nodes) {
     if (!ir::is_scan(node)) continue;
-    ++loops;
-    EXPECT_EQ(scan_layout(node).states, 0U);
-    for (const ir::Node& inner : node.regions[0].nodes) EXPECT_NE(inner.op->family, "matmul") << node.regions[0].name;
+    const std::size_t states = scan_layout(node).states;
+    ++loops[states];
+    for (const ir::Node& inner : node.regions[0].nodes) {
+      EXPECT_NE(inner.op->family, "matmul") << node.regions[0].name;
+      if (states > 0) {
+        EXPECT_NE(inner.op->access, ir::Access::kReduction) << inner.op->name;
+      }
+    }
   }
-  EXPECT_EQ(loops, 6);  // in each of two layers: the encoder's, the decoder's own, and the one across
+  return loops;
+}
+
+// Neither a state nor a product by a parameter is left in a loop.
+TEST(ParallelizeHistory, LeavesAttentionAloneInLoops) {
+  // In each of two layers: the encoder's, the decoder's own, and the one across.
+  EXPECT_EQ(loops_by_states(run_passes(transformer(kAttends))), (std::map<std::size_t, int>{{0, 6}}));
+}
+
+// Each layer of a student's decoder recurs in a loop of its own, element by element.
+TEST(ParallelizeHistory, LeavesRecurrencesAloneInLoops) {
+  EXPECT_EQ(loops_by_states(run_passes(transformer(kRecurs))), (std::map<std::size_t, int>{{0, 4}, {1, 2}}));
+}
+
+// A cell with a product in its recurrence keeps the decoder in one loop.
+TEST(ParallelizeHistory, LeavesProductsOfRecurrencesWhereTheyAre) {
+  const Settings settings = {{"recurrent", "true"}, {"cell", "cells/atr.pbtxt"}};
+  const PassResult result = parallelize_history(transformer(settings));
+  EXPECT_FALSE(result.changed);
+  expect_same_training(settings, "decode.layers.0.read.U");
 }
 
 }  // namespace

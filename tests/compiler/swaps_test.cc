@@ -53,7 +53,7 @@ TEST(Swaps, OfEncoders) {
 }
 
 TEST(Swaps, OfCells) {
-  for (const char* cell : {"elman", "atr", "ran", "gru", "lstm", "adaptive_gru", "sru", "lrn"}) {
+  for (const char* cell : {"elman", "atr", "ran", "gru", "lstm", "adaptive_gru", "sru", "ssru", "lrn"}) {
     // sru's state is as wide as what it reads: in the two-level decoder alone, of annotations as wide as itself.
     const bool narrow = std::string(cell) == "sru";
     for (const auto& [decoder, unused] : kDecoders) {

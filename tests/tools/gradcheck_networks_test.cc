@@ -74,6 +74,8 @@ const std::vector<Case>& networks() {
       with("cyton.pbtxt", kCyton, {{"shared", "true"}, {"depth", "1"}}),
       with("transformer.pbtxt", kTransformer),
       with("transformer.pbtxt", kTransformer, {{"shared", "true"}, {"tied", "false"}}),
+      with("transformer.pbtxt", kTransformer, {{"recurrent", "true"}, {"shared", "true"}, {"decoder_depth", "2"}}),
+      with("transformer.pbtxt", kTransformer, {{"recurrent", "true"}, {"cell", "cells/atr.pbtxt"}}),
       with("classifier.pbtxt", {{"vocabulary", "5"}, {"labels", "3"}, {"embed", "3"}, {"hidden", "4"}}),
       with("crf.pbtxt", {{"labels", "3"}}),
       with("regressor.pbtxt", {{"features", "2"}, {"hidden", "3"}}),

@@ -33,7 +33,8 @@ TEST(GradientCheck, PassesWhereTheGradientIsRight) {
 
 // Every shipped cell; cells that can be computed in two ways, both ways.
 TEST(GradientCheck, HoldsForEveryCell) {
-  const std::vector<std::string> cells = {"adaptive_gru", "atr", "elman", "gru", "lrn", "lstm", "ran", "sru", "stacked"};
+  const std::vector<std::string> cells = {"adaptive_gru", "atr", "elman", "gru",  "lrn",
+                                          "lstm",         "ran", "sru",   "ssru", "stacked"};
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(tests::source_folder() + "/graphs/cells")) {
     files += entry.path().extension() == ".pbtxt";

@@ -24,9 +24,13 @@ struct GeneratingNetwork {
   friend void PrintTo(const GeneratingNetwork& c, std::ostream* out) { *out << c.network; }
 };
 inline const std::vector<GeneratingNetwork> kGeneratingNetworks = {
-    {"translator", {"decode", "y", "logits", {}}},  {"translator_ca_lstm", {"decode", "y", "logits", {}}},
-    {"gnmt", {"decode", "y", "logits", {}}},        {"cyton_lstm", {"decode", "y", "logits", {}}},
-    {"transformer", {"decode", "y", "logits", {}}}, {"ensemble", {"members.decode", "y", "score", {}}},
+    {"translator", {"decode", "y", "logits", {}}},
+    {"translator_ca_lstm", {"decode", "y", "logits", {}}},
+    {"gnmt", {"decode", "y", "logits", {}}},
+    {"cyton_lstm", {"decode", "y", "logits", {}}},
+    {"transformer", {"decode", "y", "logits", {}}},
+    {"student", {"decode", "y", "logits", {}}},
+    {"ensemble", {"members.decode", "y", "score", {}}},
 };
 
 class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {

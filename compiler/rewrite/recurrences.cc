@@ -16,10 +16,10 @@ using Index = std::size_t;
 // states; an edge leads from what is read to what reads it.
 class Components {
  public:
-  Components(const Node& scan, const std::vector<bool>& apart)
-      : nodes_(scan.regions[0].nodes.size()), edges_(nodes_ + scan_layout(scan).states) {
+  Components(const Node& scan, const std::vector<bool>& apart) : nodes_(scan.regions[0].nodes.size()) {
     const Graph& body = scan.regions[0];
-    const Index states = edges_.size() - nodes_;
+    const Index states = scan_layout(scan).states;
+    edges_.resize(nodes_ + states);
     // By value: the vertex that makes it.
     std::vector<Index> maker(body.values.size(), kNoVertex);
     for (Index s = 0; s < states; ++s) maker[index(body.inputs[s].value)] = nodes_ + s;

@@ -17,7 +17,7 @@ constexpr std::int64_t kTogether = 64;  // columns summed together, so that rows
 
 // Columns [first, first + count) of one outer index.
 template <class In, class Out>
-void sum_columns(const In* x, Out* out, const Running& r, const Lengths& lengths, std::int64_t outer, std::int64_t first,
+void sum_columns(const In* x, Out* out, const RunningSum& r, const Lengths& lengths, std::int64_t outer, std::int64_t first,
                  std::int64_t count) {
   std::array<RunningTotal<In>, kTogether> totals{};
   std::array<std::int64_t, kTogether> n{};
@@ -35,7 +35,7 @@ void sum_columns(const In* x, Out* out, const Running& r, const Lengths& lengths
 }
 
 template <class In, class Out>
-void cumsum(const In* x, Out* out, const Running& r, const Lengths& lengths) {
+void cumsum(const In* x, Out* out, const RunningSum& r, const Lengths& lengths) {
   const std::int64_t groups = (r.view.inner + kTogether - 1) / kTogether;
   parallel_for(r.view.outer * groups, r.view.count(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t g = begin; g < end; ++g) {
@@ -70,7 +70,7 @@ REGISTER_OP("cumsum", "cumulative")
       c.set(0, c.b.op("cumsum", {c.g(), c.x(1)}, {{"axis", c.attributes.integer("axis")}, {"reverse", !forwards}}));
     });
 REGISTER_KERNEL("cumsum", kCpu, [](const KernelRequest& request) {
-  const Running r = running_of(request);
+  const RunningSum r = running_of(request);
   return with_any(request.inputs[0].dtype, [&](auto in) {
     using In = decltype(in);
     using Out = RunningResult<In>;

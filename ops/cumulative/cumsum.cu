@@ -53,7 +53,7 @@ struct CumsumBody {
 };
 
 REGISTER_KERNEL("cumsum", kCuda, [](const KernelRequest& request) {
-  const Running r = running_of(request);
+  const RunningSum r = running_of(request);
   return with_any(request.inputs[0].dtype, [&](auto in) {
     using In = decltype(in);
     using Out = RunningResult<In>;

@@ -15,12 +15,12 @@ using RunningTotal = std::conditional_t<std::is_floating_point_v<T>, double, std
 template <class T>
 using RunningResult = std::conditional_t<std::is_floating_point_v<T>, T, std::int32_t>;
 
-struct Running {
+struct RunningSum {
   AxisView view;
   bool reverse = false;
 };
 
-inline Running running_of(const KernelRequest& request) {
+inline RunningSum running_of(const KernelRequest& request) {
   const Sizes& sizes = request.inputs[0].sizes;
   return {view_axis(sizes, ir::resolve_axis(request.attributes->integer("axis"), sizes.size(), "cumsum")),
           request.attributes->boolean("reverse")};

@@ -18,8 +18,8 @@ void ArgumentLayout::check_count(const std::string& name, std::size_t count) {
   GRAPHRUN_CHECK(count > 0, "the argument '" + name + "' of a generated kernel is an array of nothing");
 }
 
-Argument ArgumentLayout::append(Member member) {
-  for (const Member& other : members_) {
+Argument ArgumentLayout::append(LayoutMember member) {
+  for (const LayoutMember& other : members_) {
     GRAPHRUN_CHECK(other.inside || other.name != member.name, "two arguments '" + member.name + "' of a generated kernel");
   }
   member.at = aligned_end(end_, member.alignment);
@@ -34,11 +34,11 @@ Argument ArgumentLayout::add_address(std::string name, const std::string& to) {
 }
 
 Argument ArgumentLayout::add_struct(std::string name, std::string type, const ArgumentLayout& members) {
-  Member outer{std::move(name), std::move(type), typeid(ArgumentLayout), members.bytes(), members.alignment_};
+  LayoutMember outer{std::move(name), std::move(type), typeid(ArgumentLayout), members.bytes(), members.alignment_};
   outer.is_struct = true;
   const Argument added = append(std::move(outer));
   const std::size_t begin = members_[added.index].at;
-  for (Member member : members.members_) {
+  for (LayoutMember member : members.members_) {
     member.inside = true;
     member.at += begin;
     members_.push_back(std::move(member));
@@ -48,7 +48,7 @@ Argument ArgumentLayout::add_struct(std::string name, std::string type, const Ar
 
 void ArgumentLayout::check_type(Argument argument, std::type_index type, std::size_t count) const {
   GRAPHRUN_CHECK(argument.index < members_.size(), "a generated kernel has no such argument");
-  const Member& member = members_[argument.index];
+  const LayoutMember& member = members_[argument.index];
   GRAPHRUN_CHECK(member.held == type, "the argument '" + member.name + "' of a generated kernel has another type");
   GRAPHRUN_CHECK(std::max<std::size_t>(member.count, 1) == count,
                  fmt::format("the argument '{}' of a generated kernel holds {} values, not {}", member.name,
@@ -56,7 +56,7 @@ void ArgumentLayout::check_type(Argument argument, std::type_index type, std::si
 }
 
 void ArgumentLayout::keep(Argument argument, const void* value) {
-  Member& member = members_[argument.index];
+  LayoutMember& member = members_[argument.index];
   GRAPHRUN_CHECK(member.value.empty(), "the argument '" + member.name + "' of a generated kernel has a value");
   const auto* const bytes = static_cast<const std::byte*>(value);
   member.value.assign(bytes, bytes + member.size);
@@ -64,7 +64,7 @@ void ArgumentLayout::keep(Argument argument, const void* value) {
 
 std::string ArgumentLayout::text(const std::string& name) const {
   std::string text = "struct " + name + " {\n";
-  for (const Member& m : members_) {
+  for (const LayoutMember& m : members_) {
     if (m.inside) continue;
     text += m.count == 0 ? fmt::format("  {} {};\n", m.type, m.name) : fmt::format("  {} {}[{}];\n", m.type, m.name, m.count);
   }
@@ -77,14 +77,14 @@ ArgumentBytes::ArgumentBytes(const ArgumentLayout& layout) : layout_(layout) {
   GRAPHRUN_CHECK(layout.bytes() <= kMostBytes, "a generated kernel with too many arguments");
   std::memset(bytes_, 0, layout.bytes());
   for (std::size_t i = 0; i < layout.members_.size(); ++i) {
-    const ArgumentLayout::Member& member = layout.members_[i];
+    const ArgumentLayout::LayoutMember& member = layout.members_[i];
     if (member.is_struct) set_.set(i);
     if (!member.value.empty()) put({i}, member.value.data(), member.value.size());
   }
 }
 
 void ArgumentBytes::put(Argument argument, const void* value, std::size_t bytes) {
-  const ArgumentLayout::Member& member = layout_.members_[argument.index];
+  const ArgumentLayout::LayoutMember& member = layout_.members_[argument.index];
   GRAPHRUN_CHECK(!set_[argument.index], "the argument '" + member.name + "' of a generated kernel has a value");
   std::memcpy(bytes_ + member.at, value, bytes);
   set_.set(argument.index);

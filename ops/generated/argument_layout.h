@@ -83,7 +83,7 @@ class ArgumentLayout {
 
  private:
   friend class ArgumentBytes;
-  struct Member {
+  struct LayoutMember {
     std::string name, type;  // as the text has them
     std::type_index held;
     std::size_t size = 0, alignment = 1;
@@ -101,11 +101,11 @@ class ArgumentLayout {
     return kArgumentTypeName<T>;
   }
   static void check_count(const std::string& name, std::size_t count);
-  Argument append(Member member);
+  Argument append(LayoutMember member);
   void check_type(Argument member, std::type_index type, std::size_t count) const;
   void keep(Argument member, const void* value);
 
-  std::vector<Member> members_;
+  std::vector<LayoutMember> members_;
   std::size_t end_ = 0, alignment_ = 1;
 };
 

@@ -14,10 +14,10 @@ AxisView bound_view(const KernelRequest& request, const Sizes& sizes) {
 }
 
 // The position of element i of a tensor: along the axis, and in the result, which lacks the axis.
-struct Place {
+struct AxisPosition {
   std::int64_t position, result;
 };
-GRAPHRUN_DEVICE Place place_of(const AxisView& view, std::int64_t i) {
+GRAPHRUN_DEVICE AxisPosition place_of(const AxisView& view, std::int64_t i) {
   const std::int64_t row = i / view.inner;
   return {row % view.n, row / view.n * view.inner + i % view.inner};
 }
@@ -30,7 +30,7 @@ Kernel mask_kernel(const AxisView view) {
     const Lengths lengths = lengths_of(c, 1, view);
     for_elements(
         c, view.count(), GRAPHRUN_LAMBDA(std::int64_t i) {
-          const Place at = place_of(view, i);
+          const AxisPosition at = place_of(view, i);
           out[i] = at.position < lengths.at(at.result) ? x[i] : T{0};
         });
   }};
@@ -66,7 +66,7 @@ Kernel last_gradient_kernel(const AxisView view) {
     const Lengths lengths = lengths_of(c, 1, view);
     for_elements(
         c, view.count(), GRAPHRUN_LAMBDA(std::int64_t i) {
-          const Place at = place_of(view, i);
+          const AxisPosition at = place_of(view, i);
           out[i] = at.position == lengths.at(at.result) - 1 ? g[at.result] : T{0};
         });
   }};
@@ -83,7 +83,7 @@ Kernel sequence_mask_kernel(const KernelRequest& request) {
     auto* out = c.outputs[0].as<std::uint8_t>();
     for_elements(
         c, view.count(), GRAPHRUN_LAMBDA(std::int64_t i) {
-          const Place at = place_of(view, i);
+          const AxisPosition at = place_of(view, i);
           out[i] = at.position < lengths[at.result] ? 1 : 0;
         });
   }};

@@ -16,7 +16,7 @@ constexpr std::size_t kTurnBytes = 64;  // a cache line for each column step, so
 
 template <class T>
 void run_group(const ProductGroup& group, const ProductGrid& grid, const KernelContext& c) {
-  const Product& first = group.products[0];
+  const MatrixProduct& first = group.products[0];
   if (first.m == 0 || first.n == 0) return;
   const auto count = static_cast<std::int64_t>(group.products.size());
   const auto run = [&](std::int64_t i, const ProductBlock& block) {
@@ -91,7 +91,7 @@ bool are_constant(const KernelRequest& request, const ProductGroup& group, Packe
 
 double ProductGroup::operations() const {
   return std::accumulate(products.begin(), products.end(), 0.0,
-                         [](double sum, const Product& p) { return sum + p.operations(); });
+                         [](double sum, const MatrixProduct& p) { return sum + p.operations(); });
 }
 
 Kernel group_kernel(const KernelRequest& request, ProductGroup of) {
@@ -99,7 +99,7 @@ Kernel group_kernel(const KernelRequest& request, ProductGroup of) {
   const DType dtype = request.outputs.at(0).dtype;
   GRAPHRUN_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64,
                  "no kernel of products for " + std::string(name_of(dtype)));
-  const Product& p = group->products[0];
+  const MatrixProduct& p = group->products[0];
   Kernel kernel;
   const auto rounded = rounds_factors(request, p) ? std::make_shared<const RoundedGroup>(*group) : nullptr;
   if (rounded != nullptr && rounded->available()) {
@@ -124,7 +124,7 @@ Kernel group_kernel(const KernelRequest& request, ProductGroup of) {
 
 PackedGroup::PackedGroup(const ProductGroup& group, PackedForm form) : group_(group), form_(form) {
   std::size_t at = 0;
-  for (const Product& p : group.products) {
+  for (const MatrixProduct& p : group.products) {
     packed_.emplace_back(p, form);
     offset_.push_back(at);
     at += (packed_.back().bytes() + kTurnBytes - 1) / kTurnBytes * kTurnBytes;

@@ -17,7 +17,7 @@ struct ProductGroup {
   enum class Kind : std::uint8_t { kMany, kSum } kind = Kind::kMany;
   // kMany: y_i = a · b_i, inputs a, b_0, b_1, …, all of one size. kSum: y = Σ a_i · b_i, inputs a_0, b_0, a_1, b_1, …; all
   // products but the first accumulate.
-  std::vector<Product> products;
+  std::vector<MatrixProduct> products;
 
   std::size_t a(std::size_t i) const { return kind == Kind::kMany ? 0 : 2 * i; }
   std::size_t b(std::size_t i) const { return kind == Kind::kMany ? i + 1 : 2 * i + 1; }

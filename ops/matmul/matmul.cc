@@ -19,7 +19,7 @@ using ir::ValueId;
 
 // Products of one size over a batch. A factor shared by the whole batch has step 0.
 struct BatchedProduct {
-  Product product;
+  MatrixProduct product;
   ProductGrid grid;
   std::vector<ProductOffsets> batch;
 
@@ -37,7 +37,7 @@ struct BatchedProduct {
   }
 };
 
-Kernel kernel_of(DType dtype, Product product, std::vector<ProductOffsets> batch) {
+Kernel kernel_of(DType dtype, MatrixProduct product, std::vector<ProductOffsets> batch) {
   const auto plan = std::make_shared<const BatchedProduct>(BatchedProduct{product, ProductGrid(product), std::move(batch)});
   if (dtype == DType::kFloat32) {
     return {[plan](const KernelContext& c) {

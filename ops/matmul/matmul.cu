@@ -11,7 +11,9 @@ namespace {
 
 using cuda::RowMajorProduct;
 
-RowMajorProduct row_major(const Product& p) { return {p.m, p.n, p.k, p.transpose_a, p.transpose_b, p.accumulate, 1, 0, 0, 0}; }
+RowMajorProduct row_major(const MatrixProduct& p) {
+  return {p.m, p.n, p.k, p.transpose_a, p.transpose_b, p.accumulate, 1, 0, 0, 0};
+}
 
 // A product with an empty summed axis is 0, which not every library implements.
 template <class T>
@@ -23,12 +25,12 @@ void multiply_rows(const KernelContext& c, const RowMajorProduct& p, ProductPrec
 }
 
 // A run of products whose factors are at constant strides.
-struct Run {
+struct ProductRun {
   std::int64_t first = 0;  // index in the batch
   RowMajorProduct product;
 };
-std::vector<Run> runs_of(const ProductPlan& plan) {
-  std::vector<Run> runs;
+std::vector<ProductRun> runs_of(const ProductPlan& plan) {
+  std::vector<ProductRun> runs;
   for (std::size_t i = 0; i < plan.batch.size(); ++i) {
     const auto step = [&](auto member) { return i == 0 ? 0 : plan.batch[i].*member - plan.batch[i - 1].*member; };
     const std::int64_t a_step = step(&ProductOffsets::a), b_step = step(&ProductOffsets::b);
@@ -50,7 +52,7 @@ std::vector<Run> runs_of(const ProductPlan& plan) {
 template <class T>
 Kernel plan_kernel(const ProductPlan& plan, ProductPrecision precision) {
   return {[plan, precision, runs = runs_of(plan)](const KernelContext& c) {
-    for (const Run& run : runs) {
+    for (const ProductRun& run : runs) {
       const ProductOffsets& at = plan.batch[static_cast<std::size_t>(run.first)];
       multiply_rows(c, run.product, precision, c.inputs[0].as<const T>() + at.a, c.inputs[1].as<const T>() + at.b,
                     c.outputs[0].as<T>() + run.first * run.product.c_step);

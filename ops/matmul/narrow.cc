@@ -19,7 +19,7 @@ std::uint16_t bfloat16_of(float x) {
 
 // fn(i, j, x) for the elements of the panel of op(B) that begins at `column`, in memory order.
 template <class Fn>
-void for_panel(const NarrowLayout& layout, const Product& p, const float* b, std::int64_t column, const Fn& fn) {
+void for_panel(const NarrowLayout& layout, const MatrixProduct& p, const float* b, std::int64_t column, const Fn& fn) {
   const std::int64_t columns = layout.columns_at(column);
   if (p.transpose_b) {
     for (std::int64_t j = 0; j < columns; ++j) {
@@ -34,7 +34,7 @@ void for_panel(const NarrowLayout& layout, const Product& p, const float* b, std
 
 }  // namespace
 
-void pack_narrow(const NarrowLayout& layout, const Product& p, const float* b, std::uint16_t* packed, std::int64_t begin,
+void pack_narrow(const NarrowLayout& layout, const MatrixProduct& p, const float* b, std::uint16_t* packed, std::int64_t begin,
                  std::int64_t end) {
   for (std::int64_t column = begin; column < end; column += layout.panel) {
     const std::int64_t width = layout.width_at(column);
@@ -44,7 +44,7 @@ void pack_narrow(const NarrowLayout& layout, const Product& p, const float* b, s
   }
 }
 
-void multiply_narrow(const NarrowLayout& layout, const Product& p, const float* a, const std::uint16_t* packed, float* c,
+void multiply_narrow(const NarrowLayout& layout, const MatrixProduct& p, const float* a, const std::uint16_t* packed, float* c,
                      std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = 0; row < p.m; row += kRowsAtOnce) {
     for (std::int64_t column = begin; column < end; column += layout.panel) {

@@ -24,11 +24,11 @@ struct NarrowLayout {
 };
 
 // Rounds columns [begin, end) of op(B) into `packed`: to nearest, ties to even.
-void pack_narrow(const NarrowLayout& layout, const Product& product, const float* b, std::uint16_t* packed, std::int64_t begin,
-                 std::int64_t end);
+void pack_narrow(const NarrowLayout& layout, const MatrixProduct& product, const float* b, std::uint16_t* packed,
+                 std::int64_t begin, std::int64_t end);
 
 // Columns [begin, end) of C, where `begin` is the first of a panel and `end` the end of one or n.
-void multiply_narrow(const NarrowLayout& layout, const Product& product, const float* a, const std::uint16_t* packed, float* c,
-                     std::int64_t begin, std::int64_t end);
+void multiply_narrow(const NarrowLayout& layout, const MatrixProduct& product, const float* a, const std::uint16_t* packed,
+                     float* c, std::int64_t begin, std::int64_t end);
 
 }  // namespace graphrun

@@ -15,7 +15,7 @@ namespace {
 // With eight rows, three AVX-512 vectors or six AVX2 vectors fill the registers. A narrow result gets narrow panels, because
 // panels are the unit of work for threads; with few rows less so, because too few sums would be in flight at once, and not if
 // there is so little work that one thread suffices.
-std::int64_t panel_for(const Product& p) {
+std::int64_t panel_for(const MatrixProduct& p) {
   constexpr double kOfOneThread = 150e3;
   const bool is_small = p.m <= 8 && p.operations() <= kOfOneThread;
   return p.n >= (p.m <= 4 ? 256 : 480) || is_small ? 3 * kColumnStep : kColumnStep;
@@ -38,7 +38,7 @@ PackedProduct::Code PackedProduct::code_for(std::int64_t width) const {
 #endif
 }
 
-PackedProduct::PackedProduct(const Product& product, PackedForm form)
+PackedProduct::PackedProduct(const MatrixProduct& product, PackedForm form)
     : product_(product), form_(form), panel_(panel_for(product)) {
   if (product.m <= 0 || product.n <= 0 || product.k <= 0 || product.transpose_a) return;
   if (form.pairs) {
@@ -102,7 +102,7 @@ void PackedProduct::multiply(const float* a, const void* packed, float* c, std::
   }
 }
 
-bool rounds_factors(const KernelRequest& request, const Product& product) {
+bool rounds_factors(const KernelRequest& request, const MatrixProduct& product) {
   return rounds_on_cpu(request.products) && request.outputs.at(0).dtype == DType::kFloat32 && RoundedProduct::serves(product.n);
 }
 

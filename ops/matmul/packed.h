@@ -33,7 +33,7 @@ struct PackedForm {
   // Whether to use it outside shared loops too: where it is faster, and always for a narrow matrix, because the result for a
   // row must not depend on the number of rows. (With pairs, it does depend on it, by a rounding of the sum: libxsmm's code for
   // few rows adds in another order.)
-  bool serves_alone(const Product& product) const { return product.m <= kFewRows || (is_narrow() && !pairs); }
+  bool serves_alone(const MatrixProduct& product) const { return product.m <= kFewRows || (is_narrow() && !pairs); }
 
   WeightForm matrix;
   bool pairs = false;
@@ -44,7 +44,7 @@ struct PackedForm {
 // these sizes (on x86 only); for bfloat16 and int8, see ops/matmul/narrow.h and ops/matmul/quantized.h.
 class PackedProduct {
  public:
-  explicit PackedProduct(const Product& product, PackedForm form = {});
+  explicit PackedProduct(const MatrixProduct& product, PackedForm form = {});
   // Whether there is code for it.
   bool available() const { return available_; }
 
@@ -70,7 +70,7 @@ class PackedProduct {
 
   NarrowLayout narrow() const { return {product_.n, product_.k, panel_}; }
 
-  Product product_;
+  MatrixProduct product_;
   PackedForm form_;
   std::int64_t panel_;
   bool available_ = false;
@@ -81,6 +81,6 @@ class PackedProduct {
 
 // Whether both factors of a product with one matrix are rounded, as the request has it: that depends on the matrix's columns,
 // not on rows or on what else is computed with it.
-bool rounds_factors(const KernelRequest& request, const Product& product);
+bool rounds_factors(const KernelRequest& request, const MatrixProduct& product);
 
 }  // namespace graphrun

@@ -116,7 +116,7 @@ void multiply_strided(const Strided<T>& s) {
 }
 
 template <class T>
-void multiply_block(const Product& p, const ProductBlock& at, const T* a, const T* b, T* c) {
+void multiply_block(const MatrixProduct& p, const ProductBlock& at, const T* a, const T* b, T* c) {
   Strided<T> s;
   s.rows = at.rows, s.columns = at.columns, s.k = p.k;
   s.a_row = p.transpose_a ? 1 : p.k, s.a_k = p.transpose_a ? p.m : 1;
@@ -134,10 +134,10 @@ void multiply_block(const Product& p, const ProductBlock& at, const T* a, const 
 
 }  // namespace
 
-void multiply_float(const Product& p, const ProductBlock& at, const float* a, const float* b, float* c) {
+void multiply_float(const MatrixProduct& p, const ProductBlock& at, const float* a, const float* b, float* c) {
   multiply_block(p, at, a, b, c);
 }
-void multiply_double(const Product& p, const ProductBlock& at, const double* a, const double* b, double* c) {
+void multiply_double(const MatrixProduct& p, const ProductBlock& at, const double* a, const double* b, double* c) {
   multiply_block(p, at, a, b, c);
 }
 
@@ -151,10 +151,10 @@ namespace graphrun {
 HWY_EXPORT(multiply_float);
 HWY_EXPORT(multiply_double);
 
-void multiply_plainly(const Product& p, const ProductBlock& at, const float* a, const float* b, float* c) {
+void multiply_plainly(const MatrixProduct& p, const ProductBlock& at, const float* a, const float* b, float* c) {
   HWY_DYNAMIC_DISPATCH(multiply_float)(p, at, a, b, c);
 }
-void multiply_plainly(const Product& p, const ProductBlock& at, const double* a, const double* b, double* c) {
+void multiply_plainly(const MatrixProduct& p, const ProductBlock& at, const double* a, const double* b, double* c) {
   HWY_DYNAMIC_DISPATCH(multiply_double)(p, at, a, b, c);
 }
 

@@ -21,8 +21,8 @@ std::vector<std::int64_t> batch_offsets(const Sizes& all, const Sizes& own, std:
 }
 
 // The product of the rows of `a` with a matrix.
-Product product_of_rows(const TensorView& a, const TensorView& y, bool transpose_b) {
-  Product p;
+MatrixProduct product_of_rows(const TensorView& a, const TensorView& y, bool transpose_b) {
+  MatrixProduct p;
   p.transpose_b = transpose_b;
   p.n = y.sizes.back(), p.k = a.sizes.back(), p.m = 1;
   for (std::size_t i = 0; i + 1 < y.sizes.size(); ++i) p.m *= y.sizes[i];
@@ -30,8 +30,8 @@ Product product_of_rows(const TensorView& a, const TensorView& y, bool transpose
 }
 
 // The product aᵀ b of two stacks of rows.
-Product product_of_stacks(const TensorView& a, const TensorView& b) {
-  Product p;
+MatrixProduct product_of_stacks(const TensorView& a, const TensorView& b) {
+  MatrixProduct p;
   p.transpose_a = true;
   p.m = a.sizes.back(), p.n = b.sizes.back(), p.k = 1;
   for (std::size_t i = 0; i + 1 < a.sizes.size(); ++i) p.k *= a.sizes[i];
@@ -42,7 +42,7 @@ Product product_of_stacks(const TensorView& a, const TensorView& b) {
 
 ProductPlan plan_matmul(const KernelRequest& request) {
   Sizes a = request.inputs.at(0).sizes, b = request.inputs.at(1).sizes, y = request.outputs.at(0).sizes;
-  Product p;
+  MatrixProduct p;
   p.transpose_a = request.attributes->boolean("transpose_a");
   p.transpose_b = request.attributes->boolean("transpose_b");
   const bool a_is_vector = a.size() == 1, b_is_vector = b.size() == 1;
@@ -64,18 +64,19 @@ ProductPlan plan_matmul(const KernelRequest& request) {
   return plan;
 }
 
-Product plan_matmul_reduce(const KernelRequest& request) {
+MatrixProduct plan_matmul_reduce(const KernelRequest& request) {
   return product_of_stacks(request.inputs.at(0), request.inputs.at(1));
 }
 
 ProductGroup plan_matmul_many(const KernelRequest& request) {
-  const Product p = product_of_rows(request.inputs.at(0), request.outputs.at(0), request.attributes->boolean("transpose_b"));
-  return {ProductGroup::Kind::kMany, std::vector<Product>(request.outputs.size(), p)};
+  const MatrixProduct p =
+      product_of_rows(request.inputs.at(0), request.outputs.at(0), request.attributes->boolean("transpose_b"));
+  return {ProductGroup::Kind::kMany, std::vector<MatrixProduct>(request.outputs.size(), p)};
 }
 
 ProductGroup plan_matmul_reduce_many(const KernelRequest& request) {
-  const Product p = product_of_stacks(request.inputs.at(0), request.inputs.at(1));
-  return {ProductGroup::Kind::kMany, std::vector<Product>(request.outputs.size(), p)};
+  const MatrixProduct p = product_of_stacks(request.inputs.at(0), request.inputs.at(1));
+  return {ProductGroup::Kind::kMany, std::vector<MatrixProduct>(request.outputs.size(), p)};
 }
 
 ProductGroup plan_matmul_sum(const KernelRequest& request) {

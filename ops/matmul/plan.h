@@ -16,13 +16,13 @@ struct ProductOffsets {
 
 // Products of one size over a batch. A factor shared by the whole batch has step 0.
 struct ProductPlan {
-  Product product;
+  MatrixProduct product;
   std::vector<ProductOffsets> batch;  // offsets of each product's factors, in elements; the results are contiguous
   bool one_factor = false;            // the right factor is one matrix, and a single product covers the batch
 };
 
 ProductPlan plan_matmul(const KernelRequest& request);
-Product plan_matmul_reduce(const KernelRequest& request);
+MatrixProduct plan_matmul_reduce(const KernelRequest& request);
 ProductGroup plan_matmul_many(const KernelRequest& request);
 ProductGroup plan_matmul_reduce_many(const KernelRequest& request);
 ProductGroup plan_matmul_sum(const KernelRequest& request);

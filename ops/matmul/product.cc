@@ -15,7 +15,7 @@ namespace {
 
 // Where oneDNN is slower than the plain kernel (products too small for its setup cost, and outer products with few terms), or
 // may not generate code.
-bool use_plain_kernel(const Product& p) { return p.operations() <= 16384 || p.k <= 32 || !may_write_code(); }
+bool use_plain_kernel(const MatrixProduct& p) { return p.operations() <= 16384 || p.k <= 32 || !may_write_code(); }
 
 std::int64_t blocks_for(double operations) {
   if (operations < 2e6) return 1;
@@ -28,7 +28,7 @@ std::int64_t blocks_for(double operations) {
 constexpr double kTransposed = 2.5;  // the cost of reading a transposed factor, relative to an untransposed one
 
 // The least number of block rows: with a transposed A, larger blocks fall out of the cache before they are reused.
-std::int64_t rows_at_least(const Product& product) {
+std::int64_t rows_at_least(const MatrixProduct& product) {
   constexpr std::int64_t kMostRows = 128;
   if (!product.transpose_a) return 1;
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>((product.m + kMostRows - 1) / kMostRows)));
@@ -36,7 +36,7 @@ std::int64_t rows_at_least(const Product& product) {
 
 }  // namespace
 
-ProductGrid::ProductGrid(const Product& product, std::int64_t together) {
+ProductGrid::ProductGrid(const MatrixProduct& product, std::int64_t together) {
   const double all = product.operations() * static_cast<double>(together);
   const auto wanted = static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>((blocks_for(all) + together - 1) / std::max<std::int64_t>(together, 1))));
@@ -53,7 +53,7 @@ ProductGrid::ProductGrid(const Product& product, std::int64_t together) {
   }
 }
 
-ProductBlock ProductGrid::block(const Product& product, std::int64_t index) const {
+ProductBlock ProductGrid::block(const MatrixProduct& product, std::int64_t index) const {
   // Cut at multiples of 8 rows and 48 columns, the steps of the micro-kernels; 16 columns if the result is narrow.
   const auto cut = [](std::int64_t size, std::int64_t parts, std::int64_t step, std::int64_t i) {
     const std::int64_t steps = (size + step - 1) / step;
@@ -68,7 +68,7 @@ ProductBlock ProductGrid::block(const Product& product, std::int64_t index) cons
   return block;
 }
 
-void multiply(const Product& p, const ProductBlock& at, const float* a, const float* b, float* c) {
+void multiply(const MatrixProduct& p, const ProductBlock& at, const float* a, const float* b, float* c) {
   if (use_plain_kernel(p)) return multiply_plainly(p, at, a, b, c);
   // oneDNN divides a product among OpenMP's threads itself, for some shapes along k too, which would make sums depend on the
   // number of threads. So each block is computed by one thread.
@@ -84,7 +84,7 @@ void multiply(const Product& p, const ProductBlock& at, const float* a, const fl
   GRAPHRUN_CHECK(status == dnnl_success, "dnnl_sgemm: status " + std::to_string(status));
 }
 
-void multiply(const Product& p, const ProductBlock& at, const double* a, const double* b, double* c) {
+void multiply(const MatrixProduct& p, const ProductBlock& at, const double* a, const double* b, double* c) {
   multiply_plainly(p, at, a, b, c);
 }
 

@@ -8,7 +8,7 @@
 
 namespace graphrun {
 
-struct Product {
+struct MatrixProduct {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;  // A is stored as [k, m], B as [n, k]
   bool accumulate = false;                        // adds to C instead of overwriting it
@@ -29,9 +29,9 @@ struct ProductGrid {
   std::int64_t rows = 1, columns = 1;
 
   // `together`: the number of such products that run concurrently; the more there are, the larger the blocks.
-  explicit ProductGrid(const Product& product, std::int64_t together = 1);
+  explicit ProductGrid(const MatrixProduct& product, std::int64_t together = 1);
   std::int64_t blocks() const { return rows * columns; }
-  ProductBlock block(const Product& product, std::int64_t index) const;
+  ProductBlock block(const MatrixProduct& product, std::int64_t index) const;
 };
 
 // Calls fn(i) for blocks 0 to count - 1 of about `operations` operations each, concurrently as far as threads pay off.
@@ -45,11 +45,11 @@ void run_blocks(std::int64_t count, double operations_each, Fn&& fn) {
 }
 
 // Computes one block on the calling thread. float: with oneDNN, or with the plain kernel if the product is tiny.
-void multiply(const Product& product, const ProductBlock& block, const float* a, const float* b, float* c);
-void multiply(const Product& product, const ProductBlock& block, const double* a, const double* b, double* c);
+void multiply(const MatrixProduct& product, const ProductBlock& block, const float* a, const float* b, float* c);
+void multiply(const MatrixProduct& product, const ProductBlock& block, const double* a, const double* b, double* c);
 
 // The plain kernel: cache-blocked, for float and double, with every instruction set (ops/matmul/plain.cc).
-void multiply_plainly(const Product& product, const ProductBlock& block, const float* a, const float* b, float* c);
-void multiply_plainly(const Product& product, const ProductBlock& block, const double* a, const double* b, double* c);
+void multiply_plainly(const MatrixProduct& product, const ProductBlock& block, const float* a, const float* b, float* c);
+void multiply_plainly(const MatrixProduct& product, const ProductBlock& block, const double* a, const double* b, double* c);
 
 }  // namespace graphrun

@@ -33,7 +33,7 @@ inline void take_part(Kernel& kernel, const KernelRequest& request, const Produc
   columns->columns = group.products[0].n;
   columns->reads_other_columns.assign(request.inputs.size(), false);
   for (std::size_t i = 0; i < group.products.size(); ++i) {
-    const Product& p = group.products[i];
+    const MatrixProduct& p = group.products[i];
     if (!request.is_constant(group.b(i)) || p.transpose_a || p.m == 0 || p.n == 0 || p.k == 0) return;
     columns->reads_other_columns[group.a(i)] = true;
   }
@@ -46,7 +46,7 @@ inline void take_part(Kernel& kernel, const KernelRequest& request, const Produc
   double operations = 0;
   std::vector<bool> reads_other_rows(request.inputs.size(), true);
   for (std::size_t i = 0; i < group.products.size(); ++i) {
-    const Product& p = group.products[i];
+    const MatrixProduct& p = group.products[i];
     const Sizes& left = request.inputs[group.a(i)].sizes;
     operations += static_cast<double>(p.m * p.n * p.k);
     reads_other_rows[group.a(i)] = left.size() != result.size() || left[0] != result[0];

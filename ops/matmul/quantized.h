@@ -18,7 +18,7 @@ namespace graphrun {
 // after panel; n and k padded with zeros to multiples of kColumnStep and kInt8Step.
 class QuantizedProduct {
  public:
-  QuantizedProduct(const Product& product, std::int64_t panel) : product_(product), panel_(panel) {}
+  QuantizedProduct(const MatrixProduct& product, std::int64_t panel) : product_(product), panel_(panel) {}
   // Whether sums of k terms stay within int32.
   bool available() const { return product_.k <= kMostInt8Terms; }
 
@@ -42,7 +42,7 @@ class QuantizedProduct {
   std::int64_t width_at(std::int64_t column) const { return std::min(panel_, padded() - column); }
   void pack_panel(const float* b, void* packed, std::int64_t column) const;
 
-  Product product_;
+  MatrixProduct product_;
   std::int64_t panel_;
 };
 

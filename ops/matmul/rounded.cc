@@ -23,18 +23,18 @@ RoundedProduct::Code RoundedProduct::write_code(std::int64_t width, std::int64_t
 #endif
 }
 
-std::size_t RoundedProduct::code_for(Run columns, Run rows, Run terms) const {
+std::size_t RoundedProduct::code_for(IndexRun columns, IndexRun rows, IndexRun terms) const {
   const bool adds = product_.accumulate || terms.begin > 0;
   return static_cast<std::size_t>((columns.size < panel_) * 8 + (rows.size < kRows) * 4 + (terms.size < kTerms) * 2 + adds);
 }
 
-RoundedProduct::RoundedProduct(const Product& product, std::int64_t panel) : product_(product), panel_(panel) {
+RoundedProduct::RoundedProduct(const MatrixProduct& product, std::int64_t panel) : product_(product), panel_(panel) {
   if (!multiplies_bfloat16() || product.m <= 0 || product.n <= 0 || product.k <= 0) return;
   // All combinations of whole and partial runs, each as the first of its sum or not.
   for (const std::int64_t p : {std::int64_t{0}, panels() - 1}) {
     for (const std::int64_t r : {std::int64_t{0}, row_runs() - 1}) {
       for (std::int64_t t = 0; t < term_runs(); ++t) {
-        const Run columns = columns_of(p), rows = rows_of(r), terms = terms_of(t);
+        const IndexRun columns = columns_of(p), rows = rows_of(r), terms = terms_of(t);
         Code& place = code_[code_for(columns, rows, terms)];
         if (place == nullptr) place = write_code(columns.size, rows.size, terms.size, product.accumulate || t > 0);
         if (place == nullptr) return;
@@ -44,12 +44,12 @@ RoundedProduct::RoundedProduct(const Product& product, std::int64_t panel) : pro
   available_ = true;
 }
 
-void RoundedProduct::round_rows(const float* a, Run rows, Run terms, BFloat16Bits* to) const {
+void RoundedProduct::round_rows(const float* a, IndexRun rows, IndexRun terms, BFloat16Bits* to) const {
   const Pairs from{a, product_.a_row(), product_.transpose_a, rows.begin, rows.size, terms.begin, terms.size, product_.k};
   pairs_by_line(from, to);
 }
 
-void RoundedProduct::round_panel(const float* b, Run columns, Run terms, BFloat16Bits* to) const {
+void RoundedProduct::round_panel(const float* b, IndexRun columns, IndexRun terms, BFloat16Bits* to) const {
   const Pairs from{b,          product_.b_row(), !product_.transpose_b, columns.begin, columns.size, terms.begin,
                    terms.size, product_.k};
   pairs_by_term(from, to);
@@ -57,9 +57,9 @@ void RoundedProduct::round_panel(const float* b, Run columns, Run terms, BFloat1
 
 void RoundedProduct::round_left(const float* a, BFloat16Bits* left, std::int64_t begin, std::int64_t end) const {
   for (std::int64_t r = begin; r < end; ++r) {
-    const Run rows = rows_of(r);
+    const IndexRun rows = rows_of(r);
     for (std::int64_t t = 0; t < term_runs(); ++t) {
-      const Run terms = terms_of(t);
+      const IndexRun terms = terms_of(t);
       round_rows(a, rows, terms, left + rows.begin * this->terms() + rows.size * terms.begin);
     }
   }
@@ -67,13 +67,13 @@ void RoundedProduct::round_left(const float* a, BFloat16Bits* left, std::int64_t
 
 void RoundedProduct::round_right(const float* b, BFloat16Bits* right, std::int64_t begin, std::int64_t end) const {
   for (std::int64_t column = begin; column < end; column += panel_) {
-    const Run columns{column, std::min(panel_, end - column)};
+    const IndexRun columns{column, std::min(panel_, end - column)};
     round_panel(b, columns, {0, terms()}, right + column * terms());
   }
 }
 
-void RoundedProduct::multiply(Run columns, Run rows, Run terms, const BFloat16Bits* panel, const BFloat16Bits* left,
-                              float* c) const {
+void RoundedProduct::multiply(IndexRun columns, IndexRun rows, IndexRun terms, const BFloat16Bits* panel,
+                              const BFloat16Bits* left, float* c) const {
   code_[code_for(columns, rows, terms)](panel, left, c + rows.begin * product_.n + columns.begin);
 }
 
@@ -82,12 +82,12 @@ void RoundedProduct::multiply_rows(const float* a, const BFloat16Bits* right, fl
   alignas(64) BFloat16Bits left[kRows * kTerms];
   const std::int64_t first = begin / panel_, last = (end + panel_ - 1) / panel_;
   for (std::int64_t r = 0; r < row_runs(); ++r) {
-    const Run rows = rows_of(r);
+    const IndexRun rows = rows_of(r);
     for (std::int64_t t = 0; t < term_runs(); ++t) {
-      const Run terms = terms_of(t);
+      const IndexRun terms = terms_of(t);
       round_rows(a, rows, terms, left);
       for (std::int64_t i = first; i < last; ++i) {
-        const Run columns = columns_of(back ? first + last - 1 - i : i);
+        const IndexRun columns = columns_of(back ? first + last - 1 - i : i);
         multiply(columns, rows, terms, right + columns.begin * this->terms() + columns.size * terms.begin, left, c);
       }
     }
@@ -100,10 +100,10 @@ void RoundedProduct::multiply_block(const BFloat16Bits* left, const float* b, fl
   for (; panel < panel_end; panel += kPanelsAtOnce) {
     const std::int64_t panels = std::min(kPanelsAtOnce, panel_end - panel);
     for (std::int64_t t = 0; t < term_runs(); ++t) {
-      const Run terms = terms_of(t);
+      const IndexRun terms = terms_of(t);
       for (std::int64_t p = 0; p < panels; ++p) round_panel(b, columns_of(panel + p), terms, right(p));
       for (std::int64_t r = run; r < run_end; ++r) {
-        const Run rows = rows_of(r);
+        const IndexRun rows = rows_of(r);
         const BFloat16Bits* const run_of_rows = left + rows.begin * this->terms() + rows.size * terms.begin;
         for (std::int64_t p = 0; p < panels; ++p) multiply(columns_of(panel + p), rows, terms, right(p), run_of_rows, c);
       }

@@ -27,7 +27,7 @@ class RoundedProduct {
   static bool serves(std::int64_t columns) { return columns >= kColumnStep; }
 
   // With panels of `panel` columns. It is unavailable if there is no code for this processor or these sizes.
-  RoundedProduct(const Product& product, std::int64_t panel);
+  RoundedProduct(const MatrixProduct& product, std::int64_t panel);
   bool available() const { return available_; }
 
   std::int64_t panels() const { return (product_.n + panel_ - 1) / panel_; }
@@ -59,22 +59,23 @@ class RoundedProduct {
   // Arguments: a panel of [terms / 2, width] pairs; rows [rows, terms]; C's row. libxsmm is column-major, so the panel is its
   // A.
   using Code = void (*)(const BFloat16Bits* panel, const BFloat16Bits* rows, float* c, ...);
-  struct Run {
+  struct IndexRun {
     std::int64_t begin = 0, size = 0;
   };
 
   std::int64_t terms() const { return product_.k + product_.k % 2; }
   std::int64_t term_runs() const { return (terms() + kTerms - 1) / kTerms; }
-  Run rows_of(std::int64_t run) const { return {run * kRows, std::min(kRows, product_.m - run * kRows)}; }
-  Run terms_of(std::int64_t run) const { return {run * kTerms, std::min(kTerms, terms() - run * kTerms)}; }
-  Run columns_of(std::int64_t panel) const { return {panel * panel_, std::min(panel_, product_.n - panel * panel_)}; }
-  void round_rows(const float* a, Run rows, Run terms, BFloat16Bits* to) const;
-  void round_panel(const float* b, Run columns, Run terms, BFloat16Bits* to) const;
+  IndexRun rows_of(std::int64_t run) const { return {run * kRows, std::min(kRows, product_.m - run * kRows)}; }
+  IndexRun terms_of(std::int64_t run) const { return {run * kTerms, std::min(kTerms, terms() - run * kTerms)}; }
+  IndexRun columns_of(std::int64_t panel) const { return {panel * panel_, std::min(panel_, product_.n - panel * panel_)}; }
+  void round_rows(const float* a, IndexRun rows, IndexRun terms, BFloat16Bits* to) const;
+  void round_panel(const float* b, IndexRun columns, IndexRun terms, BFloat16Bits* to) const;
   Code write_code(std::int64_t width, std::int64_t rows, std::int64_t terms, bool adds) const;
-  std::size_t code_for(Run columns, Run rows, Run terms) const;
-  void multiply(Run columns, Run rows, Run terms, const BFloat16Bits* panel, const BFloat16Bits* left, float* c) const;
+  std::size_t code_for(IndexRun columns, IndexRun rows, IndexRun terms) const;
+  void multiply(IndexRun columns, IndexRun rows, IndexRun terms, const BFloat16Bits* panel, const BFloat16Bits* left,
+                float* c) const;
 
-  Product product_;
+  MatrixProduct product_;
   std::int64_t panel_;
   bool available_ = false;
   std::array<Code, 16> code_{};

@@ -14,7 +14,7 @@ constexpr std::size_t kScratchBytes = static_cast<std::size_t>(RoundedProduct::s
 
 RoundedGroup::RoundedGroup(const ProductGroup& group) : group_(group), left_at_{0} {
   constexpr std::int64_t kPanel = 3 * kColumnStep;
-  for (const Product& p : group.products) products_.emplace_back(p, p.n >= kPanel ? kPanel : kColumnStep);
+  for (const MatrixProduct& p : group.products) products_.emplace_back(p, p.n >= kPanel ? kPanel : kColumnStep);
   for (std::size_t i = 0; i < (sums() ? products_.size() : 1); ++i) {
     left_at_.push_back(left_at_.back() + (products_[i].left_bytes() + kAlignment - 1) / kAlignment * kAlignment);
   }
@@ -37,7 +37,7 @@ bool RoundedGroup::available() const {
 void RoundedGroup::run(const KernelContext& c) const {
   constexpr double kOperationsPerNumber = 4;  // the cost of rounding a number, in operations of a product
   for (std::size_t i = 0; i + 1 < left_at_.size(); ++i) {
-    const Product& p = group_.products[i];
+    const MatrixProduct& p = group_.products[i];
     const float* const a = c.inputs[group_.a(i)].as<const float>();
     const std::int64_t runs = products_[i].row_runs();
     run_blocks(runs, kOperationsPerNumber * static_cast<double>(p.m) * static_cast<double>(p.k) / static_cast<double>(runs),

@@ -17,11 +17,11 @@ struct NormalizeOperands {
 };
 
 template <class T>
-struct Moments {
+struct DeviceMoments {
   T mean, scale;  // scale: 1 / sqrt(variance + epsilon)
 };
 template <class T>
-GRAPHRUN_DEVICE Moments<T> moments_of(const Column& c, const NormalizeOperands<T>& o) {
+GRAPHRUN_DEVICE DeviceMoments<T> moments_of(const Column& c, const NormalizeOperands<T>& o) {
   const T* x = o.x;
   const T n = static_cast<T>(c.view.n);
   const T mean = c.fold(
@@ -36,7 +36,7 @@ template <class T>
 struct NormalizeBody {
   NormalizeOperands<T> o;
   GRAPHRUN_DEVICE void operator()(const Column& c) const {
-    const Moments<T> m = moments_of(c, o);
+    const DeviceMoments<T> m = moments_of(c, o);
     c.each([&](std::int64_t at, std::int64_t a, bool) {
       T y = (o.x[at] - m.mean) * m.scale;
       if (o.gain != nullptr) y = y * o.gain[a];
@@ -51,7 +51,7 @@ template <class T>
 struct NormalizeGradientBody {
   NormalizeOperands<T> o;
   GRAPHRUN_DEVICE void operator()(const Column& c) const {
-    const Moments<T> m = moments_of(c, o);
+    const DeviceMoments<T> m = moments_of(c, o);
     const auto gained = [&](std::int64_t at, std::int64_t a) { return o.gain == nullptr ? o.g[at] : o.g[at] * o.gain[a]; };
     const auto normal = [&](std::int64_t at) { return (o.x[at] - m.mean) * m.scale; };
     const T n = static_cast<T>(c.view.n);

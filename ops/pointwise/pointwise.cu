@@ -14,7 +14,7 @@ using element::OperandPlace;
 
 // An operand and the position of its elements.
 template <class T>
-struct Operand {
+struct PlacedOperand {
   const T* data;
   OperandPlace place;
   GRAPHRUN_DEVICE T at(std::int64_t i) const { return data[place.at(i)]; }
@@ -22,20 +22,20 @@ struct Operand {
 
 template <class Line, class In, class Out>
 struct Body1 {
-  Operand<In> x;
+  PlacedOperand<In> x;
   Out* y;
   GRAPHRUN_DEVICE void operator()(std::int64_t i) const { y[i] = static_cast<Out>(Line::template of<In>(x.at(i))); }
 };
 template <class Line, class In, class Out>
 struct Body2 {
-  Operand<In> a, b;
+  PlacedOperand<In> a, b;
   Out* y;
   GRAPHRUN_DEVICE void operator()(std::int64_t i) const { y[i] = static_cast<Out>(Line::template of<In>(a.at(i), b.at(i))); }
 };
 template <class Line, class In, class Out>
 struct Body3 {
-  Operand<std::uint8_t> condition;
-  Operand<In> a, b;
+  PlacedOperand<std::uint8_t> condition;
+  PlacedOperand<In> a, b;
   Out* y;
   GRAPHRUN_DEVICE void operator()(std::int64_t i) const {
     y[i] = static_cast<Out>(Line::template of<In>(condition.at(i) != 0, a.at(i), b.at(i)));
@@ -47,14 +47,14 @@ Kernel line_kernel(const KernelRequest& request) {
   const std::int64_t count = request.outputs[0].count();
   const std::vector<OperandPlace> at = operand_places(request.outputs[0].sizes, request.inputs);
   return {[=](const KernelContext& c) {
-    const auto in = [&](std::size_t k) { return Operand<In>{c.inputs[k].as<In>(), at[k]}; };
+    const auto in = [&](std::size_t k) { return PlacedOperand<In>{c.inputs[k].as<In>(), at[k]}; };
     Out* y = c.outputs[0].as<Out>();
     if constexpr (arity == 1) {
       cuda::for_elements(c, count, Body1<Line, In, Out>{in(0), y});
     } else if constexpr (arity == 2) {
       cuda::for_elements(c, count, Body2<Line, In, Out>{in(0), in(1), y});
     } else {
-      const Operand<std::uint8_t> condition{c.inputs[0].as<std::uint8_t>(), at[0]};
+      const PlacedOperand<std::uint8_t> condition{c.inputs[0].as<std::uint8_t>(), at[0]};
       cuda::for_elements(c, count, Body3<Line, In, Out>{condition, in(1), in(2), y});
     }
   }};

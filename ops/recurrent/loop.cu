@@ -31,7 +31,7 @@ class DeviceLoop : public LoopKernel {
     arguments.set_all(text_.places, std::span(run.places));
     arguments.set_address(text_.counter, run.context.workspace);
     for (std::size_t i = 0; i < plan_.members.size(); ++i) {
-      const LoopPlan::Member& m = plan_.members[i];
+      const LoopPlan::LoopMember& m = plan_.members[i];
       if (m.pointwise == nullptr) continue;
       arguments.set(text_.members[i].wide, std::int32_t{wide(m, run)});
       set_draws(arguments, *m.pointwise->code, run.context.random,
@@ -50,7 +50,7 @@ class DeviceLoop : public LoopKernel {
   std::string describe() const override {
     std::int64_t products = 0, resident = 0;
     const char* form = nullptr;
-    for (const LoopPlan::Member& m : plan_.members) {
+    for (const LoopPlan::LoopMember& m : plan_.members) {
       products += m.product != nullptr;
       if (m.rounded != nullptr) form = m.rounded->name;
       resident += m.product != nullptr && m.resident >= 0;
@@ -69,7 +69,7 @@ class DeviceLoop : public LoopKernel {
   }
 
  private:
-  static bool wide(const LoopPlan::Member& m, const LoopRun& run) {
+  static bool wide(const LoopPlan::LoopMember& m, const LoopRun& run) {
     if (m.columns % 4 != 0) return false;
     const DeviceCode& code = *m.pointwise->code;
     for (std::size_t k = 0; k < m.inputs; ++k) {

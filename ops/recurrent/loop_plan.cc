@@ -74,9 +74,9 @@ class LoopPlanner {
   void place();
   void place_weights();
   void place_passed();
-  bool stages(const LoopPlan::Member& product) const;
-  std::size_t least_piece(const LoopPlan::Member& product) const;
-  std::size_t weight_bytes(const LoopPlan::Member& product) const;
+  bool stages(const LoopPlan::LoopMember& product) const;
+  std::size_t least_piece(const LoopPlan::LoopMember& product) const;
+  std::size_t weight_bytes(const LoopPlan::LoopMember& product) const;
   void deepen_piece();
 
   const DeviceLimits limits_;
@@ -88,7 +88,7 @@ LoopPlanner::LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, con
   const std::vector<char> barrier_before = barriers_before(scan, layout);
   for (std::size_t i = 0; i < scan.body.instructions.size(); ++i) {
     const BoundInstruction& bound = scan.body.instructions[i];
-    LoopPlan::Member member;
+    LoopPlan::LoopMember member;
     member.name = bound.source->name;
     for (std::size_t o = 0; o < bound.operands.size(); ++o) {
       const std::int32_t v = bound.source->operand(o);
@@ -113,8 +113,8 @@ LoopPlanner::LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, con
     if (member.product != nullptr) member.rounded = rounded_form(*member.product, limits_.matrix_units);
     plan_.members.push_back(member);
   }
-  const bool rounds =
-      std::any_of(plan_.members.begin(), plan_.members.end(), [](const LoopPlan::Member& m) { return m.rounded != nullptr; });
+  const bool rounds = std::any_of(plan_.members.begin(), plan_.members.end(),
+                                  [](const LoopPlan::LoopMember& m) { return m.rounded != nullptr; });
   plan_.threads = rounds ? static_cast<int>(round_up(limits_.threads, cuda::kWarpThreads)) : limits_.threads;
   if (!take_clusters(scan, layout)) take_grid(scan, layout);
   GRAPHRUN_CHECK(plan_.workspace() <= LoopKernel::kWorkspace + graphrun::passed_bytes(scan), "what the blocks of a loop pass");
@@ -125,19 +125,19 @@ LoopPlanner::LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, con
 void LoopPlanner::find_passed(const BoundScan& scan) {
   plan_.passed.clear();
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
-    LoopPlan::Member& m = plan_.members[i];
+    LoopPlan::LoopMember& m = plan_.members[i];
     m.passes.assign(m.outputs, -1);
     if (m.product == nullptr) continue;
     m.reads_passed.assign(m.product->terms(), -1), m.of_last_step.assign(m.product->terms(), 0);
   }
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
-    LoopPlan::Member& m = plan_.members[i];
+    LoopPlan::LoopMember& m = plan_.members[i];
     if (m.product == nullptr || (!plan_.in_clusters && m.rounded == nullptr)) continue;
     for (std::size_t t = 0; t < m.product->terms(); ++t) {
       const std::size_t input = m.product->group.a(t);
       const std::optional<Maker> maker = maker_of(scan, i, input);
       if (!maker) continue;
-      LoopPlan::Member& from = plan_.members[maker->instruction];
+      LoopPlan::LoopMember& from = plan_.members[maker->instruction];
       const std::int64_t inner = m.product->group.products[t].k;
       const TensorView& made = scan.body.instructions[maker->instruction].outputs()[maker->result];
       if (from.rows != m.rows || from.columns != inner || made.dtype != m.product->dtype) continue;
@@ -204,20 +204,20 @@ void LoopPlanner::take_grid(const BoundScan& scan, const ProgramLayout& layout) 
 // Whether all results have the same rows, none of which depends on another.
 bool LoopPlanner::has_rows_apart(const BoundScan& scan, const ProgramLayout& layout) const {
   return std::all_of(plan_.members.begin(), plan_.members.end(),
-                     [&](const LoopPlan::Member& m) { return m.rows == plan_.members[0].rows; }) &&
+                     [&](const LoopPlan::LoopMember& m) { return m.rows == plan_.members[0].rows; }) &&
          rows_keep_apart(scan, layout, plan_.members[0].rows);
 }
 
 std::int64_t LoopPlanner::widest_columns() const {
   std::int64_t widest = 1;
-  for (const LoopPlan::Member& m : plan_.members) widest = std::max(widest, m.columns);
+  for (const LoopPlan::LoopMember& m : plan_.members) widest = std::max(widest, m.columns);
   return widest;
 }
 
 // About what a step's products take a block to read.
 double LoopPlanner::step_cycles() const {
   double cycles = 0;
-  for (const LoopPlan::Member& m : plan_.members) {
+  for (const LoopPlan::LoopMember& m : plan_.members) {
     if (m.product == nullptr || m.rounded == nullptr) continue;
     const std::int64_t row_tiles = plan_.row_tiles_of(m), column_tiles = plan_.column_tiles_of(m);
     // How many times each is read.
@@ -250,7 +250,7 @@ void LoopPlanner::place() {
 void LoopPlanner::place_passed() {
   plan_.passed_bytes = 0;
   for (LoopPlan::Passed& p : plan_.passed) {
-    const LoopPlan::Member& reader = plan_.members[p.reader];
+    const LoopPlan::LoopMember& reader = plan_.members[p.reader];
     const auto element = static_cast<std::int64_t>(size_of(reader.product->dtype));
     const std::int64_t rows = plan_.rows_of(reader);
     const std::int64_t bytes = reader.rounded == nullptr ? p.inner * loop::padded_rows(static_cast<int>(rows)) * element
@@ -261,12 +261,12 @@ void LoopPlanner::place_passed() {
 }
 
 // Whether a left factor is brought piece by piece.
-bool LoopPlanner::stages(const LoopPlan::Member& m) const {
+bool LoopPlanner::stages(const LoopPlan::LoopMember& m) const {
   return std::any_of(m.reads_passed.begin(), m.reads_passed.end(), [](int p) { return p < 0; });
 }
 
 // Of the left factors, that a product cannot do without.
-std::size_t LoopPlanner::least_piece(const LoopPlan::Member& m) const {
+std::size_t LoopPlanner::least_piece(const LoopPlan::LoopMember& m) const {
   if (m.rounded == nullptr) {
     if (!stages(m)) return 0;
     return static_cast<std::size_t>(loop::kDeep * round_up(plan_.rows_of(m), loop::kTileRows)) * size_of(m.product->dtype);
@@ -275,12 +275,12 @@ std::size_t LoopPlanner::least_piece(const LoopPlan::Member& m) const {
   return static_cast<std::size_t>(std::max<std::int64_t>(tile, plan_.threads * loop::kSumBytes));
 }
 
-std::size_t LoopPlanner::weight_bytes(const LoopPlan::Member& m) const {
+std::size_t LoopPlanner::weight_bytes(const LoopPlan::LoopMember& m) const {
   const std::int64_t own = plan_.columns_of(m);
-  const std::vector<Product>& products = m.product->group.products;
+  const std::vector<MatrixProduct>& products = m.product->group.products;
   std::int64_t bytes = 0;
   if (m.rounded == nullptr) {
-    for (const Product& p : products) bytes += p.k * own * static_cast<std::int64_t>(size_of(m.product->dtype));
+    for (const MatrixProduct& p : products) bytes += p.k * own * static_cast<std::int64_t>(size_of(m.product->dtype));
   } else {
     const std::int64_t column_tiles = plan_.column_tiles_of(m);
     for (std::size_t t = 0; t < m.product->terms(); ++t)
@@ -292,10 +292,10 @@ std::size_t LoopPlanner::weight_bytes(const LoopPlan::Member& m) const {
 // Weights that fit next to everything else, in the order of their products.
 void LoopPlanner::place_weights() {
   const std::size_t behind = plan_.in_clusters ? plan_.passed_bytes : 0;
-  for (const LoopPlan::Member& m : plan_.members) {
+  for (const LoopPlan::LoopMember& m : plan_.members) {
     if (m.product != nullptr) plan_.piece_bytes = std::max(plan_.piece_bytes, least_piece(m));
   }
-  for (LoopPlan::Member& m : plan_.members) {
+  for (LoopPlan::LoopMember& m : plan_.members) {
     m.resident = -1;
     if (m.product == nullptr) continue;
     const std::size_t bytes = weight_bytes(m);
@@ -310,7 +310,7 @@ void LoopPlanner::deepen_piece() {
   const auto room = static_cast<std::int64_t>(limits_.shared) - static_cast<std::int64_t>(plan_.piece_at);
   const std::int64_t sums = plan_.threads * loop::kSumBytes;  // of a tile
   std::int64_t most = 0;
-  for (const LoopPlan::Member& m : plan_.members) {
+  for (const LoopPlan::LoopMember& m : plan_.members) {
     if (m.rounded == nullptr) continue;
     most = std::max<std::int64_t>(most,
                                   loop::warp_columns_of(plan_.column_tiles_of(m)) * loop::warp_rows_of(plan_.row_tiles_of(m)));
@@ -318,10 +318,11 @@ void LoopPlanner::deepen_piece() {
   plan_.sums = most == 0 ? 0 : std::clamp<std::int64_t>(room / sums, 1, most);
   plan_.piece_bytes = std::max(plan_.piece_bytes, static_cast<std::size_t>(plan_.sums * sums));
   std::int64_t deepest = 0, row_tiles = 1;
-  for (const LoopPlan::Member& m : plan_.members) {
+  for (const LoopPlan::LoopMember& m : plan_.members) {
     if (m.rounded == nullptr || !stages(m)) continue;
     row_tiles = std::max(row_tiles, loop::tiles_of(plan_.rows_of(m), cuda::kUnitRows));
-    for (const Product& p : m.product->group.products) deepest = std::max(deepest, loop::tiles_deep(p.k, m.rounded->in_word));
+    for (const MatrixProduct& p : m.product->group.products)
+      deepest = std::max(deepest, loop::tiles_deep(p.k, m.rounded->in_word));
   }
   if (deepest == 0) return;
   const std::int64_t tile = row_tiles * loop::kLeftTileBytes;
@@ -336,7 +337,7 @@ std::size_t ProductPart::passed_bytes() const {
   if (form == nullptr) return 0;
   std::int64_t most = 0;
   for (std::size_t t = 0; t < terms(); ++t) {
-    const Product& p = group.products[t];
+    const MatrixProduct& p = group.products[t];
     std::int64_t of_term = 0;
     for (std::int64_t parts = 1; parts <= kMostRowParts; ++parts) {
       of_term = std::max(of_term, parts * loop::rounded_left_bytes((p.m + parts - 1) / parts, p.k, form->in_word));
@@ -347,12 +348,12 @@ std::size_t ProductPart::passed_bytes() const {
 }
 
 // Of the block with the most.
-std::int64_t LoopPlan::columns_of(const Member& m) const {
+std::int64_t LoopPlan::columns_of(const LoopMember& m) const {
   return (round_up(m.columns, kColumnsTogether) / kColumnsTogether + column_parts - 1) / column_parts * kColumnsTogether;
 }
 
-std::int64_t LoopPlan::row_tiles_of(const Member& m) const { return loop::tiles_of(rows_of(m), cuda::kUnitRows); }
-std::int64_t LoopPlan::column_tiles_of(const Member& m) const {
+std::int64_t LoopPlan::row_tiles_of(const LoopMember& m) const { return loop::tiles_of(rows_of(m), cuda::kUnitRows); }
+std::int64_t LoopPlan::column_tiles_of(const LoopMember& m) const {
   return loop::tiles_of(static_cast<std::int64_t>(m.product->groups()) * columns_of(m), cuda::kUnitColumns);
 }
 

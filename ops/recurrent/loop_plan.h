@@ -30,7 +30,7 @@ struct LoopPlan {
   };
 
   // An instruction of the body.
-  struct Member {
+  struct LoopMember {
     std::string name;                        // of its first result
     std::vector<std::string> operand_names;  // inputs, then outputs
     std::vector<Location> equations;         // what it came from; of pointwise work its code knows
@@ -59,8 +59,8 @@ struct LoopPlan {
 
   std::int64_t steps = 0;
   bool reverse = false;
-  std::vector<Member> members;  // in their order
-  std::size_t places = 0;       // operands of all members
+  std::vector<LoopMember> members;  // in their order
+  std::size_t places = 0;           // operands of all members
   std::vector<Passed> passed;
   bool in_clusters = false;
   std::int64_t column_parts = 1, row_parts = 1;  // blocks that share columns; clusters or parts of a grid, that share rows
@@ -83,11 +83,12 @@ struct LoopPlan {
   std::int64_t grid_row_parts() const { return in_clusters ? 1 : row_parts; }
   // Whether blocks wait for each other at all, and so must be on the device at once.
   bool synchronizes() const {
-    return std::any_of(members.begin(), members.end(), [](const Member& m) { return m.waits; });
+    return std::any_of(members.begin(), members.end(), [](const LoopMember& m) { return m.waits; });
   }
   // Whether all weights stay in the blocks' memory.
   bool keeps_weights() const {
-    return std::all_of(members.begin(), members.end(), [](const Member& m) { return m.product == nullptr || m.resident >= 0; });
+    return std::all_of(members.begin(), members.end(),
+                       [](const LoopMember& m) { return m.product == nullptr || m.resident >= 0; });
   }
   std::size_t shared() const { return piece_at + piece_bytes; }
   // On a grid, what is passed is there, behind what the blocks synchronize on.
@@ -95,11 +96,11 @@ struct LoopPlan {
     return LoopKernel::kWorkspace + (in_clusters ? 0 : static_cast<std::size_t>(row_parts) * passed_bytes);
   }
   // Rows of a member that a block has at most, and columns.
-  std::int64_t rows_of(const Member& m) const { return (m.rows + row_parts - 1) / row_parts; }
-  std::int64_t columns_of(const Member& m) const;
+  std::int64_t rows_of(const LoopMember& m) const { return (m.rows + row_parts - 1) / row_parts; }
+  std::int64_t columns_of(const LoopMember& m) const;
   // Tiles of a product's results that a block has at most, on matrix units.
-  std::int64_t row_tiles_of(const Member& product) const;
-  std::int64_t column_tiles_of(const Member& product) const;
+  std::int64_t row_tiles_of(const LoopMember& product) const;
+  std::int64_t column_tiles_of(const LoopMember& product) const;
 };
 
 // Every instruction of the body has a part that can be shared by columns, or is a copy.

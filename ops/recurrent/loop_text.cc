@@ -75,7 +75,7 @@ class LoopPrinter {
 // A member is called what its first result is, and an operand what its member does with it.
 void LoopPrinter::find_names() {
   Identifiers members, all;
-  for (const LoopPlan::Member& m : plan_.members) {
+  for (const LoopPlan::LoopMember& m : plan_.members) {
     names_.push_back(members.of(m.name));
     for (std::size_t o = 0; o < m.operand_names.size(); ++o) {
       const char* const what = o < m.inputs ? "reads" : "makes";
@@ -84,7 +84,7 @@ void LoopPrinter::find_names() {
   }
   Identifiers passed;
   for (const LoopPlan::Passed& p : plan_.passed) {
-    const LoopPlan::Member& m = plan_.members[p.maker];
+    const LoopPlan::LoopMember& m = plan_.members[p.maker];
     passed_names_.push_back(passed.of(m.operand_names[m.inputs + p.result]));
   }
 }
@@ -96,7 +96,7 @@ void LoopPrinter::lay_out_arguments() {
   };
   made_.places = arguments.add_array<LoopPlace>("places", plan_.places);
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
-    const LoopPlan::Member& m = plan_.members[i];
+    const LoopPlan::LoopMember& m = plan_.members[i];
     if (m.pointwise == nullptr) continue;
     const DeviceCode& code = *m.pointwise->code;
     const Argument part = arguments.add_struct("of_" + names_[i], names_[i] + "_work::Arguments", code.arguments());
@@ -110,7 +110,7 @@ void LoopPrinter::lay_out_arguments() {
   number("piece", static_cast<std::int64_t>(plan_.piece_at)), number("deep", plan_.deep), number("sums", plan_.sums);
   number("row_parts", plan_.grid_row_parts()), number("passing", static_cast<std::int64_t>(plan_.passed_bytes));
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
-    const LoopPlan::Member& m = plan_.members[i];
+    const LoopPlan::LoopMember& m = plan_.members[i];
     number("rows_" + names_[i], m.rows), number("columns_" + names_[i], m.columns);
     if (m.pointwise != nullptr) made_.members[i].wide = arguments.add<std::int32_t>("wide_" + names_[i]);
     if (m.product == nullptr) continue;
@@ -131,7 +131,7 @@ std::string LoopPrinter::comment(std::size_t i, const std::string& indent, Comme
 }
 
 std::string LoopPrinter::order_of(const LoopPlan::Passed& p) const {
-  const LoopPlan::Member& reader = plan_.members[p.reader];
+  const LoopPlan::LoopMember& reader = plan_.members[p.reader];
   return reader.rounded != nullptr ? fmt::format("loop::TileOrder<{}>", reader.rounded->type)
                                    : fmt::format("loop::PlainOrder<{}>", device_type(reader.product->dtype));
 }
@@ -186,7 +186,7 @@ GRAPHRUN_DEVICE void run(const Arguments& arguments{},
 std::string LoopPrinter::product_functions(Comments comments) const {
   std::string text;
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
-    const LoopPlan::Member& m = plan_.members[i];
+    const LoopPlan::LoopMember& m = plan_.members[i];
     if (m.product == nullptr) continue;
     const ProductGroup& group = m.product->group;
     const std::string type = device_type(m.product->dtype);
@@ -254,7 +254,7 @@ std::string LoopPrinter::steps_text(Comments comments) const {
   const char* const barrier =
       plan_.in_clusters ? "    cuda::cluster_barrier();\n" : "    cuda::grid_barrier(arguments.counter, round);\n";
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
-    const LoopPlan::Member& m = plan_.members[i];
+    const LoopPlan::LoopMember& m = plan_.members[i];
     text += m.waits ? barrier : "    cuda::barrier();\n";
     if (m.pointwise != nullptr) {
       text += work_text(i) + sending_text(i);
@@ -273,7 +273,7 @@ std::string LoopPrinter::steps_text(Comments comments) const {
 }
 
 std::string LoopPrinter::multiply_text(std::size_t i) const {
-  const LoopPlan::Member& m = plan_.members[i];
+  const LoopPlan::LoopMember& m = plan_.members[i];
   const std::string product = fmt::format("product_{}(arguments, step, part, shared, passing)", names_[i]);
   if (m.rounded == nullptr) {
     return fmt::format("    loop::multiply({}, reinterpret_cast<{}*>(shared + arguments.piece));\n", product,
@@ -287,7 +287,7 @@ std::string LoopPrinter::multiply_text(std::size_t i) const {
 }
 
 std::string LoopPrinter::copy_text(std::size_t i) const {
-  const LoopPlan::Member& m = plan_.members[i];
+  const LoopPlan::LoopMember& m = plan_.members[i];
   const std::string type = device_type(m.copied);
   return fmt::format("    loop::copy({},\n               {},\n               {});\n", address(m.place, "const " + type),
                      address(m.place + 1, type), own_elements(i));
@@ -339,7 +339,7 @@ std::string LoopPrinter::first_step_text() const {
 }
 
 std::string LoopPrinter::work_text(std::size_t i) const {
-  const LoopPlan::Member& m = plan_.members[i];
+  const LoopPlan::LoopMember& m = plan_.members[i];
   const DeviceCode& code = *m.pointwise->code;
   const std::string& name = names_[i];
   std::string text = fmt::format("    {{\n      {0}_work::Arguments own = arguments.of_{0};\n", name);

@@ -15,10 +15,10 @@ struct LoopText : DeviceText {
   ArgumentLayout arguments;
   Argument places, counter;
   // Of pointwise work: its code's arguments; whether packs of four are aligned.
-  struct OfMember {
+  struct MemberArguments {
     Argument part, wide;
   };
-  std::vector<OfMember> members;
+  std::vector<MemberArguments> members;
 };
 
 LoopText loop_text(const LoopPlan& plan);

@@ -23,7 +23,7 @@ class DeviceRowLoop : public LoopKernel {
     arguments.set_all(text_.places, std::span<const LoopPlace>(places));
     arguments.set_address(text_.fault, run.context.fault);
     for (std::size_t i = 0; i < text_.members.size(); ++i) {
-      const RowLoopText::OfMember& m = text_.members[i];
+      const RowLoopText::RowMemberText& m = text_.members[i];
       arguments.set(m.node, run.nodes[i]);
       if (m.element.code == nullptr) continue;
       set_draws(arguments, *m.element.code, run.context.random,

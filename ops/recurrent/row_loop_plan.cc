@@ -19,7 +19,7 @@ std::int64_t depth_of(const LoopPart& part) {
       [](const ReductionPart& reduction) { return reduction.view.n; },
       [](const ProductPart& product) {
         std::int64_t deepest = 0;
-        for (const Product& p : product.group.products) deepest = std::max(deepest, p.k);
+        for (const MatrixProduct& p : product.group.products) deepest = std::max(deepest, p.k);
         return deepest;
       });
 }
@@ -56,11 +56,11 @@ class RowPlaces {
 
   // Of the instruction whose first operand is the `first` of all: one place for each slot that is used, whoever uses it, since
   // a launch brings only so many bytes.
-  std::vector<RowLoopPlan::Operand> of(const BoundInstruction& bound, std::size_t first) {
-    std::vector<RowLoopPlan::Operand> operands;
+  std::vector<RowLoopPlan::RowLoopOperand> of(const BoundInstruction& bound, std::size_t first) {
+    std::vector<RowLoopPlan::RowLoopOperand> operands;
     for (std::size_t o = 0; o < bound.operands.size(); ++o) {
       const Storage at = scan_.body.storage_of(bound, o);
-      RowLoopPlan::Operand operand;
+      RowLoopPlan::RowLoopOperand operand;
       if (at.kind == Storage::Kind::kSlot) {
         const auto [found, fresh] = place_of_slot_.emplace(at.index, plan_.places.size());
         if (fresh) plan_.places.push_back(first + o);
@@ -104,7 +104,7 @@ class RowPlaces {
   const BoundScan& scan_;
   RowLoopPlan& plan_;
   std::map<std::int32_t, std::size_t> place_of_slot_;  // in the plan's places
-  std::vector<RowLoopPlan::Operand> own_;              // by block of the body
+  std::vector<RowLoopPlan::RowLoopOperand> own_;       // by block of the body
 };
 
 }  // namespace
@@ -128,7 +128,7 @@ RowLoopPlan plan_row_loop(const BoundScan& scan, const RowSharing& sharing, cons
   std::size_t operands = 0;  // of all instructions so far
   for (std::size_t i = 0; i < scan.body.instructions.size(); ++i) {
     const BoundInstruction& bound = scan.body.instructions[i];
-    RowLoopPlan::Member member;
+    RowLoopPlan::RowLoopMember member;
     member.name = bound.source->name;
     for (const Origin& origin : bound.source->origins) member.equations.push_back(origin.at);
     member.inputs = bound.inputs().size(), member.outputs = bound.outputs().size();

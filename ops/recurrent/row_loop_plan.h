@@ -16,27 +16,27 @@
 namespace graphrun {
 
 struct RowLoopPlan {
-  struct Operand {
+  struct RowLoopOperand {
     DType dtype = DType::kFloat32;
     std::int64_t place = -1;  // in `places`; -1: it lies in the block's own memory:
     std::int64_t at = 0;      // from this byte on
     std::int64_t row = 0;     // bytes of a row; 0: each block makes all of it for itself
   };
   // An instruction of the body.
-  struct Member {
+  struct RowLoopMember {
     std::string name;                 // of its first result
     std::vector<Location> equations;  // what it came from; of pointwise work its code knows
     std::size_t inputs = 0, outputs = 0;
-    std::vector<Operand> operands;  // inputs, then outputs
-    std::int64_t each = 0;          // elements of a result in a row; of all of it, where every block makes it for itself
+    std::vector<RowLoopOperand> operands;  // inputs, then outputs
+    std::int64_t each = 0;                 // elements of a result in a row; of all of it, where every block makes it for itself
     bool of_each = false;
     std::shared_ptr<const LoopPart> part = nullptr;  // null: a copy
   };
 
   std::int64_t rows = 0, steps = 0;
   bool reverse = false;
-  std::vector<Member> members;      // in their order
-  std::vector<std::size_t> places;  // which of LoopRun::places the launch brings
+  std::vector<RowLoopMember> members;  // in their order
+  std::vector<std::size_t> places;     // which of LoopRun::places the launch brings
   std::int64_t blocks = 1;
   int threads = 32;
   std::size_t shared = 0, most_shared = 0;  // bytes that a block has, and can have

@@ -64,7 +64,7 @@ ElementText element_of(const ReductionPart& part, Comments comments) {
 
 // An element's sum goes through the terms and their positions in order.
 ElementText element_of(const ProductPart& part, Comments) {
-  const std::vector<Product>& products = part.group.products;
+  const std::vector<MatrixProduct>& products = part.group.products;
   std::size_t inputs = 0;
   for (std::size_t i = 0; i < products.size(); ++i) inputs = std::max({inputs, part.group.a(i) + 1, part.group.b(i) + 1});
   ElementText made;
@@ -102,14 +102,14 @@ ElementText copy_of(DType dtype) {
   return element_of(copy, Comments::kNone);
 }
 
-ElementText element_text(const RowLoopPlan::Member& member, Comments comments) {
+ElementText element_text(const RowLoopPlan::RowLoopMember& member, Comments comments) {
   if (member.part == nullptr) return copy_of(member.operands.at(member.inputs).dtype);
   return in_each_case(*member.part, [comments](const auto& part) { return element_of(part, comments); });
 }
 
 // Where an operand is at a step, such that its elements are found by their numbers in all rows.
-std::string address_text(const RowLoopPlan::Member& member, std::size_t operand) {
-  const RowLoopPlan::Operand& own = member.operands[operand];
+std::string address_text(const RowLoopPlan::RowLoopMember& member, std::size_t operand) {
+  const RowLoopPlan::RowLoopOperand& own = member.operands[operand];
   const char* const type = device_type(own.dtype);
   const char* const constant = operand < member.inputs ? "const " : "";
   if (own.place < 0) return fmt::format("reinterpret_cast<{}{}*>(shared + {} - first * {})", constant, type, own.at, own.row);
@@ -121,7 +121,7 @@ class RowLoopPrinter {
  public:
   RowLoopPrinter(const RowLoopPlan& plan, Comments comments) : plan_(plan), comments_(comments) {
     Identifiers names;
-    for (const RowLoopPlan::Member& member : plan.members) {
+    for (const RowLoopPlan::RowLoopMember& member : plan.members) {
       names_.push_back(names.of(member.name));
       made_.members.push_back({element_text(member, comments), {}, {}});
     }
@@ -146,7 +146,7 @@ void RowLoopPrinter::lay_out_arguments() {
   ArgumentLayout& arguments = made_.arguments;
   made_.places = arguments.add_array<LoopPlace>("places", plan_.places.size());
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
-    RowLoopText::OfMember& own = made_.members[i];
+    RowLoopText::RowMemberText& own = made_.members[i];
     own.part = arguments.add_struct("of_" + names_[i], names_[i] + "_work::Arguments", own.element.arguments);
   }
   made_.fault = arguments.add_address("fault", "loop::FaultPlace");
@@ -175,7 +175,7 @@ std::string RowLoopPrinter::steps_text() const {
   for (loop::Step step{0, arguments.steps, arguments.reverse != 0}; step.number < arguments.steps; ++step.number) {
 )x";
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
-    const RowLoopPlan::Member& m = plan_.members[i];
+    const RowLoopPlan::RowLoopMember& m = plan_.members[i];
     const ElementText& element = made_.members[i].element;
     const std::string& name = names_[i];
     if (element.code == nullptr) {

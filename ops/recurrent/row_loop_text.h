@@ -25,11 +25,11 @@ struct RowLoopText : DeviceText {
   // What a launch brings, and which of it is not known before: where the operands are, where faults are recorded.
   ArgumentLayout arguments;
   Argument places, fault;
-  struct OfMember {
+  struct RowMemberText {
     ElementText element;
     Argument part, node;  // element's arguments; what a fault names the instruction by
   };
-  std::vector<OfMember> members;
+  std::vector<RowMemberText> members;
 };
 
 RowLoopText row_loop_text(const RowLoopPlan& plan);

@@ -11,7 +11,7 @@
 namespace graphrun {
 
 // The place of one part in each of the `outer` rows of the whole, in bytes.
-struct Part {
+struct JoinedPart {
   std::size_t offset = 0, bytes = 0;
 };
 
@@ -19,7 +19,7 @@ struct Part {
 struct PartLayout {
   std::int64_t outer = 1;
   std::size_t row = 0;
-  std::vector<Part> parts;
+  std::vector<JoinedPart> parts;
 };
 
 // The layout of `parts` concatenated along an axis of `whole`; the parts of a stack lack the axis, whose size is then 1 each.
@@ -41,7 +41,7 @@ inline PartLayout layout_of(const Sizes& whole, int axis, const std::vector<Tens
 // Calls copy(whole, part, bytes) for every outer index of part i, whose memory starts at `part`.
 template <class Copy>
 void over_part(const PartLayout& layout, std::size_t i, char* whole, char* part, const Copy& copy) {
-  const Part& p = layout.parts[i];
+  const JoinedPart& p = layout.parts[i];
   if (p.bytes == 0) return;
   parallel_for(layout.outer, layout.outer * static_cast<std::int64_t>(p.bytes / 4), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t o = begin; o < end; ++o) {

@@ -126,7 +126,7 @@ class Body {
   x86::Compiler& cc_;
   std::span<const TileStep> steps_;
   const std::size_t inputs_;
-  machine::Lanes lanes_;
+  machine::MachineLanes lanes_;
   std::vector<x86::Gp> to_;
 };
 

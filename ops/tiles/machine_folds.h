@@ -177,7 +177,7 @@ class Folds {
   std::span<const TileStep> steps_;
   std::span<const FoldCode::Fold> folds_;
   const std::size_t inputs_;
-  Lanes lanes_;
+  MachineLanes lanes_;
   std::vector<x86::Gp> from_, to_;
   x86::Gp rows_, strides_;
   x86::KReg none_;  // lanes in which there was a NaN

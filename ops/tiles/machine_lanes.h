@@ -16,9 +16,9 @@ struct Arguments {
   x86::Gp inputs, results, n, rows, strides;
 };
 
-class Lanes {
+class MachineLanes {
  public:
-  Lanes(Writer& writer, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs)
+  MachineLanes(Writer& writer, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs)
       : writer_(writer), cc_(writer.cc), steps_(steps), inputs_(inputs) {}
 
   // The addresses of the inputs in this row, and the next element of the row.

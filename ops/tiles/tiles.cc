@@ -15,12 +15,12 @@ namespace {
 // One operand of a tile: a run of elements, or one element, replicated in a buffer that is read again and again. Both are read
 // by the same loop, so that they give the same bits.
 template <class T>
-struct Operand {
+struct TileReader {
   const T* at;
   std::size_t step;
   Lanes<T> repeated;
 
-  HWY_INLINE Operand(const void* data, bool scalar) : at(static_cast<const T*>(data)), step(hn::Lanes(Tag<T>())) {
+  HWY_INLINE TileReader(const void* data, bool scalar) : at(static_cast<const T*>(data)), step(hn::Lanes(Tag<T>())) {
     if (!scalar) return;
     hn::Store(hn::Set(Tag<T>(), *at), Tag<T>(), repeated.lane);
     at = repeated.lane;
@@ -81,7 +81,7 @@ HWY_INLINE void store_rest(Mask<T> m, void* out, std::size_t i, std::size_t coun
 template <class Op, class T>
 void unary(const void* const* in, const bool* scalar, void* out, std::size_t n) {
   const std::size_t lanes = hn::Lanes(Tag<T>());
-  Operand<T> x(in[0], scalar[0]);
+  TileReader<T> x(in[0], scalar[0]);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) store(Op::apply(x.next()), out, i);
   if (i < n) store_rest(Op::apply(x.rest(n - i)), out, i, n - i);
@@ -90,7 +90,7 @@ void unary(const void* const* in, const bool* scalar, void* out, std::size_t n) 
 template <class Op, class T>
 void binary(const void* const* in, const bool* scalar, void* out, std::size_t n) {
   const std::size_t lanes = hn::Lanes(Tag<T>());
-  Operand<T> a(in[0], scalar[0]), b(in[1], scalar[1]);
+  TileReader<T> a(in[0], scalar[0]), b(in[1], scalar[1]);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) store(Op::apply(a.next(), b.next()), out, i);
   if (i < n) store_rest(Op::apply(a.rest(n - i), b.rest(n - i)), out, i, n - i);
@@ -100,7 +100,7 @@ template <class Op, class T>
 void ternary(const void* const* in, const bool* scalar, void* out, std::size_t n) {
   const std::size_t lanes = hn::Lanes(Tag<T>());
   Condition<T> condition(in[0], scalar[0]);
-  Operand<T> a(in[1], scalar[1]), b(in[2], scalar[2]);
+  TileReader<T> a(in[1], scalar[1]), b(in[2], scalar[2]);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) store(Op::apply(condition.next(), a.next(), b.next()), out, i);
   if (i < n) store_rest(Op::apply(condition.rest(n - i), a.rest(n - i), b.rest(n - i)), out, i, n - i);

@@ -29,12 +29,12 @@ struct InternTables {
   std::set<std::string, std::less<>> files;
   std::map<std::string, std::string, std::less<>> texts;  // by the name used in place of a path
   // By content; a set never moves its elements.
-  struct Less {
+  struct LocationLess {
     bool operator()(const Location& a, const Location& b) const {
       return std::tie(a.file, a.line, a.column, a.length, a.via) < std::tie(b.file, b.line, b.column, b.length, b.via);
     }
   };
-  std::set<Location, Less> locations;
+  std::set<Location, LocationLess> locations;
 };
 
 InternTables& intern_tables() {

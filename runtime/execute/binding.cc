@@ -233,7 +233,7 @@ void Binder::keep_what_lasts(BoundRegion& region, bool by_columns) {
 }
 
 void rebase_region(BoundRegion& region, const ProgramLayout& layout, char* arena) {
-  const ProgramLayout::Region& place = layout.regions[region.index];
+  const ProgramLayout::RegionLayout& place = layout.regions[region.index];
   const auto block = [&](std::int32_t index) { return arena + place.blocks[static_cast<std::size_t>(index)]; };
   for (std::size_t i = 0; i < region.instructions.size(); ++i) {
     BoundInstruction& bound = region.instructions[i];
@@ -248,7 +248,7 @@ void rebase_region(BoundRegion& region, const ProgramLayout& layout, char* arena
     if (const ScanPlan::Threads* const threads = scan.plan.threads()) {
       for (const auto& member : threads->group->members) rebase_region(member->body, layout, arena + member->memory);
     }
-    const ProgramLayout::Region& body = layout.regions[scan.body.index];
+    const ProgramLayout::RegionLayout& body = layout.regions[scan.body.index];
     for (BoundScan::State& state : scan.states) {
       if (state.spec.mode != StateSpec::Mode::kAlternate) continue;
       state.block = arena + body.blocks[static_cast<std::size_t>(state.spec.index)];

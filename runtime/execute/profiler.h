@@ -61,7 +61,7 @@ class Profiler {
   };
   // A node's op and name as passed in; the stored key owns its strings.
   using Key = std::pair<std::string_view, std::string_view>;
-  struct Less {
+  struct NodeLess {
     using is_transparent = void;
     template <class A, class B>
     bool operator()(const A& a, const B& b) const {
@@ -72,7 +72,7 @@ class Profiler {
   std::uint32_t node_of(std::string_view name, std::string_view op);
 
   mutable std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>, std::uint32_t, Less> nodes_;
+  std::map<std::pair<std::string, std::string>, std::uint32_t, NodeLess> nodes_;
   std::vector<Total> totals_;
   std::vector<Event> events_;
   std::size_t most_events_, most_nodes_;

@@ -211,7 +211,7 @@ ProgramLayout layout(const Program& program, const SymbolValues& symbols, const 
     offsets[r] = std::move(here.offsets);
   }
   for (std::size_t r = 0; r < count; ++r) {
-    ProgramLayout::Region& out = result.regions[r];
+    ProgramLayout::RegionLayout& out = result.regions[r];
     const Region& region = program.regions[r];
     for (std::int64_t& offset : offsets[r]) offset += out.base;
     const auto split = offsets[r].begin() + static_cast<std::ptrdiff_t>(region.blocks.size());

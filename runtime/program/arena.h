@@ -34,14 +34,14 @@ using Workspaces = std::vector<std::vector<Workspace>>;  // by region and instru
 
 // The offsets of everything in a program, for given sizes. A scan's body is a block of the region that contains it.
 struct ProgramLayout {
-  struct Region {
+  struct RegionLayout {
     std::int64_t base = 0;                 // where the region's part begins in the arena
     std::int64_t bytes = 0;                // the size of that part
     std::vector<std::int64_t> blocks;      // offsets in the arena
     std::vector<std::int64_t> workspaces;  // by instruction, offset in the arena; 0 if it has none
   };
-  std::vector<Region> regions;  // in the order of Program::regions
-  std::int64_t bytes = 0;       // of the arena
+  std::vector<RegionLayout> regions;  // in the order of Program::regions
+  std::int64_t bytes = 0;             // of the arena
 };
 ProgramLayout layout(const Program& program, const SymbolValues& symbols, const Workspaces& workspaces = {});
 

@@ -88,7 +88,7 @@ class BarrierFinder {
 
   const BoundScan& scan_;
   const BoundRegion& body_;
-  const ProgramLayout::Region& place_;
+  const ProgramLayout::RegionLayout& place_;
   std::vector<char> barrier_before_;
   std::vector<Access> since_;
 };
@@ -124,7 +124,7 @@ std::vector<char> barriers_before(const BoundScan& scan, const ProgramLayout& la
 }
 
 bool rows_keep_apart(const BoundScan& scan, const ProgramLayout& layout, std::int64_t rows) {
-  const ProgramLayout::Region& place = layout.regions[scan.body.index];
+  const ProgramLayout::RegionLayout& place = layout.regions[scan.body.index];
   struct Range {
     std::int64_t begin, bytes;
   };

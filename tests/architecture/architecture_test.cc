@@ -97,6 +97,22 @@ TEST(Architecture, TheOrderOfAScansOperandsIsInOnePlace) {
   }
 }
 
+// A name that a reader searches for leads to one type of a library.
+TEST(Architecture, TypesHaveTheirNamesAlone) {
+  // ops/tiles/functions-inl.h is compiled for either of two kinds of vectors, whose types it calls by these names.
+  static const std::set<std::string> kOfTwo = {"Mask", "Vec"};
+  for (const std::string library : {"compiler", "ops", "runtime", "tools"}) {
+    std::map<std::string, std::vector<std::string>> types;
+    for (const auto& [path, source] : tree()) {
+      if (path.starts_with(library + "/")) types[path] = types_defined(read_text(kRoot / path));
+    }
+    for (const auto& [name, paths] : types_defined_twice(types)) {
+      if (library == "ops" && kOfTwo.count(name) != 0) continue;
+      ADD_FAILURE() << "several types of " << library << "/ are called " << name << ": " << join(paths, ", ");
+    }
+  }
+}
+
 TEST(Architecture, PathsInCommentsExist) {
   const std::regex path("(?:runtime|ops|compiler|tools|tests|graphs)/[A-Za-z0-9_/-]+\\.(?:h|cc|cu|def|pbtxt|proto|md)\\b");
   for (const auto& [name, source] : tree()) {
@@ -270,6 +286,25 @@ TEST(ArchitectureChecks, SlotArithmeticIsFound) {
                            "scan.states[s].spec - 1"}) {
     EXPECT_TRUE(slot_arithmetic(line).empty()) << line;
   }
+}
+
+TEST(ArchitectureChecks, TypesAreFound) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(
+      types_defined("struct A {\n  class B final : public C {\n  };\n  enum class D { kE };\n};\nenum class E : int { kF };"),
+      (Names{"A", "B", "E"}));
+  EXPECT_EQ(types_defined("template <class T>\nstruct alignas(16) F {\n};\nnamespace {\nclass G {\n};\n}"), (Names{"F", "G"}));
+  // Declarations, members of another class, comments.
+  EXPECT_EQ(types_defined("class A;\nstruct A::Impl {\n};\n// struct B {\ntemplate <class C>\nvoid f(struct D* d) {}\n"),
+            Names());
+}
+
+TEST(ArchitectureChecks, TypesOfOneNameAreFound) {
+  const std::map<std::string, std::vector<std::string>> types = {
+      {"a/x.cc", {"A", "B"}}, {"a/y.h", {"B", "C", "C"}}, {"a/z.cu", {"D"}}, {"a/z_emulation.cc", {"A", "D"}}};
+  const std::map<std::string, std::vector<std::string>> expected = {
+      {"A", {"a/x.cc", "a/z_emulation.cc"}}, {"B", {"a/x.cc", "a/y.h"}}, {"C", {"a/y.h", "a/y.h"}}};
+  EXPECT_EQ(types_defined_twice(types), expected);
 }
 
 TEST(ArchitectureChecks, SourcesAreRead) {

@@ -367,4 +367,62 @@ std::vector<std::string> find_cycle(const Tree& tree) {
   return {};
 }
 
+std::vector<std::string> types_defined(const std::string& text) {
+  static const std::regex comment(R"(//[^\n]*)");
+  // struct Name {, class Name final : public Other {; no declarations, and no definitions of another class's members.
+  static const std::regex type(
+      R"((\benum\s+)?\b(?:struct|class)\s+(?:[A-Z_]+\s+|alignas\([^)]*\)\s+)?(\w+)(?:\s+final)?\s*(?::[^:;{][^;{]*)?\{)");
+  static const std::regex enumeration(R"((?:^|\n)enum\s+(?:class\s+|struct\s+)?(\w+))");
+  const std::string code = std::regex_replace(text, comment, "");
+  std::vector<std::string> names;
+  for (std::sregex_iterator at(code.begin(), code.end(), type), end; at != end; ++at) {
+    if (!(*at)[1].matched) names.push_back((*at)[2]);
+  }
+  for (std::sregex_iterator at(code.begin(), code.end(), enumeration), end; at != end; ++at) names.push_back((*at)[1]);
+  return names;
+}
+
+std::map<std::string, std::vector<std::string>> types_defined_twice(
+    const std::map<std::string, std::vector<std::string>>& types) {
+  constexpr std::string_view kEmulation = "_emulation.cc";
+  std::map<std::string, std::vector<std::string>> sources;
+  for (const auto& [path, names] : types) {
+    for (const std::string& name : names) {
+      if (path.ends_with(kEmulation)) {
+        const auto other = types.find(path.substr(0, path.size() - kEmulation.size()) + ".cu");
+        if (other != types.end() && std::count(other->second.begin(), other->second.end(), name) != 0) continue;
+      }
+      sources[name].push_back(path);
+    }
+  }
+  std::erase_if(sources, [](const auto& named) { return named.second.size() < 2; });
+  return sources;
+}
+
+std::vector<std::string> find_cycle(const Tree& tree) {
+  enum class Mark { kOpen, kDone };
+  std::map<std::string, Mark> marks;
+  std::vector<std::string> path, cycle;
+  const std::function<bool(const std::string&)> visit = [&](const std::string& name) {
+    const auto source = tree.find(name);
+    if (source == tree.end()) return false;
+    path.push_back(name);
+    if (const auto [mark, fresh] = marks.emplace(name, Mark::kOpen); !fresh) {
+      if (mark->second == Mark::kOpen) {
+        cycle.assign(std::find(path.begin(), path.end(), name), path.end());
+        return true;
+      }
+    } else {
+      for (const Include& include : source->second.includes)
+        if (include.quoted && include.path != name && visit(include.path)) return true;
+      marks[name] = Mark::kDone;
+    }
+    path.pop_back();
+    return false;
+  };
+  for (const auto& [name, source] : tree)
+    if (visit(name)) return cycle;
+  return {};
+}
+
 }  // namespace graphrun::architecture

@@ -64,6 +64,14 @@ std::vector<int> comparisons_of_op_names(const std::string& text);
 // begins: that is how the order of the operands is computed (ScanSlots, ir::ScanLayout).
 std::vector<int> slot_arithmetic(const std::string& text);
 
+// The classes that a source defines, those inside of others too, and its enumerations but for those inside of classes.
+std::vector<std::string> types_defined(const std::string& text);
+
+// The names that several sources, or one several times, define a type by, each with these sources. `types`: by path. A .cu and
+// its _emulation.cc are compiled in place of each other.
+std::map<std::string, std::vector<std::string>> types_defined_twice(
+    const std::map<std::string, std::vector<std::string>>& types);
+
 // The whole text of a file. Throws std::runtime_error where it cannot be read.
 std::string read_text(const std::filesystem::path& path);
 

@@ -44,7 +44,7 @@ double best(Fn&& fn) {
 // oneDNN for the whole product, or packed panels for few rows (packing is not measured).
 class HostProduct : public ProductAlone {
  public:
-  HostProduct(const Product& p, std::int64_t times)
+  HostProduct(const MatrixProduct& p, std::int64_t times)
       : p_(p),
         grid_(p),
         times_(times),
@@ -81,7 +81,7 @@ class HostProduct : public ProductAlone {
     });
   }
 
-  Product p_;
+  MatrixProduct p_;
   ProductGrid grid_;
   std::int64_t times_;
   PackedProduct packed_;
@@ -95,7 +95,7 @@ class HostProduct : public ProductAlone {
 // or packed panels for few rows.
 class RoundedHostProduct : public ProductAlone {
  public:
-  RoundedHostProduct(const Product& p, std::int64_t times)
+  RoundedHostProduct(const MatrixProduct& p, std::int64_t times)
       : p_(p),
         times_(times),
         packed_(p, PackedForm::of_pairs()),
@@ -120,7 +120,7 @@ class RoundedHostProduct : public ProductAlone {
     Part(const RoundedHostProduct& whole, std::int64_t begin, std::int64_t end) {
       using Dims = dnnl::memory::dims;
       using Type = dnnl::memory::data_type;
-      const Product& p = whole.p_;
+      const MatrixProduct& p = whole.p_;
       const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
       const dnnl::memory::desc a({end - begin, p.k}, Type::bf16, p.transpose_a ? Dims{1, p.m} : Dims{p.k, 1}),
           b({p.k, p.n}, Type::bf16, p.transpose_b ? Dims{1, p.k} : Dims{p.n, 1}),
@@ -164,7 +164,7 @@ class RoundedHostProduct : public ProductAlone {
     });
   }
 
-  Product p_;
+  MatrixProduct p_;
   std::int64_t times_;
   PackedProduct packed_;
   std::vector<std::uint16_t> a_, b_, panels_;
@@ -177,7 +177,7 @@ class RoundedHostProduct : public ProductAlone {
 // The device's matmul kernel, launched for each product.
 class DeviceProduct : public ProductAlone {
  public:
-  DeviceProduct(const Device& device, const Product& p, std::int64_t times, ProductPrecision precision)
+  DeviceProduct(const Device& device, const MatrixProduct& p, std::int64_t times, ProductPrecision precision)
       : device_(device.backend()),
         times_(times),
         a_(on_device({p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k})),
@@ -233,7 +233,7 @@ class ProductsAlone {
  public:
   explicit ProductsAlone(Target target = {}) : target_(target) {}
 
-  void add(const Product& p, std::int64_t times) {
+  void add(const MatrixProduct& p, std::int64_t times) {
     if (p.m == 0 || p.n == 0 || p.k == 0 || times == 0) return;
     operations_ += p.operations() * static_cast<double>(times);
     if (target_.device->is_cpu() && rounds_on_cpu(target_.products) && RoundedProduct::serves(p.n)) {
@@ -286,7 +286,7 @@ class ProductsOfGraph {
       }
       if (node.op->name != "matmul") continue;
       const Sizes a = sizes(node.inputs[0]), b = sizes(node.inputs[1]), y = sizes(node.outputs[0]);
-      Product p{1, 1, 1, node.attributes.boolean("transpose_a"), node.attributes.boolean("transpose_b")};
+      MatrixProduct p{1, 1, 1, node.attributes.boolean("transpose_a"), node.attributes.boolean("transpose_b")};
       p.k = p.transpose_a ? a[a.size() - 2] : a.back();
       if (b.size() > 1) p.n = y.back();
       if (a.size() > 1) p.m = y[y.size() - (b.size() > 1 ? 2 : 1)];

@@ -162,7 +162,7 @@ class OverlapTest {
 
   // The blocks that states go through by turns are nobody else's at any step.
   void check_taken_throughout() {
-    const ProgramLayout::Region& place = layout_.regions[region_];
+    const ProgramLayout::RegionLayout& place = layout_.regions[region_];
     const auto block_range = [&](std::int32_t block) {
       const auto i = static_cast<std::size_t>(block);
       return Range{place.blocks[i], place.blocks[i] + program_.regions[region_].blocks[i].bytes.evaluate(symbols_)};

@@ -72,16 +72,16 @@ class BoundLayer {
 };
 
 // The most columns of a result that a block has.
-std::int64_t widest_share(const LoopPlan& plan, const LoopPlan::Member& m) {
+std::int64_t widest_share(const LoopPlan& plan, const LoopPlan::LoopMember& m) {
   const std::int64_t sharing = plan.cluster() > 1 ? plan.cluster() : plan.blocks() / plan.grid_row_parts();
   const std::int64_t together = loop::kColumnsTogether, pieces = (m.columns + together - 1) / together;
   return (pieces + sharing - 1) / sharing * together;
 }
 
 // The most elements of a product's weights that a block has.
-std::int64_t widest_weights(const LoopPlan& plan, const LoopPlan::Member& m) {
+std::int64_t widest_weights(const LoopPlan& plan, const LoopPlan::LoopMember& m) {
   std::int64_t inner = 0;
-  for (const Product& p : m.product->group.products) inner += p.k;
+  for (const MatrixProduct& p : m.product->group.products) inner += p.k;
   return inner * widest_share(plan, m);
 }
 
@@ -124,7 +124,7 @@ TEST_P(LoopLimits, AreKeptOnEveryDevice) {
         EXPECT_LE(plan.threads * kWidestThreadRegisters, kRegisters);
         EXPECT_EQ(plan.threads % 32, 0);
         std::int64_t end = 0;
-        for (const LoopPlan::Member& m : plan.members) {
+        for (const LoopPlan::LoopMember& m : plan.members) {
           if (m.resident < 0) continue;
           EXPECT_GE(m.resident, end) << "weights of two products in one place";
           EXPECT_EQ(m.resident % 16, 0);
@@ -155,7 +155,7 @@ TEST_P(LoopLimits, AreKeptOnMatrixUnits) {
         EXPECT_EQ(plan.sums > 0, limits.matrix_units);
         EXPECT_EQ(plan.passed.empty(), !limits.matrix_units) << name;
         std::int64_t end = 0;
-        for (const LoopPlan::Member& m : plan.members) {
+        for (const LoopPlan::LoopMember& m : plan.members) {
           if (m.product == nullptr) continue;
           EXPECT_EQ(m.rounded != nullptr, limits.matrix_units) << name;
           if (m.rounded == nullptr || m.resident < 0) continue;

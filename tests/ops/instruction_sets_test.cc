@@ -110,7 +110,7 @@ TEST(InstructionSets, AgreeOnNarrowMatrices) {
   const std::int64_t supported = hwy::SupportedTargets();
   for (const WeightForm form : {WeightForm::kBFloat16, WeightForm::kInt8}) {
     for (const std::int64_t columns : {5, 16, 50, 500}) {
-      const Product p{15, columns, 33};
+      const MatrixProduct p{15, columns, 33};
       const Tensor a = operand_of(DType::kFloat32, {p.m, p.k}, 1), b = operand_of(DType::kFloat32, {p.k, p.n}, 2);
       for (float& x : b.span<float>()) x -= 4;
       const PackedProduct packed(p, form);

@@ -149,8 +149,9 @@ TEST(Matmul, BitsDoNotDependOnThreads) {
 }
 
 TEST(Matmul, GridsCoverTheResultOnce) {
-  for (const Product& p : {Product{700, 10000, 650}, Product{20, 650, 650}, Product{650, 10000, 700}, Product{3, 100000, 40},
-                           Product{100000, 3, 40}, Product{1, 1, 10000000}, Product{7, 5, 3}}) {
+  for (const MatrixProduct& p :
+       {MatrixProduct{700, 10000, 650}, MatrixProduct{20, 650, 650}, MatrixProduct{650, 10000, 700},
+        MatrixProduct{3, 100000, 40}, MatrixProduct{100000, 3, 40}, MatrixProduct{1, 1, 10000000}, MatrixProduct{7, 5, 3}}) {
     const ProductGrid grid(p);
     std::int64_t elements = 0;
     for (std::int64_t i = 0; i < grid.blocks(); ++i) {

@@ -26,7 +26,7 @@ std::vector<float> numbers(std::int64_t n, std::uint32_t seed) {
 }
 
 // The product, computed in column ranges with these ends.
-std::vector<float> run_packed(const PackedProduct& packed, const Product& p, const std::vector<float>& a,
+std::vector<float> run_packed(const PackedProduct& packed, const MatrixProduct& p, const std::vector<float>& a,
                               const std::vector<float>& b, const std::vector<std::int64_t>& ends) {
   std::vector<char> panels(packed.bytes());
   std::vector<float> c(static_cast<std::size_t>(p.m * p.n), p.accumulate ? 0.5f : -7);
@@ -50,7 +50,7 @@ float rounded_to_bfloat16(float x) {
 }
 
 // b, rounded as in the form.
-std::vector<float> rounded_as(const Product& p, std::vector<float> b, WeightForm form) {
+std::vector<float> rounded_as(const MatrixProduct& p, std::vector<float> b, WeightForm form) {
   const auto at = [&](std::int64_t i, std::int64_t j) -> float& {
     return b[static_cast<std::size_t>(p.transpose_b ? j * p.k + i : i * p.n + j)];
   };
@@ -68,7 +68,7 @@ std::vector<float> rounded_as(const Product& p, std::vector<float> b, WeightForm
 }
 
 // Each row of a [m, k] as int8 with a scale of its own.
-std::vector<float> quantized_rows(const Product& p, std::vector<float> a) {
+std::vector<float> quantized_rows(const MatrixProduct& p, std::vector<float> a) {
   for (std::int64_t i = 0; i < p.m; ++i) {
     float* const row = a.data() + i * p.k;
     float most = 0;
@@ -80,7 +80,7 @@ std::vector<float> quantized_rows(const Product& p, std::vector<float> a) {
 
 int checked = 0;
 
-void check_product(const Product& p, PackedForm form) {
+void check_product(const MatrixProduct& p, PackedForm form) {
   const PackedProduct packed(p, form);
   if (!packed.available()) return;  // for these sizes, or on this machine
   ++checked;
@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, Packed,
                          [](const auto& info) { return name_of(info.param); });
 
 TEST(PackedProduct, HoldsAMatrixInTheBytesOfItsForm) {
-  const Product p{1, 1000, 500};
+  const MatrixProduct p{1, 1000, 500};
   EXPECT_EQ(PackedProduct(p, WeightForm::kBFloat16).bytes(), 1008 * 500 * 2u);
   EXPECT_EQ(PackedProduct(p, WeightForm::kInt8).bytes(), 1008 * 512 + 1008 * 8u);
 }
@@ -157,7 +157,7 @@ TEST(PackedProduct, HoldsAMatrixInTheBytesOfItsForm) {
 // A NaN stays NaN, in its own column only; zeros stay zeros.
 TEST(PackedProduct, NarrowColumnsStayApart) {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-  const Product p{1, 4, 3};
+  const MatrixProduct p{1, 4, 3};
   for (const WeightForm form : {WeightForm::kBFloat16, WeightForm::kInt8}) {
     const PackedProduct packed(p, form);
     const std::vector<float> c = run_packed(packed, p, {1, 1, 1}, {1, nan, infinity, 0, 2, 1, 1, 0, 4, 1, 1, 0}, {4});
@@ -170,7 +170,7 @@ TEST(PackedProduct, NarrowColumnsStayApart) {
 
 // In int8 a row is rounded on its own: its result has the same bits in any batch, and a NaN spoils no other row.
 TEST(PackedProduct, QuantizedRowsStayApart) {
-  const Product many{70, 50, 33}, one{1, 50, 33};
+  const MatrixProduct many{70, 50, 33}, one{1, 50, 33};
   std::vector<float> a = numbers(many.m * many.k, 1);
   const std::vector<float> b = numbers(many.n * many.k, 2);
   a[3 * 33 + 7] = std::numeric_limits<float>::quiet_NaN();
@@ -195,7 +195,7 @@ TEST(PackedProduct, QuantizedRowsStayApart) {
 // The largest magnitudes there are, over as many terms as sums have room for; with more there is no code.
 TEST(PackedProduct, QuantizedSumsDoNotOverflow) {
   for (const std::int64_t k : {std::int64_t{4096}, kMostInt8Terms}) {
-    const Product p{2, 16, k};
+    const MatrixProduct p{2, 16, k};
     std::vector<float> a(static_cast<std::size_t>(2 * k), 1), b(static_cast<std::size_t>(16 * k), -1);
     std::fill_n(a.begin(), k, -1.F);
     const std::vector<float> c = run_packed(PackedProduct(p, WeightForm::kInt8), p, a, b, {16});

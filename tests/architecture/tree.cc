@@ -399,30 +399,4 @@ std::map<std::string, std::vector<std::string>> types_defined_twice(
   return sources;
 }
 
-std::vector<std::string> find_cycle(const Tree& tree) {
-  enum class Mark { kOpen, kDone };
-  std::map<std::string, Mark> marks;
-  std::vector<std::string> path, cycle;
-  const std::function<bool(const std::string&)> visit = [&](const std::string& name) {
-    const auto source = tree.find(name);
-    if (source == tree.end()) return false;
-    path.push_back(name);
-    if (const auto [mark, fresh] = marks.emplace(name, Mark::kOpen); !fresh) {
-      if (mark->second == Mark::kOpen) {
-        cycle.assign(std::find(path.begin(), path.end(), name), path.end());
-        return true;
-      }
-    } else {
-      for (const Include& include : source->second.includes)
-        if (include.quoted && include.path != name && visit(include.path)) return true;
-      marks[name] = Mark::kDone;
-    }
-    path.pop_back();
-    return false;
-  };
-  for (const auto& [name, source] : tree)
-    if (visit(name)) return cycle;
-  return {};
-}
-
 }  // namespace graphrun::architecture

@@ -9,7 +9,6 @@
 #include "compiler/ir/op.h"
 #include "compiler/ir/pointwise_program.h"
 #include "compiler/ir/printer.h"
-#include "compiler/ir/reduction_program.h"
 #include "runtime/base/identifier.h"
 #include "runtime/execute/binding.h"
 #include "runtime/execute/binding_report.h"
@@ -77,7 +76,7 @@ class KernelPrinter {
     } else if (bound.kernel.text != nullptr) {
       text_ += "\n" + indented(bound.kernel.text(), indent) + "\n";
     } else if (bound.source->kind == Instruction::Kind::kKernel && bound.source->op == "fused") {
-      const PointwiseProgram code = ir::parse_program(bound.source->attributes.string("code"));
+      const PointwiseProgram& code = ir::program_of(bound.source->attributes);
       line(indent, fmt::format("for each element of {}:", sizes_of(bound.outputs()[0])));
       print_statements(bound, code, scope, indent + "  ");
     } else if (bound.source->kind == Instruction::Kind::kKernel && bound.source->op == "fused_reduction") {
@@ -130,15 +129,15 @@ class KernelPrinter {
   }
 
   void print_reduction(const BoundInstruction& bound, const Scope& scope, const std::string& indent) {
-    const ir::ReductionProgram code = ir::parse_reduction_program(bound.source->attributes.string("code"));
+    const PointwiseProgram& code = ir::program_of(bound.source->attributes);
     line(indent, "for each element that is reduced:");
-    const Names made = print_statements(bound, code.program, scope, indent + "  ");
+    const Names made = print_statements(bound, code, scope, indent + "  ");
     const std::vector<Origin>& origins = bound.source->origins;
     for (std::size_t f = 0; f < code.folds.size(); ++f) {
-      const std::size_t origin = code.program.instructions.size() + f;
+      const std::size_t origin = code.instructions.size() + f;
       if (origin < origins.size()) equation(origins[origin].at, indent);
-      line(indent, fmt::format("{} = {}({}; axis={})  // {}", name_of(scope.names, bound.source->outputs[f]), code.folds[f].op,
-                               made[code.program.results[code.folds[f].result]],
+      line(indent, fmt::format("{} = {}({}; axis={})  // {}", name_of(scope.names, bound.source->outputs[f]),
+                               ir::name_of(code.folds[f].kind), made[code.results[code.folds[f].result]],
                                ir::print(bound.source->attributes.all().find("axis")->second), sizes_of(bound.outputs()[f])));
     }
   }

@@ -137,6 +137,7 @@ struct AttributePrinter {
     for (std::int64_t i : v) text += (text.empty() ? "" : ", ") + std::to_string(i);
     return "(" + text + ")";
   }
+  std::string operator()(const OpaqueValue& v) const { return quoted(v.text()); }
 };
 
 }  // namespace

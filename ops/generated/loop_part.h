@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "compiler/ir/pointwise_program.h"
-#include "compiler/ir/reduction_program.h"
 #include "ops/axis_view.h"
 #include "ops/generated/device_code.h"
 #include "ops/generated/reduction_text.h"
@@ -30,7 +29,7 @@ struct PointwisePart {
 // Pointwise work whose results are reduced along an axis as they are made.
 struct ReductionPart {
   std::shared_ptr<const DeviceCode> code;
-  std::vector<DeviceFold> folds;
+  KernelFolds folds;
   AxisView view;
 };
 
@@ -113,8 +112,8 @@ inline void take_part(Kernel& kernel, const KernelRequest& request, std::shared_
 
 // Makes a reduction a part of loops by rows, where the first axis stays.
 inline void take_part(Kernel& kernel, const KernelRequest& request, const Sizes& work, const AxisView& view,
-                      std::shared_ptr<const DeviceCode> code, std::vector<DeviceFold> folds) {
-  if (work.empty() || work[0] == 0 || view.outer % work[0] != 0 || folds.size() > kFoldsOfKernel) return;
+                      std::shared_ptr<const DeviceCode> code, KernelFolds folds) {
+  if (work.empty() || work[0] == 0 || view.outer % work[0] != 0) return;
   share_by_rows(kernel, request, work);
   if (kernel.by_rows != nullptr) kernel.part = loop_part(ReductionPart{std::move(code), std::move(folds), view});
 }
@@ -132,12 +131,11 @@ inline void take_part_of_elements(Kernel& kernel, const KernelRequest& request, 
 }
 
 // Makes a plain reduction, without lengths, such a part.
-inline void take_part_of_reduction(Kernel& kernel, const KernelRequest& request, const AxisView& view,
-                                   const std::string& fold) {
+inline void take_part_of_reduction(Kernel& kernel, const KernelRequest& request, const AxisView& view, ir::FoldKind fold) {
   if (request.inputs.size() > 1 && !request.absent_inputs.at(1)) return;
   const TensorView& x = request.inputs[0];
-  if (x.dtype == DType::kBool || (x.dtype == DType::kInt32 && !ir::gives_position(fold) && fold != "max" && fold != "min"))
-    return;
+  const bool computes = adds_up(fold) || fold == ir::FoldKind::kLogSumExp;
+  if (x.dtype == DType::kBool || (x.dtype == DType::kInt32 && computes)) return;
   KernelRequest work;
   work.inputs = {x};
   work.outputs = {{nullptr, x.dtype, x.sizes}};
@@ -149,7 +147,7 @@ inline void take_part_of_reduction(Kernel& kernel, const KernelRequest& request,
   KernelRequest shared = request;
   shared.inputs.resize(1);
   take_part(kernel, shared, x.sizes, view, std::make_shared<const DeviceCode>(x.sizes, work.inputs, tile_steps(program, work)),
-            {{fold, 0}});
+            {{{fold, 0}}, {}});
 }
 
 }  // namespace graphrun

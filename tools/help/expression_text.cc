@@ -49,6 +49,7 @@ std::string attribute_text(const Attribute& value) {
   if (const auto* d = std::get_if<double>(&value)) return number_text(*d);
   if (const auto* s = std::get_if<std::string>(&value)) return "'" + *s + "'";
   if (const auto* dim = std::get_if<Dim>(&value)) return dim->str();
+  if (const auto* program = std::get_if<OpaqueValue>(&value)) return "'" + program->text() + "'";
   std::vector<std::string> all;
   if (const auto* shape = std::get_if<Shape>(&value)) {
     for (const Dim& dim : *shape) all.push_back(dim.str());

@@ -105,8 +105,8 @@ LoopPlanner::LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, con
       in_each_case(
           *bound.kernel.part, [&](const ProductPart& part) { member.product = &part; },
           [&](const PointwisePart& part) { member.pointwise = &part; },
-          [](const ReductionPart&) { throw InternalError("a reduction in a loop by columns"); },
-          [](const ElementPart&) { throw InternalError("an operator by elements in a loop by columns"); });
+          [&](const ElementPart& part) { member.element = &part; },
+          [](const ReductionPart&) { throw InternalError("a reduction in a loop by columns"); });
     }
     member.copied = result.dtype;
     member.waits = barrier_before[i] != 0;

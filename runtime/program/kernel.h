@@ -103,17 +103,17 @@ struct RowKernel {
 // (ops/generated/loop_part.h): here it is opaque.
 struct LoopPart;
 
-// A kernel reports a bad index and the like by throwing UserError (kBadData); the executor adds the node's name and place.
+// An op, bound. `run` is its role by itself. Its roles in loops are by_columns, by_rows and part, null if it has none there.
 struct Kernel {
-  std::function<void(const KernelContext&)> run;
+  std::function<void(const KernelContext&)> run;  // throws UserError (kBadData) for bad data; the executor adds the place
   std::size_t workspace = 0;  // bytes
-  // Where threads can share it by columns, or by rows; else null.
+  // Of a loop that threads share: by columns, or by rows. On a device, only the sizes and what is read count.
   std::shared_ptr<const ColumnKernel> by_columns = nullptr;
   std::shared_ptr<const RowKernel> by_rows = nullptr;
-  // On a device: throws what the kernel would have thrown for that index.
+  // On a device: throws what `run` would have thrown for that index.
   std::function<void(const IndexFault&)> refuse = nullptr;
-  // On a device: what it is in a loop run as one launch, with `by_columns` or `by_rows`, of which only sizes and what is read
-  // count, or neither where it makes a few numbers; null: nothing there.
+  // Of a loop that a device runs as one launch: what it is there, shared as by_columns or by_rows tells. With neither, every
+  // block computes it for itself: a few numbers.
   std::shared_ptr<const LoopPart> part = nullptr;
   // Bytes that the blocks of such a launch may pass to each other through the device's memory, at most.
   std::size_t passed_bytes = 0;

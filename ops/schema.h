@@ -14,6 +14,7 @@
 // In equations, inputs are given by position or by name, attributes by name.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -157,8 +158,8 @@ class OpDefinition {
     schema_.algebra = algebra;
     return *this;
   }
-  OpDefinition& Fold(std::string reduction) {
-    schema_.fold = std::move(reduction);
+  OpDefinition& Fold(std::optional<ir::FoldKind> reduction) {
+    schema_.fold = reduction;
     return *this;
   }
   OpDefinition& Window(std::function<ir::Window(const Attributes&, const graphrun::Shape& x)> of) {

@@ -39,6 +39,7 @@ struct AttributeJson {
   Json operator()(const Dim& v) const { return size(v); }
   Json operator()(const Shape& v) const { return shape(v); }
   Json operator()(const std::vector<std::int64_t>& v) const { return v; }
+  Json operator()(const OpaqueValue& v) const { return v.text(); }
 };
 
 Json graph_json(const ir::Graph& g);

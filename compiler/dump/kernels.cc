@@ -14,7 +14,6 @@
 #include "compiler/ir/op.h"
 #include "compiler/ir/pointwise_program.h"
 #include "compiler/ir/printer.h"
-#include "compiler/ir/reduction_program.h"
 #include "runtime/base/identifier.h"
 #include "runtime/execute/binding.h"
 #include "runtime/execute/binding_report.h"
@@ -169,7 +168,7 @@ class KernelPrinter {
   }
 
   void print_program(const BoundInstruction& bound, const NamedRegion& scope, const std::string& indent) {
-    const PointwiseProgram code = ir::parse_program(bound.source->attributes.string("code"));
+    const PointwiseProgram& code = ir::program_of(bound.source->attributes);
     std::vector<std::string> results;
     for (std::int32_t v : bound.source->outputs) results.push_back(scope.name(v));
     line(indent, fmt::format("for each element of {}:", sizes_of(bound.outputs()[0])));
@@ -183,16 +182,16 @@ class KernelPrinter {
   }
 
   void print_reduction(const BoundInstruction& bound, const NamedRegion& scope, const std::string& indent) {
-    const ir::ReductionProgram code = ir::parse_reduction_program(bound.source->attributes.string("code"));
-    const Statements statements(code.program, bound.source->origins, operands_of(bound, scope), scope.taken, {});
+    const PointwiseProgram& code = ir::program_of(bound.source->attributes);
+    const Statements statements(code, bound.source->origins, operands_of(bound, scope), scope.taken, {});
     if (!statements.all().empty()) line(indent, "for each element that is reduced:");
     for (const Statement& statement : statements.all()) print(statement, indent + "  ");
     const std::vector<Origin>& origins = bound.source->origins;
     for (std::size_t f = 0; f < code.folds.size(); ++f) {
-      const std::size_t origin = code.program.instructions.size() + f;
+      const std::size_t origin = code.instructions.size() + f;
       if (origin < origins.size()) equation(origins[origin].at, indent);
       line(indent,
-           fmt::format("{} = {}({}, axis={})  // {}", scope.name(bound.source->outputs[f]), code.folds[f].op,
+           fmt::format("{} = {}({}, axis={})  // {}", scope.name(bound.source->outputs[f]), ir::name_of(code.folds[f].kind),
                        statements.result(code.folds[f].result),
                        ir::write_attribute(bound.source->attributes.all().find("axis")->second), sizes_of(bound.outputs()[f])));
     }

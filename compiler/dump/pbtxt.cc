@@ -273,6 +273,7 @@ class Writer {
     if (const auto* s = std::get_if<std::string>(&value)) return "'" + *s + "'";
     if (const auto* dim = std::get_if<Dim>(&value)) return size(*dim);
     if (const auto* shape = std::get_if<Shape>(&value)) return sizes(*shape);
+    if (const auto* program = std::get_if<OpaqueValue>(&value)) return "'" + program->text() + "'";
     std::vector<std::string> all;
     for (std::int64_t i : std::get<std::vector<std::int64_t>>(value)) all.push_back(std::to_string(i));
     return "[" + joined(all) + "]";

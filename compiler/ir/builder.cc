@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/ir/pointwise_program.h"
+
 namespace graphrun::ir {
 namespace {
 
@@ -12,6 +14,9 @@ Attribute coerced(const OpSchema& op, const AttributeSpec& spec, const Attribute
   if (const auto* n = std::get_if<std::int64_t>(&value)) {
     if (spec.kind == AttributeKind::kFloat) return static_cast<double>(*n);
     if (spec.kind == AttributeKind::kDim) return Dim(*n);
+  }
+  if (const auto* text = std::get_if<std::string>(&value); text && spec.kind == AttributeKind::kProgram) {
+    return OpaqueValue(parse_program(*text));
   }
   throw InternalError(op.name + ": attribute " + spec.name + " has the wrong kind");
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/ir/fold.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/roles.h"
 
@@ -109,7 +110,7 @@ struct OpSchema {
   Role role = Role::kNone;
   Access access = Access::kOther;
   Algebra algebra;
-  std::string fold;  // the reduction of a fused program that computes the same ("sum"); empty: none does
+  std::optional<FoldKind> fold;  // the reduction of a fused program that computes the same
   // Of its only operand, of shape x, the part that it takes; of an op that puts its operand into something larger, where in the
   // result that is. Positions count from the start.
   std::function<Window(const Attributes&, const Shape& x)> window;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "compiler/ir/op.h"
+#include "compiler/ir/pointwise_program.h"
 #include "compiler/ir/printer.h"
 #include "compiler/ir/verifier.h"
 
@@ -436,7 +437,7 @@ class GraphParser {
 
   Attribute attribute(const AttributeSpec* spec) {
     switch (s_.peek()) {
-      case '"': return s_.string();
+      case '"': return text(spec);
       case '<': return angle_dim();
       case '[': return shape();
       case '(': return integers();
@@ -449,6 +450,12 @@ class GraphParser {
       return Dim(std::get<std::int64_t>(value));
     }
     return value;
+  }
+
+  Attribute text(const AttributeSpec* spec) {
+    std::string text = s_.string();
+    if (spec && spec->kind == AttributeKind::kProgram) return OpaqueValue(parse_program(text));
+    return text;
   }
 
   std::vector<std::int64_t> integers() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "compiler/ir/printer.h"
 
@@ -39,7 +40,7 @@ class ProgramReader {
       instruction(word());
       expect(';');
     }
-    do result(word());
+    do returned(word());
     while (accept(','));
     if (at_ != text_.size()) fail("expected the end", rest());
     return std::move(program_);
@@ -143,14 +144,38 @@ class ProgramReader {
     fail("expected an input, an instruction or a number", name);
   }
 
-  void result(std::string_view name) {
+  // An instruction, or a reduction of one; all are of one kind.
+  void returned(std::string_view name) {
+    const std::optional<FoldKind> fold = fold_named(name);
+    if (!fold) {
+      check(program_.folds.empty(), "expected a reduction", name);
+      check(result(name), "expected each once", name);
+      return;
+    }
+    check(!program_.folds.empty() || program_.results.empty(), "expected an instruction", name);
+    expect('(');
+    const std::string_view reduced = word();
+    result(reduced);
+    expect(')');
+    const std::size_t index = instruction_of(reduced);
+    const auto at = std::find(program_.results.begin(), program_.results.end(), index);
+    program_.folds.push_back({*fold, static_cast<std::size_t>(at - program_.results.begin())});
+  }
+
+  std::size_t instruction_of(std::string_view name) const {
     std::size_t index = 0;
     check(name[0] == 't' && number(name.substr(1), index) && index < program_.instructions.size(), "expected an instruction",
           name);
-    check(std::find(program_.results.begin(), program_.results.end(), index) == program_.results.end(), "expected each once",
-          name);
+    return index;
+  }
+
+  // Makes the instruction a result. Returns false if it is one already.
+  bool result(std::string_view name) {
+    const std::size_t index = instruction_of(name);
+    if (std::find(program_.results.begin(), program_.results.end(), index) != program_.results.end()) return false;
     check(program_.results.size() < PointwiseProgram::kMostResults, "too many results", name);
     program_.results.push_back(index);
+    return true;
   }
 
   std::string_view text_;
@@ -184,7 +209,14 @@ std::string print(const PointwiseProgram& program) {
     text += "); ";
   }
   text += "return ";
-  for (std::size_t r = 0; r < program.results.size(); ++r) text += (r ? ", t" : "t") + std::to_string(program.results[r]);
+  const auto result = [&](std::size_t r) { return "t" + std::to_string(program.results[r]); };
+  if (program.folds.empty()) {
+    for (std::size_t r = 0; r < program.results.size(); ++r) text += (r ? ", " : "") + result(r);
+  }
+  for (std::size_t f = 0; f < program.folds.size(); ++f) {
+    const Fold& fold = program.folds[f];
+    text += (f ? ", " : "") + std::string(name_of(fold.kind)) + "(" + result(fold.result) + ")";
+  }
   return text;
 }
 

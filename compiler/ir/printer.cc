@@ -139,6 +139,7 @@ struct AttributePrinter {
     for (std::int64_t i : v) text += (text.empty() ? "" : ", ") + std::to_string(i);
     return "(" + text + ")";
   }
+  std::string operator()(const OpaqueValue& v) const { return quoted(v.text()); }
 };
 
 }  // namespace
@@ -207,6 +208,7 @@ struct AttributeWriter {
   std::string operator()(const std::string& v) const { return "'" + v + "'"; }
   std::string operator()(const Dim& v) const { return v.str(); }
   std::string operator()(const Shape& v) const { return str(v); }
+  std::string operator()(const OpaqueValue& v) const { return "'" + v.text() + "'"; }
   std::string operator()(const std::vector<std::int64_t>& v) const {
     return v.size() == 1 ? std::to_string(v[0]) : fmt::format("[{}]", fmt::join(v, ", "));
   }

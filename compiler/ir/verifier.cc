@@ -156,7 +156,8 @@ std::string absent_fault(const OpSchema& op, const Node& n) {
 }
 
 std::string attribute_fault(const OpSchema& op, const Node& n) {
-  static constexpr const char* kKinds[] = {"bool", "integer", "float", "string", "size", "shape", "list of integers"};
+  static constexpr const char* kKinds[] = {"bool",  "integer",          "float",  "string", "size",
+                                           "shape", "list of integers", "program"};
   for (const AttributeSpec& spec : op.attributes) {
     const auto it = n.attributes.all().find(spec.name);
     if (it == n.attributes.all().end()) return "the attribute '" + spec.name + "' is missing";

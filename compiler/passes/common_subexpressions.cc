@@ -51,6 +51,7 @@ class Hash {
     if (const auto* list = std::get_if<std::vector<std::int64_t>>(&a)) {
       for (std::int64_t i : *list) add(static_cast<std::uint64_t>(i));
     }
+    if (const auto* value = std::get_if<OpaqueValue>(&a)) add(std::string_view(value->text()));
   }
   std::uint64_t value() const { return hash_; }
 

@@ -164,7 +164,8 @@ class Fuser {
     for (ValueId v : fusion.inputs) inputs.push_back(rebuild.of(v));
     rebuild.builder().set_location(at);
     rebuild.builder().set_name("fused");
-    const std::vector<ValueId> results = rebuild.builder().ops("fused", std::move(inputs), {{"code", print(fusion.program)}});
+    const std::vector<ValueId> results =
+        rebuild.builder().ops("fused", std::move(inputs), {{"code", OpaqueValue(fusion.program)}});
     rebuild.builder().graph().nodes.back().origins = fusion.origins;
     for (Index r = 0; r < results.size(); ++r) rebuild.replace(fusion.results[r], results[r]);
   }

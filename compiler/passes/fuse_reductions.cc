@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "compiler/ir/op.h"
+#include "compiler/ir/pointwise_program.h"
 #include "compiler/ir/readers.h"
-#include "compiler/ir/reduction_program.h"
 #include "compiler/passes/fuse_groups.h"
 #include "compiler/rewrite/fusible_reduction.h"
 #include "compiler/rewrite/rewrite.h"
@@ -19,7 +19,6 @@ using ir::Graph;
 using ir::kNone;
 using ir::Node;
 using ir::PointwiseProgram;
-using ir::ReductionProgram;
 using ir::ValueId;
 using Index = std::size_t;
 
@@ -31,8 +30,7 @@ struct Work {
 };
 
 Work work_of(const Graph& graph, const Node& node) {
-  if (ir::plays(node, ir::Role::kProgram))
-    return {ir::parse_program(node.attributes.string("code")), node.inputs, node.origins};
+  if (ir::plays(node, ir::Role::kProgram)) return {ir::program_of(node.attributes), node.inputs, node.origins};
   Work work;
   PointwiseProgram::Instruction made = instruction_of(graph, node);
   for (ValueId v : node.inputs) {
@@ -130,19 +128,19 @@ class EdgeFuser {
     const bool tells_float =
         std::any_of(work.inputs.begin(), work.inputs.end(), [&](ValueId v) { return graph_.type(v).type == Type::kFloat; });
     return tells_float && edge.readers.size() <= PointwiseProgram::kMostResults &&
-           work.inputs.size() + work.program.instructions.size() + node.outputs.size() <= ReductionProgram::kMostPieces;
+           work.inputs.size() + work.program.instructions.size() + node.outputs.size() <= PointwiseProgram::kMostPieces;
   }
 
   static void emit(Rebuild& rebuild, const ir::StableVector<ir::Value>& values, const Node& pointwise, const Edge& edge,
                    const Work& work, const std::vector<FusibleReduction>& reductions) {
-    ReductionProgram code{work.program, {}};
+    PointwiseProgram program = work.program;
     std::vector<ValueId> inputs, wanted;
     std::vector<Origin> origins = work.origins;
     for (ValueId v : work.inputs) inputs.push_back(rebuild.of(v));
     for (Index i = 0; i < edge.readers.size(); ++i) {
       const Node& reduction = rebuild.old_nodes()[edge.readers[i]];
       const auto result = std::find(pointwise.outputs.begin(), pointwise.outputs.end(), reduction.inputs[0]);
-      code.folds.push_back({reductions[i].fold, static_cast<Index>(result - pointwise.outputs.begin())});
+      program.folds.push_back({reductions[i].fold, static_cast<Index>(result - pointwise.outputs.begin())});
       wanted.push_back(reduction.outputs[0]);
       origins.push_back({values[static_cast<Index>(reduction.outputs[0])].name, reduction.at});
     }
@@ -151,7 +149,8 @@ class EdgeFuser {
     ir::Builder& b = rebuild.builder();
     b.set_location(rebuild.old_nodes()[edge.readers.front()].at);
     b.set_name("fused");
-    const std::vector<ValueId> results = b.ops("fused_reduction", std::move(inputs), {{"axis", axes}, {"code", print(code)}});
+    const std::vector<ValueId> results =
+        b.ops("fused_reduction", std::move(inputs), {{"axis", axes}, {"code", OpaqueValue(std::move(program))}});
     b.graph().nodes.back().origins = std::move(origins);
     for (Index i = 0; i < wanted.size(); ++i) {
       ValueId result = results[i];

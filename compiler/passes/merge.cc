@@ -26,6 +26,7 @@ struct Merged {
   const char* op = "";
   std::vector<ValueId> inputs;
   bool transpose_b = false;          // of products; matmul_reduce_many has no such attribute
+  std::string precision;             // of all of them
   std::vector<ValueId> results;      // the values that its results replace; of a sum none
   ValueId sum = kNone;               // of a sum: the last addition's result, and the terms that are no products
   std::vector<ValueId> rest = {};    // are added to it
@@ -95,27 +96,35 @@ class Products {
         terms.push_back(v);
       }
     }
-    std::map<std::pair<bool, bool>, std::vector<ValueId>> kinds;  // transposed, the same at every step
+    std::map<KindOfTerm, std::vector<ValueId>> kinds;
     for (ValueId v : terms) {
       if (const auto kind = kind_of_term(v, g_.type(y))) kinds[*kind].push_back(v);
     }
     std::erase_if(kinds, [](const auto& kind) { return kind.second.size() < 2; });
     if (kinds.empty()) return;
-    for (const auto& [kind, products] : kinds) add_sum(n, kind.first, products, terms);
+    for (const auto& [kind, products] : kinds) add_sum(n, kind, products, terms);
     found.back().sum = y, found.back().rest = terms;
     for (std::int32_t a : additions) gone[static_cast<std::size_t>(a)] = true;
   }
 
-  std::optional<std::pair<bool, bool>> kind_of_term(ValueId v, const ir::TensorType& type) const {
+  // What the products of a sum must have in common.
+  struct KindOfTerm {
+    bool transpose_b, same;  // the right factor is the same at every step
+    std::string precision;
+    friend auto operator<=>(const KindOfTerm&, const KindOfTerm&) = default;
+  };
+
+  std::optional<KindOfTerm> kind_of_term(ValueId v, const ir::TensorType& type) const {
     if (node_of(v) < 0 || reads_[index(v)] != 1 || g_.type(v) != type) return std::nullopt;
     const Node& product = node(node_of(v));
     if (!is_rows_by_matrix(product)) return std::nullopt;
-    return std::pair(product.attributes.boolean("transpose_b"), is_same(product.inputs[1]));
+    return KindOfTerm{product.attributes.boolean("transpose_b"), is_same(product.inputs[1]),
+                      product.attributes.string("precision")};
   }
 
   // The products leave `terms`.
-  void add_sum(std::size_t at, bool transpose_b, const std::vector<ValueId>& products, std::vector<ValueId>& terms) {
-    Merged merged{at, "matmul_sum", {}, transpose_b, {}};
+  void add_sum(std::size_t at, const KindOfTerm& kind, const std::vector<ValueId>& products, std::vector<ValueId>& terms) {
+    Merged merged{at, "matmul_sum", {}, kind.transpose_b, kind.precision, {}};
     for (ValueId v : products) {
       const Node& product = node(node_of(v));
       merged.inputs.insert(merged.inputs.end(), product.inputs.begin(), product.inputs.end());
@@ -133,6 +142,7 @@ class Products {
     bool reduces;  // outer products rather than rows by a matrix
     ValueId left;
     bool transpose_b;
+    std::string precision;
     std::string right;  // its shape
     bool same;          // the right factor is the same at every step
     std::int32_t reader;
@@ -150,9 +160,13 @@ class Products {
       const bool is_body = !same_.empty(), grows = !is_body && !reduces;
       const auto readers = readers_.of(y);
       const std::int32_t reader = !grows ? -1 : readers.empty() ? -2 : readers[0];
-      const Key key{
-          reduces, product.inputs[0], !reduces && product.attributes.boolean("transpose_b"), str(g_.type(b).shape), is_same(b),
-          reader};
+      const Key key{reduces,
+                    product.inputs[0],
+                    !reduces && product.attributes.boolean("transpose_b"),
+                    product.attributes.string("precision"),
+                    str(g_.type(b).shape),
+                    is_same(b),
+                    reader};
       const auto [it, fresh] = groups.try_emplace(key);
       if (fresh) order.push_back(&it->first);
       // What comes later than the first cannot wait for it: it stays.
@@ -165,6 +179,7 @@ class Products {
                     key->reduces ? "matmul_reduce_many" : "matmul_many",
                     {key->left},
                     key->transpose_b,
+                    key->precision,
                     {}};
       for (std::int32_t n : members) {
         merged.inputs.push_back(node(n).inputs[1]);
@@ -188,8 +203,8 @@ void make(Rebuild& rebuild, const Merged& merged, const Node& at, ValueId& sum) 
   b.set_name(b.graph().value(merged.results.empty() ? at.outputs[0] : merged.results[0]).name);
   std::vector<ValueId> inputs;
   for (ValueId v : merged.inputs) inputs.push_back(rebuild.of(v));
-  ir::NamedAttributes attributes;
-  if (std::string_view(merged.op) != "matmul_reduce_many") attributes = {{"transpose_b", merged.transpose_b}};
+  ir::NamedAttributes attributes = {{"precision", merged.precision}};
+  if (std::string_view(merged.op) != "matmul_reduce_many") attributes.emplace_back("transpose_b", merged.transpose_b);
   const std::vector<ValueId> made = b.ops(merged.op, std::move(inputs), attributes);
   b.graph().nodes.back().origins = merged.origins;
   for (std::size_t i = 0; i < merged.results.size(); ++i) rebuild.replace(merged.results[i], made[i]);

@@ -74,7 +74,8 @@ bool matmul_transpose(Match& m) {
     std::vector<ValueId> factors = {m.in(0), m.in(1)};
     factors[i] = t->inputs[0];
     const bool a = at.boolean("transpose_a") != (i == 0), b = at.boolean("transpose_b") != (i == 1);
-    if (m.become("matmul", std::move(factors), {{"transpose_a", a}, {"transpose_b", b}})) return true;
+    if (m.become("matmul", std::move(factors), {{"transpose_a", a}, {"transpose_b", b}, {"precision", at.string("precision")}}))
+      return true;
   }
   return false;
 }

@@ -38,7 +38,7 @@ std::optional<ReducedAxes> given_axes(const ir::Node& node, std::size_t rank) {
 }  // namespace
 
 std::optional<FusibleReduction> fusible_reduction(const ir::Graph& graph, const ir::Node& node) {
-  if (node.op->fold.empty()) return std::nullopt;
+  if (!node.op->fold) return std::nullopt;
   if (node.inputs.size() > 1 && node.inputs[1] != ir::kNone) return std::nullopt;  // lengths
   const ir::TensorType& x = graph.type(node.inputs[0]);
   if (x.type != Type::kFloat) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<FusibleReduction> fusible_reduction(const ir::Graph& graph, const 
                                               ? summed_axes(x.shape, node.attributes.shape("shape"))
                                               : given_axes(node, x.shape.size());
   if (!axes) return std::nullopt;
-  return FusibleReduction{node.op->fold, *axes};
+  return FusibleReduction{*node.op->fold, *axes};
 }
 
 }  // namespace graphrun

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
+#include "compiler/ir/fold.h"
 #include "compiler/ir/graph.h"
 
 namespace graphrun {
@@ -17,7 +17,7 @@ struct ReducedAxes {
 
 // A reduction node that may be fused: which axes it reduces, and the reduction of a program that computes the same.
 struct FusibleReduction {
-  std::string fold;
+  ir::FoldKind fold = ir::FoldKind::kSum;
   ReducedAxes axes;
 };
 

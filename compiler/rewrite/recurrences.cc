@@ -18,11 +18,11 @@ class Components {
  public:
   Components(const Node& scan, const std::vector<bool>& apart) : nodes_(scan.regions[0].nodes.size()) {
     const Graph& body = scan.regions[0];
-    const Index states = scan_layout(scan).states;
-    edges_.resize(nodes_ + states);
+    const Index recurrent = scan_layout(scan).states;
+    edges_.resize(nodes_ + recurrent);
     // By value: the vertex that makes it.
     std::vector<Index> maker(body.values.size(), kNoVertex);
-    for (Index s = 0; s < states; ++s) maker[index(body.inputs[s].value)] = nodes_ + s;
+    for (Index s = 0; s < recurrent; ++s) maker[index(body.inputs[s].value)] = nodes_ + s;
     for (Index n = 0; n < nodes_; ++n) {
       for (ValueId v : body.nodes[n].outputs) maker[index(v)] = n;
     }
@@ -34,7 +34,7 @@ class Components {
         if (!skipped) edges_[from].push_back(n);
       }
     }
-    for (Index s = 0; s < states; ++s) {
+    for (Index s = 0; s < recurrent; ++s) {
       const Index from = maker[index(body.outputs[s].value)];
       if (from != kNoVertex) edges_[from].push_back(nodes_ + s);
     }
@@ -92,7 +92,7 @@ class Components {
     groups_.push_back(std::move(group));
   }
 
-  struct Step {
+  struct PathStep {
     Index vertex, edge;
   };
   const Index nodes_;
@@ -100,7 +100,7 @@ class Components {
   std::vector<Index> number_, lowest_;  // by vertex: in the order of entry; the lowest that it reaches
   std::vector<bool> waiting_;           // by vertex: in stack_
   std::vector<Index> stack_;
-  std::vector<Step> path_;
+  std::vector<PathStep> path_;
   Index next_ = 0;
   std::vector<RecurrenceGroup> groups_;
 };

@@ -152,36 +152,37 @@ DType DeviceCode::dtype_of_result(std::size_t r) const {
 std::string DeviceCode::type_of_result(std::size_t r) const { return device_type(dtype_of_result(r)); }
 std::string DeviceCode::type_of_input(std::size_t k) const { return device_type(types_[k]); }
 
-std::string DeviceCode::name_of(const TileOperand& operand) const {
+std::string DeviceCode::operand_text(const TileStep& step, std::size_t k) const {
+  const TileOperand& operand = step.operands[k];
   switch (operand.kind) {
     case TileOperand::Kind::kInput: return input_names_[operand.index];
-    case TileOperand::Kind::kStep: return step_names_[operand.index];
+    case TileOperand::Kind::kInstruction: return step_names_[operand.index];
     case TileOperand::Kind::kNumber: break;
   }
-  return device_literal(operand.number, operand.dtype);
+  return device_literal(operand.number, step.operand_dtype(k));
 }
 
 // As C has it where C has it: arithmetic, and the functions of one element; else by the table's line.
 std::string DeviceCode::expression(std::size_t i) const {
   const TileStep& step = steps_.steps[i];
-  const std::string to = device_type(step.dtype), x = name_of(step.operands[0]);
+  const std::string to = device_type(step.dtype), x = operand_text(step, 0);
   if (step.line == kCastLine)
     return step.dtype == DType::kBool ? fmt::format("element::to_bool({})", x) : fmt::format("element::cast<{}>({})", to, x);
   const PointwiseLine& line = pointwise_table()[step.line];
   const bool same = step.read == step.dtype && step.dtype != DType::kBool;
   if (same && line.arity == 2 && std::string_view("+-*/").find(line.infix) != std::string_view::npos && !line.infix.empty())
-    return fmt::format("{} {} {}", x, line.infix, name_of(step.operands[1]));
+    return fmt::format("{} {} {}", x, line.infix, operand_text(step, 1));
   if (same && line.arity == 1 && line.infix == "-") return "-" + x;
   if (same && line.arity == 1 && line.expression == std::string(line.name) + "(x)")
     return fmt::format("element::{}({})", line.name, x);
   constexpr auto kCompare = std::to_array<std::string_view>({"<", "<=", ">", ">=", "==", "!="});
   if (std::find(kCompare.begin(), kCompare.end(), line.infix) != kCompare.end())
-    return fmt::format("static_cast<{}>({} {} {})", to, x, line.infix, name_of(step.operands[1]));
+    return fmt::format("static_cast<{}>({} {} {})", to, x, line.infix, operand_text(step, 1));
   if (line.arity == 3 && step.read == step.dtype)
-    return fmt::format("{} != 0 ? {} : {}", x, name_of(step.operands[1]), name_of(step.operands[2]));
+    return fmt::format("{} != 0 ? {} : {}", x, operand_text(step, 1), operand_text(step, 2));
   std::vector<std::string> operands;
   for (int k = 0; k < line.arity; ++k) {
-    const std::string name = name_of(step.operands[static_cast<std::size_t>(k)]);
+    const std::string name = operand_text(step, static_cast<std::size_t>(k));
     operands.push_back(line.arity == 3 && k == 0 ? name + " != 0" : name);
   }
   return fmt::format("static_cast<{}>(lines::Op_{}::of<{}>({}))", to, line.name, device_type(step.read),

@@ -102,7 +102,7 @@ class DeviceCode {
  private:
   enum class Form : std::uint8_t { kWhole, kOne, kStrided };
 
-  std::string name_of(const TileOperand& operand) const;
+  std::string operand_text(const TileStep& step, std::size_t k) const;
   std::string expression(std::size_t step) const;
   std::string instruction(std::size_t step) const;
   void find_names(const CodeNames& names);

@@ -1,6 +1,7 @@
 // What instructions of a scan's body are in a loop that a device runs as one launch (runtime/scan/launch.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,7 +9,6 @@
 #include <vector>
 
 #include "compiler/ir/pointwise_program.h"
-#include "compiler/ir/reduction_program.h"
 #include "ops/axis_view.h"
 #include "ops/generated/device_code.h"
 #include "ops/generated/reduction_text.h"
@@ -30,14 +30,14 @@ struct PointwisePart {
 // Pointwise work whose results are reduced along an axis as they are made.
 struct ReductionPart {
   std::shared_ptr<const DeviceCode> code;
-  std::vector<DeviceFold> folds;
+  KernelFolds folds;
   AxisView view;
 };
 
-// What makes each element of its one result by itself, given as text: see ElementText (ops/recurrent/row_loop_text.h).
+// What makes each element of its one result by itself: see ElementText (ops/recurrent/element_text.h).
 struct ElementPart {
-  std::vector<std::pair<std::string, std::int64_t>> numbers;  // members of struct Arguments behind the operands
-  std::string element;                                        // statements that make element `e` of `a`
+  std::function<void(ArgumentLayout&)> add_members;  // of struct Arguments, behind the operands; null: none
+  std::string element;                               // the statement that makes element `e` of `a`
   std::vector<DType> inputs;
   DType output = DType::kFloat32;
 };
@@ -85,6 +85,16 @@ inline void share_by_rows(Kernel& kernel, const KernelRequest& request, double o
   kernel.by_rows = std::move(rows);
 }
 
+// Says that columns of the results, their last axis, can be made by themselves.
+inline void share_by_columns(Kernel& kernel, const KernelRequest& request, std::vector<bool> reads_other_columns) {
+  const Sizes& result = request.outputs.at(0).sizes;
+  if (result.empty()) return;
+  auto columns = std::make_shared<ColumnKernel>();
+  columns->columns = result.back();
+  columns->reads_other_columns = std::move(reads_other_columns);
+  kernel.by_columns = std::move(columns);
+}
+
 // Of pointwise work: made of the same rows of operands, of those that have them.
 inline void share_by_rows(Kernel& kernel, const KernelRequest& request, const Sizes& work) {
   const Sizes& result = request.outputs.at(0).sizes;
@@ -99,31 +109,26 @@ inline void take_part(Kernel& kernel, const KernelRequest& request, std::shared_
   const Sizes& result = code->sizes();
   if (code->inputs() == 0 && code->draws().empty()) return;
   share_by_rows(kernel, request, result);
-  if (result.empty()) {
-    kernel.part = loop_part(PointwisePart{std::move(code), request.outputs.size()});
-    return;
-  }
-  auto columns = std::make_shared<ColumnKernel>();
-  columns->columns = result.back();
+  std::vector<bool> reads_other_columns;
   for (const TensorView& v : request.inputs)
-    columns->reads_other_columns.push_back(v.sizes.empty() || v.sizes.back() != result.back());
-  kernel.by_columns = std::move(columns);
+    reads_other_columns.push_back(result.empty() || v.sizes.empty() || v.sizes.back() != result.back());
+  share_by_columns(kernel, request, std::move(reads_other_columns));
   kernel.part = loop_part(PointwisePart{std::move(code), request.outputs.size()});
 }
 
 // Makes a reduction a part of loops by rows, where the first axis stays.
 inline void take_part(Kernel& kernel, const KernelRequest& request, const Sizes& work, const AxisView& view,
-                      std::shared_ptr<const DeviceCode> code, std::vector<DeviceFold> folds) {
-  if (work.empty() || work[0] == 0 || view.outer % work[0] != 0 || folds.size() > kFoldsOfKernel) return;
+                      std::shared_ptr<const DeviceCode> code, KernelFolds folds) {
+  if (work.empty() || work[0] == 0 || view.outer % work[0] != 0) return;
   share_by_rows(kernel, request, work);
   if (kernel.by_rows != nullptr) kernel.part = loop_part(ReductionPart{std::move(code), std::move(folds), view});
 }
 
 // Makes an op of which each element of the result is made by itself a part of loops by rows.
 inline void take_part_of_elements(Kernel& kernel, const KernelRequest& request, std::vector<bool> reads_other_rows,
-                                  std::string element, std::vector<std::pair<std::string, std::int64_t>> numbers = {}) {
+                                  std::string element, std::function<void(ArgumentLayout&)> add_members = nullptr) {
   ElementPart part;
-  part.numbers = std::move(numbers), part.element = std::move(element);
+  part.add_members = std::move(add_members), part.element = std::move(element);
   for (const TensorView& v : request.inputs) part.inputs.push_back(v.dtype);
   const TensorView& result = request.outputs.at(0);
   part.output = result.dtype;
@@ -132,12 +137,11 @@ inline void take_part_of_elements(Kernel& kernel, const KernelRequest& request, 
 }
 
 // Makes a plain reduction, without lengths, such a part.
-inline void take_part_of_reduction(Kernel& kernel, const KernelRequest& request, const AxisView& view,
-                                   const std::string& fold) {
+inline void take_part_of_reduction(Kernel& kernel, const KernelRequest& request, const AxisView& view, ir::FoldKind fold) {
   if (request.inputs.size() > 1 && !request.absent_inputs.at(1)) return;
   const TensorView& x = request.inputs[0];
-  if (x.dtype == DType::kBool || (x.dtype == DType::kInt32 && !ir::gives_position(fold) && fold != "max" && fold != "min"))
-    return;
+  const bool computes = adds_up(fold) || fold == ir::FoldKind::kLogSumExp;
+  if (x.dtype == DType::kBool || (x.dtype == DType::kInt32 && computes)) return;
   KernelRequest work;
   work.inputs = {x};
   work.outputs = {{nullptr, x.dtype, x.sizes}};
@@ -149,7 +153,7 @@ inline void take_part_of_reduction(Kernel& kernel, const KernelRequest& request,
   KernelRequest shared = request;
   shared.inputs.resize(1);
   take_part(kernel, shared, x.sizes, view, std::make_shared<const DeviceCode>(x.sizes, work.inputs, tile_steps(program, work)),
-            {{fold, 0}});
+            {{{fold, 0}}, {}});
 }
 
 }  // namespace graphrun

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "compiler/ir/reduction_program.h"
-
 namespace graphrun {
 namespace {
 
@@ -12,18 +10,19 @@ struct FoldText {
   std::string type, start, one, join, end;
 };
 
-FoldText fold_text(const std::string& op, const std::string& type) {
-  if (op == "sum") return {type, type + "(0)", "x", "a + b", "v"};
-  if (op == "mean") return {type, type + "(0)", "x", "a + b", "c.n > 1 ? v / " + type + "(c.n) : v"};
-  if (op == "logsumexp") {
-    return {"cuda::LogSum<" + type + ">", "{-element::infinity(" + type + "(0)), 0}", "cuda::log_sum_of(x)",
-            "cuda::joined(a, b)", "cuda::logarithm(v, c.n)"};
+FoldText fold_text(ir::FoldKind kind, const std::string& type) {
+  using Kind = ir::FoldKind;
+  switch (kind) {
+    case Kind::kSum: return {type, type + "(0)", "x", "a + b", "v"};
+    case Kind::kMean: return {type, type + "(0)", "x", "a + b", "c.n > 1 ? v / " + type + "(c.n) : v"};
+    case Kind::kLogSumExp:
+      return {"cuda::LogSum<" + type + ">", "{-element::infinity(" + type + "(0)), 0}", "cuda::log_sum_of(x)",
+              "cuda::joined(a, b)", "cuda::logarithm(v, c.n)"};
+    default: break;  // an extreme, or its position
   }
-  const std::string best = "cuda::Best<" + type + ">";
-  const bool most = op == "max" || op == "argmax";
-  GRAPHRUN_CHECK(most || op == "min" || op == "argmin", "no fold '" + op + "'");
-  return {best, "{0, -1}", "{x, position}", most ? "cuda::better<true>(a, b)" : "cuda::better<false>(a, b)",
-          ir::gives_position(op) ? "std::int32_t(v.position < 0 ? 0 : v.position)" : "v.value"};
+  return {"cuda::Best<" + type + ">", "{0, -1}", "{x, position}",
+          seeks_greatest(kind) ? "cuda::better<true>(a, b)" : "cuda::better<false>(a, b)",
+          gives_position(kind) ? "std::int32_t(v.position < 0 ? 0 : v.position)" : "v.value"};
 }
 
 // What a text of folds is put together from.
@@ -33,20 +32,20 @@ struct FoldTexts {
   std::string take;    // sets `one` to what the element whose results are `r`, at `position`, is by itself
   std::string write;   // writes `total`, of column `c`
 };
-FoldTexts fold_texts(const DeviceCode& code, std::span<const DeviceFold> folds, const std::vector<std::string>& targets,
+FoldTexts fold_texts(const DeviceCode& code, const KernelFolds& folds, const std::vector<std::string>& targets,
                      Comments comments) {
   FoldTexts texts;
   std::string value, join;
-  for (std::size_t i = 0; i < folds.size(); ++i) {
-    const std::string type = code.type_of_result(folds[i].result);
-    const FoldText fold = fold_text(folds[i].op, type);
+  for (std::size_t i = 0; i < folds.folds.size(); ++i) {
+    const std::string type = code.type_of_result(folds.folds[i].result);
+    const FoldText fold = fold_text(folds.folds[i].kind, type);
     value += fmt::format("  alignas({}) {} v{};\n", kFoldBytes, fold.type, i);
     texts.start += fmt::format("{}{}", i == 0 ? "" : ", ", fold.start);
     join += fmt::format("  {{\n    const {} a = left.v{}, b = right.v{};\n    out.v{} = {};\n  }}\n", fold.type, i, i, i,
                         fold.join);
-    const std::string comment = equation_comment(folds[i].origin.at, "", comments);
+    const std::string comment = equation_comment(folds.origin(i).at, "", comments);
     texts.take += fmt::format("        {{\n          const {0} x = results.{1}.v[0];\n          one.v{2} = {3};\n        }}\n",
-                              type, code.result_name(folds[i].result), i, fold.one);
+                              type, code.result_name(folds.folds[i].result), i, fold.one);
     texts.write += (comment.empty() ? "" : "  " + comment) +
                    fmt::format("  {{\n    const {} v = total.v{};\n    arguments.{}[c.result] = {};\n  }}\n", fold.type, i,
                                targets[i], fold.end);
@@ -59,13 +58,13 @@ FoldTexts fold_texts(const DeviceCode& code, std::span<const DeviceFold> folds, 
 
 }  // namespace
 
-ReductionArguments reduction_arguments(const DeviceCode& code, std::span<const DeviceFold> folds, const AxisView& view) {
+ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds& folds, const AxisView& view) {
   ReductionArguments made{code.arguments(), {}, {}};
   Identifiers names = code.names();
-  for (std::size_t i = 0; i < folds.size(); ++i) {
-    const std::string type = ir::gives_position(folds[i].op) ? "std::int32_t" : code.type_of_result(folds[i].result);
-    made.targets.push_back(
-        names.take(folds[i].origin.name.empty() ? fmt::format("y{}", i) : "to_" + identifier(folds[i].origin.name)));
+  for (std::size_t i = 0; i < folds.folds.size(); ++i) {
+    const std::string type = gives_position(folds.folds[i].kind) ? "std::int32_t" : code.type_of_result(folds.folds[i].result);
+    const std::string name = folds.origin(i).name;
+    made.targets.push_back(names.take(name.empty() ? fmt::format("y{}", i) : "to_" + identifier(name)));
     made.results.push_back(made.layout.add_address(made.targets.back(), type));
   }
   made.layout.add("view", view);
@@ -76,9 +75,9 @@ namespace {
 
 const std::string kReductionIncludes = std::string(kDeviceIncludes) + "#include \"ops/reduce/column_folds.h\"\n";
 
-std::string reduction_body(const DeviceCode& code, std::span<const DeviceFold> folds, const ReductionArguments& arguments,
+std::string reduction_body(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments,
                            Comments comments) {
-  GRAPHRUN_CHECK(folds.size() <= kFoldsOfKernel, "too many folds for one kernel");
+  GRAPHRUN_CHECK(folds.folds.size() <= kFoldsOfKernel, "too many folds for one kernel");
   const FoldTexts texts = fold_texts(code, folds, arguments.targets, comments);
   std::string body = kTextBegin + code.index_type() + arguments.layout.text() + "\n" + code.functions(comments) + texts.values;
   body += R"x(
@@ -105,17 +104,16 @@ GRAPHRUN_ENTRY(graphrun_@, Arguments) {
 
 }  // namespace
 
-DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ReductionArguments& arguments) {
+DeviceText reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments) {
   return named_text(kReductionIncludes, reduction_body(code, folds, arguments, Comments::kNone));
 }
 
-std::string commented_reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds,
-                                     const ReductionArguments& arguments) {
+std::string commented_reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments) {
   return commented_text(kReductionIncludes, reduction_body(code, folds, arguments, Comments::kNone),
                         reduction_body(code, folds, arguments, Comments::kEquations));
 }
 
-std::string reduced_element_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ReductionArguments& arguments,
+std::string reduced_element_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments,
                                  Comments comments) {
   const FoldTexts texts = fold_texts(code, folds, arguments.targets, comments);
   return code.index_type() + arguments.layout.text() + "\n" + code.functions(comments) + texts.values + R"x(

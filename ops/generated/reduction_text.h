@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
+#include <vector>
 
+#include "compiler/ir/fold.h"
 #include "ops/axis_view.h"
 #include "ops/generated/device_code.h"
 
@@ -13,11 +14,12 @@ namespace graphrun {
 template <>
 inline constexpr const char* kArgumentTypeName<AxisView> = "AxisView";
 
-// A reduction of one of a program's results, by its op's name (ir::is_fold).
-struct DeviceFold {
-  std::string op;
-  std::size_t result = 0;
-  Origin origin = {};  // what it was in the graph
+// The reductions that one kernel makes of a program's results.
+struct KernelFolds {
+  std::vector<ir::Fold> folds;
+  std::vector<Origin> origins;  // what they were in the graph, where that is known
+
+  Origin origin(std::size_t i) const { return i < origins.size() ? origins[i] : Origin{}; }
 };
 // Bytes that a fold's value takes in shared memory; folds that one kernel may have at once.
 inline constexpr std::size_t kFoldBytes = 16, kFoldsOfKernel = 8;
@@ -27,14 +29,13 @@ struct ReductionArguments {
   std::vector<Argument> results;
   std::vector<std::string> targets;  // their names
 };
-ReductionArguments reduction_arguments(const DeviceCode& code, std::span<const DeviceFold> folds, const AxisView& view);
+ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds& folds, const AxisView& view);
 // The kernel that reduces results along an axis. `arguments`: those above, then ColumnGrid `grid`.
-DeviceText reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ReductionArguments& arguments);
+DeviceText reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments);
 // That text with comments that quote the equations.
-std::string commented_reduction_text(const DeviceCode& code, std::span<const DeviceFold> folds,
-                                     const ReductionArguments& arguments);
+std::string commented_reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments);
 // What reduces one column after the other in a loop: an ElementText (ops/recurrent/row_loop_text.h).
-std::string reduced_element_text(const DeviceCode& code, std::span<const DeviceFold> folds, const ReductionArguments& arguments,
+std::string reduced_element_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments,
                                  Comments comments);
 
 }  // namespace graphrun

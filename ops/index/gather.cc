@@ -1,13 +1,11 @@
-// gather, a lookup of rows, and scatter_add, its gradient.
+// gather, a lookup of rows (kernels: ops/index/moves.def), and scatter_add, its gradient.
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "ops/dispatch.h"
 #include "ops/indices.h"
 #include "ops/over_sequence.h"
 #include "ops/parallel.h"
-#include "ops/rows.h"
 #include "ops/schema.h"
 
 namespace graphrun {
@@ -38,34 +36,6 @@ REGISTER_OP("gather", "index")
     .Gradient([](ir::GradientContext& c) {
       if (c.needs()) c.set(0, c.b.op("scatter_add", {c.x(1), c.g()}, {{"rows", c.shape(c.x()).front()}}));
     });
-REGISTER_KERNEL("gather", kCpu, [](const KernelRequest& request) {
-  const std::int64_t rows = request.inputs[0].sizes.front();
-  const std::int64_t count = request.inputs[1].count();
-  const std::size_t row_bytes = count == 0 ? 0 : request.outputs[0].bytes() / static_cast<std::size_t>(count);
-  const auto look_up = [=](const KernelContext& c, std::int64_t begin, std::int64_t end) {
-    const char* table = c.inputs[0].as<char>();
-    const auto* indices = c.inputs[1].as<std::int32_t>();
-    char* out = c.outputs[0].as<char>();
-    for (std::int64_t i = begin; i < end && row_bytes > 0; ++i) {
-      std::memcpy(out + static_cast<std::size_t>(i) * row_bytes, table + static_cast<std::size_t>(indices[i]) * row_bytes,
-                  row_bytes);
-    }
-  };
-  Kernel kernel;
-  kernel.run = [=](const KernelContext& c) {
-    check_indices(c.inputs[1], rows, "gather: index");
-    parallel_for(count, count * static_cast<std::int64_t>(row_bytes / 4),
-                 [&](std::int64_t begin, std::int64_t end) { look_up(c, begin, end); });
-  };
-  if (request.inputs[1].sizes.empty() || count == 0) return kernel;
-  const std::int64_t each = count / request.inputs[1].sizes[0];
-  kernel.by_rows = row_kernel(request, {true, false}, [=](const KernelContext& c, std::int64_t begin, std::int64_t end) {
-    check_indices(c.inputs[1], begin * each, end * each, rows, "gather: index");
-    look_up(c, begin * each, end * each);
-  });
-  return kernel;
-});
-
 // Each element of the result sums its values in the order of the indices, for any number of threads, because threads divide the
 // columns among them.
 template <class T>

@@ -1,11 +1,5 @@
-// mask and last, which depend on where padding begins, and sequence_mask.
-#include <algorithm>
-#include <cstdint>
-
-#include "ops/axis.h"
-#include "ops/dispatch.h"
+// mask and last, which depend on where padding begins, and sequence_mask. Kernels: ops/index/moves.def.
 #include "ops/over_sequence.h"
-#include "ops/parallel.h"
 #include "ops/schema.h"
 
 namespace graphrun {
@@ -13,38 +7,6 @@ namespace {
 
 constexpr const char* kLengthsDoc =
     "INT32: the number of real positions along axis; its shape is that of x without axis, or leads it";
-
-AxisView bound_view(const KernelRequest& request, const Sizes& sizes) {
-  return view_axis(sizes, ir::resolve_axis(request.attributes->integer("axis"), sizes.size(), "axis"));
-}
-
-// Calls run(i, count, length) for each run of adjacent columns of one outer index that share a length.
-template <class Run>
-void over_runs(const AxisView& view, const Lengths& lengths, std::int64_t outer, const Run& run) {
-  for (std::int64_t i = 0; i < view.inner;) {
-    const std::int64_t r = outer * view.inner + i;
-    const std::int64_t count = std::min(view.inner - i, lengths.repeat - r % lengths.repeat);
-    run(i, count, lengths.at(r));
-    i += count;
-  }
-}
-
-template <class T>
-void mask(const T* x, T* out, const AxisView& view, const Lengths& lengths) {
-  parallel_for(view.outer * view.n, view.count(), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const T* from = x + row * view.inner;
-      T* to = out + row * view.inner;
-      over_runs(view, lengths, row / view.n, [&](std::int64_t i, std::int64_t count, std::int64_t length) {
-        if (row % view.n >= length) {
-          std::fill_n(to + i, count, T{0});
-        } else if (from != to) {
-          std::copy_n(from + i, count, to + i);
-        }
-      });
-    }
-  });
-}
 
 REGISTER_OP("mask", "index")
     .Doc(
@@ -65,14 +27,6 @@ REGISTER_OP("mask", "index")
     .Gradient([](ir::GradientContext& c) {
       if (c.needs()) c.set(0, c.b.op("mask", {c.g(), c.x(1)}, {{"axis", c.attributes.integer("axis")}}));
     });
-REGISTER_KERNEL("mask", kCpu, [](const KernelRequest& request) {
-  const AxisView view = bound_view(request, request.inputs[0].sizes);
-  return with_bits(request.inputs[0].dtype, [&](auto zero) {
-    using T = decltype(zero);
-    return Kernel{
-        [view](const KernelContext& c) { mask(c.inputs[0].as<T>(), c.outputs[0].as<T>(), view, lengths_of(c, 1, view)); }};
-  });
-});
 
 REGISTER_OP("last", "index")
     .Doc(
@@ -98,27 +52,6 @@ REGISTER_OP("last", "index")
       c.set(0, c.b.op("last_gradient", {c.g(), c.x(1)},
                       {{"axis", static_cast<std::int64_t>(axis)}, {"size", x[static_cast<std::size_t>(axis)]}}));
     });
-REGISTER_KERNEL("last", kCpu, [](const KernelRequest& request) {
-  const AxisView view = bound_view(request, request.inputs[0].sizes);
-  return with_bits(request.inputs[0].dtype, [&](auto zero) {
-    using T = decltype(zero);
-    return Kernel{[view](const KernelContext& c) {
-      const T* x = c.inputs[0].as<T>();
-      T* out = c.outputs[0].as<T>();
-      const Lengths lengths = lengths_of(c, 1, view);
-      for (std::int64_t o = 0; o < view.outer; ++o) {
-        over_runs(view, lengths, o, [&](std::int64_t i, std::int64_t count, std::int64_t length) {
-          T* to = out + o * view.inner + i;
-          if (length == 0) {
-            std::fill_n(to, count, T{0});
-          } else {
-            std::copy_n(x + (o * view.n + length - 1) * view.inner + i, count, to);
-          }
-        });
-      }
-    }};
-  });
-});
 
 REGISTER_OP("last_gradient", "index")
     .Doc(
@@ -138,23 +71,6 @@ REGISTER_OP("last_gradient", "index")
       c.outputs = {{c.input(0).type, std::move(out)}};
     })
     .NoGradient("made by differentiation, which is done once");
-REGISTER_KERNEL("last_gradient", kCpu, [](const KernelRequest& request) {
-  const AxisView view = bound_view(request, request.outputs[0].sizes);
-  return with_float(request.inputs[0].dtype, [&](auto zero) {
-    using T = decltype(zero);
-    return Kernel{[view](const KernelContext& c) {
-      const T* g = c.inputs[0].as<T>();
-      T* out = c.outputs[0].as<T>();
-      const Lengths lengths = lengths_of(c, 1, view);
-      std::fill_n(out, view.count(), T{0});
-      for (std::int64_t o = 0; o < view.outer; ++o) {
-        over_runs(view, lengths, o, [&](std::int64_t i, std::int64_t count, std::int64_t length) {
-          if (length > 0) std::copy_n(g + o * view.inner + i, count, out + (o * view.n + length - 1) * view.inner + i);
-        });
-      }
-    }};
-  });
-});
 
 REGISTER_OP("sequence_mask", "index")
     .Doc(
@@ -174,18 +90,6 @@ REGISTER_OP("sequence_mask", "index")
       c.outputs = {{Type::kBool, std::move(out)}};
     })
     .NoGradient("the operand is an integer");
-REGISTER_KERNEL("sequence_mask", kCpu, [](const KernelRequest& request) {
-  const AxisView view = bound_view(request, request.outputs[0].sizes);
-  return Kernel{[view](const KernelContext& c) {
-    const auto* lengths = c.inputs[0].as<std::int32_t>();
-    auto* out = c.outputs[0].as<std::uint8_t>();
-    for (std::int64_t o = 0; o < view.outer; ++o) {
-      for (std::int64_t a = 0; a < view.n; ++a) {
-        for (std::int64_t i = 0; i < view.inner; ++i) *out++ = a < lengths[o * view.inner + i] ? 1 : 0;
-      }
-    }
-  }};
-});
 
 }  // namespace
 }  // namespace graphrun

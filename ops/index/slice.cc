@@ -1,12 +1,9 @@
-// slice and index, which read a part of an axis, and pad, which writes a part into zeros.
+// slice and index, which read a part of an axis, and pad, which writes a part into zeros. Kernels: ops/index/moves.def.
 #include <cstdint>
-#include <cstring>
 #include <string>
 
-#include "ops/axis.h"
 #include "ops/index/axis_part.h"
 #include "ops/over_sequence.h"
-#include "ops/parallel.h"
 #include "ops/schema.h"
 
 namespace graphrun {
@@ -16,18 +13,6 @@ namespace {
 bool surely_less(const Dim& a, const Dim& b) {
   const Dim difference = a - b;
   return difference.is_constant() && difference.constant() < 0;
-}
-
-// Copies n positions of x along an axis, starting at `begin`, to out.
-void copy_part(const char* x, char* out, const AxisView& x_view, std::int64_t begin, std::int64_t n, std::size_t element) {
-  const auto inner = static_cast<std::size_t>(x_view.inner) * element;
-  const std::size_t bytes = static_cast<std::size_t>(n) * inner;
-  if (bytes == 0) return;
-  parallel_for(x_view.outer, x_view.outer * n * x_view.inner, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t o = first; o < last; ++o) {
-      std::memcpy(out + static_cast<std::size_t>(o) * bytes, x + static_cast<std::size_t>(o * x_view.n + begin) * inner, bytes);
-    }
-  });
 }
 
 // What slice and index take of an axis of x.
@@ -85,11 +70,6 @@ REGISTER_OP("slice", "index")
                        {"begin", from_start(c.attributes.dim("begin"), size)},
                        {"size", size}}));
     });
-REGISTER_KERNEL("slice", kCpu, [](const KernelRequest& request) {
-  return Kernel{[part = slice_part(request), element = size_of(request.inputs[0].dtype)](const KernelContext& c) {
-    copy_part(c.inputs[0].as<char>(), c.outputs[0].as<char>(), part.whole, part.begin, part.n, element);
-  }};
-});
 
 REGISTER_OP("index", "index")
     .Doc(
@@ -125,11 +105,6 @@ REGISTER_OP("index", "index")
       const ir::ValueId g = c.b.op("expand", {c.g()}, {{"axis", axis}});
       c.set(0, c.b.op("pad", {g}, {{"axis", axis}, {"begin", from_start(c.attributes.dim("at"), size)}, {"size", size}}));
     });
-REGISTER_KERNEL("index", kCpu, [](const KernelRequest& request) {
-  return Kernel{[part = index_part(request), element = size_of(request.inputs[0].dtype)](const KernelContext& c) {
-    copy_part(c.inputs[0].as<char>(), c.outputs[0].as<char>(), part.whole, part.begin, part.n, element);
-  }};
-});
 
 REGISTER_OP("pad", "index")
     .Doc(
@@ -164,26 +139,6 @@ REGISTER_OP("pad", "index")
       c.set(0,
             c.b.op("slice", {c.g()}, {{"axis", axis}, {"begin", begin}, {"end", begin + x[static_cast<std::size_t>(axis)]}}));
     });
-REGISTER_KERNEL("pad", kCpu, [](const KernelRequest& request) {
-  const AxisPart part = pad_part(request);
-  const AxisView to = part.whole;
-  const std::size_t inner = static_cast<std::size_t>(to.inner) * size_of(request.inputs[0].dtype);
-  return Kernel{[=](const KernelContext& c) {
-    const char* in = c.inputs[0].as<char>();
-    char* out = c.outputs[0].as<char>();
-    const std::size_t before = static_cast<std::size_t>(part.begin) * inner, bytes = static_cast<std::size_t>(part.n) * inner;
-    const std::size_t row = static_cast<std::size_t>(to.n) * inner;
-    if (row == 0) return;
-    parallel_for(to.outer, to.count(), [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t o = first; o < last; ++o) {
-        char* target = out + static_cast<std::size_t>(o) * row;
-        std::memset(target, 0, before);
-        if (bytes > 0) std::memcpy(target + before, in + static_cast<std::size_t>(o) * bytes, bytes);
-        std::memset(target + before + bytes, 0, row - before - bytes);
-      }
-    });
-  }};
-});
 
 }  // namespace
 }  // namespace graphrun

@@ -1,6 +1,7 @@
 #include "ops/matmul/group.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -165,6 +166,21 @@ void PackedGroup::pack(const KernelContext& c, std::int64_t begin, std::int64_t 
   for (std::int64_t column = begin; column < end; column += kColumnStep) turn(c, column).store(0, std::memory_order_relaxed);
 }
 
+// All matrices multiply the same rows.
+void PackedGroup::multiply_int8_group(const KernelContext& c, std::int64_t begin, std::int64_t end, bool back) const {
+  constexpr std::size_t kMostTogether = 8;
+  std::array<QuantizedProduct::Right, kMostTogether> rights;
+  const std::size_t count = packed_.size();
+  for (std::size_t done = 0; done < count;) {
+    std::size_t some = 0;
+    for (; some < kMostTogether && done < count; ++some, ++done) {
+      const std::size_t i = back ? count - 1 - done : done;
+      rights[some] = {packed_[i].quantized(), panels(c, i), c.outputs[group_.y(i)].as<float>()};
+    }
+    QuantizedProduct::multiply({rights.data(), some}, c.inputs[group_.a(0)].as<const float>(), begin, end, back);
+  }
+}
+
 void PackedGroup::multiply(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
   const bool sum = group_.kind == ProductGroup::Kind::kSum;
   const std::atomic_ref<std::int32_t> turns = turn(c, begin);
@@ -175,6 +191,7 @@ void PackedGroup::multiply(const KernelContext& c, std::int64_t begin, std::int6
                         back);
   };
   const std::size_t count = packed_.size();
+  if (!sum && form_.matrix == WeightForm::kInt8) return multiply_int8_group(c, begin, end, back);
   if (!sum || form_.rounds_rows()) {  // each row is rounded once for all panels; the order of summation is the same either way
     for (std::size_t i = 0; i < count; ++i) run(back && !sum ? count - 1 - i : i, begin, end);
     return;

@@ -47,6 +47,7 @@ class PackedGroup {
   void multiply(const KernelContext& c, std::int64_t begin, std::int64_t end) const;
 
  private:
+  void multiply_int8_group(const KernelContext& c, std::int64_t begin, std::int64_t end, bool back) const;
   char* panels(const KernelContext& c, std::size_t i) const { return static_cast<char*>(c.workspace) + offset_[i]; }
   // Concurrent loops may share one packed group: which direction a run takes does not matter, but the access must be atomic.
   std::atomic_ref<std::int32_t> turn(const KernelContext& c, std::int64_t begin) const;

@@ -7,6 +7,7 @@
 #include "ops/matmul/group.h"
 #include "ops/matmul/packed.h"
 #include "ops/matmul/plan.h"
+#include "ops/matmul/precision.h"
 #include "ops/matmul/product.h"
 #include "ops/schema.h"
 
@@ -52,7 +53,8 @@ Kernel kernel_of(DType dtype, MatrixProduct product, std::vector<ProductOffsets>
           0};
 }
 
-Kernel bind_matmul(const KernelRequest& request) {
+Kernel bind_matmul(const KernelRequest& given) {
+  const KernelRequest request = in_own_precision(given);
   ProductPlan plan = plan_matmul(request);
   const std::size_t rank_a = request.inputs[0].sizes.size(), rank_b = request.inputs[1].sizes.size();
   if ((rank_a == 2 && rank_b == 2) || (plan.one_factor && rank_b > 1)) {
@@ -64,12 +66,13 @@ Kernel bind_matmul(const KernelRequest& request) {
 }
 
 Kernel bind_matmul_reduce(const KernelRequest& request) {
-  return group_kernel(request, {ProductGroup::Kind::kMany, {plan_matmul_reduce(request)}});
+  return group_kernel(in_own_precision(request), {ProductGroup::Kind::kMany, {plan_matmul_reduce(request)}});
 }
 
 std::string both(const InferContext& c) { return c.input(0).str() + " and " + c.input(1).str(); }
 
 void infer_matmul(InferContext& c) {
+  check_precision(c);
   require_type(c, 0, Type::kFloat);
   require_type(c, 1, Type::kFloat);
   require_rank_at_least(c, 0, 1);
@@ -105,15 +108,17 @@ void infer_matmul(InferContext& c) {
 // The gradients are products too, with transposes expressed by the flags:
 //   y = a b:   da = g bᵀ, db = aᵀ g      y = a bᵀ:   da = g b,   db = gᵀ a
 //   y = aᵀ b:  da = b gᵀ, db = a g       y = aᵀ bᵀ:  da = bᵀ gᵀ, db = gᵀ aᵀ
-// A vector counts as a matrix with one row (a) or one column (b).
+// A vector counts as a matrix with one row (a) or one column (b). They have the precision of the product.
 void matmul_gradient(GradientContext& c) {
   ir::Builder& builder = c.b;
   const bool a_is_vector = c.shape(c.x(0)).size() == 1, b_is_vector = c.shape(c.x(1)).size() == 1;
   const bool ta = c.attributes.boolean("transpose_a"), tb = c.attributes.boolean("transpose_b");
+  const std::string precision = c.attributes.string("precision");
   const auto expand = [&](ValueId v, std::int64_t axis) { return builder.op("expand", {v}, {{"axis", axis}}); };
   const auto product = [&](ValueId l, ValueId r, bool tl, bool tr) {
-    return builder.op("matmul", {l, r}, {{"transpose_a", tl}, {"transpose_b", tr}});
+    return builder.op("matmul", {l, r}, {{"transpose_a", tl}, {"transpose_b", tr}, {"precision", precision}});
   };
+  const auto reduced = [&](ValueId l, ValueId r) { return builder.op("matmul_reduce", {l, r}, {{"precision", precision}}); };
   const ValueId a = a_is_vector ? expand(c.x(0), 0) : c.x(0), b = b_is_vector ? expand(c.x(1), -1) : c.x(1);
   ValueId g = c.g();
   if (b_is_vector) g = expand(g, -1);
@@ -126,7 +131,7 @@ void matmul_gradient(GradientContext& c) {
   if (c.needs(0)) set(0, ta ? product(b, g, tb, true) : product(g, b, false, !tb), a);
   if (!c.needs(1)) return;
   if (!ta && c.shape(b).size() == 2) {  // one factor for all rows of a: a single product covers them
-    set(1, tb ? builder.op("matmul_reduce", {g, a}) : builder.op("matmul_reduce", {a, g}), b);
+    set(1, tb ? reduced(g, a) : reduced(a, g), b);
   } else {
     set(1, tb ? product(g, a, true, ta) : product(a, g, !ta, false), b);
   }
@@ -151,11 +156,12 @@ REGISTER_OP("matmul", "matmul")
         "be one matrix for all of a's. A vector is a row as a, a column as b, and leaves no axis. A transposed factor is read "
         "as\n"
         "its transpose (last two axes swapped) and never copied.\n"
-        "  let: \"p = x @ W\"")
+        "  let: \"p = x @ W\"    let: \"logits = matmul(h, W, precision='FLOAT32')\"")
     .Input("a", "[..., n, k] FLOAT, or [..., k, n] with transpose_a, or [k]")
     .Input("b", "[k, m] or [..., k, m] FLOAT, or [..., m, k] with transpose_b, or [k]")
     .Bool("transpose_a", false, "a is read as its transpose")
     .Bool("transpose_b", false, "b is read as its transpose")
+    .String("precision", "", kPrecisionDoc)
     .OverSequence(matmul_over_sequence)
     .Role(ir::Role::kMatmul)
     .Access(ir::Access::kProduct)
@@ -174,9 +180,11 @@ REGISTER_OP("matmul_reduce", "matmul")
         "  let: \"dW = matmul_reduce(x, dy)\"")
     .Input("a", "[..., k] FLOAT")
     .Input("b", "[..., m] FLOAT, with a's leading sizes")
+    .String("precision", "", kPrecisionDoc)
     .OverSequence([](ir::SequenceContext& c) -> std::vector<ValueId> {
       if (c.rank(0) != 2) return {};
-      return {c.b.op("matmul", c.all_sequences(), {{"transpose_a", true}})};
+      const std::string precision = c.attributes.string("precision");
+      return {c.b.op("matmul", c.all_sequences(), {{"transpose_a", true}, {"precision", precision}})};
     })
     .SumsOverLeadingAxes()
     .Role(ir::Role::kMatmulReduce)
@@ -195,8 +203,9 @@ REGISTER_OP("matmul_reduce", "matmul")
       c.outputs = {{Type::kFloat, {a.back(), b.back()}}};
     })
     .Gradient([](GradientContext& c) {
-      if (c.needs(0)) c.set(0, c.b.op("matmul", {c.x(1), c.g()}, {{"transpose_b", true}}));
-      if (c.needs(1)) c.set(1, c.b.op("matmul", {c.x(0), c.g()}));
+      const std::string precision = c.attributes.string("precision");
+      if (c.needs(0)) c.set(0, c.b.op("matmul", {c.x(1), c.g()}, {{"transpose_b", true}, {"precision", precision}}));
+      if (c.needs(1)) c.set(1, c.b.op("matmul", {c.x(0), c.g()}, {{"precision", precision}}));
     });
 REGISTER_KERNEL("matmul_reduce", kCpu, bind_matmul_reduce);
 

@@ -1,6 +1,7 @@
 // Matrix products on CUDA with cuBLAS: matmul, matmul_reduce and the products that the pass `merge` combines.
 #include "ops/dispatch.h"
 #include "ops/matmul/plan.h"
+#include "ops/matmul/precision.h"
 #include "ops/matmul/product_part.h"
 #include "ops/schema.h"
 #include "runtime/cuda/blas.h"
@@ -64,14 +65,15 @@ Kernel bind_plan(const KernelRequest& request, const ProductPlan& plan) {
   return with_float(request.outputs.at(0).dtype,
                     [&](auto zero) { return plan_kernel<decltype(zero)>(plan, request.products); });
 }
-REGISTER_KERNEL("matmul", kCuda, [](const KernelRequest& request) {
+REGISTER_KERNEL("matmul", kCuda, [](const KernelRequest& given) {
+  const KernelRequest request = in_own_precision(given);
   const ProductPlan plan = plan_matmul(request);
   Kernel kernel = bind_plan(request, plan);
   if (plan.one_factor) take_part(kernel, request, {ProductGroup::Kind::kMany, {plan.product}});
   return kernel;
 });
 REGISTER_KERNEL("matmul_reduce", kCuda, [](const KernelRequest& request) {
-  return bind_plan(request, {plan_matmul_reduce(request), {{0, 0}}, false});
+  return bind_plan(in_own_precision(request), {plan_matmul_reduce(request), {{0, 0}}, false});
 });
 
 template <class T>
@@ -84,7 +86,8 @@ Kernel group_kernel(const ProductGroup& group, ProductPrecision precision) {
   }};
 }
 
-Kernel bind_group(const KernelRequest& request, const ProductGroup& group) {
+Kernel bind_group(const KernelRequest& given, const ProductGroup& group) {
+  const KernelRequest request = in_own_precision(given);
   Kernel kernel =
       with_float(request.outputs.at(0).dtype, [&](auto zero) { return group_kernel<decltype(zero)>(group, request.products); });
   take_part(kernel, request, group);

@@ -1,6 +1,7 @@
 // Products combined by the pass `merge`: matmul_many and matmul_reduce_many share a factor, matmul_sum adds its products.
 #include "ops/matmul/group.h"
 #include "ops/matmul/plan.h"
+#include "ops/matmul/precision.h"
 #include "ops/schema.h"
 
 namespace graphrun {
@@ -35,6 +36,7 @@ REGISTER_OP("matmul_many", "matmul")
     .Input("a", "[..., n, k] FLOAT")
     .VariadicInput("b", "[k, m] FLOAT each, or [m, k] with transpose_b")
     .Bool("transpose_b", false, "each b is read as its transpose")
+    .String("precision", "", kPrecisionDoc)
     .Access(ir::Access::kProduct)
     .Output("y")
     .Internal()
@@ -46,8 +48,9 @@ REGISTER_OP("matmul_many", "matmul")
         c.outputs.push_back({Type::kFloat, product_shape(c, 0, i, c.attributes->boolean("transpose_b"))});
       }
     });
-REGISTER_KERNEL("matmul_many", kCpu,
-                [](const KernelRequest& request) { return group_kernel(request, plan_matmul_many(request)); });
+REGISTER_KERNEL("matmul_many", kCpu, [](const KernelRequest& request) {
+  return group_kernel(in_own_precision(request), plan_matmul_many(request));
+});
 
 REGISTER_OP("matmul_reduce_many", "matmul")
     .Doc(
@@ -57,6 +60,7 @@ REGISTER_OP("matmul_reduce_many", "matmul")
         "  dWz, dWr = matmul_reduce_many(x, dz, dr)")
     .Input("a", "[..., k] FLOAT")
     .VariadicInput("b", "[..., m] FLOAT each, with a's leading sizes")
+    .String("precision", "", kPrecisionDoc)
     .Access(ir::Access::kProduct)
     .Output("y")
     .Internal()
@@ -71,8 +75,9 @@ REGISTER_OP("matmul_reduce_many", "matmul")
       }
       if (Shape(a.begin(), a.end() - 1) != Shape(b.begin(), b.end() - 1)) refuse(c, "the leading sizes differ");
     });
-REGISTER_KERNEL("matmul_reduce_many", kCpu,
-                [](const KernelRequest& request) { return group_kernel(request, plan_matmul_reduce_many(request)); });
+REGISTER_KERNEL("matmul_reduce_many", kCpu, [](const KernelRequest& request) {
+  return group_kernel(in_own_precision(request), plan_matmul_reduce_many(request));
+});
 
 REGISTER_OP("matmul_sum", "matmul")
     .Doc(
@@ -80,6 +85,7 @@ REGISTER_OP("matmul_sum", "matmul")
         "  dh = matmul_sum(dz, Uz, dr, Ur; transpose_b=true)")
     .VariadicInput("ab", "a₀, b₀, a₁, b₁, …: [..., n, kᵢ] and [kᵢ, m] FLOAT, or [m, kᵢ] with transpose_b")
     .Bool("transpose_b", false, "each b is read as its transpose")
+    .String("precision", "", kPrecisionDoc)
     .Access(ir::Access::kProduct)
     .Output("y")
     .Internal()
@@ -94,7 +100,7 @@ REGISTER_OP("matmul_sum", "matmul")
       }
     });
 REGISTER_KERNEL("matmul_sum", kCpu,
-                [](const KernelRequest& request) { return group_kernel(request, plan_matmul_sum(request)); });
+                [](const KernelRequest& request) { return group_kernel(in_own_precision(request), plan_matmul_sum(request)); });
 
 }  // namespace
 }  // namespace graphrun

@@ -18,7 +18,7 @@ namespace {
 std::int64_t panel_for(const MatrixProduct& p) {
   constexpr double kOfOneThread = 150e3;
   const bool is_small = p.m <= 8 && p.operations() <= kOfOneThread;
-  return p.n >= (p.m <= 4 ? 256 : 480) || is_small ? 3 * kColumnStep : kColumnStep;
+  return p.n >= (p.m <= 4 ? 256 : 480) || is_small ? kMostPanel : kColumnStep;
 }
 
 }  // namespace
@@ -89,7 +89,10 @@ void PackedProduct::pack(const float* b, void* packed, std::int64_t begin, std::
 void PackedProduct::multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end,
                              bool back) const {
   if (rounded_) return rounded_->multiply_rows(a, static_cast<const BFloat16Bits*>(packed), c, begin, end, back);
-  if (quantized_) return quantized_->multiply(a, packed, c, begin, end, back);
+  if (quantized_) {
+    const QuantizedProduct::Right right{&*quantized_, packed, c};
+    return QuantizedProduct::multiply({&right, 1}, a, begin, end, back);
+  }
   for (std::int64_t i = 0, panels = (end - begin + panel_ - 1) / panel_; i < panels; ++i) {
     const std::int64_t column = begin + (back ? panels - 1 - i : i) * panel_;
     if (form_.is_narrow()) {

@@ -62,6 +62,7 @@ class PackedProduct {
   }
 
   bool serves_alone() const { return form_.serves_alone(product_); }
+  const QuantizedProduct* quantized() const { return quantized_ ? &*quantized_ : nullptr; }  // in int8, else null
 
  private:
   // panel [k, width] in place of libxsmm's A, our A in place of its B: it counts columns first.

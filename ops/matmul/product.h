@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "runtime/program/kernel.h"
 #include "runtime/threads/threads.h"
 
 namespace graphrun {
+
+// The widest panel of a packed matrix: columns that are multiplied at once. Others are kColumnStep wide.
+inline constexpr std::int64_t kMostPanel = 3 * kColumnStep;
 
 struct MatrixProduct {
   std::int64_t m = 0, n = 0, k = 0;

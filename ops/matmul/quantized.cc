@@ -9,10 +9,17 @@ namespace graphrun {
 namespace {
 
 // Rows are rounded in blocks that fit into these bytes, of at most so many rows, so that their sums stay in the cache.
-constexpr std::int64_t kRowBytes = 1 << 16, kMostRows = 64, kWidest = 3 * kColumnStep;
+constexpr std::int64_t kRowBytes = 1 << 16, kMostRows = 64;
 static_assert(kRowBytes >= kMostInt8Terms, "a row has room");
 
 }  // namespace
+
+// Rows [first, first + count) of a left factor, rounded.
+struct QuantizedRows {
+  std::int64_t first = 0, count = 0;
+  alignas(64) std::uint8_t elements[kRowBytes];
+  float scales[kMostRows];
+};
 
 void QuantizedProduct::pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const {
   for (std::int64_t column = begin; column < end; column += panel_) pack_panel(b, packed, column);
@@ -47,31 +54,40 @@ void QuantizedProduct::pack_panel(const float* b, void* packed, std::int64_t col
   }
 }
 
-void QuantizedProduct::multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end,
-                                bool back) const {
-  alignas(64) std::uint8_t rows[kRowBytes];
-  alignas(64) std::int32_t sums[kMostRows * kWidest];
-  float row_scales[kMostRows];
-  const std::int64_t at_once = std::min(kRowBytes / terms(), kMostRows), panels = (end - begin + panel_ - 1) / panel_;
-  for (std::int64_t row = 0; row < product_.m; row += at_once) {
-    const std::int64_t count = std::min(at_once, product_.m - row);
-    for (std::int64_t r = 0; r < count; ++r) {
-      row_scales[r] = quantize_row(a + (row + r) * product_.k, product_.k, terms(), rows + r * terms());
+void QuantizedProduct::multiply(std::span<const Right> rights, const float* a, std::int64_t begin, std::int64_t end,
+                                bool back) {
+  if (rights.empty()) return;
+  const QuantizedProduct& first = *rights[0].product;
+  const std::int64_t k = first.product_.k, m = first.product_.m, terms = first.terms();
+  QuantizedRows rows;
+  const std::int64_t at_once = std::min(kRowBytes / terms, kMostRows);
+  for (rows.first = 0; rows.first < m; rows.first += at_once) {
+    rows.count = std::min(at_once, m - rows.first);
+    for (std::int64_t r = 0; r < rows.count; ++r) {
+      rows.scales[r] = quantize_row(a + (rows.first + r) * k, k, terms, rows.elements + r * terms);
     }
-    for (std::int64_t i = 0; i < panels; ++i) {
-      const std::int64_t column = begin + (back ? panels - 1 - i : i) * panel_;
-      Int8Panel panel;
-      panel.rows = rows, panel.count = count, panel.quads = quads(), panel.width = width_at(column);
-      panel.columns = reinterpret_cast<const std::int8_t*>(static_cast<const char*>(packed) + offset(column));
-      panel.offsets = static_cast<const std::int32_t*>(packed) + padded() + column;
-      multiply_int8(panel, sums);
-      ScaledSums scaled;
-      scaled.sums = sums, scaled.row_scales = row_scales, scaled.column_scales = static_cast<const float*>(packed) + column;
-      scaled.c = c + row * product_.n + column, scaled.c_row = product_.n;
-      scaled.rows = count, scaled.columns = columns_at(column), scaled.width = panel.width;
-      scaled.accumulate = product_.accumulate;
-      scale_sums(scaled);
-    }
+    for (const Right& right : rights) right.product->multiply_rows(right, rows, begin, end, back);
+  }
+}
+
+void QuantizedProduct::multiply_rows(const Right& right, const QuantizedRows& rows, std::int64_t begin, std::int64_t end,
+                                     bool back) const {
+  alignas(64) std::int32_t sums[kMostRows * kMostPanel];
+  const std::int64_t panels = (end - begin + panel_ - 1) / panel_;
+  for (std::int64_t i = 0; i < panels; ++i) {
+    const std::int64_t column = begin + (back ? panels - 1 - i : i) * panel_;
+    Int8Panel panel;
+    panel.rows = rows.elements, panel.count = rows.count, panel.quads = quads(), panel.width = width_at(column);
+    panel.columns = reinterpret_cast<const std::int8_t*>(static_cast<const char*>(right.packed) + offset(column));
+    panel.offsets = static_cast<const std::int32_t*>(right.packed) + padded() + column;
+    multiply_int8(panel, sums);
+    ScaledSums scaled;
+    scaled.sums = sums, scaled.row_scales = rows.scales;
+    scaled.column_scales = static_cast<const float*>(right.packed) + column;
+    scaled.c = right.c + rows.first * product_.n + column, scaled.c_row = product_.n;
+    scaled.rows = rows.count, scaled.columns = columns_at(column), scaled.width = panel.width;
+    scaled.accumulate = product_.accumulate;
+    scale_sums(scaled);
   }
 }
 

@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "ops/matmul/int8_dot.h"
 #include "ops/matmul/product.h"
 #include "runtime/program/kernel.h"
 
 namespace graphrun {
+
+struct QuantizedRows;
 
 // C [m, n] = A [m, k] · op(B) [k, n], op(B) in panels of columns: scales FLOAT [n], offsets INT32 [n] (Int8Panel), then panel
 // after panel; n and k padded with zeros to multiples of kColumnStep and kInt8Step.
@@ -25,8 +28,15 @@ class QuantizedProduct {
   std::size_t bytes() const { return offset(padded()); }
   // Rounds columns [begin, end) of op(B) into `packed`. `begin` is the first column of a panel, `end` the end of a panel or n.
   void pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const;
-  // Those columns of C. `back`: panels from last to first.
-  void multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end, bool back) const;
+  // A matrix that rows are multiplied by: its product, its panels and the result.
+  struct Right {
+    const QuantizedProduct* product = nullptr;
+    const void* packed = nullptr;
+    float* c = nullptr;
+  };
+  // Columns [begin, end) of the results of the same rows `a`, which are rounded once for all matrices. The products have the
+  // same sizes and panels. `back`: panels from last to first.
+  static void multiply(std::span<const Right> rights, const float* a, std::int64_t begin, std::int64_t end, bool back);
 
  private:
   std::int64_t padded() const { return (product_.n + kColumnStep - 1) / kColumnStep * kColumnStep; }
@@ -41,6 +51,8 @@ class QuantizedProduct {
   std::int64_t columns_at(std::int64_t column) const { return std::min(panel_, product_.n - column); }
   std::int64_t width_at(std::int64_t column) const { return std::min(panel_, padded() - column); }
   void pack_panel(const float* b, void* packed, std::int64_t column) const;
+  // For rows [row, row + count), rounded.
+  void multiply_rows(const Right& right, const QuantizedRows& rows, std::int64_t begin, std::int64_t end, bool back) const;
 
   MatrixProduct product_;
   std::int64_t panel_;

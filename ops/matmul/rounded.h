@@ -54,7 +54,7 @@ class RoundedProduct {
 
  private:
   // A run of rows and some panels, each of kTerms terms, fit a core's cache.
-  static constexpr std::int64_t kRows = 32, kTerms = 1024, kMostPanel = 3 * kColumnStep;
+  static constexpr std::int64_t kRows = 32, kTerms = 1024;
 
   // Arguments: a panel of [terms / 2, width] pairs; rows [rows, terms]; C's row. libxsmm is column-major, so the panel is its
   // A.

@@ -13,8 +13,7 @@ constexpr std::size_t kScratchBytes = static_cast<std::size_t>(RoundedProduct::s
 }  // namespace
 
 RoundedGroup::RoundedGroup(const ProductGroup& group) : group_(group), left_at_{0} {
-  constexpr std::int64_t kPanel = 3 * kColumnStep;
-  for (const MatrixProduct& p : group.products) products_.emplace_back(p, p.n >= kPanel ? kPanel : kColumnStep);
+  for (const MatrixProduct& p : group.products) products_.emplace_back(p, p.n >= kMostPanel ? kMostPanel : kColumnStep);
   for (std::size_t i = 0; i < (sums() ? products_.size() : 1); ++i) {
     left_at_.push_back(left_at_.back() + (products_[i].left_bytes() + kAlignment - 1) / kAlignment * kAlignment);
   }

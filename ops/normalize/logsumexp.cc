@@ -21,7 +21,7 @@ REGISTER_OP("logsumexp", "reduce")
     .OverSequence(over_leading_axes_with_axis())
     .Role(ir::Role::kLogsumexp)
     .Access(ir::Access::kReduction)
-    .Fold("logsumexp")
+    .Fold(ir::FoldKind::kLogSumExp)
     .Output("y")
     .Shape([](ir::InferContext& c) {
       ir::require_type(c, 0, Type::kFloat);

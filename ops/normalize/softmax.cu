@@ -110,7 +110,7 @@ REGISTER_KERNEL("logsumexp", kCuda, [](const KernelRequest& request) {
                         LogSumExpBody<T>{c.inputs[0].as<T>(), c.outputs[0].as<T>()});
     }};
   });
-  take_part_of_reduction(kernel, request, view, "logsumexp");
+  take_part_of_reduction(kernel, request, view, ir::FoldKind::kLogSumExp);
   return kernel;
 });
 

@@ -13,7 +13,8 @@ namespace {
 using ir::PointwiseProgram;
 
 void infer_fused(ir::InferContext& c) {
-  const PointwiseProgram program = ir::parse_program(c.attributes->string("code"));
+  const PointwiseProgram& program = ir::program_of(*c.attributes);
+  GRAPHRUN_CHECK(program.folds.empty(), "fused: its results are not reduced");
   GRAPHRUN_CHECK(program.inputs() == c.inputs.size(), "fused: the code reads " + std::to_string(program.inputs()) +
                                                           " inputs, the node has " + std::to_string(c.inputs.size()));
   std::vector<ir::TensorType> inputs;
@@ -36,9 +37,7 @@ void infer_fused(ir::InferContext& c) {
                  "fused: FLOAT inside alone, so that no operand tells which float it is");
 }
 
-Kernel bind_fused(const KernelRequest& request) {
-  return program_kernel(ir::parse_program(request.attributes->string("code")), request);
-}
+Kernel bind_fused(const KernelRequest& request) { return program_kernel(ir::program_of(*request.attributes), request); }
 
 REGISTER_OP("fused", "pointwise")
     .Doc(
@@ -47,13 +46,13 @@ REGISTER_OP("fused", "pointwise")
         "gives, with the bits that the ops one by one would give (of what is not a number, one that is none).\n"
         "  fused(x, b; code=\"t0 = add(x0, x1); t1 = tanh(t0); return t1\")")
     .VariadicInput("x", "[...] of any type: x0, x1, … of the code")
-    .Required("code", AttributeKind::kString, "the instructions, and which of them are results")
+    .Required("code", AttributeKind::kProgram, "the instructions, and which of them are results")
     .Role(ir::Role::kProgram)
     .Access(ir::Access::kElementwise)
     .Output("y")
     .Internal()
     .NoGradient("made after differentiation")
-    .InPlace([](const Attributes& a) { return ir::in_place_pairs(ir::parse_program(a.string("code"))); })
+    .InPlace([](const Attributes& a) { return ir::in_place_pairs(ir::program_of(a)); })
     .Shape(infer_fused);
 REGISTER_KERNEL("fused", kCpu, bind_fused);
 

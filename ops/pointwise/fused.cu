@@ -19,9 +19,9 @@ int width_for(const DeviceCode& code, const KernelContext& c) {
 }
 
 REGISTER_KERNEL("fused", kCuda, [](const KernelRequest& request) {
-  const auto code = std::make_shared<const DeviceCode>(
-      request.outputs.at(0).sizes, request.inputs, tile_steps(ir::parse_program(request.attributes->string("code")), request),
-      code_names(request));
+  const auto code =
+      std::make_shared<const DeviceCode>(request.outputs.at(0).sizes, request.inputs,
+                                         tile_steps(ir::program_of(*request.attributes), request), code_names(request));
   const ElementwiseText text = elementwise_text(*code, request.outputs.size());
   const std::int64_t count = request.outputs[0].count();
   Kernel made{[code, text, count, kernel = cuda::generated_kernel(text.entry, text.text)](const KernelContext& c) {

@@ -11,6 +11,7 @@ namespace graphrun {
 namespace {
 
 static_assert(sizeof(LoopPlace) == sizeof(loop::Place));  // one is put where the other is read
+static_assert(sizeof(IndexFault) == sizeof(loop::FaultPlace));
 
 // Whether an operand's packs of four stand at multiples of their size, at every step.
 bool aligned(const LoopPlace& place, std::size_t bytes) {
@@ -30,8 +31,10 @@ class DeviceLoop : public LoopKernel {
     ArgumentBytes arguments(text_.arguments);
     arguments.set_all(text_.places, std::span(run.places));
     arguments.set_address(text_.counter, run.context.workspace);
+    if (text_.reads_indices) arguments.set_address(text_.fault, run.context.fault);
     for (std::size_t i = 0; i < plan_.members.size(); ++i) {
       const LoopPlan::LoopMember& m = plan_.members[i];
+      if (m.element != nullptr) arguments.set(text_.members[i].node, run.nodes[i]);
       if (m.pointwise == nullptr) continue;
       arguments.set(text_.members[i].wide, std::int32_t{wide(m, run)});
       set_draws(arguments, *m.pointwise->code, run.context.random,

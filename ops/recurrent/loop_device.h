@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/generated/device_pack.h"
+#include "ops/index/moves.h"
 #include "runtime/cuda/primitives.h"
 
 namespace graphrun::loop {
@@ -26,6 +27,38 @@ GRAPHRUN_DEVICE T* address(const Place& place, const Step& step) {
   if (step.number == 0 && place.first != nullptr) return reinterpret_cast<T*>(place.first);
   return reinterpret_cast<T*>((step.number % 2 == 0 ? place.even : place.odd) + place.stride * step.position(place.shift));
 }
+
+// As IndexFault (runtime/program/kernel.h).
+struct FaultPlace {
+  std::int32_t node, index;
+  std::int64_t position;
+};
+
+// Where an instruction leaves word of an index out of its range.
+struct Fault {
+  FaultPlace* place;  // null: nobody asks
+  std::int32_t node;
+
+  // `index`, brought back into [0, bound) where it is not: of those that are found, one is written down, of several blocks'
+  // whichever comes first.
+  GRAPHRUN_DEVICE std::int64_t checked(std::int32_t index, std::int64_t bound, std::int64_t position) const {
+    if (index >= 0 && index < bound) return index;
+    if (place != nullptr && cuda::exchange_if(&place->node, 0, node)) {
+      place->index = index;
+      place->position = position;
+    }
+    return index < 0 || bound == 0 ? 0 : bound - 1;
+  }
+};
+
+// Indices or lengths of an instruction that moves elements.
+struct Integers {
+  const std::int32_t* data;
+  Fault fault;
+  GRAPHRUN_DEVICE std::int64_t at(std::int64_t place, std::int64_t bound) const {
+    return fault.checked(data[place], bound, place);
+  }
+};
 
 constexpr int kColumnsTogether = 4;
 

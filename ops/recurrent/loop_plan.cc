@@ -105,8 +105,8 @@ LoopPlanner::LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, con
       in_each_case(
           *bound.kernel.part, [&](const ProductPart& part) { member.product = &part; },
           [&](const PointwisePart& part) { member.pointwise = &part; },
-          [](const ReductionPart&) { throw InternalError("a reduction in a loop by columns"); },
-          [](const ElementPart&) { throw InternalError("an operator by elements in a loop by columns"); });
+          [&](const ElementPart& part) { member.element = &part; },
+          [](const ReductionPart&) { throw InternalError("a reduction in a loop by columns"); });
     }
     member.copied = result.dtype;
     member.waits = barrier_before[i] != 0;
@@ -142,8 +142,8 @@ void LoopPlanner::find_passed(const BoundScan& scan) {
       const TensorView& made = scan.body.instructions[maker->instruction].outputs()[maker->result];
       if (from.rows != m.rows || from.columns != inner || made.dtype != m.product->dtype) continue;
       int& number = from.passes[maker->result];
-      GRAPHRUN_CHECK(number < 0 || plan_.members[plan_.passed[static_cast<std::size_t>(number)].reader].rounded == m.rounded,
-                     "a left factor that two products round in different ways");
+      // What two products round in different ways is passed as the first one reads it; the other reads it where it was made.
+      if (number >= 0 && plan_.members[plan_.passed[static_cast<std::size_t>(number)].reader].rounded != m.rounded) continue;
       if (number < 0) {
         number = static_cast<int>(plan_.passed.size());
         plan_.passed.push_back({maker->instruction, maker->result, i, inner});

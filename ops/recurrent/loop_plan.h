@@ -38,11 +38,12 @@ struct LoopPlan {
     std::size_t inputs = 0, outputs = 0;
     std::int64_t rows = 0, columns = 0;
     std::int64_t resident = -1;  // of a product: where its weights are in a block's memory; -1: they stay in the device's
-    const ProductPart* product = nullptr;      // of these three one,
+    const ProductPart* product = nullptr;      // of these four one,
     const PointwisePart* pointwise = nullptr;  // or none:
-    DType copied = DType::kFloat32;            // a copy
-    bool waits = false;                        // whether blocks wait for each other before it
-    const RoundedForm* rounded = nullptr;      // of a product on matrix units
+    const ElementPart* element = nullptr;
+    DType copied = DType::kFloat32;        // a copy
+    bool waits = false;                    // whether blocks wait for each other before it
+    const RoundedForm* rounded = nullptr;  // of a product on matrix units
     // By left factor: which of `passed` it is, or -1, and whether it is the last step's.
     std::vector<int> reads_passed;
     std::vector<char> of_last_step;

@@ -51,6 +51,7 @@ class LoopPrinter {
   std::string copy_text(std::size_t i) const;
   std::string multiply_text(std::size_t i) const;
   std::string work_text(std::size_t i) const;
+  std::string element_step_text(std::size_t i) const;
   // Where a step finds an operand.
   std::string address(std::size_t place, const std::string& type) const {
     return fmt::format("loop::address<{}>(arguments.places[{}], step)", type, place_names_[place]);
@@ -97,6 +98,12 @@ void LoopPrinter::lay_out_arguments() {
   made_.places = arguments.add_array<LoopPlace>("places", plan_.places);
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
     const LoopPlan::LoopMember& m = plan_.members[i];
+    if (m.element != nullptr) {
+      ElementText element = element_text(*m.element);
+      arguments.add_struct("of_" + names_[i], names_[i] + "_work::Arguments", element.arguments);
+      made_.members[i].element = std::move(element);
+      made_.reads_indices = true;
+    }
     if (m.pointwise == nullptr) continue;
     const DeviceCode& code = *m.pointwise->code;
     const Argument part = arguments.add_struct("of_" + names_[i], names_[i] + "_work::Arguments", code.arguments());
@@ -105,6 +112,7 @@ void LoopPrinter::lay_out_arguments() {
     made_.members[i].part = part;
   }
   made_.counter = arguments.add_address("counter", "unsigned");
+  if (made_.reads_indices) made_.fault = arguments.add_address("fault", "loop::FaultPlace");
   arguments.add("steps", plan_.steps);
   number("reverse", plan_.reverse);
   number("piece", static_cast<std::int64_t>(plan_.piece_at)), number("deep", plan_.deep), number("sums", plan_.sums);
@@ -113,6 +121,7 @@ void LoopPrinter::lay_out_arguments() {
     const LoopPlan::LoopMember& m = plan_.members[i];
     number("rows_" + names_[i], m.rows), number("columns_" + names_[i], m.columns);
     if (m.pointwise != nullptr) made_.members[i].wide = arguments.add<std::int32_t>("wide_" + names_[i]);
+    if (m.element != nullptr) made_.members[i].node = arguments.add<std::int32_t>("node_" + names_[i]);
     if (m.product == nullptr) continue;
     number("resident_" + names_[i], m.resident);
     for (std::size_t t = 0; t < m.product->terms(); ++t)
@@ -145,6 +154,9 @@ std::string LoopPrinter::places_text() const {
 std::string LoopPrinter::works_text(Comments comments) const {
   std::string text;
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+    if (const std::optional<ElementText>& element = made_.members[i].element) {
+      text += fmt::format("namespace {0}_work {{\n\n{1}\n}}  // namespace {0}_work\n\n", names_[i], element->text);
+    }
     const PointwisePart* const part = plan_.members[i].pointwise;
     if (part == nullptr) continue;
     const DeviceCode& code = *part->code;
@@ -260,7 +272,9 @@ std::string LoopPrinter::steps_text(Comments comments) const {
       text += work_text(i) + sending_text(i);
       continue;
     }
-    text += comment(i, "    ", comments) + (m.product != nullptr ? multiply_text(i) : copy_text(i));
+    text += comment(i, "    ", comments) + (m.product != nullptr   ? multiply_text(i)
+                                            : m.element != nullptr ? element_step_text(i)
+                                                                   : copy_text(i));
     for (std::size_t r = 0; r < m.outputs; ++r) {
       if (m.passes[r] < 0) continue;
       text += "    cuda::barrier();\n    " + put_text(i, static_cast<std::size_t>(m.passes[r]), m.place + m.inputs + r, false);
@@ -284,6 +298,22 @@ std::string LoopPrinter::multiply_text(std::size_t i) const {
       "                           reinterpret_cast<unsigned*>(shared + arguments.piece), arguments.deep, arguments.sums);\n",
       m.rounded->type, loop::warp_rows_of(plan_.row_tiles_of(m)), loop::warp_columns_of(plan_.column_tiles_of(m)),
       m.resident >= 0, product);
+}
+
+std::string LoopPrinter::element_step_text(std::size_t i) const {
+  const LoopPlan::LoopMember& m = plan_.members[i];
+  const ElementText& element = *made_.members[i].element;
+  std::string text = fmt::format("    {{\n      {0}_work::Arguments own = arguments.of_{0};\n", names_[i]);
+  for (std::size_t k = 0; k < element.inputs.size(); ++k) {
+    text += fmt::format("      own.{} = {};\n", element.inputs[k],
+                        address(m.place + k, std::string("const ") + device_type(m.element->inputs[k])));
+  }
+  text += fmt::format("      own.{} = {};\n", element.outputs[0], address(m.place + m.inputs, device_type(m.element->output)));
+  return text + fmt::format(
+                    "      const loop::Fault fault{{arguments.fault, arguments.node_{0}}};\n"
+                    "      loop::for_own_elements({1}, [=](int, int, std::int64_t e) {{ {0}_work::one(own, e, fault); }});\n"
+                    "    }}\n",
+                    names_[i], own_elements(i));
 }
 
 std::string LoopPrinter::copy_text(std::size_t i) const {

@@ -3,9 +3,11 @@
 // they pass, and of products on matrix units how many tiles a warp has at a time; sizes come with the launch.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ops/generated/device_code.h"
+#include "ops/recurrent/element_text.h"
 #include "ops/recurrent/loop_plan.h"
 
 namespace graphrun {
@@ -14,9 +16,13 @@ struct LoopText : DeviceText {
   // What a launch brings, and which of it the plan does not know: where the operands are, what blocks synchronize on.
   ArgumentLayout arguments;
   Argument places, counter;
-  // Of pointwise work: its code's arguments; whether packs of four are aligned.
+  Argument fault;  // where faults are recorded, if `reads_indices`
+  bool reads_indices = false;
   struct MemberArguments {
-    Argument part, wide;
+    Argument part, wide;  // of pointwise work: its code's arguments; whether packs of four are aligned
+    // Of what makes each element by itself, and what a fault names it by.
+    std::optional<ElementText> element = std::nullopt;
+    Argument node = {};
   };
   std::vector<MemberArguments> members;
 };

@@ -11,19 +11,6 @@
 namespace graphrun {
 namespace {
 
-// Addresses of elements of these types, x0, x1, … and y0, y1, …, which come with the step.
-void add_addresses(ElementText& to, const std::vector<DType>& inputs, const std::vector<DType>& outputs) {
-  const auto add = [&](const std::string& name, const std::string& type) {
-    to.arguments.fix_address(to.arguments.add_address(name, type), nullptr);
-    return name;
-  };
-  for (DType type : inputs)
-    to.inputs.push_back(add(fmt::format("x{}", to.inputs.size()), std::string("const ") + device_type(type)));
-  for (DType type : outputs) to.outputs.push_back(add(fmt::format("y{}", to.outputs.size()), device_type(type)));
-}
-
-constexpr const char* kOne = "\nGRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, const loop::Fault& fault) {\n";
-
 // What is made of code knows its inputs by their names.
 ElementText of_code(std::shared_ptr<const DeviceCode> code, ArgumentLayout arguments, std::vector<std::string> outputs) {
   ElementText made;
@@ -87,22 +74,16 @@ ElementText element_of(const ProductPart& part, Comments) {
   return made;
 }
 
-ElementText element_of(const ElementPart& part, Comments) {
-  ElementText made;
-  add_addresses(made, part.inputs, {part.output});
-  for (const auto& [name, number] : part.numbers) made.arguments.add(name, number);
-  made.text = made.arguments.text() + kOne + part.element + "}\n";
-  return made;
-}
+ElementText element_of(const ElementPart& part, Comments) { return element_text(part); }
 
 ElementText copy_of(DType dtype) {
   ElementPart copy;
   copy.inputs = {dtype}, copy.output = dtype;
   copy.element = "  a.y0[e] = a.x0[e];\n";
-  return element_of(copy, Comments::kNone);
+  return element_text(copy);
 }
 
-ElementText element_text(const RowLoopPlan::RowLoopMember& member, Comments comments) {
+ElementText element_of(const RowLoopPlan::RowLoopMember& member, Comments comments) {
   if (member.part == nullptr) return copy_of(member.operands.at(member.inputs).dtype);
   return in_each_case(*member.part, [comments](const auto& part) { return element_of(part, comments); });
 }
@@ -123,7 +104,7 @@ class RowLoopPrinter {
     Identifiers names;
     for (const RowLoopPlan::RowLoopMember& member : plan.members) {
       names_.push_back(names.of(member.name));
-      made_.members.push_back({element_text(member, comments), {}, {}});
+      made_.members.push_back({element_of(member, comments), {}, {}});
     }
     lay_out_arguments();
   }

@@ -3,23 +3,14 @@
 // memory.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "ops/generated/device_code.h"
+#include "ops/recurrent/element_text.h"
 #include "ops/recurrent/row_loop_plan.h"
 
 namespace graphrun {
-
-// What an instruction of such a loop is in the text, in a namespace of its own: a struct Arguments, with the addresses
-// of inputs and outputs, and one(const Arguments&, std::int64_t e, Fault fault), which makes element e of every result.
-struct ElementText {
-  std::string text;
-  std::vector<std::string> inputs, outputs;          // names of the addresses
-  ArgumentLayout arguments;                          // all known before a launch but the draws of `code`
-  std::shared_ptr<const DeviceCode> code = nullptr;  // of pointwise work, else null
-};
 
 struct RowLoopText : DeviceText {
   // What a launch brings, and which of it is not known before: where the operands are, where faults are recorded.

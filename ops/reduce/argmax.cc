@@ -41,7 +41,7 @@ Kernel bind_position(const KernelRequest& request) {
 OpDefinition position_op(const std::string& name, const std::string& what) {
   OpDefinition op(name, "reduce");
   op.Access(ir::Access::kReduction)
-      .Fold(name)
+      .Fold(ir::fold_named(name))
       .Doc("y = the position of the " + what +
            " of x along axis, the first of equals, INT32. Positions from `lengths` on do not\n"
            "count; over nothing it is 0.\n"

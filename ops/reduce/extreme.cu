@@ -61,7 +61,7 @@ Kernel bind_extreme(const KernelRequest& request) {
                         ExtremeBody<kMax, T>{c.inputs[0].as<T>(), c.outputs[0].as<T>()});
     }};
   });
-  take_part_of_reduction(kernel, request, view, kMax ? "max" : "min");
+  take_part_of_reduction(kernel, request, view, kMax ? ir::FoldKind::kMax : ir::FoldKind::kMin);
   return kernel;
 }
 
@@ -76,7 +76,7 @@ Kernel bind_position(const KernelRequest& request) {
                         PositionBody<kMax, T>{c.inputs[0].as<T>(), c.outputs[0].as<std::int32_t>()});
     }};
   });
-  take_part_of_reduction(kernel, request, view, kMax ? "argmax" : "argmin");
+  take_part_of_reduction(kernel, request, view, kMax ? ir::FoldKind::kArgMax : ir::FoldKind::kArgMin);
   return kernel;
 }
 

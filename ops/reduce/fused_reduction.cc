@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "compiler/ir/reduction_program.h"
+#include "compiler/ir/pointwise_program.h"
 #include "ops/reduce/piecewise.h"
 #include "ops/reduce/reduction.h"
 #include "ops/reduce/work_sizes.h"
@@ -13,7 +13,7 @@
 namespace graphrun {
 namespace {
 
-using ir::ReductionProgram;
+using ir::PointwiseProgram;
 
 // The shape of the pointwise results: all operands broadcast together.
 Shape shape_of_work(const ir::InferContext& c) {
@@ -27,39 +27,37 @@ Shape shape_of_work(const ir::InferContext& c) {
 }
 
 void infer_fused_reduction(ir::InferContext& c) {
-  const ReductionProgram code = ir::parse_reduction_program(c.attributes->string("code"));
-  GRAPHRUN_CHECK(code.program.inputs() == c.inputs.size(), "fused_reduction: the code reads " +
-                                                               std::to_string(code.program.inputs()) +
-                                                               " inputs, the node has " + std::to_string(c.inputs.size()));
+  const PointwiseProgram& program = ir::program_of(*c.attributes);
+  GRAPHRUN_CHECK(!program.folds.empty(), "fused_reduction: nothing is reduced");
+  GRAPHRUN_CHECK(program.inputs() == c.inputs.size(), "fused_reduction: the code reads " + std::to_string(program.inputs()) +
+                                                          " inputs, the node has " + std::to_string(c.inputs.size()));
   const Shape shape = shape_of_work(c);
   std::vector<ir::TensorType> inputs;
   bool tells_float = false;
   for (const ir::TensorType* type : c.inputs) inputs.push_back(*type), tells_float |= type->type == Type::kFloat;
   GRAPHRUN_CHECK(tells_float, "fused_reduction: no operand tells which float FLOAT is");
-  const std::vector<ir::TensorType> types = infer(code.program, inputs);
+  const std::vector<ir::TensorType> types = infer(program, inputs);
   for (const ir::TensorType& type : types) {
     GRAPHRUN_CHECK(type.shape == shape, "fused_reduction: found " + type.str() + ", all must be " + str(shape));
   }
   const AxisRange axes = reduced_axes(*c.op, *c.attributes, shape.size());
   Shape left = shape;
   left.erase(left.begin() + axes.first, left.begin() + axes.last);
-  for (const ReductionProgram::Fold& fold : code.folds) {
-    const ir::TensorType& reduced = types[code.program.results[fold.result]];
+  for (const ir::Fold& fold : program.folds) {
+    const ir::TensorType& reduced = types[program.results[fold.result]];
     GRAPHRUN_CHECK(reduced.type == Type::kFloat, "fused_reduction: only FLOAT is reduced, found " + reduced.str());
-    c.outputs.push_back({ir::gives_position(fold.op) ? Type::kInt32 : Type::kFloat, left});
+    c.outputs.push_back({ir::gives_position(fold.kind) ? Type::kInt32 : Type::kFloat, left});
   }
 }
 
 Kernel bind_fused_reduction(const KernelRequest& request) {
-  const ReductionProgram code = ir::parse_reduction_program(request.attributes->string("code"));
+  const PointwiseProgram& program = ir::program_of(*request.attributes);
   const Sizes sizes = sizes_of_work(request);
-  auto program = std::make_shared<const TileProgram>(sizes, request.inputs, tile_steps(code.program, request),
-                                                     TileProgram::Results::kPieces);
-  std::vector<PieceFold> folds;
-  for (const ReductionProgram::Fold& fold : code.folds) folds.push_back({fold_kind(fold.op), fold.result});
+  auto tiles =
+      std::make_shared<const TileProgram>(sizes, request.inputs, tile_steps(program, request), TileProgram::Results::kPieces);
   const bool doubles =
       std::any_of(request.inputs.begin(), request.inputs.end(), [](const TensorView& v) { return v.dtype == DType::kFloat64; });
-  return piecewise_kernel(request, std::move(program), reduced_view(*request.attributes, sizes), std::move(folds),
+  return piecewise_kernel(request, std::move(tiles), reduced_view(*request.attributes, sizes), program.folds,
                           doubles ? DType::kFloat64 : DType::kFloat32, sizes.size());
 }
 
@@ -69,7 +67,7 @@ REGISTER_OP("fused_reduction", "reduce")
         "as they are computed, by the rules of sum, mean, max, min, logsumexp, argmax or argmin.\n"
         "  fused_reduction(a, T; axis=(1), code=\"t0 = add(x0, x1); return max(t0), argmax(t0)\")")
     .VariadicInput("x", "[...] of any type: x0, x1, … of the code")
-    .Required("code", AttributeKind::kString, "the instructions, and the reductions of their results")
+    .Required("code", AttributeKind::kProgram, "the instructions, and which reductions of them are results")
     .Required("axis", AttributeKind::kInts, "the adjacent axes that are reduced")
     .Role(ir::Role::kReductionProgram)
     .Access(ir::Access::kReduction)

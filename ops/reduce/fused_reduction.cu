@@ -1,5 +1,5 @@
 // fused_reduction on CUDA: generated kernels, each of which reduces some of the program's results as they are computed.
-#include "compiler/ir/reduction_program.h"
+#include "compiler/ir/pointwise_program.h"
 #include "ops/generated/device_launch.h"
 #include "ops/generated/loop_part.h"
 #include "ops/generated/reduction_text.h"
@@ -18,48 +18,48 @@ namespace {
 struct FoldPart {
   std::shared_ptr<cuda::GeneratedKernel> kernel;
   ReductionArguments arguments;
-  std::size_t first = 0, folds = 0;  // a range of the node's results
+  KernelFolds folds;
+  std::size_t first = 0;  // the node's result that the first of them makes
 };
 
 REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
-  const ir::ReductionProgram program = ir::parse_reduction_program(request.attributes->string("code"));
+  const ir::PointwiseProgram& program = ir::program_of(*request.attributes);
   const Sizes work = sizes_of_work(request);
-  const auto code =
-      std::make_shared<const DeviceCode>(work, request.inputs, tile_steps(program.program, request), code_names(request));
-  std::vector<DeviceFold> folds;
-  for (const ir::ReductionProgram::Fold& fold : program.folds) {
-    const std::size_t origin = program.program.instructions.size() + folds.size();
-    folds.push_back({fold.op, fold.result, origin < request.origins.size() ? request.origins[origin] : Origin{}});
-  }
+  const auto code = std::make_shared<const DeviceCode>(work, request.inputs, tile_steps(program, request), code_names(request));
+  const std::size_t instructions = std::min(program.instructions.size(), request.origins.size());
+  const std::span<const Origin> origins = request.origins.subspan(instructions);  // of the folds
   const AxisView view = reduced_view(*request.attributes, work);
   const ColumnGrid grid = column_grid(view);
   std::vector<FoldPart> parts;
-  for (std::size_t first = 0; first < folds.size(); first += kFoldsOfKernel) {
-    const std::size_t some = std::min(kFoldsOfKernel, folds.size() - first);
-    const std::span<const DeviceFold> own = std::span(folds).subspan(first, some);
+  for (std::size_t first = 0; first < program.folds.size(); first += kFoldsOfKernel) {
+    KernelFolds own;
+    for (std::size_t f = first; f < std::min(first + kFoldsOfKernel, program.folds.size()); ++f) {
+      own.folds.push_back(program.folds[f]);
+      own.origins.push_back(f < origins.size() ? origins[f] : Origin{});
+    }
     ReductionArguments arguments = reduction_arguments(*code, own, view);
     arguments.layout.add("grid", grid);
     const DeviceText text = reduction_text(*code, own, arguments);
-    parts.push_back({cuda::generated_kernel(text.entry, text.text), std::move(arguments), first, some});
+    parts.push_back({cuda::generated_kernel(text.entry, text.text), std::move(arguments), std::move(own), first});
   }
   Kernel kernel{[code, grid, parts](const KernelContext& c) {
     for (const FoldPart& part : parts) {
       if (grid.blocks == 0) continue;
       ArgumentBytes arguments(part.arguments.layout);
       set_operands(arguments, *code, c);
-      for (std::size_t r = 0; r < part.folds; ++r)
+      for (std::size_t r = 0; r < part.folds.folds.size(); ++r)
         arguments.set_address(part.arguments.results[r], c.outputs[part.first + r].data);
-      part.kernel->launch(c.stream, {grid.blocks, ColumnGrid::kThreads, grid.shared(kFoldBytes * part.folds), grid.lanes > 1},
-                          arguments.bytes());
+      part.kernel->launch(
+          c.stream, {grid.blocks, ColumnGrid::kThreads, grid.shared(kFoldBytes * part.folds.folds.size()), grid.lanes > 1},
+          arguments.bytes());
     }
   }};
-  kernel.text = [code, folds, parts] {
+  kernel.text = [code, parts] {
     std::string text;
-    for (const FoldPart& part : parts)
-      text += commented_reduction_text(*code, std::span(folds).subspan(part.first, part.folds), part.arguments);
+    for (const FoldPart& part : parts) text += commented_reduction_text(*code, part.folds, part.arguments);
     return text;
   };
-  take_part(kernel, request, work, view, code, folds);
+  if (parts.size() == 1) take_part(kernel, request, work, view, code, parts[0].folds);
   return kernel;
 });
 

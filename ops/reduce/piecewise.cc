@@ -14,6 +14,9 @@
 namespace graphrun {
 namespace {
 
+using ir::Fold;
+using ir::FoldKind;
+
 constexpr std::size_t kMostFolds = 32, kNone = SIZE_MAX;
 // The least work, in additions, that each thread should have, and the least total that justifies waking other threads.
 constexpr std::int64_t kLeastShare = 65536, kLeastShared = 4 * kLeastShare;
@@ -22,27 +25,7 @@ constexpr std::int64_t kLeastShare = 65536, kLeastShared = 4 * kLeastShare;
 constexpr std::int64_t kMostParts = 16, kFewResults = 4096;
 constexpr std::int64_t kMostSlab = 65536;  // elements whose operands, read in narrow strips, fit a core's caches
 
-bool is_sum(FoldKind kind) { return kind == FoldKind::kSum || kind == FoldKind::kMean; }
-bool is_position(FoldKind kind) { return kind == FoldKind::kArgMax || kind == FoldKind::kArgMin; }
-int cost_of(FoldKind kind) { return kind == FoldKind::kLogSumExp ? 12 : is_position(kind) ? 4 : 1; }
-
-// The folds in the form that FoldCode takes; none if FoldCode does not support one of them.
-std::vector<FoldCode::Fold> code_folds(const std::vector<PieceFold>& folds) {
-  using Kind = FoldCode::Fold::Kind;
-  std::vector<FoldCode::Fold> out;
-  for (const PieceFold& f : folds) {
-    switch (f.kind) {
-      case FoldKind::kSum:
-      case FoldKind::kMean: out.push_back({Kind::kSum, f.result}); break;
-      case FoldKind::kMax: out.push_back({Kind::kMax, f.result}); break;
-      case FoldKind::kMin: out.push_back({Kind::kMin, f.result}); break;
-      case FoldKind::kArgMax: out.push_back({Kind::kArgMax, f.result}); break;
-      case FoldKind::kArgMin: out.push_back({Kind::kArgMin, f.result}); break;
-      case FoldKind::kLogSumExp: return {};
-    }
-  }
-  return out;
-}
+int cost_of(FoldKind kind) { return kind == FoldKind::kLogSumExp ? 12 : gives_position(kind) ? 4 : 1; }
 
 template <class T>
 void reduce(FoldKind kind, const ReduceTask<T>& task) {
@@ -121,26 +104,26 @@ struct Cut {
 
 class Piecewise {
  public:
-  Piecewise(std::shared_ptr<const TileProgram> program, const AxisView& view, std::vector<PieceFold> folds)
+  Piecewise(std::shared_ptr<const TileProgram> program, const AxisView& view, std::vector<Fold> folds)
       : program_(std::move(program)),
         folds_(std::move(folds)),
         cut_(view, program_->tile(), program_->period(),
-             std::all_of(folds_.begin(), folds_.end(), [](const PieceFold& f) { return is_sum(f.kind); })) {
+             std::all_of(folds_.begin(), folds_.end(), [](const Fold& f) { return adds_up(f.kind); })) {
     GRAPHRUN_CHECK(!folds_.empty() && folds_.size() <= kMostFolds, "fused_reduction: too many reductions");
-    for (const PieceFold& f : folds_) {
-      const auto value = std::find_if(folds_.begin(), folds_.end(), [&](const PieceFold& v) {
-        return v.result == f.result && is_position(f.kind) &&
+    for (const Fold& f : folds_) {
+      const auto value = std::find_if(folds_.begin(), folds_.end(), [&](const Fold& v) {
+        return v.result == f.result && gives_position(f.kind) &&
                v.kind == (f.kind == FoldKind::kArgMax ? FoldKind::kMax : FoldKind::kMin);
       });
       value_at_.push_back(value == folds_.end() ? kNone : static_cast<std::size_t>(value - folds_.begin()));
     }
     // If a slab does not fit a piece, sums are computed from pieces' sums.
-    const bool any_sum = std::any_of(folds_.begin(), folds_.end(), [](const PieceFold& f) { return is_sum(f.kind); });
+    const bool any_sum = std::any_of(folds_.begin(), folds_.end(), [](const Fold& f) { return adds_up(f.kind); });
     if (cut_.slabs > 0 || (!any_sum && view.n * view.inner <= kMostSlab)) {
-      by_code_ = SlabFolds::of(*program_, view, code_folds(folds_));
+      by_code_ = SlabFolds::of(*program_, view, folds_);
     }
     cost_ = program_->cost();
-    for (const PieceFold& f : folds_) cost_ += cost_of(f.kind);
+    for (const Fold& f : folds_) cost_ += cost_of(f.kind);
     const std::int64_t unit = std::max<std::int64_t>(1, cut_.unit_count() * cost_);
     const bool small = unit * cut_.units() < kLeastShared;
     grain_ = small ? std::max<std::int64_t>(1, cut_.units()) : (kLeastShare + unit - 1) / unit;
@@ -148,9 +131,8 @@ class Piecewise {
 
   // Partial sums [fold, part, results]; for positions, the best values so far [fold, results].
   std::size_t workspace(std::size_t element) const {
-    const bool keeps =
-        cut_.slabs == 0 &&
-        (cut_.parts > 1 || std::any_of(folds_.begin(), folds_.end(), [](const PieceFold& f) { return is_position(f.kind); }));
+    const bool keeps = cut_.slabs == 0 && (cut_.parts > 1 || std::any_of(folds_.begin(), folds_.end(),
+                                                                         [](const Fold& f) { return gives_position(f.kind); }));
     return keeps ? folds_.size() * static_cast<std::size_t>(cut_.parts * cut_.view.results()) * element : 0;
   }
 
@@ -222,7 +204,7 @@ class Piecewise {
   // Adds up the parts and divides means, for results [begin, end).
   template <class T>
   void finish(const KernelContext& c, std::size_t f, std::int64_t begin, std::int64_t end) const {
-    if (!is_sum(folds_[f].kind)) return;
+    if (!adds_up(folds_[f].kind)) return;
     T* out = c.outputs[f].as<T>();
     if (cut_.slabs == 0 && cut_.parts > 1) {
       std::copy(partial<T>(c, f, 0) + begin, partial<T>(c, f, 0) + end, out + begin);
@@ -238,7 +220,7 @@ class Piecewise {
   template <class T>
   void clear(const KernelContext& c) const {
     for (std::size_t f = 0; f < folds_.size(); ++f) {
-      if (is_position(folds_[f].kind)) {
+      if (gives_position(folds_[f].kind)) {
         std::fill_n(c.outputs[f].as<std::int32_t>(), cut_.view.results(), 0);
       } else {
         std::fill_n(c.outputs[f].as<T>(), cut_.view.results(), T{0});
@@ -247,7 +229,7 @@ class Piecewise {
   }
 
   std::shared_ptr<const TileProgram> program_;
-  std::vector<PieceFold> folds_;
+  std::vector<Fold> folds_;
   std::vector<std::size_t> value_at_;  // by fold: for a position, the fold that yields its value; kNone if there is none
   Cut cut_;
   std::unique_ptr<const SlabFolds> by_code_;  // null: pointwise results are stored before they are reduced
@@ -266,11 +248,11 @@ class Piecewise::Slabs final : public PieceReader {
     const std::int64_t slab = whole.n * whole.inner, first = begin / slab * whole.inner;
     const AxisView view{n / slab, whole.n, whole.inner};
     for (std::size_t f = 0; f < p_.folds_.size(); ++f) {
-      const PieceFold& fold = p_.folds_[f];
+      const Fold& fold = p_.folds_[f];
       const std::size_t value = p_.value_at_[f];
       if (std::find(p_.value_at_.begin(), p_.value_at_.end(), f) != p_.value_at_.end()) continue;  // computed with its position
       ReduceTask<T> task = whole_task<T>(static_cast<const T*>(results[fold.result]), nullptr, view);
-      if (!is_position(fold.kind)) {
+      if (!gives_position(fold.kind)) {
         task.out = c_.outputs[f].as<T>() + first;
       } else {
         task.positions = c_.outputs[f].as<std::int32_t>() + first;
@@ -297,9 +279,9 @@ class Piecewise::Chunks final : public PieceReader {
     const Cut& cut = p_.cut_;
     const std::int64_t width = cut.strips == 1 ? cut.width : n, rows = n / width;
     for (std::size_t f = 0; f < p_.folds_.size(); ++f) {
-      const PieceFold& fold = p_.folds_[f];
+      const Fold& fold = p_.folds_[f];
       const T* x = static_cast<const T*>(results[fold.result]);
-      if (is_position(fold.kind)) {
+      if (gives_position(fold.kind)) {
         read_positions(f, x, {1, rows, width});
         continue;
       }
@@ -319,7 +301,7 @@ class Piecewise::Chunks final : public PieceReader {
   // Long rows are summed in double precision.
   void join_numbers(std::size_t f, const T* x, T* to, std::int64_t width) {
     const FoldKind kind = p_.folds_[f].kind;
-    if (width == 1 && is_sum(kind)) {
+    if (width == 1 && adds_up(kind)) {
       total_[f] += static_cast<double>(*x);
       *to = static_cast<T>(total_[f]);
       return;
@@ -357,19 +339,8 @@ class Piecewise::Chunks final : public PieceReader {
 
 }  // namespace
 
-FoldKind fold_kind(std::string_view op) {
-  if (op == "sum") return FoldKind::kSum;
-  if (op == "mean") return FoldKind::kMean;
-  if (op == "max") return FoldKind::kMax;
-  if (op == "min") return FoldKind::kMin;
-  if (op == "logsumexp") return FoldKind::kLogSumExp;
-  if (op == "argmax") return FoldKind::kArgMax;
-  if (op == "argmin") return FoldKind::kArgMin;
-  throw InternalError("fused_reduction: no reduction '" + std::string(op) + "'");
-}
-
 Kernel piecewise_kernel(const KernelRequest& request, std::shared_ptr<const TileProgram> program, const AxisView& view,
-                        std::vector<PieceFold> folds, DType dtype, std::size_t rank) {
+                        std::vector<Fold> folds, DType dtype, std::size_t rank) {
   return with_float(dtype, [&](auto zero) {
     using T = decltype(zero);
     const auto work = std::make_shared<const Piecewise>(std::move(program), view, std::move(folds));

@@ -3,27 +3,18 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <vector>
 
+#include "compiler/ir/fold.h"
 #include "ops/axis.h"
 #include "ops/tiles/tile_program.h"
 #include "runtime/program/kernel.h"
 
 namespace graphrun {
 
-enum class FoldKind : std::uint8_t { kSum, kMean, kMax, kMin, kLogSumExp, kArgMax, kArgMin };
-// The kind of the reduction op; throws InternalError for any other op.
-FoldKind fold_kind(std::string_view op);
-
-struct PieceFold {
-  FoldKind kind = FoldKind::kSum;
-  std::size_t result = 0;  // the result of the program that is reduced
-};
-
 // Reduces results of the program, which is made for pieces, along the axis of `view`, the view of its shape of `rank` axes;
 // result i of the kernel belongs to folds[i]. `dtype` is the float type that is reduced.
 Kernel piecewise_kernel(const KernelRequest& request, std::shared_ptr<const TileProgram> program, const AxisView& view,
-                        std::vector<PieceFold> folds, DType dtype, std::size_t rank);
+                        std::vector<ir::Fold> folds, DType dtype, std::size_t rank);
 
 }  // namespace graphrun

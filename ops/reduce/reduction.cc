@@ -101,7 +101,7 @@ ir::ValueId spread(ir::GradientContext& c, ir::ValueId value) {
 OpDefinition reduction(std::string name, std::string doc, std::string x) {
   OpDefinition op(std::move(name), "reduce");
   op.Access(ir::Access::kReduction)
-      .Fold(op.schema().name)
+      .Fold(ir::fold_named(op.schema().name))
       .Doc(std::move(doc))
       .Input("x", std::move(x))
       .OptionalInput("lengths",

@@ -15,7 +15,7 @@ constexpr std::int64_t kFewestColumns = 8;
 }  // namespace
 
 std::unique_ptr<const SlabFolds> SlabFolds::of(const TileProgram& program, const AxisView& view,
-                                               const std::vector<FoldCode::Fold>& folds) {
+                                               const std::vector<ir::Fold>& folds) {
   const std::vector<TensorView>& operands = program.inputs();
   if (view.n < 2 || view.inner < kFewestColumns || operands.size() > kMostOperands || folds.size() > kMostSlabFolds)
     return nullptr;

@@ -16,7 +16,7 @@ class SlabFolds {
  public:
   // Null if there is no code, or if the operands' layout does not suit it.
   static std::unique_ptr<const SlabFolds> of(const TileProgram& program, const AxisView& view,
-                                             const std::vector<FoldCode::Fold>& folds);
+                                             const std::vector<ir::Fold>& folds);
 
   // Computes columns [begin, begin + width) of a slab [n, inner] into the kernel's results. Returns false if a maximum or
   // minimum encountered a NaN: the caller must then compute them in another way.

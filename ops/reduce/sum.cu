@@ -46,7 +46,7 @@ Kernel bind_sum(const KernelRequest& request) {
       using T = decltype(zero);
       return sum_kernel<T, T, T, mean>(view);
     });
-    take_part_of_reduction(kernel, request, view, mean ? "mean" : "sum");
+    take_part_of_reduction(kernel, request, view, mean ? ir::FoldKind::kMean : ir::FoldKind::kSum);
     return kernel;
   }
   return with_any(from, [&](auto in) {

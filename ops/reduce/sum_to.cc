@@ -66,7 +66,7 @@ REGISTER_OP("sum_to", "reduce")
     .SumsOverLeadingAxes()
     .Role(ir::Role::kSumTo)
     .Access(ir::Access::kReduction)
-    .Fold("sum")
+    .Fold(ir::FoldKind::kSum)
     .Output("y")
     .Shape([](ir::InferContext& c) {
       ir::require_type(c, 0, Type::kFloat);

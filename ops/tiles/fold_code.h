@@ -9,20 +9,17 @@
 #include <span>
 #include <vector>
 
+#include "compiler/ir/fold.h"
 #include "ops/tiles/machine_code.h"
 
 namespace graphrun {
 
 class FoldCode {
  public:
-  struct Fold {
-    enum class Kind : std::uint8_t { kSum, kMax, kMin, kArgMax, kArgMin } kind = Kind::kSum;
-    std::size_t result = 0;  // the step's result that is folded, float32
-  };
-
-  // Null if there is no code. Made once for equal steps, inputs and folds; any thread may call it at any time.
+  // Null if there is no code, as for logsumexp and for results that are not float32. A mean is left as the sum. Made once for
+  // equal steps, inputs and folds; any thread may call it at any time.
   static std::shared_ptr<const FoldCode> of(std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
-                                            std::span<const Fold> folds);
+                                            std::span<const ir::Fold> folds);
 
   // Folds n columns of `rows` rows, at least one; `strides`: bytes between rows, for each input. Rows are folded in order and
   // give the bits of ops/reduce/fold_simd.h and position_simd.h. Returns false if a maximum or minimum encountered a NaN: the

@@ -152,7 +152,7 @@ class Library {
   // A MachineCode, or a FoldCode if there are folds; null if there is no code.
   template <class T>
   std::shared_ptr<const T> find_or_make(std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
-                                        std::span<const FoldCode::Fold> folds) {
+                                        std::span<const ir::Fold> folds) {
     const std::string key = key_of(steps, inputs, folds);
     const std::lock_guard lock(mutex_);
     const auto [it, fresh] = made_.emplace(key, nullptr);
@@ -164,11 +164,11 @@ class Library {
 
  private:
   static std::string key_of(std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
-                            std::span<const FoldCode::Fold> folds) {
+                            std::span<const ir::Fold> folds) {
     std::string key;
     const auto add = [&](std::uint64_t x) { key.append(reinterpret_cast<const char*>(&x), sizeof x); };
     add(folds.size());
-    for (const FoldCode::Fold& f : folds) add(static_cast<std::uint64_t>(f.kind)), add(f.result);
+    for (const ir::Fold& f : folds) add(static_cast<std::uint64_t>(f.kind)), add(f.result);
     for (const MachineCode::Input& i : inputs) add(static_cast<std::uint64_t>(i.dtype) * 2 + i.scalar);
     for (const TileStep& s : steps) {
       add(s.line), add(static_cast<std::uint64_t>(s.dtype)), add(static_cast<std::uint64_t>(s.read));
@@ -176,14 +176,14 @@ class Library {
       for (int k = 0; k < s.arity; ++k) {
         const TileOperand& o = s.operands[static_cast<std::size_t>(k)];
         add(static_cast<std::uint64_t>(o.kind)), add(o.index);
-        add(std::bit_cast<std::uint64_t>(o.number)), add(static_cast<std::uint64_t>(o.dtype));
+        add(std::bit_cast<std::uint64_t>(o.number));
       }
     }
     return key;
   }
 
   FoldCode::Code make(std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
-                      std::span<const FoldCode::Fold> folds) {
+                      std::span<const ir::Fold> folds) {
     asmjit::CodeHolder code;
     if (code.init(runtime_.environment()) != asmjit::kErrorOk) return nullptr;
     FirstError error;
@@ -235,7 +235,7 @@ std::shared_ptr<const MachineCode> MachineCode::of(std::span<const TileStep> ste
 }
 
 std::shared_ptr<const FoldCode> FoldCode::of(std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
-                                             std::span<const Fold> folds) {
+                                             std::span<const ir::Fold> folds) {
   if (folds.empty() || !is_wanted()) return nullptr;
   return Library::instance().find_or_make<FoldCode>(steps, inputs, folds);
 }
@@ -259,7 +259,7 @@ namespace graphrun {
 std::shared_ptr<const MachineCode> MachineCode::of(std::span<const TileStep>, const std::vector<Input>&) { return nullptr; }
 
 std::shared_ptr<const FoldCode> FoldCode::of(std::span<const TileStep>, const std::vector<MachineCode::Input>&,
-                                             std::span<const Fold>) {
+                                             std::span<const ir::Fold>) {
   return nullptr;
 }
 

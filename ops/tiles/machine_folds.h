@@ -15,7 +15,7 @@ namespace graphrun::machine {
 class Folds {
  public:
   Folds(Writer& writer, std::span<const TileStep> steps, const std::vector<MachineCode::Input>& inputs,
-        std::span<const FoldCode::Fold> folds)
+        std::span<const ir::Fold> folds)
       : writer_(writer), cc_(writer.cc), steps_(steps), folds_(folds), inputs_(inputs.size()), lanes_(writer, steps, inputs) {}
 
   void write(const Arguments& a) {
@@ -65,11 +65,14 @@ class Folds {
   }
 
  private:
-  using Kind = FoldCode::Fold::Kind;
+  using Kind = ir::FoldKind;
   static constexpr int kStrip = 4;  // registers of columns folded together, row by row
 
-  static bool is_position(Kind kind) { return kind == Kind::kArgMax || kind == Kind::kArgMin; }
-  static bool is_greatest(Kind kind) { return kind == Kind::kMax || kind == Kind::kArgMax; }
+  // What is accumulated for a fold: a sum or an extreme.
+  static Kind accumulated(Kind kind) {
+    if (kind == Kind::kLogSumExp) throw NoCode();
+    return adds_up(kind) ? Kind::kSum : seeks_greatest(kind) ? Kind::kMax : Kind::kMin;
+  }
 
   // The accumulators of a result's columns, by register; the maximum and its position are found together.
   struct Running {
@@ -82,10 +85,10 @@ class Folds {
   std::vector<Running> begin(int registers) const {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     std::map<std::pair<std::size_t, Kind>, Running> made;
-    for (const FoldCode::Fold& fold : folds_) {
-      const Kind kind = fold.kind == Kind::kSum ? Kind::kSum : is_greatest(fold.kind) ? Kind::kMax : Kind::kMin;
+    for (const ir::Fold& fold : folds_) {
+      const Kind kind = accumulated(fold.kind);
       Running& running = made[{fold.result, kind}];
-      running.result = fold.result, running.kind = kind, running.position |= is_position(fold.kind);
+      running.result = fold.result, running.kind = kind, running.position |= gives_position(fold.kind);
     }
     std::vector<Running> all;
     for (auto& [key, running] : made) {
@@ -153,13 +156,12 @@ class Folds {
 
   void store(const std::vector<Running>& all, int g, const x86::KReg* mask) const {
     for (std::size_t f = 0; f < folds_.size(); ++f) {
-      const FoldCode::Fold& fold = folds_[f];
+      const ir::Fold& fold = folds_[f];
       for (const Running& running : all) {
-        const bool same = (fold.kind == Kind::kSum) == (running.kind == Kind::kSum) &&
-                          (fold.kind == Kind::kSum || is_greatest(fold.kind) == is_greatest(running.kind));
-        if (running.result != fold.result || !same) continue;
+        if (running.result != fold.result || running.kind != accumulated(fold.kind)) continue;
         const auto k = static_cast<std::size_t>(g);
-        const Value value = is_position(fold.kind) ? Value(I32(writer_, running.at[k])) : Value(F32(writer_, running.best[k]));
+        const Value value =
+            gives_position(fold.kind) ? Value(I32(writer_, running.at[k])) : Value(F32(writer_, running.best[k]));
         lanes_.store(value, to_[f], mask, g * static_cast<int>(kLanes));
       }
     }
@@ -175,7 +177,7 @@ class Folds {
   Writer& writer_;
   x86::Compiler& cc_;
   std::span<const TileStep> steps_;
-  std::span<const FoldCode::Fold> folds_;
+  std::span<const ir::Fold> folds_;
   const std::size_t inputs_;
   MachineLanes lanes_;
   std::vector<x86::Gp> from_, to_;

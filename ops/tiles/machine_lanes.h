@@ -46,15 +46,15 @@ class MachineLanes {
   std::vector<Value> evaluate(const x86::KReg* mask, int shift = 0) {
     std::vector<std::optional<Value>> inputs = scalars_;
     std::vector<Value> made;
-    const auto value = [&](const TileOperand& o) -> Value {
+    const auto value = [&](const TileOperand& o, DType dtype) -> Value {
       switch (o.kind) {
-        case TileOperand::Kind::kStep: return made[o.index];
+        case TileOperand::Kind::kInstruction: return made[o.index];
         case TileOperand::Kind::kInput:
           if (!inputs[o.index]) inputs[o.index] = load(o.index, mask, shift);
           return *inputs[o.index];
         case TileOperand::Kind::kNumber: break;
       }
-      switch (o.dtype) {
+      switch (dtype) {
         case DType::kFloat32: return F32(static_cast<float>(o.number)).on(writer_);
         case DType::kInt32: return I32(static_cast<std::int32_t>(o.number)).on(writer_);
         default: throw NoCode();
@@ -62,7 +62,8 @@ class MachineLanes {
     };
     for (const TileStep& s : steps_) {
       std::vector<Value> in;
-      for (int k = 0; k < s.arity; ++k) in.push_back(value(s.operands[static_cast<std::size_t>(k)]));
+      for (std::size_t k = 0; k < static_cast<std::size_t>(s.arity); ++k)
+        in.push_back(value(s.operands[k], s.operand_dtype(k)));
       made.push_back(s.line == kCastLine ? write_cast(in[0], s.dtype) : kLines[s.line](s.read, in));
     }
     return made;

@@ -138,14 +138,14 @@ void TileProgram::allocate_slots() {
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     for (int k = 0; k < steps_[s].arity; ++k) {
       const TileOperand& o = steps_[s].operands[static_cast<std::size_t>(k)];
-      if (o.kind == TileOperand::Kind::kStep) last_read[o.index] = s;
+      if (o.kind == TileOperand::Kind::kInstruction) last_read[o.index] = s;
     }
   }
   const std::size_t first_buffer = sources() + results_;
   const auto release = [&](std::size_t s, bool same_size) {
     for (int k = 0; k < steps_[s].arity; ++k) {
       const TileOperand& o = steps_[s].operands[static_cast<std::size_t>(k)];
-      if (o.kind != TileOperand::Kind::kStep || steps_[o.index].result >= 0 || last_read[o.index] != s) continue;
+      if (o.kind != TileOperand::Kind::kInstruction || steps_[o.index].result >= 0 || last_read[o.index] != s) continue;
       if (same_size && size_of(steps_[o.index].dtype) != size_of(steps_[s].dtype)) continue;
       free.push_back(slot_of[o.index]);
       last_read[o.index] = kNever;
@@ -168,10 +168,10 @@ void TileProgram::allocate_slots() {
     for (std::size_t k = 0; k < static_cast<std::size_t>(steps_[s].arity); ++k) {
       const TileOperand& o = steps_[s].operands[k];
       std::size_t slot = o.index;
-      if (o.kind == TileOperand::Kind::kStep) slot = slot_of[o.index];
+      if (o.kind == TileOperand::Kind::kInstruction) slot = slot_of[o.index];
       if (o.kind == TileOperand::Kind::kNumber) {
         slot = first_buffer + buffers_ + numbers_.size();
-        numbers_.push_back(element_bytes(o.number, o.dtype));
+        numbers_.push_back(element_bytes(o.number, steps_[s].operand_dtype(k)));
       }
       slots.in[k] = static_cast<std::uint16_t>(slot);
     }

@@ -1,4 +1,5 @@
-// One step of a pointwise program, in the form that its kernel runs.
+// One step of a pointwise program, bound: an instruction (compiler/ir/pointwise_program.h) with the element types and the
+// function of a kernel. A random draw is two steps.
 #pragma once
 
 #include <array>
@@ -6,18 +7,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "compiler/ir/pointwise_program.h"
 #include "ops/tiles/draw.h"
 #include "ops/tiles/tiles.h"
 #include "runtime/base/dtype.h"
 
 namespace graphrun {
 
-struct TileOperand {
-  enum class Kind : std::uint8_t { kInput, kStep, kNumber } kind = Kind::kInput;
-  std::size_t index = 0;          // of the input or the earlier step
-  double number = 0;              // an element of type `dtype`
-  DType dtype = DType::kFloat32;  // the number's
-};
+// An instruction is an earlier step here.
+using TileOperand = ir::PointwiseProgram::Operand;
 
 // The `line` of a step that is a cast, which is not in the table.
 inline constexpr std::size_t kCastLine = static_cast<std::size_t>(-1);
@@ -32,6 +30,9 @@ struct TileStep {
   std::size_t line = kCastLine;   // of pointwise_table()
   DType read = DType::kFloat32;   // of its operands (for where: of a and b)
   std::size_t instruction = 0;    // of the program: which one this is, or a part of
+
+  // The element type of operand k: the condition of where is BOOL, the others are of one type.
+  DType operand_dtype(std::size_t k) const { return arity == 3 && k == 0 ? DType::kBool : read; }
 };
 
 struct TileSteps {

@@ -78,13 +78,13 @@ class StepMaker {
     const auto index = static_cast<std::size_t>(at - draws_.begin());
     if (at == draws_.end()) draws_.push_back(draw);
     const DType dtype = concrete(Type::kFloat, precision_);
-    const auto number = [&](double x) { return TileOperand{TileOperand::Kind::kNumber, 0, x, dtype}; };
+    const auto number = [&](double x) { return TileOperand::constant(x, Type::kFloat); };
     TileOperand kept_value = number(1 / (1 - made.rate));
     if (made.op->name == "dropout") {
       add_step(line_of("mul"), {operand(made.operands[0]), kept_value}, dtype, 1);
-      kept_value = {TileOperand::Kind::kStep, steps_.size() - 1, 0, dtype};
+      kept_value = TileOperand::instruction(steps_.size() - 1);
     }
-    const TileOperand kept{TileOperand::Kind::kInput, request_.inputs.size() + index, 0, DType::kBool};
+    const TileOperand kept = TileOperand::input(request_.inputs.size() + index);
     add_step(line_of("where"), {kept, kept_value, number(0)}, dtype, 1);
   }
 
@@ -100,19 +100,14 @@ class StepMaker {
     steps_.push_back(step);
   }
 
-  TileOperand operand(const PointwiseProgram::Operand& o) const {
-    switch (o.kind) {
-      case PointwiseProgram::Operand::Kind::kInput: return {TileOperand::Kind::kInput, o.index, 0, DType::kFloat32};
-      case PointwiseProgram::Operand::Kind::kInstruction:
-        return {TileOperand::Kind::kStep, last_step_[o.index], 0, DType::kFloat32};
-      case PointwiseProgram::Operand::Kind::kNumber: break;
-    }
-    return {TileOperand::Kind::kNumber, 0, o.number, concrete(o.type, precision_)};
+  TileOperand operand(TileOperand o) const {
+    if (o.kind == TileOperand::Kind::kInstruction) o.index = last_step_[o.index];
+    return o;
   }
 
   DType dtype_of_operand(const TileOperand& o) const {
     if (o.kind == TileOperand::Kind::kInput) return request_.inputs[o.index].dtype;
-    return o.kind == TileOperand::Kind::kStep ? steps_[o.index].dtype : o.dtype;
+    return o.kind == TileOperand::Kind::kInstruction ? steps_[o.index].dtype : concrete(o.type, precision_);
   }
 
   const KernelRequest& request_;

@@ -14,7 +14,7 @@
 
 namespace graphrun {
 
-void StepByStep::run(int) {
+void StepExecutor::run(int) {
   BoundRegion& body = scan_.body;
   for (std::int64_t k = 0; k < scan_.steps; ++k) {
     steps_.set_step(body, k);
@@ -25,7 +25,7 @@ void StepByStep::run(int) {
   }
 }
 
-void OneLaunch::run(int) {
+void LaunchExecutor::run(int) {
   KernelContext context = kernel_context(instruction_, scan_.body.depth - 1, context_);
   context_.device->backend->clear(context.workspace, scan_.plan.launch()->workspace());
   scan_.plan.launch()->run(loop_run(scan_, instruction_.inputs(), instruction_.outputs(), context_.device->positions, context));
@@ -76,7 +76,7 @@ void SharedByThreads::finish() {
   ScanExecutor::finish();
 }
 
-void ByColumns::prepare(Member& member, const BoundInstruction*& current) const {
+void ColumnExecutor::prepare(Member& member, const BoundInstruction*& current) const {
   for (std::size_t i = 0; i < member.body.instructions.size(); ++i) {
     BoundInstruction& bound = member.body.instructions[i];
     const Share& columns = member.shares[i];
@@ -87,11 +87,11 @@ void ByColumns::prepare(Member& member, const BoundInstruction*& current) const 
   }
 }
 
-void ByColumns::begin_step(Member& member, bool is_first) const {
+void ColumnExecutor::begin_step(Member& member, bool is_first) const {
   if (is_first) context_.scan_steps[scan_.body.depth - 1] = member.position;
 }
 
-void ByColumns::run_share(Member&, bool is_first, BoundInstruction& bound, const Share& columns) const {
+void ColumnExecutor::run_share(Member&, bool is_first, BoundInstruction& bound, const Share& columns) const {
   if (columns.begin < columns.end && bound.kernel.by_columns) {
     bound.kernel.by_columns->run(kernel_context(bound, scan_.body.depth, context_), columns.begin, columns.end);
   } else if (columns.begin < columns.end) {  // a copy instruction
@@ -106,13 +106,13 @@ void ByColumns::run_share(Member&, bool is_first, BoundInstruction& bound, const
   }
 }
 
-void ByRows::prepare(Member& member, const BoundInstruction*&) const {
+void RowExecutor::prepare(Member& member, const BoundInstruction*&) const {
   std::copy_n(context_.scan_steps, scan_.body.depth, member.scan_steps.begin());
 }
 
-void ByRows::begin_step(Member& member, bool) const { member.scan_steps.back() = member.position; }
+void RowExecutor::begin_step(Member& member, bool) const { member.scan_steps.back() = member.position; }
 
-void ByRows::run_share(Member& member, bool, BoundInstruction& bound, const Share& rows) const {
+void RowExecutor::run_share(Member& member, bool, BoundInstruction& bound, const Share& rows) const {
   RunContext own = context_;
   own.scan_steps = member.scan_steps.data();
   if (bound.source->kind == Instruction::Kind::kCopy && rows.begin < rows.end) {
@@ -132,13 +132,13 @@ void ByRows::run_share(Member& member, bool, BoundInstruction& bound, const Shar
 ScanExecutor& ScanExecution::make(const BoundInstruction& instruction, const RunContext& context) {
   const ScanPlan& plan = instruction.scan->plan;
   if (plan.launch() != nullptr) {
-    executor_ = &room_.emplace<OneLaunch>(instruction, context);
+    executor_ = &room_.emplace<LaunchExecutor>(instruction, context);
   } else if (plan.by_columns() != nullptr) {
-    executor_ = &room_.emplace<ByColumns>(instruction, context);
+    executor_ = &room_.emplace<ColumnExecutor>(instruction, context);
   } else if (plan.by_rows() != nullptr) {
-    executor_ = &room_.emplace<ByRows>(instruction, context);
+    executor_ = &room_.emplace<RowExecutor>(instruction, context);
   } else {
-    executor_ = &room_.emplace<StepByStep>(instruction, context);
+    executor_ = &room_.emplace<StepExecutor>(instruction, context);
   }
   return *executor_;
 }

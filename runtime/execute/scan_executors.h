@@ -38,14 +38,14 @@ class ScanExecutor {
 };
 
 // Runs step by step, instruction by instruction.
-class StepByStep final : public ScanExecutor {
+class StepExecutor final : public ScanExecutor {
  public:
   using ScanExecutor::ScanExecutor;
   void run(int thread) override;
 };
 
 // Runs all steps as one launch on a device.
-class OneLaunch final : public ScanExecutor {
+class LaunchExecutor final : public ScanExecutor {
  public:
   using ScanExecutor::ScanExecutor;
   void run(int thread) override;
@@ -85,7 +85,7 @@ class SharedByThreads : public ScanExecutor {
 };
 
 // Each thread owns columns of every result.
-class ByColumns final : public SharedByThreads {
+class ColumnExecutor final : public SharedByThreads {
  public:
   using SharedByThreads::SharedByThreads;
 
@@ -97,7 +97,7 @@ class ByColumns final : public SharedByThreads {
 };
 
 // Each thread owns rows of every result.
-class ByRows final : public SharedByThreads {
+class RowExecutor final : public SharedByThreads {
  public:
   using SharedByThreads::SharedByThreads;
 
@@ -116,7 +116,7 @@ class ScanExecution {
   ScanExecutor& executor() { return *executor_; }
 
  private:
-  std::variant<std::monostate, StepByStep, OneLaunch, ByColumns, ByRows> room_;
+  std::variant<std::monostate, StepExecutor, LaunchExecutor, ColumnExecutor, RowExecutor> room_;
   ScanExecutor* executor_ = nullptr;
 };
 

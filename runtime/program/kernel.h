@@ -107,11 +107,12 @@ struct RowKernel {
 // (ops/generated/loop_part.h); here it is opaque.
 struct LoopPart;
 
-// A kernel reports bad data, such as an out-of-range index, by throwing UserError (kBadData); the executor adds the node's name
+// An op, bound. `run` runs it by itself. Its forms in loops are by_columns, by_rows and part, null if it has none there. A
+// kernel reports bad data, such as an out-of-range index, by throwing UserError (kBadData); the executor adds the node's name
 // and location.
 struct Kernel {
-  std::function<void(const KernelContext&)> run;
-  std::size_t workspace = 0;  // bytes
+  std::function<void(const KernelContext&)> run;  // throws UserError (kBadData) for bad data; the executor adds the place
+  std::size_t workspace = 0;                      // bytes
   // How threads share it by columns, and by rows; null if they cannot.
   std::shared_ptr<const ColumnKernel> by_columns = nullptr;
   std::shared_ptr<const RowKernel> by_rows = nullptr;

@@ -371,7 +371,7 @@ std::vector<std::string> types_defined(const std::string& text) {
   static const std::regex comment(R"(//[^\n]*)");
   // struct Name {, class Name final : public Other {; no declarations, and no definitions of another class's members.
   static const std::regex type(
-      R"((\benum\s+)?\b(?:struct|class)\s+(?:[A-Z_]+\s+|alignas\([^)]*\)\s+)?(\w+)(?:\s+final)?\s*(?::[^:;{][^;{]*)?\{)");
+      R"((\benum\s+)?\b(?:struct|class)\s+(?:[A-Z_]{4,}\s+|alignas\([^)]*\)\s+)?(\w+)(?:\s+final)?\s*(?::[^:;{][^;{]*)?\{)");
   static const std::regex enumeration(R"((?:^|\n)enum\s+(?:class\s+|struct\s+)?(\w+))");
   const std::string code = std::regex_replace(text, comment, "");
   std::vector<std::string> names;

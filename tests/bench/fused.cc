@@ -89,7 +89,7 @@ void fused(benchmark::State& state) {
   std::vector<Tensor> results;
   for (int r = 0; r < 3; ++r) results.emplace_back(DType::kFloat32, sizes);
   Attributes attributes;
-  attributes.set("code", std::string(kAtrBackward));
+  attributes.set("code", OpaqueValue(ir::parse_program(kAtrBackward)));
   const std::vector<Tensor> in = operands(sizes);
   const Launch launch("fused", attributes, in, results);
   for (auto _ : state) launch.run();
@@ -137,7 +137,7 @@ class Group {
       (k < inputs ? in : out).push_back({at, DType::kFloat32, sizes});
     }
     Attributes attributes;
-    attributes.set("code", code);
+    attributes.set("code", OpaqueValue(program));
     launch_ = std::make_unique<Launch>("fused", attributes, std::move(in), std::move(out));
   }
   void run() const { launch_->run(); }

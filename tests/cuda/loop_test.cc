@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <random>
 #include <utility>
 
@@ -320,6 +321,72 @@ TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
     const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols);
     ASSERT_EQ(loops.size(), 1u);
     EXPECT_EQ(loops[0].in_clusters, apart && tests::tested_device().backend().limits().clusters[0] > 0);
+  }
+}
+
+// Ops that move elements, beside a product with weights: by columns. Gates are parts of one product's result, as in cells that
+// are written with one matrix.
+TEST(LoopMoves, ComputeWhatTheCpuComputes) {
+  const auto graph = [](const char* hidden, const char* both) {
+    std::string text = R"(graph "network" {
+  input %x: FLOAT[time, batch, BOTH]
+  input %places: INT32[time, batch]
+  input %U: FLOAT[HIDDEN, BOTH]
+  input %E: FLOAT[5, HIDDEN]
+  %h0: FLOAT[batch, HIDDEN] = full(; shape=[batch, HIDDEN], value=0.25, type="FLOAT")
+  %end: FLOAT[batch, HIDDEN] = scan(%h0, %x, %places, %U, %E; states=1, each=2, steps=<time>) body "b" {
+    input %h: FLOAT[batch, HIDDEN]
+    input %x: FLOAT[batch, BOTH]
+    input %place: INT32[batch]
+    input %U: FLOAT[HIDDEN, BOTH]
+    input %E: FLOAT[5, HIDDEN]
+    input %step: INT32[]
+    %u: FLOAT[batch, BOTH] = matmul(%h, %U)
+    %s: FLOAT[batch, BOTH] = add(%u, %x)
+    %a: FLOAT[batch, HIDDEN] = slice(%s; axis=-1, begin=<0>, end=<HIDDEN>)
+    %b: FLOAT[batch, HIDDEN] = slice(%s; axis=-1, begin=<HIDDEN>, end=<BOTH>)
+    %f: FLOAT[batch, HIDDEN] = sigmoid(%a)
+    %row: FLOAT[batch, HIDDEN] = gather(%E, %place)
+    %m: FLOAT[batch, HIDDEN] = mask(%b, %place; axis=1)
+    %part: FLOAT[batch, 3] = slice(%h; axis=-1, begin=<1>, end=<4>)
+    %padded: FLOAT[batch, HIDDEN] = pad(%part; axis=-1, begin=<2>, size=<HIDDEN>)
+    %c: FLOAT[batch, HIDDEN] = mul(%f, %row)
+    %d: FLOAT[batch, HIDDEN] = add(%c, %m)
+    %e: FLOAT[batch, HIDDEN] = add(%d, %padded)
+    %h1: FLOAT[batch, HIDDEN] = tanh(%e)
+    output "h" = %h1
+  }
+  output "end" = %end
+})";
+    for (const auto& [name, size] : {std::pair("HIDDEN", hidden), std::pair("BOTH", both)}) {
+      for (std::size_t at = 0; (at = text.find(name)) != std::string::npos;) text.replace(at, std::strlen(name), size);
+    }
+    return text;
+  };
+  tests::tested_device();
+  for (const auto& [hidden, both] : {std::pair("6", "12"), std::pair("40", "80")}) {
+    const Program program = compile(ir::parse(graph(hidden, both), "network"), {});
+    const SymbolValues symbols = symbols_of(5, 7);
+    std::mt19937 random(3);
+    Feeds feeds;
+    for (const FeedSpec& f : program.feeds) {
+      feeds[f.name] = random_tensor(evaluate(f.shape, symbols), Precision::kFloat32, random);
+      if (f.dtype != DType::kInt32) continue;
+      Tensor indices(f.dtype, evaluate(f.shape, symbols));
+      for (std::int64_t i = 0; i < indices.count(); ++i) indices.data<std::int32_t>()[i] = static_cast<std::int32_t>(i % 5);
+      feeds[f.name] = indices;
+    }
+    const auto end = [&](Device device) { return Executable(program, std::make_shared<Variables>(), device).run(feeds)[0]; };
+    const Tensor expected = end(Device::kCpu), found = end(Device::kCuda);
+    for (std::int64_t i = 0; i < found.count(); ++i) ASSERT_NEAR(found.at(i), expected.at(i), 1e-5) << hidden << " " << i;
+    ASSERT_EQ(loops_of(program, symbols).size(), 1u);
+    feeds["places"].data<std::int32_t>()[2 * 7 + 3] = 5;
+    try {
+      end(Device::kCuda);
+      ADD_FAILURE() << "nothing thrown";
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("gather: index 5"));
+    }
   }
 }
 

@@ -247,6 +247,62 @@ TEST_F(RowLoops, AreNoneWhereABlockHasNoRoomForItsRows) {
   EXPECT_EQ(loop_of(program, 20000), nullptr);
 }
 
+// Every op of ops/index/moves.def, beside a reduction, which is shared by rows alone.
+TEST_F(RowLoops, MoveElements) {
+  const char* const text = R"(graph "network" {
+  input %x: FLOAT[time, batch, 6]
+  input %places: INT32[time, batch]
+  input %E: FLOAT[5, 6]
+  %h0: FLOAT[batch, 6] = full(; shape=[batch, 6], value=0.25, type="FLOAT")
+  %end: FLOAT[batch, 6], %all: FLOAT[time, batch, 6] = scan(%h0, %x, %places, %E; states=1, each=2, steps=<time>) body "b" {
+    input %h: FLOAT[batch, 6]
+    input %x: FLOAT[batch, 6]
+    input %place: INT32[batch]
+    input %E: FLOAT[5, 6]
+    input %step: INT32[]
+    %m: FLOAT[batch, 1] = max(%h; axis=(-1), keep=true)
+    %row: FLOAT[batch, 6] = gather(%E, %place)
+    %picked: FLOAT[batch] = pick(%h, %place)
+    %marked: FLOAT[batch, 6] = one_hot(%place; depth=<6>)
+    %part: FLOAT[batch, 2] = slice(%h; axis=-1, begin=<1>, end=<3>)
+    %padded: FLOAT[batch, 6] = pad(%part; axis=-1, begin=<2>, size=<6>)
+    %third: FLOAT[batch] = index(%h; axis=-1, at=<2>)
+    %masked: FLOAT[batch, 6] = mask(%h, %place; axis=1)
+    %real: BOOL[batch, 6] = sequence_mask(%place; n=<6>, axis=-1)
+    %last: FLOAT[batch] = last(%h, %place; axis=1)
+    %back: FLOAT[batch, 6] = last_gradient(%last, %place; axis=1, size=<6>)
+    %numbers: FLOAT[batch] = add(%picked, %third)
+    %number: FLOAT[batch, 1] = expand(%numbers; axis=-1)
+    %a: FLOAT[batch, 6] = add(%row, %marked)
+    %b: FLOAT[batch, 6] = add(%padded, %masked)
+    %c: FLOAT[batch, 6] = where(%real, %a, %b)
+    %d: FLOAT[batch, 6] = add(%c, %back)
+    %e: FLOAT[batch, 6] = add(%d, %number)
+    %f: FLOAT[batch, 6] = add(%e, %m)
+    %g: FLOAT[batch, 6] = add(%f, %x)
+    %h1: FLOAT[batch, 6] = tanh(%g)
+    output "h" = %h1
+    output "all" = %g
+  }
+  output "end" = %end
+  output "all" = %all
+})";
+  for (const std::vector<std::string>& disabled : {std::vector<std::string>{}, std::vector<std::string>{"fuse", "hoist"}}) {
+    for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+      CompileOptions options;
+      options.disabled_passes = disabled, options.precision = precision;
+      const Program program = compile(ir::parse(text, "network"), options);
+      for (std::int64_t batch : {1, 7, 40}) {
+        expect_what_the_cpu_computes(program, batch);
+        const auto loop = loop_of(program, batch);
+        ASSERT_NE(loop, nullptr);
+        EXPECT_THAT(loop->describe(), HasSubstr("rows of the batch each"));
+        EXPECT_THAT(loop->text(), HasSubstr("moves::element"));
+      }
+    }
+  }
+}
+
 // As the separate kernel does: the error names the node, the index and its position.
 TEST_F(RowLoops, RefuseABadIndex) {
   const Program program = compile(ir::parse(steps("%d"), "network"), {});

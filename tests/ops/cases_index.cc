@@ -56,6 +56,8 @@ void add_elements(std::vector<Case>& cases) {
                       .with("size", Dim(101))
                       .large());
   cases.push_back(CaseBuilder("one_hot", "rows").in(integers({2, 2}, {0, 2, 1, 1})).with("depth", Dim(3)));
+  cases.push_back(CaseBuilder("one_hot", "one").in(integers({}, {1})).with("depth", Dim(3)));
+  cases.push_back(CaseBuilder("pick", "large").in(uniform({300, 200})).in(random_integers({300}, 200)).large());
   cases.push_back(CaseBuilder("one_hot", "large").in(random_integers({500}, 90)).with("depth", Dim(90)).large());
   cases.push_back(CaseBuilder("topk", "FLOAT").in(distinct({3, 7})).with("k", std::int64_t{3}));
   cases.push_back(CaseBuilder("topk", "all of them").in(distinct({2, 4})).with("k", std::int64_t{4}));
@@ -95,6 +97,9 @@ void add_parts(std::vector<Case>& cases) {
   };
   cases.push_back(pad("first axis", uniform({2, 3}), 0, 1, 4));
   cases.push_back(pad("last axis", uniform({2, 3}), -1, 0, 5));
+  cases.push_back(pad("between zeros", uniform({3, 4}), -1, 2, 10));
+  cases.push_back(pad("middle axis", uniform({2, 3, 2}), 1, 3, 9));
+  cases.push_back(pad("BOOL, nothing", bools({2, 0}, {}), 1, 2, 4));
   cases.push_back(pad("symbols", uniform({3, 2}), 0, 1, kTime + 1).shapes({"[time, batch]"}));
   cases.push_back(pad("large", uniform({500, 100}), 1, 5, 120).large());
 }
@@ -116,6 +121,12 @@ void add_padding(std::vector<Case>& cases) {
   cases.push_back(CaseBuilder("mask", "BOOL").in(bools({2, 2}, {1, 1, 1, 1})).in(integers({2}, {2, 1})).axis(0));
   cases.push_back(CaseBuilder("last_gradient", "features").in(uniform({3, 2})).in(lengths).axis(0).with("size", Dim(5)));
   cases.push_back(CaseBuilder("last_gradient", "batch first").in(uniform({3, 2})).in(lengths).axis(1).with("size", Dim(5)));
+  cases.push_back(CaseBuilder("last_gradient", "large")
+                      .in(uniform({20, 60}))
+                      .in(random_integers({20}, 51))
+                      .axis(0)
+                      .with("size", Dim(50))
+                      .large());
   cases.push_back(CaseBuilder("sequence_mask", "time, batch").in(lengths).with("n", Dim(5)));
   cases.push_back(CaseBuilder("sequence_mask", "batch, time").in(lengths).with("n", Dim(4)).axis(-1));
 }

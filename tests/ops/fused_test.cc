@@ -8,6 +8,7 @@
 #include <random>
 
 #include "compiler/ir/pointwise_program.h"
+#include "compiler/ir/printer.h"
 #include "runtime/threads/threads.h"
 #include "tests/ops/run_kernel.h"
 
@@ -164,7 +165,7 @@ std::vector<Tensor> one_by_one(const Sample& s) {
 tests::KernelCall call_of(const Sample& s, const std::vector<Tensor>& inputs) {
   tests::KernelCall call{"fused", inputs, {}, random_state(), {}};
   call.inputs.resize(s.program.inputs());
-  call.attributes.set("code", print(s.program));
+  call.attributes.set("code", OpaqueValue(s.program));
   return call;
 }
 
@@ -319,6 +320,27 @@ TEST(PointwiseProgram, ReadsWhatItPrints) {
   }
 }
 
+TEST(PointwiseProgram, ReadsReductions) {
+  const std::string text = "t0 = add(x0, x1); t1 = exp(t0); return argmin(t1), sum(t0), logsumexp(t1)";
+  const PointwiseProgram program = ir::parse_program(text);
+  EXPECT_EQ(program.results, (std::vector<std::size_t>{1, 0}));
+  using ir::FoldKind;
+  EXPECT_EQ(program.folds, (std::vector<ir::Fold>{{FoldKind::kArgMin, 0}, {FoldKind::kSum, 1}, {FoldKind::kLogSumExp, 0}}));
+  EXPECT_EQ(print(program), text);
+}
+
+TEST(PointwiseProgram, IsAnAttributeThatKnowsItsType) {
+  const auto number = [](double x) { return ir::parse_program("t0 = mul(x0, " + ir::print(x) + "); return t0"); };
+  Attributes attributes;
+  attributes.set("code", OpaqueValue(number(0.0)));
+  EXPECT_EQ(ir::program_of(attributes), number(0.0));
+  EXPECT_EQ(attributes.opaque("code").text(), "t0 = mul(x0, 0.0); return t0");
+  EXPECT_EQ(OpaqueValue(number(0.5)), OpaqueValue(number(0.5)));
+  EXPECT_FALSE(OpaqueValue(number(0.0)) == OpaqueValue(number(-0.0)));
+  EXPECT_THROW(attributes.opaque("code").as<std::string>(), InternalError);
+  EXPECT_THROW(attributes.string("code"), InternalError);
+}
+
 TEST(PointwiseProgram, RefusesWhatIsNone) {
   const std::vector<std::pair<std::string, std::string>> faults = {
       {"", "expected a name or a number"},
@@ -338,6 +360,10 @@ TEST(PointwiseProgram, RefusesWhatIsNone) {
       {"t0 = tanh(x0); return x0", "expected an instruction, found 'x0'"},
       {"t0 = tanh(x0); return t0, t0", "expected each once"},
       {"t0 = tanh(x0); return t0 t0", "expected the end"},
+      {"t0 = tanh(x0); return sum(t0), t0", "expected a reduction, found 't0'"},
+      {"t0 = tanh(x0); t1 = exp(t0); return t0, sum(t1)", "expected an instruction, found 'sum'"},
+      {"t0 = tanh(x0); return sum(x0)", "expected an instruction, found 'x0'"},
+      {"t0 = tanh(x0); return sum(t0", "expected ')'"},
   };
   for (const auto& [text, message] : faults) {
     try {

@@ -28,9 +28,9 @@ std::size_t line_of(std::string_view name) {
 }
 
 using CodeOperand = TileOperand;
-CodeOperand input(std::size_t i) { return {CodeOperand::Kind::kInput, i, 0, DType::kFloat32}; }
-CodeOperand step(std::size_t i) { return {CodeOperand::Kind::kStep, i, 0, DType::kFloat32}; }
-CodeOperand number_operand(double x, DType dtype = DType::kFloat32) { return {CodeOperand::Kind::kNumber, 0, x, dtype}; }
+CodeOperand input(std::size_t i) { return CodeOperand::input(i); }
+CodeOperand step(std::size_t i) { return CodeOperand::instruction(i); }
+CodeOperand number_operand(double x) { return CodeOperand::constant(x, Type::kFloat); }
 
 // `read`: the type of the operands (for where: of a and b), and the result of the line.
 TileStep make(std::string_view name, std::vector<CodeOperand> operands, DType read = DType::kFloat32, int result = -1) {
@@ -114,12 +114,14 @@ std::vector<std::vector<char>> by_tiles(const std::vector<TileStep>& steps, cons
       const CodeOperand& o = s.operands[static_cast<std::size_t>(k)];
       if (o.kind == CodeOperand::Kind::kInput) {
         at[k] = from[o.index].of(inputs[o.index].dtype), scalar[k] = inputs[o.index].scalar;
-      } else if (o.kind == CodeOperand::Kind::kStep) {
+      } else if (o.kind == CodeOperand::Kind::kInstruction) {
         at[k] = made[o.index].data();
       } else {
         const auto as_float = static_cast<float>(o.number);
         const auto as_int = static_cast<std::int32_t>(o.number);
-        std::memcpy(numbers[k].data(), o.dtype == DType::kFloat32 ? static_cast<const void*>(&as_float) : &as_int, 4);
+        std::memcpy(
+            numbers[k].data(),
+            s.operand_dtype(static_cast<std::size_t>(k)) == DType::kFloat32 ? static_cast<const void*>(&as_float) : &as_int, 4);
         at[k] = numbers[k].data(), scalar[k] = true;
       }
     }
@@ -218,8 +220,8 @@ TEST_F(MachineCodeTest, GivesTheBitsOfEveryLine) {
           check_code(steps, inputs, what);
         }
         if (line.arity == 2 && dtype != DType::kBool && !lane_by_lane) {
-          check_code({make(line.name, {input(0), number_operand(3, dtype)}, dtype, 0)}, {inputs[0]}, what + " and a number");
-          check_code({make(line.name, {number_operand(-2, dtype), input(0)}, dtype, 0)}, {inputs[0]}, "a number and " + what);
+          check_code({make(line.name, {input(0), number_operand(3)}, dtype, 0)}, {inputs[0]}, what + " and a number");
+          check_code({make(line.name, {number_operand(-2), input(0)}, dtype, 0)}, {inputs[0]}, "a number and " + what);
         }
       }
     }
@@ -324,10 +326,10 @@ TEST_F(MachineCodeTest, LeavesDoublesToTiles) {
 
 // ---- folds down the rows
 
-using Fold = FoldCode::Fold;
-const std::vector<Fold> kEveryFold = {{Fold::Kind::kSum, 0}, {Fold::Kind::kMax, 0},    {Fold::Kind::kArgMin, 0},
-                                      {Fold::Kind::kMin, 1}, {Fold::Kind::kArgMax, 1}, {Fold::Kind::kMax, 1},
-                                      {Fold::Kind::kSum, 1}};
+using ir::Fold;
+using ir::FoldKind;
+const std::vector<Fold> kEveryFold = {{FoldKind::kSum, 0},    {FoldKind::kMax, 0}, {FoldKind::kArgMin, 0}, {FoldKind::kMin, 1},
+                                      {FoldKind::kArgMax, 1}, {FoldKind::kMax, 1}, {FoldKind::kSum, 1}};
 
 // The sum of a number per row and a matrix, and twice that: rows of `kStep` elements, of which `n` are columns.
 struct Folded {
@@ -361,14 +363,14 @@ struct Folded {
   std::int32_t expected(const Fold& fold, std::size_t column) const {
     float best = at(0, column, fold.result), sum = 0;
     std::int32_t position = 0;
-    const bool greatest = fold.kind == Fold::Kind::kMax || fold.kind == Fold::Kind::kArgMax;
+    const bool greatest = fold.kind == FoldKind::kMax || fold.kind == FoldKind::kArgMax;
     for (std::size_t row = 0; row < rows; ++row) {
       const float x = at(row, column, fold.result);
       sum += x;
       if (greatest ? x > best : x < best) best = x, position = static_cast<std::int32_t>(row);
     }
-    if (fold.kind == Fold::Kind::kArgMax || fold.kind == Fold::Kind::kArgMin) return position;
-    return std::bit_cast<std::int32_t>(fold.kind == Fold::Kind::kSum ? sum : best + 0.f);
+    if (fold.kind == FoldKind::kArgMax || fold.kind == FoldKind::kArgMin) return position;
+    return std::bit_cast<std::int32_t>(fold.kind == FoldKind::kSum ? sum : best + 0.f);
   }
 };
 
@@ -395,11 +397,11 @@ TEST_F(MachineCodeTest, RefusesToFoldWhatIsNotANumber) {
     for (const std::size_t column : {std::size_t{0}, n / 2, n - 1, n}) {
       Folded f(n, 5);
       f.matrix[3 * Folded::kStep + column] = std::numeric_limits<float>::quiet_NaN();
-      for (const Fold::Kind kind : {Fold::Kind::kMax, Fold::Kind::kMin, Fold::Kind::kArgMax, Fold::Kind::kArgMin}) {
+      for (const FoldKind kind : {FoldKind::kMax, FoldKind::kMin, FoldKind::kArgMax, FoldKind::kArgMin}) {
         f.run({{kind, 1}});
         EXPECT_EQ(f.numbers, column == n) << n << " columns, at " << column;  // data beyond the columns must be ignored
       }
-      f.run({{Fold::Kind::kSum, 1}});
+      f.run({{FoldKind::kSum, 1}});
       EXPECT_TRUE(f.numbers);
       EXPECT_EQ(std::isnan(std::bit_cast<float>(f.found[0][column])), column < n);
     }
@@ -407,7 +409,7 @@ TEST_F(MachineCodeTest, RefusesToFoldWhatIsNotANumber) {
 }
 
 TEST_F(MachineCodeTest, FoldsFloatsAlone) {
-  const std::vector<Fold> sum = {{Fold::Kind::kSum, 0}};
+  const std::vector<Fold> sum = {{FoldKind::kSum, 0}};
   for (const DType dtype : {DType::kFloat64, DType::kInt32}) {
     EXPECT_EQ(FoldCode::of(std::vector<TileStep>{make("add", {input(0), input(0)}, dtype, 0)}, {{dtype, false}}, sum), nullptr);
   }

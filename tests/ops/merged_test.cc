@@ -112,13 +112,15 @@ TEST(Merged, BitsDoNotDependOnThreads) {
 // ---- by columns
 
 struct Columns {
-  Columns(const std::string& op, const std::vector<Tensor>& inputs, std::vector<Tensor> results, bool transpose_b)
+  Columns(const std::string& op, const std::vector<Tensor>& inputs, std::vector<Tensor> results, bool transpose_b,
+          WeightForm weights = WeightForm::kFloat32)
       : in(inputs), out(std::move(results)), attributes(transposed(transpose_b)) {
     KernelRequest request;
     request.attributes = &attributes;
     for (const Tensor& t : in) request.inputs.push_back(t.view()), request.constant_inputs.push_back(true);
     for (const Tensor& t : out) request.outputs.push_back(t.view());
     request.absent_inputs.assign(in.size(), false);
+    request.lasting_inputs.assign(in.size(), true), request.weights = weights;
     kernel = (*cpu_device().kernels().find(op))(request).by_columns;
     if (kernel) kept = Tensor(DType::kBool, {static_cast<std::int64_t>(kernel->packed_bytes) + 1});
   }
@@ -179,6 +181,31 @@ TEST(Merged, ByColumnsTheSame) {
                      d = sample(dtype, {s.rows, s.k}, 4);
         check_columns("matmul_many", {a, b, c}, 2, {s.rows, s.n}, t);
         check_columns("matmul_sum", {a, b, d, c, d, b}, 1, {s.rows, s.n}, t);
+      }
+    }
+  }
+}
+
+// In int8, rows are rounded once for several matrices, in blocks of rows and of matrices: to the bits of each matrix alone.
+TEST(Merged, InInt8EachMatrixAsIfAlone) {
+  for (const std::int64_t rows : {1, 3, 150}) {
+    for (const std::size_t matrices : {2, 3, 9}) {
+      const Sizes sizes = {rows, 100};
+      const Tensor a = sample(DType::kFloat32, {rows, 70}, 1);
+      std::vector<Tensor> all = {a}, results;
+      for (std::size_t i = 0; i < matrices; ++i) {
+        all.push_back(sample(DType::kFloat32, {70, 100}, static_cast<std::uint32_t>(2 + i)));
+        results.emplace_back(DType::kFloat32, sizes);
+      }
+      Columns together("matmul_many", all, results, false, WeightForm::kInt8);
+      ASSERT_NE(together.kernel, nullptr);
+      for (const int steps : {1, 2}) {
+        const std::vector<Tensor> found = together.run({48, 100}, steps);
+        for (std::size_t i = 0; i < matrices; ++i) {
+          Columns alone("matmul_many", {a, all[i + 1]}, {Tensor(DType::kFloat32, sizes)}, false, WeightForm::kInt8);
+          const Tensor expected = alone.run({100}, 1)[0];
+          EXPECT_EQ(std::memcmp(found[i].raw(), expected.raw(), expected.bytes()), 0) << rows << " " << matrices << " " << i;
+        }
       }
     }
   }

@@ -47,7 +47,7 @@ std::vector<Array> cast(const Call& c) {
 // Instruction by instruction.
 std::vector<Array> fused(const Call& c) {
   using Kind = ir::PointwiseProgram::Operand::Kind;
-  const ir::PointwiseProgram program = ir::parse_program(c.attributes.string("code"));
+  const ir::PointwiseProgram& program = ir::program_of(c.attributes);
   std::vector<Array> made, results;
   made.reserve(program.instructions.size());
   for (const ir::PointwiseProgram::Instruction& i : program.instructions) {

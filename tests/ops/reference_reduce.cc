@@ -3,7 +3,7 @@
 #include <functional>
 #include <limits>
 
-#include "compiler/ir/reduction_program.h"
+#include "compiler/ir/pointwise_program.h"
 #include "tests/ops/reference.h"
 
 namespace graphrun::tests {
@@ -221,7 +221,7 @@ std::vector<Array> sum_to(const Call& c) {
 
 // The pointwise program, then each reduction of its results.
 std::vector<Array> fused_reduction(const Call& c) {
-  const ir::ReductionProgram code = ir::parse_reduction_program(c.attributes.string("code"));
+  const ir::PointwiseProgram& code = ir::program_of(c.attributes);
   Sizes sizes;
   for (const Array* x : c.inputs) {
     if (x->rank() > sizes.size()) sizes.insert(sizes.begin(), x->rank() - sizes.size(), 1);
@@ -230,8 +230,8 @@ std::vector<Array> fused_reduction(const Call& c) {
     }
   }
   Call pointwise = c;
-  pointwise.attributes.set("code", print(code.program));
-  pointwise.output_sizes.assign(code.program.results.size(), sizes);
+  pointwise.attributes.set("code", OpaqueValue(ir::PointwiseProgram{code.instructions, code.results}));
+  pointwise.output_sizes.assign(code.results.size(), sizes);
   const std::vector<Array> made = (*reference_of("fused"))(pointwise);
   std::vector<Array> results;
   for (std::size_t f = 0; f < code.folds.size(); ++f) {
@@ -239,11 +239,11 @@ std::vector<Array> fused_reduction(const Call& c) {
     one.inputs = {&made[code.folds[f].result]};
     one.attributes.set("axis", c.attributes.integers("axis"));
     one.output_sizes = {c.output_sizes[f]};
-    if (!ir::gives_position(code.folds[f].op)) {
-      results.push_back((*reference_of(code.folds[f].op))(one)[0]);
+    if (!gives_position(code.folds[f].kind)) {
+      results.push_back((*reference_of(std::string(name_of(code.folds[f].kind))))(one)[0]);
       continue;
     }
-    const bool max = code.folds[f].op == "argmax";
+    const bool max = seeks_greatest(code.folds[f].kind);
     results.push_back(
         folding([&](const std::vector<double>& v) { return static_cast<double>(first_extreme(v, max)); })(one)[0]);
   }

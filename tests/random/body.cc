@@ -146,6 +146,7 @@ std::string text_of(const Attribute& value) {
     std::string operator()(const std::vector<std::int64_t>& v) const {
       return v.size() == 1 ? std::to_string(v[0]) : fmt::format("[{}]", fmt::join(v, ", "));
     }
+    std::string operator()(const OpaqueValue& v) const { return "'" + v.text() + "'"; }
   } text;
   return std::visit(text, value);
 }
@@ -297,6 +298,7 @@ std::optional<Attribute> Body::attribute(const ir::AttributeSpec& spec, const st
         order.insert(order.begin() + static_cast<std::ptrdiff_t>(draw_->below(order.size() + 1)), k);
       return Attribute(order);
     }
+    case AttributeKind::kProgram: return std::nullopt;  // of ops that the compiler alone makes
   }
   return std::nullopt;
 }

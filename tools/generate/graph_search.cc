@@ -58,7 +58,7 @@ Tensor int32_of(Sizes sizes, const std::vector<Number>& numbers) {
 
 }  // namespace
 
-GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::int64_t samples, Made made)
+GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::int64_t samples, SearchParts made)
     : cut_(without_graphs(cut)),
       samples_(samples),
       options_(std::move(options)),

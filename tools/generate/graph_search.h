@@ -63,11 +63,11 @@ class GraphSearch {
   };
 
   // What is made of the cut's graphs.
-  struct Made {
+  struct SearchParts {
     Executable prologue, step;
     std::vector<ir::TensorType> fetch_types, whole_types;
   };
-  GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::int64_t samples, Made made);
+  GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::int64_t samples, SearchParts made);
 
   std::int64_t beam() const { return options_.search.beam; }
   std::int64_t sentences() const { return static_cast<std::int64_t>(given_.max_length.size()); }  // that are searched

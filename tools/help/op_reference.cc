@@ -21,6 +21,7 @@ std::string_view kind_text(AttributeKind kind) {
     case AttributeKind::kDim: return "size";
     case AttributeKind::kShape: return "sizes";
     case AttributeKind::kInts: return "whole numbers";
+    case AttributeKind::kProgram: return "program";
   }
   return "";
 }

@@ -11,9 +11,9 @@
 namespace graphrun {
 namespace {
 
-class Run {
+class OrderedRun {
  public:
-  Run(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links)
+  OrderedRun(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links)
       : reader_(reader),
         together_(answerer),
         texts_([](const std::string& text) { write_output("-", text); }),
@@ -102,7 +102,7 @@ void InOrder::add(const InferenceBatch& batch, std::vector<std::string> texts) {
 }
 
 void answer_in_order(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links) {
-  Run(reader, answerer, write_links).run();
+  OrderedRun(reader, answerer, write_links).run();
 }
 
 }  // namespace graphrun

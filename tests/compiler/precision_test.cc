@@ -66,11 +66,11 @@ std::vector<Tensor> results(const std::string& precision, const Target& target, 
 
 TEST(OwnPrecision, IsFloat32WhateverAJobAsksFor) {
   for (const std::int64_t batch : {std::int64_t{1}, std::int64_t{3}, std::int64_t{200}}) {
-    const std::vector<Tensor> expected = results("FLOAT32", Device::kCpu, batch);
-    EXPECT_TRUE(same_bits(results("", Device::kCpu, batch)[0], expected[0]));
+    const std::vector<Tensor> expected = results("FLOAT32", {}, batch);
+    EXPECT_TRUE(same_bits(results("", {}, batch)[0], expected[0]));
     for (const WeightForm weights : {WeightForm::kFloat32, WeightForm::kBFloat16, WeightForm::kInt8}) {
       for (const ProductPrecision products : {ProductPrecision::kFloat32, ProductPrecision::kBFloat16}) {
-        const Target target(Device::kCpu, weights, products);
+        const Target target(cpu_device(), weights, products);
         const std::vector<Tensor> found = results("FLOAT32", target, batch);
         EXPECT_TRUE(same_bits(found[0], expected[0])) << batch;
         if (weights == WeightForm::kFloat32) continue;

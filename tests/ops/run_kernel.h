@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ops/schema.h"
+#include "runtime/device/device.h"
 #include "runtime/program/kernel.h"
 #include "runtime/tensor/tensor.h"
 

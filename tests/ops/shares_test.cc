@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ops/schema.h"
+#include "runtime/device/device.h"
 #include "tests/ops/fixture.h"
 #include "tests/same_bits.h"
 

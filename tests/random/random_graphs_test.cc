@@ -41,7 +41,10 @@ TEST(RandomGraphs, ComputeTheSameWhicheverPassIsLeftOut) { hold_all(1, 40, {}); 
 // and in reverse, with rows of equal and unequal lengths.
 TEST(RandomGraphs, HoldEveryOpInEveryKindOfScan) {
   random_graphs::Coverage coverage;
-  for (std::uint64_t seed = 3501; seed <= 7000; ++seed) coverage.add(random_graphs::generate(seed).coverage);
+  // The rarest of them occurs once in some thousand graphs.
+  for (std::uint64_t seed = 3501; seed <= 23500 && (seed % 500 != 1 || !coverage.missing().empty()); ++seed) {
+    coverage.add(random_graphs::generate(seed).coverage);
+  }
   EXPECT_EQ(coverage.missing(), std::set<std::string>());
   for (const char* what : {"bundle of states",
                            "bundle of states of the root",

@@ -104,7 +104,7 @@ TEST_F(Signals, TwoAtOnceAreOne) {
 }
 
 TEST_F(Signals, AreExplainedByTheHelp) {
-  EXPECT_THAT(graphrun({"train", "--help"}).out, HasSubstr("Signals within\ntwo seconds of the first count as one."));
+  EXPECT_THAT(graphrun({"train", "--help"}).out, HasSubstr("Signals within two seconds of the first count as one."));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class DeviceLoop : public LoopKernel {
     ArgumentBytes arguments(text_.arguments);
     arguments.set_all(text_.places, std::span(run.places));
     arguments.set_address(text_.counter, run.context.workspace);
-    if (text_.reads_indices) arguments.set_address(text_.fault, run.context.fault);
+    if (text_.records_faults) arguments.set_address(text_.fault, run.context.fault);
     for (std::size_t i = 0; i < plan_.members.size(); ++i) {
       const LoopPlan::LoopMember& m = plan_.members[i];
       if (m.element != nullptr) arguments.set(text_.members[i].node, run.nodes[i]);

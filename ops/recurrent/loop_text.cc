@@ -102,7 +102,7 @@ void LoopPrinter::lay_out_arguments() {
       ElementText element = element_text(*m.element);
       arguments.add_struct("of_" + names_[i], names_[i] + "_work::Arguments", element.arguments);
       made_.members[i].element = std::move(element);
-      made_.reads_indices = true;
+      made_.records_faults = true;
     }
     if (m.pointwise == nullptr) continue;
     const DeviceCode& code = *m.pointwise->code;
@@ -112,7 +112,7 @@ void LoopPrinter::lay_out_arguments() {
     made_.members[i].part = part;
   }
   made_.counter = arguments.add_address("counter", "unsigned");
-  if (made_.reads_indices) made_.fault = arguments.add_address("fault", "loop::FaultPlace");
+  if (made_.records_faults) made_.fault = arguments.add_address("fault", "loop::FaultPlace");
   arguments.add("steps", plan_.steps);
   number("reverse", plan_.reverse);
   number("piece", static_cast<std::int64_t>(plan_.piece_at)), number("deep", plan_.deep), number("sums", plan_.sums);

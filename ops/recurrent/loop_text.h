@@ -16,8 +16,8 @@ struct LoopText : DeviceText {
   // What a launch brings, and which of it the plan does not know: where the operands are, what blocks synchronize on.
   ArgumentLayout arguments;
   Argument places, counter;
-  Argument fault;  // where faults are recorded, if `reads_indices`
-  bool reads_indices = false;
+  Argument fault;  // where faults are recorded, if `records_faults`
+  bool records_faults = false;
   struct MemberArguments {
     Argument part, wide;  // of pointwise work: its code's arguments; whether packs of four are aligned
     // Of what makes each element by itself, and what a fault names it by.

@@ -7,7 +7,8 @@
 namespace graphrun {
 
 void KernelRegistry::add(std::string_view op, KernelFactory factory) {
-  GRAPHRUN_CHECK(!sealed_, "a kernel for op '" + std::string(op) + "' was registered after the registry of its device was sealed");
+  GRAPHRUN_CHECK(!sealed_,
+                 "a kernel for op '" + std::string(op) + "' was registered after the registry of its device was sealed");
   const bool fresh = factories_.emplace(std::string(op), std::move(factory)).second;
   GRAPHRUN_CHECK(fresh, "a second kernel for op '" + std::string(op) + "' on the same device");
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -322,6 +323,61 @@ TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
     ASSERT_EQ(loops.size(), 1u);
     EXPECT_EQ(loops[0].in_clusters, apart && tests::tested_device().backend().limits().clusters[0] > 0);
   }
+}
+
+// Two products of one left factor, of which one keeps float32: on a grid and in clusters.
+TEST(LoopPrecisions, MayDifferInOneLoop) {
+  const char* const text = R"(graph "network" {
+  input %x: FLOAT[time, batch, 64]
+  input %h0: FLOAT[batch, 64]
+  input %U: FLOAT[64, 64]
+  input %V: FLOAT[64, 64]
+  %end: FLOAT[batch, 64], %us: FLOAT[time, batch, 64], %vs: FLOAT[time, batch, 64] = scan(%h0, %x, %U, %V; states=1, each=1, steps=<time>) body "b" {
+    input %h: FLOAT[batch, 64]
+    input %x: FLOAT[batch, 64]
+    input %U: FLOAT[64, 64]
+    input %V: FLOAT[64, 64]
+    input %step: INT32[]
+    %u = matmul(%h, %U)
+    %v = matmul(%h, %V; precision="FLOAT32")
+    %s = add(%u, %v)
+    %a = add(%s, %x)
+    %h1 = tanh(%a)
+    output "h" = %h1
+    output "u" = %u
+    output "v" = %v
+  }
+  output "end" = %end
+  output "us" = %us
+  output "vs" = %vs
+})";
+  const DeviceLimits before = tests::tested_device().backend().limits();
+  if (tests::is_emulated()) tests::emulated_limits().threads = 64;  // two warps, as matrix units need
+  const Program program = compile(ir::parse(text, "network"), {});
+  const SymbolValues symbols = symbols_of(4, 6);
+  Feeds feeds = random_feeds(program, symbols, Precision::kFloat32, 5);
+  scale(feeds, 0.3f);
+  const auto run = [&](Target target) { return Executable(program, std::make_shared<Variables>(), target).run(feeds); };
+  const std::vector<Tensor> exact = run(cpu_device());
+  for (const bool clusters : {false, true}) {
+    std::optional<WithClusters> with;
+    if (clusters) with.emplace();
+    for (const ProductPrecision products : {ProductPrecision::kTf32, ProductPrecision::kBFloat16}) {
+      const Target target(tests::tested_device(), WeightForm::kFloat32, products);
+      const std::vector<Tensor> found = run(target);
+      const auto furthest = [&](std::size_t k, std::int64_t count) {
+        double most = 0;
+        for (std::int64_t i = 0; i < count; ++i) most = std::max(most, std::abs(found[k].at(i) - exact[k].at(i)));
+        return most;
+      };
+      // At the first step both read the same state; later ones have what was rounded in them.
+      EXPECT_GT(furthest(1, 6 * 64), 1e-5);
+      EXPECT_LT(furthest(2, 6 * 64), 2e-6);
+      EXPECT_LT(furthest(2, 4 * 6 * 64), 0.05);
+      EXPECT_EQ(loops_of(program, symbols, target).size(), 1u);
+    }
+  }
+  if (tests::is_emulated()) tests::emulated_limits() = before;
 }
 
 // Ops that move elements, beside a product with weights: by columns. Gates are parts of one product's result, as in cells that

@@ -431,7 +431,9 @@ TEST(LoopMoves, ComputeWhatTheCpuComputes) {
       for (std::int64_t i = 0; i < indices.count(); ++i) indices.data<std::int32_t>()[i] = static_cast<std::int32_t>(i % 5);
       feeds[f.name] = indices;
     }
-    const auto end = [&](const Device& device) { return Executable(program, std::make_shared<Variables>(), device).run(feeds)[0]; };
+    const auto end = [&](const Device& device) {
+      return Executable(program, std::make_shared<Variables>(), device).run(feeds)[0];
+    };
     const Tensor expected = end(cpu_device()), found = end(tests::tested_device());
     for (std::int64_t i = 0; i < found.count(); ++i) ASSERT_NEAR(found.at(i), expected.at(i), 1e-5) << hidden << " " << i;
     ASSERT_EQ(loops_of(program, symbols).size(), 1u);

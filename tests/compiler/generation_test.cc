@@ -1,6 +1,7 @@
 // Cutting for generation: fed the words of a reference one by one, the step gives what the graph as it was trained gives for
 // all of them at once.
 #include "compiler/generation.h"
+#include "compiler/ir/op.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

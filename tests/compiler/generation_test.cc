@@ -1,7 +1,6 @@
 // Cutting for generation: fed the words of a reference one by one, the step gives what the graph as it was trained gives for
 // all of them at once.
 #include "compiler/generation.h"
-#include "compiler/ir/op.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +13,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/ir/op.h"
 #include "runtime/execute/executable.h"
 #include "runtime/tensor/safetensors.h"
 #include "tests/compiler/network_fixture.h"

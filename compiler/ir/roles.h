@@ -33,7 +33,8 @@ enum class Role : std::uint8_t {
   kCast,                  // x as "type"
   kDraw,                  // x, or only its shape, times random factors that "rate" and "key" determine
   kProgram,               // the pointwise program "code" of its operands (compiler/ir/pointwise_program.h)
-  kReductionProgram,      // the reduction program "code" of its operands, along "axis" (compiler/ir/pointwise_program.h)
+  kReductionProgram,      // the program "code" of its operands, whose results are reduced along "axis"
+                          // (compiler/ir/pointwise_program.h)
   kReshape,               // the elements of x under the shape "shape"
   kExpand,                // x with an axis of size 1 at "axis"
   kTranspose,             // x with its axes in the order "permutation"; empty: the last two swapped

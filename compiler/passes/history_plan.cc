@@ -8,6 +8,7 @@
 #include "compiler/ir/substitute.h"
 #include "compiler/rewrite/around_scan.h"
 #include "compiler/rewrite/recurrences.h"
+#include "compiler/rewrite/shape_order.h"
 
 namespace graphrun {
 namespace {
@@ -215,12 +216,14 @@ class Planner {
 
   // Whether a node that reads what the loop of this level makes does better in the next.
   bool begins_loop(const Node& node, int level) const {
-    bool stuck = false, recurs = false;
+    bool stuck = false, recurs = false, shrinks = false;
     each_made(node, [&](ValueId v) {
       const bool here = plan_.level[index(v)] == level;
       stuck = stuck || (here && stuck_[index(v)]), recurs = recurs || (here && recurs_[index(v)]);
+      shrinks = shrinks || (here && recurs_[index(v)] && is_smaller(body_.type(node.outputs[0]).shape, body_.type(v).shape));
     });
-    if (node.op->access == Access::kProduct) return stuck || recurs;
+    // A matrix that recurs, of which a product makes a vector, would have to be kept for all steps.
+    if (node.op->access == Access::kProduct) return stuck || (recurs && !shrinks);
     // A reduction to fewer elements stays: its loop would have to keep the more.
     return node.op->access == Access::kReduction && recurs && !stuck &&
            body_.type(node.inputs[0]) == body_.type(node.outputs[0]);

@@ -6,8 +6,8 @@
 // op gives the operand's element with which the run at place (o, a, i) begins, or kNothing where the run is 0. `integers` is
 // the op's INT32 operand, if it has one: at(place, bound) is an index that was checked, data the address.
 //
-// Where runs are short, until(o, a, i, integers) says up to which run the one at i continues: all of them are 0, or come from
-// adjacent elements. The CPU then fills or copies them at once.
+// Where runs are short, until(o, a, i, integers) is the end of the runs from i on that are all 0, or all come from adjacent
+// elements. The CPU fills or copies them at once.
 #pragma once
 
 #include "ops/axis_view.h"
@@ -153,7 +153,7 @@ struct Last {
   }
 };
 
-// last_gradient: the other way round.
+// last_gradient: an element at its column's last position, 0 elsewhere.
 struct LastGradient {
   static constexpr const char* kName = "moves::LastGradient";
   static constexpr Reads kReads = Reads::kLengths;

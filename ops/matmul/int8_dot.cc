@@ -103,8 +103,8 @@ GRAPHRUN_VNNI void multiply_vnni(const Int8Panel& p, std::int32_t* sums, std::in
   for (; j < p.width; j += kColumnStep) rows_vnni<1>(p, sums, i, j);
 }
 
-// ---- AMX: tiles of 16 rows of 64 bytes. One of rows holds 16 rows of 64 terms, one of columns 64 terms of 16 columns, as they
-// lie in a panel, one of sums 16 by 16.
+// ---- AMX: tiles of 16 rows of 64 bytes. A tile of rows holds 16 rows of 64 terms, a tile of columns 64 terms of 16 columns in
+// the order of a panel, a tile of sums 16 by 16 sums.
 
 #define GRAPHRUN_AMX __attribute__((target("amx-tile,amx-int8,avx512f")))
 
@@ -181,6 +181,7 @@ GRAPHRUN_AMX void rows_amx(const Int8Panel& p, std::int32_t* sums, std::int64_t 
 GRAPHRUN_AMX void multiply_amx(const Int8Panel& p, std::int32_t* sums) {
   std::int64_t i = 0;
   if (p.count >= kTile) {
+    asm volatile("" ::: "memory");  // GCC's tile loads do not say that they read memory
     _tile_loadconfig(&kTileShapes);
     for (; i + 2 * kTile <= p.count; i += 2 * kTile) rows_amx<2>(p, sums, i);
     for (; i + kTile <= p.count; i += kTile) rows_amx<1>(p, sums, i);
@@ -189,8 +190,8 @@ GRAPHRUN_AMX void multiply_amx(const Int8Panel& p, std::int32_t* sums) {
   if (i < p.count) multiply_vnni(p, sums, i);
 }
 
-// Whether the processor has AMX for 8-bit integers and the system lets this process use it: Linux wants to be asked, since
-// tiles make the state of a thread 8 KiB larger.
+// Whether the processor has AMX for 8-bit integers and the system lets this process use it: Linux requires a request,
+// because tiles make the state of a thread 8 KiB larger.
 bool may_use_amx() {
   unsigned int a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned int kAmxTile = 1U << 24, kAmxInt8 = 1U << 25;

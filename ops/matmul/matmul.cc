@@ -18,7 +18,7 @@ using ir::GradientContext;
 using ir::InferContext;
 using ir::ValueId;
 
-// Products of one size over a batch. A factor shared by the whole batch has step 0.
+// Products of one size over a batch. A factor that the whole batch shares has the same offset in each.
 struct BatchedProduct {
   MatrixProduct product;
   ProductGrid grid;

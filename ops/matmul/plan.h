@@ -14,7 +14,7 @@ struct ProductOffsets {
   std::int64_t a, b;
 };
 
-// Products of one size over a batch. A factor shared by the whole batch has step 0.
+// Products of one size over a batch. A factor that the whole batch shares has the same offset in each.
 struct ProductPlan {
   MatrixProduct product;
   std::vector<ProductOffsets> batch;  // offsets of each product's factors, in elements; the results are contiguous

@@ -51,7 +51,7 @@ class QuantizedProduct {
   std::int64_t columns_at(std::int64_t column) const { return std::min(panel_, product_.n - column); }
   std::int64_t width_at(std::int64_t column) const { return std::min(panel_, padded() - column); }
   void pack_panel(const float* b, void* packed, std::int64_t column) const;
-  // For rows [row, row + count), rounded.
+  // For the rounded rows.
   void multiply_rows(const Right& right, const QuantizedRows& rows, std::int64_t begin, std::int64_t end, bool back) const;
 
   MatrixProduct product_;

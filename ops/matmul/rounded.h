@@ -20,7 +20,6 @@ using BFloat16Bits = std::uint16_t;
 // A factor is rounded into pairs: terms 2i and 2i + 1 of a row or column are adjacent, and a zero follows an odd last term.
 //   left:  by run of rows, within it by run of terms: [rows, terms] each
 //   right: by panel: [terms / 2, width] pairs each
-//   right: panel after panel, in each [terms / 2, width] pairs
 class RoundedProduct {
  public:
   // Whether rounding pays for a matrix with this many columns: not if a panel would be mostly empty.

@@ -1,5 +1,6 @@
-// The devices that programs run on. A device has the kernels of the operators. One other than the CPU also has memory of its
-// own and makes launches of loops; a shared library, loaded on demand, implements it (runtime/device/cuda_library.h).
+// The devices that programs run on. A device has the kernels of the operators. A device other than the CPU also has its
+// own memory and can run a loop as one launch; a shared library, loaded on demand, implements it
+// (runtime/device/cuda_library.h).
 #pragma once
 
 #include <memory>

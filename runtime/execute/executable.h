@@ -25,8 +25,8 @@ class DeviceVariables;
 // mark_written(). set() and runs of executables do so themselves.
 //
 // Executables on a device other than the CPU work on copies there, which all of them share: it is the same device for all
-// executables with these variables. What they write is copied back on demand, into the
-// existing tensor; a Tensor handed out earlier then shows it too.
+// executables with these variables. What they write is copied back on demand, into the existing tensor; a Tensor handed out
+// earlier then shows it too.
 class Variables {
  public:
   bool has(const std::string& name) const { return tensors_.count(name) != 0; }

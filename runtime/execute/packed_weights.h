@@ -53,7 +53,7 @@ class PackedWeightsStore {
 
   using Key = std::tuple<std::vector<std::int64_t>, std::size_t, std::vector<std::int32_t>>;
   std::vector<bool> written_;  // by variable
-  mutable std::mutex lock_;    // for places_
+  mutable std::mutex lock_;    // for places_ and what is in them, but not for the packed memory: runs read it
   std::map<Key, std::unique_ptr<PackedWeights>> places_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -11,8 +12,9 @@
 
 namespace graphrun {
 
-// Calls work(i) for i from 0 to count - 1, each on a thread of its own, for which threads() is 1; if count is 1, on the calling
-// thread, which keeps the others. Returns when all have ended; rethrows the first exception that one threw.
+// Calls work(0) on the calling thread and work(i), i from 1 to count - 1, each on a new thread; threads() is 1 on all of them.
+// If count is 1, work(0) may use all threads. If the system refuses a thread, the later numbers are not called: `work` takes
+// what there is to do from a place that all share. Returns when all have ended; rethrows the first exception that one threw.
 template <class Work>
 void on_own_threads(int count, const Work& work) {
   if (count == 1) return work(0);
@@ -28,7 +30,11 @@ void on_own_threads(int count, const Work& work) {
     }
   };
   std::vector<std::thread> others;
-  for (int i = 1; i < count; ++i) others.emplace_back(run, i);
+  others.reserve(static_cast<std::size_t>(count - 1));
+  try {
+    for (int i = 1; i < count; ++i) others.emplace_back(run, i);
+  } catch (const std::system_error&) {
+  }
   run(0);
   for (std::thread& other : others) other.join();
   if (failure) std::rethrow_exception(failure);

@@ -46,6 +46,7 @@ void set_threads(int threads) {
     throw UserError(ExitCode::kUsage, "E0506 bad-thread-count", "cannot run on " + std::to_string(threads) + " threads",
                     {"help: give a number from 1 to " + std::to_string(core_count()) + ", the cores of this machine"});
   }
+  GRAPHRUN_CHECK(!is_single(), "set_threads on a thread that works alone");
   chosen_threads() = threads;
   omp_set_num_threads(threads);
 }

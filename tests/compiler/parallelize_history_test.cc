@@ -10,6 +10,8 @@
 
 #include "compiler/compile.h"
 #include "compiler/ir/op.h"
+#include "compiler/ir/parser.h"
+#include "compiler/passes/history_plan.h"
 #include "compiler/passes/pass.h"
 #include "runtime/execute/executable.h"
 #include "tests/folders.h"
@@ -94,6 +96,53 @@ std::map<std::size_t, int> loops_by_states(const ir::Graph& graph) {
 }
 
 // Neither a state nor a product by a parameter is left in a loop.
+// How many loops the one scan of the text becomes.
+int loops_of(const std::string& text) {
+  const ir::Graph graph = ir::parse(text, "memory");
+  for (const ir::Node& node : graph.nodes) {
+    if (!ir::is_scan(node)) continue;
+    const SpreadPlan plan = plan_spread(node, {false});
+    return plan.possible ? plan.loops : 1;
+  }
+  return 0;
+}
+
+// A state and what a product makes of it. A matrix, of which a vector is read, would have to be kept for all steps.
+TEST(ParallelizeHistory, KeepsProductsThatShrinkAMatrixInItsLoop) {
+  EXPECT_EQ(loops_of(R"(graph "memory" {
+  input %x: FLOAT[time, batch, 4]
+  input %h0: FLOAT[batch, 4]
+  input %W: FLOAT[4, 4]
+  %end: FLOAT[batch, 4], %y: FLOAT[time, batch, 4] = scan(%h0, %x, %W; states=1, each=1, steps=<time>, reverse=false) body "b" {
+    input %h: FLOAT[batch, 4]
+    input %x: FLOAT[batch, 4]
+    input %W: FLOAT[4, 4]
+    input %step: INT32[]
+    %h1: FLOAT[batch, 4] = add(%h, %x)
+    %y: FLOAT[batch, 4] = matmul(%h1, %W)
+    output "h" = %h1
+    output "y" = %y
+  }
+  output "y" = %y
+})"),
+            2);
+  EXPECT_EQ(loops_of(R"(graph "memory" {
+  input %x: FLOAT[time, batch, 1, 4]
+  input %S0: FLOAT[batch, 4, 4]
+  %end: FLOAT[batch, 4, 4], %y: FLOAT[time, batch, 1, 4] = scan(%S0, %x; states=1, each=1, steps=<time>, reverse=false) body "b" {
+    input %S: FLOAT[batch, 4, 4]
+    input %x: FLOAT[batch, 1, 4]
+    input %step: INT32[]
+    %S1: FLOAT[batch, 4, 4] = add(%S, %x)
+    %y: FLOAT[batch, 1, 4] = matmul(%x, %S1)
+    output "S" = %S1
+    output "y" = %y
+  }
+  output "y" = %y
+})"),
+            1);
+}
+
 TEST(ParallelizeHistory, LeavesAttentionAloneInLoops) {
   // In each of two layers: the encoder's, the decoder's own, and the one across.
   EXPECT_EQ(loops_by_states(run_passes(transformer(kAttends))), (std::map<std::size_t, int>{{0, 6}}));

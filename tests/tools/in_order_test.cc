@@ -29,29 +29,40 @@ TEST(InOrder, WritesWhatNothingIsMissingBefore) {
   EXPECT_THAT(written, ElementsAre("abc", "de"));
 }
 
+enum class Trouble { kNone, kNoShare, kNoRoomApart, kInternalError };
+
 // Gives back each line, and fails at one.
 class TextsOf : public Answerer {
  public:
-  explicit TextsOf(std::string fails) : fails_(std::move(fails)) {}
+  explicit TextsOf(std::string fails, Trouble trouble = Trouble::kNone, bool is_apart = false)
+      : fails_(std::move(fails)), trouble_(trouble), is_apart_(is_apart) {}
   Answers answer(const InferenceBatch& batch) override {
     std::vector<std::string> texts;
+    if (is_apart_ && trouble_ == Trouble::kNoRoomApart) throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory", "no memory");
     for (const Record& record : batch.records) {
+      if (trouble_ == Trouble::kInternalError && record.text() == fails_) throw InternalError("of " + fails_);
       if (record.text() == fails_) throw UserError(ExitCode::kBadData, "E0611 slice-out-of-range", "of " + record.text());
       texts.push_back(record.text() + ";");
     }
     return {texts, {}};
   }
-  std::unique_ptr<Answerer> share() const override { return std::make_unique<TextsOf>(fails_); }
+  std::unique_ptr<Answerer> share() const override {
+    if (trouble_ == Trouble::kNoShare) return nullptr;
+    return std::make_unique<TextsOf>(fails_, trouble_, true);
+  }
 
  private:
   const std::string fails_;
+  const Trouble trouble_;
+  const bool is_apart_;
 };
 
 // Lines "1", "2 2" and so on, in batches of two, of which some fail.
 class AnswerInOrder : public ::testing::Test {
  protected:
   // The stdout of answering `lines` lines, and the error of the end.
-  std::pair<std::string, std::string> answered(const std::vector<std::string>& lines, const std::string& fails) {
+  std::pair<std::string, std::string> answered(const std::vector<std::string>& lines, const std::string& fails,
+                                               Trouble trouble = Trouble::kNone) {
     DataSpec data;
     data.rows = 2;
     data.fields = {make_field("words", 0, {Split::kSpace})};
@@ -66,7 +77,7 @@ class AnswerInOrder : public ::testing::Test {
     InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(scratch_.file("in", text)), options);
     testing::internal::CaptureStdout();
     const std::string error = message_of([&] {
-      TextsOf answerer(fails);
+      TextsOf answerer(fails, trouble);
       answer_in_order(reader, answerer, {});
     });
     return {testing::internal::GetCapturedStdout(), error};
@@ -76,6 +87,29 @@ class AnswerInOrder : public ::testing::Test {
 
 TEST_F(AnswerInOrder, WhateverTheOrderOfBatches) {
   EXPECT_EQ(answered({"1", "1 2", "", "1 2 3", "2", "1 2 3 4"}, "none").first, "1;1 2;;1 2 3;2;1 2 3 4;");
+}
+
+// Over several windows, of which each has batches for all threads.
+TEST_F(AnswerInOrder, OfManyLines) {
+  std::vector<std::string> lines;
+  std::string expected;
+  for (int i = 0; i < 1001; ++i) {
+    lines.push_back(i % 97 == 0 ? "" : std::to_string(i));
+    for (int k = 0; k < i * 7 % 11 && i % 97 != 0; ++k) lines.back() += " 1";
+    expected += lines.back() + ";";
+  }
+  for (const Trouble trouble : {Trouble::kNone, Trouble::kNoShare, Trouble::kNoRoomApart}) {
+    const auto [out, error] = answered(lines, "none", trouble);
+    EXPECT_EQ(out, expected) << static_cast<int>(trouble);
+    EXPECT_EQ(error, "");
+  }
+  lines[700] = "3 3";
+  const auto [out, error] = answered(lines, "3 3");
+  EXPECT_EQ(error, "error[E0611 slice-out-of-range]: of 3 3");
+  EXPECT_TRUE(expected.starts_with(out));
+  EXPECT_THAT(out, HasSubstr(lines[600] + ";"));  // its batch is of lines 600 to 700 at most
+  EXPECT_THROW(answered(lines, "3 3", Trouble::kInternalError), InternalError);
+  testing::internal::GetCapturedStdout();
 }
 
 TEST_F(AnswerInOrder, AllBeforeABatchThatFails) {

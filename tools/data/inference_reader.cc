@@ -12,7 +12,7 @@ namespace graphrun {
 namespace {
 
 constexpr int kPatience = 5;                               // milliseconds to wait for the rest of a batch
-constexpr std::size_t kMostAhead = std::size_t{64} << 20;  // bytes of text that are read ahead
+constexpr std::size_t kMostAhead = std::size_t{64} << 20;  // bytes of text and of records that are read ahead
 
 }  // namespace
 
@@ -30,6 +30,7 @@ InferenceReader::InferenceReader(const DataSpec& data, const FeedPlan& plan, con
       warn_(options.warn),
       prompts_(options.prompts),
       beside_(options.beside),
+      beside_ready_(options.beside_ready),
       chosen_(prompts_.empty() ? choose_feeds(plan, options.feeds) : std::vector<std::size_t>()) {
   const std::set<std::string> fields = prompts_.empty() ? fields_of(plan, chosen_) : std::set<std::string>{prompts_};
   std::vector<const FieldSpec*> read;
@@ -105,9 +106,10 @@ void InferenceReader::fill() {
   std::size_t bytes = 0;
   try {
     while (waiting_.size() < most && bytes < kMostAhead) {
-      if (!waiting_.empty() && !records_->ready(waiting_.size() < least ? kPatience : 0)) break;
+      if (!waiting_.empty() && !ready(waiting_.size() < least ? kPatience : 0)) break;
       std::optional<Encoded> next = read();
       if (!next) break;
+      bytes += sizeof(Encoded);
       for (const std::string& line : next->record.lines) bytes += line.size();
       waiting_.push_back(std::move(*next));
     }

@@ -32,7 +32,7 @@ struct ReadingOptions {
   Format read = Format::kLines;  // records as the data has them, or plain lines
   std::int64_t rows = 0;         // 0: the job's, kRowsAtOnce where that has none
   // Records that are read before the first of them is given out, where so many are there; batches are then made of those of
-  // similar length, the longest first. No more than a batch holds: batches are of consecutive records.
+  // similar length, the longest first. If it is not more than a batch holds, batches are of consecutive records.
   std::int64_t ahead = 0;
   std::vector<std::string> feeds;  // those of the model; fields that only other feeds read may be missing from the input
   // Instead of feeds: the only field to read, whose words each row begins with. A blank record then has a row too, with no
@@ -41,6 +41,8 @@ struct ReadingOptions {
   // Called once for each record, in the input's order: words that are given beside it, for InferenceBatch::prompts. What it
   // throws counts as a mistake in the record.
   std::function<std::vector<std::int32_t>()> beside = {};
+  // Whether those of the next record are there, or come within so many milliseconds; absent: always.
+  std::function<bool(int)> beside_ready = {};
   std::int64_t longest = 0;                          // units of a field of a record; 0: no limit
   bool refuse_longer = false;                        // longer records get no row, like empty ones; else they are cut
   std::function<void(const Diagnostic&)> warn = {};  // called for each such record
@@ -60,7 +62,11 @@ class InferenceReader {
   // Nothing at the end. Throws UserError (kBadData) at the line that is wrong, after all before it were given out.
   std::optional<InferenceBatch> next();
   // Whether records that come before the last one given out are still to be given out.
-  bool is_ahead() const { return ahead_ > rows_ && !waiting_.empty(); }
+  bool is_ahead() const { return batches_ahead() > 0; }
+  // How many batches they make, at least.
+  std::int64_t batches_ahead() const {
+    return ahead_ > rows_ ? (static_cast<std::int64_t>(waiting_.size()) + rows_ - 1) / rows_ : 0;
+  }
 
  private:
   // A record and its fields as numbers; none where it is empty.
@@ -71,6 +77,7 @@ class InferenceReader {
     std::vector<std::int32_t> beside;
   };
   void fill();
+  bool ready(int milliseconds) { return records_->ready(milliseconds) && (!beside_ready_ || beside_ready_(milliseconds)); }
   std::optional<Encoded> read();
   void limit(Encoded& encoded) const;
   std::vector<Encoded> take();
@@ -86,6 +93,7 @@ class InferenceReader {
   const std::function<void(const Diagnostic&)> warn_;
   const std::string prompts_;
   const std::function<std::vector<std::int32_t>()> beside_;
+  const std::function<bool(int)> beside_ready_;
   std::vector<std::size_t> chosen_;
   std::vector<const FieldSpec*> needed_;  // by the order of the job's fields; null: not read
   std::unique_ptr<RecordReader> records_;

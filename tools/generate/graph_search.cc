@@ -80,8 +80,10 @@ GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options
                    fetch_types_of(cut, options.fetches), whole_types(cut)}) {}
 
 std::unique_ptr<GraphSearch> GraphSearch::share() const {
+  GraphSearchOptions options = options_;
+  options.profiler = nullptr;  // it is not for several threads
   return std::unique_ptr<GraphSearch>(
-      new GraphSearch(cut_, options_, samples_, {prologue_.share(), step_.share(), fetch_types_, whole_types_}));
+      new GraphSearch(cut_, std::move(options), samples_, {prologue_.share(), step_.share(), fetch_types_, whole_types_}));
 }
 
 std::vector<std::vector<Hypothesis>> GraphSearch::run(const Feeds& feeds, const Sentences& given) {

@@ -1,8 +1,11 @@
 #include "tools/infer/in_order.h"
 
+#include <cstdint>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "runtime/base/status.h"
 #include "runtime/threads/own_threads.h"
@@ -21,10 +24,10 @@ class OrderedRun {
 
   void run() {
     while (!failure_) {
-      const std::optional<InferenceBatch> batch = reader_.next();
+      std::optional<InferenceBatch> batch = reader_.next();
       if (!batch) break;
-      if (reader_.is_ahead() && may_share()) {
-        answer_apart(*batch);
+      if (worth_sharing() && may_share()) {
+        answer_apart(*std::move(batch));
       } else {
         answer(together_, *batch);
         while (failure_ && reader_.is_ahead()) answer(together_, *reader_.next());
@@ -34,6 +37,9 @@ class OrderedRun {
   }
 
  private:
+  // Whether most threads would have a batch. With fewer batches, the threads had better share each.
+  bool worth_sharing() const { return 2 * (reader_.batches_ahead() + 1) > threads(); }
+
   // Whether there are answerers for threads, which are made when they are first needed.
   bool may_share() {
     while (can_share_ && threads() > 1 && static_cast<int>(apart_.size()) < threads()) {
@@ -43,40 +49,84 @@ class OrderedRun {
     return can_share_ && threads() > 1;
   }
 
-  // This batch and all that were read with it.
-  void answer_apart(const InferenceBatch& first) {
+  // This batch and those after it, until one comes alone. The threads last as long as that, however often the reader reads
+  // ahead: libxsmm has room for a limited number of threads in the life of a process.
+  void answer_apart(InferenceBatch first) {
+    left_.clear(), is_over_ = false;
     on_own_threads(threads(), [&](int i) {
-      if (i == 0) answer(*apart_[0], first);
-      while (true) {
-        std::optional<InferenceBatch> batch;
-        {
-          const std::lock_guard<std::mutex> guard(lock_);
-          if (!reader_.is_ahead()) break;
-          batch = reader_.next();
-        }
-        answer(*apart_[static_cast<std::size_t>(i)], *batch);
+      std::optional<InferenceBatch> batch;
+      if (i == 0) batch = std::move(first);
+      while (batch || (batch = next_apart())) {
+        if (!answer(*apart_[static_cast<std::size_t>(i)], *batch)) leave(*std::move(batch));
+        batch.reset();
       }
     });
+    if (std::exchange(lacks_memory_, false)) apart_.clear(), can_share_ = false;
+    for (const InferenceBatch& batch : left_) answer(together_, batch);
+    while (failure_ && reader_.is_ahead()) answer(together_, *reader_.next());
   }
 
-  // Of a batch that begins after one that failed, nothing is wanted any more.
-  void answer(Answerer& answerer, const InferenceBatch& batch) {
-    {
-      const std::lock_guard<std::mutex> guard(lock_);
-      if (failure_ && batch.numbers.front() > failed_) return;
-    }
+  // Nothing: the threads are to end.
+  std::optional<InferenceBatch> next_apart() {
+    const std::lock_guard<std::mutex> guard(lock_);
+    if (is_over_ || (failure_ && !reader_.is_ahead())) return std::nullopt;
+    const bool was_ahead = reader_.is_ahead();
+    std::optional<InferenceBatch> batch;
     try {
-      Answers answers = answerer.answer(batch);
-      const std::lock_guard<std::mutex> guard(lock_);
+      batch = reader_.next();
+    } catch (...) {  // of a record after all that were given out
+      if (!failure_) failure_ = std::current_exception(), failed_ = std::numeric_limits<std::int64_t>::max();
+    }
+    is_over_ = !batch;
+    if (!batch || was_ahead || reader_.is_ahead()) return batch;
+    is_over_ = true;  // it came alone
+    left_.push_back(*std::move(batch));
+    return std::nullopt;
+  }
+
+  // A batch for which there is no memory while others are answered too: for all threads together.
+  void leave(InferenceBatch batch) {
+    const std::lock_guard<std::mutex> guard(lock_);
+    left_.push_back(std::move(batch));
+    is_over_ = lacks_memory_ = true;
+  }
+
+  // Skips batches that begin after one that failed. False where there was no memory for one of several answers.
+  bool answer(Answerer& answerer, const InferenceBatch& batch) {
+    if (is_skipped(batch)) return true;
+    Answers answers;
+    try {
+      answers = answerer.answer(batch);
+    } catch (const UserError& error) {
+      if (error.exit_code() == ExitCode::kNoRoom && &answerer != &together_) return false;
+      return fail(batch.numbers.front()), true;
+    } catch (...) {
+      return fail(kEverything), true;
+    }
+    const std::lock_guard<std::mutex> guard(lock_);
+    if (failure_ && batch.numbers.front() > failed_) return true;
+    try {
       if (!answers.links.empty()) links_.add(batch, std::move(answers.links));
       texts_.add(batch, std::move(answers.texts));
-    } catch (const UserError&) {
-      const std::lock_guard<std::mutex> guard(lock_);
-      if (failure_ && batch.numbers.front() > failed_) return;
-      failure_ = std::current_exception();
-      failed_ = batch.numbers.front();
+    } catch (...) {  // nothing more can be written
+      failure_ = std::current_exception(), failed_ = kEverything;
     }
+    return true;
   }
+
+  bool is_skipped(const InferenceBatch& batch) {
+    const std::lock_guard<std::mutex> guard(lock_);
+    return failure_ && batch.numbers.front() > failed_;
+  }
+
+  // The exception at hand is the failure, unless there was one of an earlier record.
+  void fail(std::int64_t record) {
+    const std::lock_guard<std::mutex> guard(lock_);
+    if (failure_ && record > failed_) return;
+    failure_ = std::current_exception(), failed_ = record;
+  }
+
+  static constexpr std::int64_t kEverything = -1;  // no batch begins at or before it
 
   InferenceReader& reader_;
   Answerer& together_;
@@ -85,7 +135,10 @@ class OrderedRun {
   std::mutex lock_;  // for the reader and all below, while answerers run apart
   InOrder texts_, links_;
   std::exception_ptr failure_;
-  std::int64_t failed_ = 0;  // the first record of the batch that failed
+  std::int64_t failed_ = 0;           // the first record of the batch that failed
+  bool is_over_ = false;              // no thread takes another batch
+  std::vector<InferenceBatch> left_;  // for all threads together
+  bool lacks_memory_ = false;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Answers that are made in any order, by several threads, and written in the input's.
+// Answers that are made in any order, by several threads, and written in the order of the input.
 #pragma once
 
 #include <cstdint>
@@ -40,9 +40,9 @@ class Answerer {
   virtual std::unique_ptr<Answerer> share() const = 0;
 };
 
-// Has every batch answered, and the answers written in the input's order. While several batches are there, each thread of the
-// process answers batches of its own, which is faster than sharing each batch among them; else all of them share the batch.
-// Neither changes an answer. `write_links`: called for the links, if any.
+// Has every batch answered, and the answers written in the order of the input. While there are batches for most threads, each
+// thread answers batches of its own, which is faster than sharing each batch among them; else all of them share the batch, also
+// one for which memory is lacking otherwise. Neither changes an answer. `write_links`: called for the links, if any.
 // Throws the reader's errors and the answerer's, the first in the input's order, after the answers to all records before that
 // batch were written.
 void answer_in_order(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links);

@@ -120,6 +120,8 @@ class GivenLines {
     ++lines_;
     return record.empty ? std::vector<std::int32_t>() : encode(data_, field_, vocabularies_, record).values;
   }
+  // Whether next() can answer soon, see RecordReader::ready.
+  bool ready(int milliseconds) { return reader_->ready(milliseconds); }
   void end(const std::string& input) {
     Record record;
     if (reader_->next(record)) unequal(input, lines_, name_);
@@ -264,14 +266,17 @@ void generate_lines(const ir::Graph& graph, const Network& network, const Parame
   ReadingOptions reading;
   reading.read = prompts ? Format::kLines : chosen.read;
   reading.rows = options.rows;
-  reading.ahead = options.ahead;
+  if (options.fetches.empty()) reading.ahead = options.ahead;  // answers with tensors are too large for thousands to wait
   take_limit(reading, chosen);
   BadLines bad_lines(options.stop_at_bad_lines);
   bad_lines.read_with(reading);
   reading.feeds = generator->feeds();
   if (prompts) reading.prompts = chosen.field;
   const std::string input = lines->name();
-  if (given) reading.beside = [&] { return given->next(input); };
+  if (given) {
+    reading.beside = [&] { return given->next(input); };
+    reading.beside_ready = [&](int milliseconds) { return given->ready(milliseconds); };
+  }
   const DataSpec data = prompts ? line_by_line(network.job.data) : network.job.data;
   InferenceReader reader(data, *network.job.plan, network.vocabularies, std::move(lines), reading);
   LineAnswerer answerer(network, chosen, options, std::move(generator));

@@ -76,6 +76,7 @@ bool Writings::write(const std::string& mode, const Dataset& set, const Variable
       }
     }
   });
+  generators_[mode].resize(1);  // the memory that the others work in is for training again
   return !stopped;
 }
 

@@ -54,11 +54,9 @@ class OrderedRun {
   void answer_apart(InferenceBatch first) {
     left_.clear(), is_over_ = false;
     on_own_threads(threads(), [&](int i) {
-      std::optional<InferenceBatch> batch;
-      if (i == 0) batch = std::move(first);
-      while (batch || (batch = next_apart())) {
+      std::optional<InferenceBatch> batch = i == 0 ? std::optional(std::move(first)) : next_apart();
+      for (; batch; batch = next_apart()) {
         if (!answer(*apart_[static_cast<std::size_t>(i)], *batch)) leave(*std::move(batch));
-        batch.reset();
       }
     });
     if (std::exchange(lacks_memory_, false)) apart_.clear(), can_share_ = false;

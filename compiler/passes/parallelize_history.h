@@ -1,10 +1,11 @@
 // Divides loops into several, so that as much as possible is computed for all steps at once.
 //
-// history(x) in a loop is a state that gathers x, row by row. Another state may recur by elementwise operations alone: nothing
-// that it depends on and that depends on it is a product. In an SSRU, for example, c = f * c + (1 - f) * (x @ W). If all states
-// of a loop are of these two kinds, the loop is divided into several loops, one after the other. The whole sequence of rows,
-// which an earlier loop computes, replaces each history. The sequence, unlike a history, has rows after the current step.
-// Therefore this is done only if every op along that axis stops at the current step by its `lengths`.
+// history(x) in a loop is a state that gathers x, row by row. Another state may recur without products, histories and nested
+// loops: nothing that it depends on and that depends on it is one of these. In an SSRU, for example, c = f * c + (1 - f) * (x @
+// W). If all states of a loop are of these two kinds, the loop is divided into several loops, one after the other. The whole
+// sequence of rows, which an earlier loop computes, replaces each history. The sequence, unlike a history, has rows after the
+// current step. Therefore this is done only if every op along that axis stops at the current step by its `lengths`. Loops that
+// run in reverse stay whole.
 //
 // A new loop begins after each history, with each product of values that cannot be kept for all steps (an attention's result),
 // and with each product, or reduction that keeps its operand's shape, of what a recurrence makes. hoist then moves these out of

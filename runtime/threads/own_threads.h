@@ -33,7 +33,7 @@ void on_own_threads(int count, const Work& work) {
   others.reserve(static_cast<std::size_t>(count - 1));
   try {
     for (int i = 1; i < count; ++i) others.emplace_back(run, i);
-  } catch (const std::system_error&) {
+  } catch (const std::system_error&) {  // the others do its work
   }
   run(0);
   for (std::thread& other : others) other.join();

@@ -80,10 +80,16 @@ int guarded_but_for_memory(std::string_view program, const std::function<ExitCod
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::system_error& error) {
-    // EAGAIN: a thread that the system has no room for.
-    const bool no_room =
-        error.code() == std::errc::not_enough_memory || error.code() == std::errc::resource_unavailable_try_again;
-    return report(program, error.what(), no_room ? ExitCode::kNoRoom : ExitCode::kRunFailed);
+    // EAGAIN: std::thread was refused.
+    if (error.code() == std::errc::resource_unavailable_try_again) {
+      const UserError refused(ExitCode::kNoRoom, "E0515 no-thread",
+                              std::string("the system refuses another thread: ") + error.what(),
+                              {"`ulimit -u`, or the limit of a container's or a service's tasks, must allow more"});
+      std::cerr << render(refused.diagnostics(), color_on_stderr()) << std::endl;
+      return static_cast<int>(refused.exit_code());
+    }
+    return report(program, error.what(),
+                  error.code() == std::errc::not_enough_memory ? ExitCode::kNoRoom : ExitCode::kRunFailed);
   } catch (const InternalError& error) {
     return report(program, std::string("internal error, a bug of graphrun: ") + error.what(), ExitCode::kRunFailed);
   } catch (const std::exception& error) {

@@ -117,9 +117,16 @@ void InferenceReader::fill() {
     if (waiting_.empty()) throw;
     failure_ = std::current_exception();
   }
+  is_in_order_ = !sorts;
   if (!sorts) return;
   std::stable_sort(waiting_.begin(), waiting_.end(),
                    [&](const Encoded& a, const Encoded& b) { return length_of(a) > length_of(b); });
+}
+
+void InferenceReader::return_to_order() {
+  if (std::exchange(is_in_order_, true)) return;
+  std::sort(waiting_.begin(), waiting_.end(), [](const Encoded& a, const Encoded& b) { return a.number < b.number; });
+  if (ahead_ > rows_) ahead_ = std::max(ahead_ / 2, rows_ + 1);
 }
 
 // The records of the next batch: the first of those that wait, as many as the limits allow.

@@ -63,6 +63,9 @@ class InferenceReader {
   std::optional<InferenceBatch> next();
   // Whether records that come before the last one given out are still to be given out.
   bool is_ahead() const { return batches_ahead() > 0; }
+  // For a caller that holds too many answers because an earlier one is missing: the records at hand are given out in the
+  // input's order from here on, and fewer are read ahead later.
+  void return_to_order();
   // How many batches they make, at least.
   std::int64_t batches_ahead() const {
     return ahead_ > rows_ ? (static_cast<std::int64_t>(waiting_.size()) + rows_ - 1) / rows_ : 0;
@@ -87,7 +90,9 @@ class InferenceReader {
   const DataSpec& data_;
   const FeedPlan& plan_;
   const Vocabularies& vocabularies_;
-  const std::int64_t rows_, ahead_;
+  const std::int64_t rows_;
+  std::int64_t ahead_;
+  bool is_in_order_ = false;  // the records that wait, by their numbers
   const std::int64_t longest_;
   const bool refuse_longer_;
   const std::function<void(const Diagnostic&)> warn_;

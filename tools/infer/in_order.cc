@@ -16,9 +16,11 @@ namespace {
 
 class OrderedRun {
  public:
-  OrderedRun(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links)
+  OrderedRun(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links,
+             std::size_t most_waiting)
       : reader_(reader),
         together_(answerer),
+        most_waiting_(most_waiting),
         texts_([](const std::string& text) { write_output("-", text); }),
         links_(write_links) {}
 
@@ -106,6 +108,7 @@ class OrderedRun {
     try {
       if (!answers.links.empty()) links_.add(batch, std::move(answers.links));
       texts_.add(batch, std::move(answers.texts));
+      if (texts_.waiting_bytes() > most_waiting_) reader_.return_to_order();
     } catch (...) {  // nothing more can be written
       failure_ = std::current_exception(), failed_ = kEverything;
     }
@@ -128,6 +131,7 @@ class OrderedRun {
 
   InferenceReader& reader_;
   Answerer& together_;
+  const std::size_t most_waiting_;
   std::vector<std::unique_ptr<Answerer>> apart_;
   bool can_share_ = true;
   std::mutex lock_;  // for the reader and all below, while answerers run apart
@@ -143,17 +147,22 @@ class OrderedRun {
 
 void InOrder::add(const InferenceBatch& batch, std::vector<std::string> texts) {
   GRAPHRUN_CHECK(texts.size() == batch.numbers.size(), "InOrder: a text for each record");
-  for (std::size_t i = 0; i < texts.size(); ++i) waiting_.emplace(batch.numbers[i], std::move(texts[i]));
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    waiting_bytes_ += texts[i].size();
+    waiting_.emplace(batch.numbers[i], std::move(texts[i]));
+  }
   std::string text;
   for (; !waiting_.empty() && waiting_.begin()->first == next_; ++next_) {
+    waiting_bytes_ -= waiting_.begin()->second.size();
     text += waiting_.begin()->second;
     waiting_.erase(waiting_.begin());
   }
   if (!text.empty()) write_(text);
 }
 
-void answer_in_order(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links) {
-  OrderedRun(reader, answerer, write_links).run();
+void answer_in_order(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links,
+                     std::size_t most_waiting) {
+  OrderedRun(reader, answerer, write_links, most_waiting).run();
 }
 
 }  // namespace graphrun

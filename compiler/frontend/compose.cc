@@ -85,8 +85,8 @@ class Repeat : public Sub {
  private:
   Instance& part(const Leaf& leaf) { return *parts().at(std::stoul(leaf[0])); }
 
-  // The name of the output that the next repetition uses as an input, with its location in `next`; nothing if the output has
-  // the input's name.
+  // The name of the output that the next repetition uses as an input, with its location in `next`; null if the output has the
+  // input's name.
   const ir::Expression* next_of(const std::string& name) const {
     for (const ir::Binding& b : def_.next)
       if (b.name == name) return &b.value;
@@ -179,7 +179,7 @@ class Repeat : public Sub {
   std::optional<Meaning> end_;
 };
 
-// A value for the states of all repetitions has an axis of repetitions.
+// Notes that a value for the states of all repetitions has an axis of repetitions.
 void note_repetitions(const StateTree& tree, const Leaf& leaf, const std::string& name, const ir::TensorType& found,
                       std::vector<std::string>& notes) {
   const StateTree* t = &tree;

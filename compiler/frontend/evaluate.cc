@@ -12,7 +12,7 @@ namespace {
 using ir::Expression;
 using ir::Number;
 
-constexpr std::int64_t kHighestPowerOfSize = 8;  // of a symbol; no tensor has more elements than a higher power
+constexpr std::int64_t kHighestPowerOfSize = 8;  // of a symbol; no tensor needs a higher power
 constexpr std::ptrdiff_t kStackBytes = 5 << 20;  // out of a thread's 8 MiB
 
 std::optional<double> fold_numbers(const std::string& op, const std::vector<double>& x) {
@@ -59,7 +59,7 @@ std::optional<Dim> as_dim(const Meaning& m) {
   return std::nullopt;
 }
 
-// Arithmetic at compile time; nothing if it needs a node.
+// Arithmetic at compile time; nullopt if a node is needed.
 std::optional<Meaning> fold(const std::string& op, const std::vector<Meaning>& operands, const Location& at) {
   std::vector<double> x;
   bool whole = true, all_numbers = true;

@@ -50,7 +50,7 @@ void find_reads(const Definition& d, const Expression& e, std::set<Definition::R
   for (const auto& [name, value] : e.keywords) find_reads(d, value, reads);
 }
 
-// The length of a chain of calls from which on they are evaluated in order, first to last.
+// Calls in a chain at least this long are evaluated in order, first to last.
 constexpr std::size_t kLongChain = 40;
 
 // Whether a chain of reads leads through that many calls; a cycle counts as any length.
@@ -76,7 +76,7 @@ bool has_long_chain(const Definition& d) {
         const Definition::Read& r = reads[step.next++];
         const auto known = longest.find({r.instance, r.index});
         if (known == longest.end()) {
-          --step.next;  // again, now that it is known
+          --step.next;  // visit it again, now that the result is known
           enter(r);
         } else {
           step.calls = std::max(step.calls, known->second);

@@ -16,7 +16,7 @@ using ir::kNone;
 using ir::Node;
 using ir::ValueId;
 
-// One scan rewritten as several.
+// Rewrites one scan as several.
 class Spreading {
  public:
   Spreading(Rebuild& rebuild, Node scan, SpreadPlan plan)
@@ -41,7 +41,7 @@ class Spreading {
   }
   int level_of(const Node& node) const { return node.outputs.empty() ? 0 : plan_.level[index(node.outputs[0])]; }
 
-  // What the loop of this level makes that is read elsewhere: by later loops, as rows of histories, as results.
+  // The values of this level's loop that are read outside it: by later loops, as rows of histories, or as results.
   std::vector<ValueId> handed_on(int level) const {
     std::vector<bool> wanted(body_.values.size());
     const auto want = [&](ValueId v) {
@@ -64,7 +64,7 @@ class Spreading {
     return values;
   }
 
-  // The states of the loop of this level. A history is none.
+  // The states of this level's loop, without histories.
   std::vector<std::size_t> states_of(int level) const {
     std::vector<std::size_t> states;
     for (std::size_t s = 0; s < l_.states; ++s) {
@@ -73,7 +73,7 @@ class Spreading {
     return states;
   }
 
-  // The nodes of a loop that makes these: those of its level, and of what is local all that they read.
+  // The nodes of the loop that computes these results: nodes of its level, and the local nodes that they read.
   std::vector<bool> nodes_for(const std::vector<ValueId>& results, int level, std::vector<bool>& read) const {
     std::vector<bool> nodes(body_.nodes.size());
     for (ValueId v : results) read[index(v)] = true;
@@ -107,7 +107,7 @@ class Spreading {
       if (operand != kNone) operands.push_back(operand);
     };
     for (std::size_t s : states) add(body_.inputs[s].value, scan_.inputs[s]);
-    // Sequences: slices, and what loops before made. A history is one whole sequence, the same at every step.
+    // Sequences are sliced inputs and results of earlier loops. A history is a whole sequence, the same at every step.
     for (std::size_t v = 0; v < body_.values.size(); ++v) {
       if (read[v] && whole_[v] != kNone && !plan_.local[v]) add(static_cast<ValueId>(v), whole_[v]);
     }
@@ -138,7 +138,7 @@ class Spreading {
   const SpreadPlan plan_;
   const Graph& body_;
   const ir::ScanLayout l_;
-  std::vector<ValueId> whole_;  // by value of the body: outside, at all steps
+  std::vector<ValueId> whole_;  // by value of the body: the value outside, for all steps
 };
 
 std::vector<bool> read_in(const Graph& graph) {

@@ -37,7 +37,7 @@ REGISTER_OP("gather", "index")
       if (c.needs()) c.set(0, c.b.op("scatter_add", {c.x(1), c.g()}, {{"rows", c.shape(c.x()).front()}}));
     });
 // Each element of the result sums its values in the order of the indices, for any number of threads, because threads divide the
-// columns among them.
+// columns.
 template <class T>
 void scatter_add(const std::int32_t* indices, const T* values, T* out, std::int64_t rows, std::int64_t count,
                  std::int64_t width) {

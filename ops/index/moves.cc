@@ -1,4 +1,4 @@
-// The CPU's kernels of ops/index/moves.def: whole, by columns and by rows.
+// The CPU kernels of ops/index/moves.def: whole, by columns and by rows.
 #include "ops/index/moves.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class MoveKernel {
   }
 
  private:
-  // Throws if a row of [begin, end), of `rows`, reads an index out of range.
+  // Throws if one of the rows [begin, end), out of `rows`, reads an index out of range.
   void check(const KernelContext& c, std::int64_t begin, std::int64_t end, std::int64_t rows) const {
     if constexpr (Move::kReads == moves::Reads::kIndices) {
       const TensorView& indices = c.inputs[SizedMove<Move>::kIntegers];
@@ -54,7 +54,7 @@ class MoveKernel {
     }
   }
 
-  // Makes elements [first, last) of the result.
+  // Computes elements [first, last) of the result.
   void make(const KernelContext& c, std::int64_t first, std::int64_t last) const {
     if (first >= last) return;
     const T* const x = moves::kMarks<Move> ? nullptr : c.inputs[0].as<T>();

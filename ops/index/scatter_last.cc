@@ -1,5 +1,5 @@
-// scatter_last writes elements into rows: the gradient of pick and topk. It is no move (ops/index/moves.h), since a result's
-// element would have to be searched for among the indices.
+// scatter_last writes elements into rows: the gradient of pick and topk. It is not a move (ops/index/moves.h), since each
+// element of the result would have to search the indices.
 #include <algorithm>
 #include <cstdint>
 
@@ -50,7 +50,7 @@ REGISTER_KERNEL("scatter_last", kCpu, [](const KernelRequest& request) {
       if (rows == 0) std::fill_n(c.outputs[0].as<T>(), count, T{0});
       parallel_for(rows, count, [&](std::int64_t begin, std::int64_t end) { put(c, begin, end); });
     };
-    // All leading axes are rows; the first one divides them, unless there is only one row.
+    // All leading axes together are rows; kernels divide them along the first axis, unless there is only one row.
     const Sizes& sizes = request.outputs[0].sizes;
     if (sizes.empty() || rows == 0 || rows % sizes[0] != 0) return kernel;
     const std::int64_t each = rows / sizes[0];

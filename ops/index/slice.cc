@@ -15,7 +15,7 @@ bool surely_less(const Dim& a, const Dim& b) {
   return difference.is_constant() && difference.constant() < 0;
 }
 
-// What slice and index take of an axis of x.
+// The range of an axis of x that slice and index select.
 ir::Window part_taken(const Attributes& attributes, const Shape& x) {
   const auto axis = static_cast<std::size_t>(ir::resolve_axis(attributes.integer("axis"), x.size(), "slice"));
   const Dim& size = x[axis];
@@ -26,7 +26,7 @@ ir::Window part_taken(const Attributes& attributes, const Shape& x) {
   return {axis, from_start(attributes.dim("begin"), size), from_start(attributes.dim("end"), size)};
 }
 
-// Where in its result pad puts x.
+// The range of its result where pad puts x.
 ir::Window place_in_padding(const Attributes& attributes, const Shape& x) {
   const auto axis = static_cast<std::size_t>(ir::resolve_axis(attributes.integer("axis"), x.size(), "pad"));
   const Dim& begin = attributes.dim("begin");

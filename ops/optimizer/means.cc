@@ -1,4 +1,4 @@
-// Beside the updates: sums of gradients over batches, means of parameters over updates.
+// Ops that go with updates: sums of gradients over batches, means of parameters over updates.
 #include <algorithm>
 
 #include "ops/optimizer/update.h"
@@ -8,7 +8,7 @@
 namespace graphrun {
 namespace {
 
-// factors(t) gives a and b of y = a x + b z for the scalar operand.
+// factors(t) returns a and b of y = a x + b z for the scalar operand t.
 template <class Factors>
 Kernel blend_kernel(const KernelRequest& request, Factors factors) {
   const auto kernel = [=](auto zero) -> Kernel {

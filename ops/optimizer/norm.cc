@@ -1,4 +1,4 @@
-// What is asked of all gradients together: their norm, whether they are finite, and the factor that clips them.
+// Ops over all gradients together: their norm, whether they are finite, and the factor that clips them.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -10,7 +10,7 @@
 namespace graphrun {
 namespace {
 
-// The elements of all operands, cut into pieces that no number of threads changes.
+// The elements of all operands, divided into pieces that do not depend on the number of threads.
 struct Pieces {
   static constexpr std::int64_t kElements = 4096;
   struct Piece {
@@ -25,7 +25,7 @@ struct Pieces {
       for (std::int64_t b = 0; b < count; b += kElements) all.push_back({i, b, std::min(kElements, count - b)});
     }
   }
-  // results[i] = of(data, count) of piece i.
+  // results[i] = of(data, count) for piece i.
   template <class T, class R, class Of>
   void map(const KernelContext& c, R* results, const Of& of) const {
     parallel_ranges(static_cast<std::int64_t>(all.size()), 8, [&](std::int64_t begin, std::int64_t end) {

@@ -26,7 +26,7 @@ void require_one_shape(const InferContext& c, std::size_t first, std::size_t las
 
 namespace {
 
-// A slot is there and has its shape, or is absent, as the schema's rule says for the parameter.
+// Checks that a slot is present with its shape, or absent, as the schema's rule says for the parameter.
 void require_slot(const InferContext& c, std::size_t input) {
   const std::string& name = c.op->inputs[input].name;
   const std::optional<Shape> shape = c.op->slot_shape_of(name, c.input(0).shape, *c.attributes);
@@ -68,7 +68,7 @@ UpdateOp& UpdateOp::Flag(std::string name, bool value, std::string doc) {
 UpdateOp::operator OpRegistration() const {
   OpDefinition op(name_ + "_update", "optimizer");
   op.Doc(doc_).Input("p", "[...] FLOAT: the parameter").Input("g", "[...] FLOAT: its gradient").Output("p").InPlace(0, 0);
-  // Which result a slot's next value is depends on how many slots before it are there.
+  // The result that is a slot's next value depends on how many slots before it are present.
   std::size_t certain = 0;
   for (std::size_t k = 0; k < slots_.size(); ++k) {
     const SlotInput& slot = slots_[k];

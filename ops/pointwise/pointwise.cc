@@ -145,17 +145,17 @@ bool commutes(std::string_view expression) {
   return false;
 }
 
-// What passes may know of a line beyond its expression.
+// What passes know about a line in addition to its expression.
 struct Known {
   ir::Role role = ir::Role::kNone;
   ir::Algebra algebra;
 };
 
-// Of one operand, or of two that are the same.
+// For one operand, or for two equal ones.
 constexpr ir::Algebra kInvolution = {{}, {}, {}, true, false, false}, kIdempotent = {{}, {}, {}, false, true, false},
                       kEven = {{}, {}, {}, false, false, true}, kIdempotentAndEven = {{}, {}, {}, false, true, true};
 
-// Of ops of two.
+// For ops with two operands.
 ir::Algebra neutral(std::optional<double> left, std::optional<double> right) { return {left, right, {}, false, false, false}; }
 ir::Algebra logical(double neutral, double absorbing) { return {neutral, neutral, absorbing, false, true, false}; }
 

@@ -1,14 +1,15 @@
 // Generation at the papers' sizes, in words per second: a translator, greedy and with beam search, the student network that
-// translates in browsers, and a language model that samples words; for one sentence and for many at a time, compared with
-// PyTorch's translator in the same run. Weights are random. Output sentences are as long as input sentences, so that both
-// programs generate equally many words.
+// translates in browsers, the Transformer, and a language model that samples words; for one sentence and for many at a time,
+// compared with PyTorch's translator in the same run. Weights are random. Output sentences are as long as input sentences, so
+// that both programs generate equally many words.
 //
 //   bench_decode [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
 //                [--product-precision tf32|bfloat16] [--profile] [NAME …]
 //
 // decode_gru_64_10: batch 64, beam 10; decode_gru_64_10_int8: with weights rounded to int8 (PyTorch's stay
-// float32). decode_student_64_1: Transformer encoder and SSRU decoder at the sizes of Bergamot's tiny11. sample_lstm_64_10:
-// batch 64, each word sampled from the 10 best; 0: from all.
+// float32). decode_student_64_1: Transformer encoder and SSRU decoder at the sizes of Bergamot's tiny11.
+// decode_transformer_64_1: Transformer base, 20 words; its peer is --peer 'python3 …/ctranslate2_peer.py', int8 in both.
+// sample_lstm_64_10: batch 64, each word sampled from the 10 best; 0: from all.
 #include <algorithm>
 #include <cstdio>
 
@@ -21,14 +22,15 @@
 namespace graphrun {
 namespace {
 
-constexpr const char* kStudent = "student";
+constexpr const char *kStudent = "student", *kTransformer = "transformer";
 
 struct Decode {
-  std::string cell;  // a translator's, or kStudent
+  std::string cell;  // a translator's, or kStudent or kTransformer
   std::int64_t batch, beam, words, vocabulary, embed, hidden;
   WeightForm weights;
   std::optional<std::int64_t> top_k = {};  // the number of words that a language model samples from
   bool is_student() const { return cell == kStudent; }
+  bool is_transformer() const { return cell == kTransformer; }
   std::string name() const {
     if (top_k) return fmt::format("sample_{}_{}_{}", cell, batch, *top_k);
     const char* const form = weights == WeightForm::kInt8 ? "_int8" : weights == WeightForm::kBFloat16 ? "_bfloat16" : "";
@@ -39,7 +41,9 @@ struct Decode {
 class Decoding {
  public:
   Decoding(const Decode& c, Target target, Profiler* profiler) {
-    const GenerationGraphs cut = c.top_k ? cut_of_language_model(c) : c.is_student() ? cut_of_student(c) : cut_of_translator(c);
+    const GenerationGraphs cut = c.top_k                                ? cut_of_language_model(c)
+                                 : c.is_student() || c.is_transformer() ? cut_of_transformer(c)
+                                                                        : cut_of_translator(c);
     GraphSearchOptions running;
     SearchOptions& search = running.search;
     search.beam = c.beam;
@@ -86,14 +90,13 @@ class Decoding {
   static GenerationGraphs cut_of_translator(const Decode& c) {
     return cut_of("translator.pbtxt", of_cell(c, of_vocabulary(c)), {"decode", "y", "logits", {}});
   }
-  static GenerationGraphs cut_of_student(const Decode& c) {
+  // The Transformer is the base one; the student has the sizes of Bergamot's tiny11.
+  static GenerationGraphs cut_of_transformer(const Decode& c) {
     Settings settings = of_vocabulary(c);
-    settings.insert(settings.end(), {{"recurrent", "true"},
-                                     {"shared", "true"},
-                                     {"width", std::to_string(c.embed)},
-                                     {"inner", "1536"},
-                                     {"depth", "6"},
-                                     {"decoder_depth", "2"}});
+    settings.insert(
+        settings.end(),
+        {{"shared", "true"}, {"width", std::to_string(c.embed)}, {"inner", std::to_string(c.hidden)}, {"depth", "6"}});
+    if (c.is_student()) settings.insert(settings.end(), {{"recurrent", "true"}, {"decoder_depth", "2"}});
     return cut_of("transformer.pbtxt", settings, {"decode", "y", "logits", {}});
   }
   static GenerationGraphs cut_of_language_model(const Decode& c) {
@@ -119,7 +122,9 @@ void measure(const Decode& c, Peer& peer, const PairOptions& options) {
   Profiler profiler;
   Decoding decoding(c, options.target, options.profile ? &profiler : nullptr);
   const bool compares = !c.top_k && !c.is_student();
-  const bool has_peer = compares && peer.ready(fmt::format("decode {} {} {} {} {} {} {} {}", c.cell, c.words, c.batch, c.beam,
+  // A peer of Transformers, ctranslate2_peer.py, rounds too; PyTorch stays in float32.
+  const std::string network = c.cell + (c.is_transformer() && c.weights == WeightForm::kInt8 ? "_int8" : "");
+  const bool has_peer = compares && peer.ready(fmt::format("decode {} {} {} {} {} {} {} {}", network, c.words, c.batch, c.beam,
                                                            c.vocabulary, c.embed, c.hidden, threads()));
   std::vector<double> ours, theirs, times;
   for (int round = -1; round < options.pairs; ++round) {
@@ -141,17 +146,22 @@ void measure(const Decode& c, Peer& peer, const PairOptions& options) {
   std::fflush(stdout);
 }
 
+Decode sized(const std::string& cell, std::int64_t batch, std::int64_t beam, WeightForm weights) {
+  if (cell == kStudent) return {cell, batch, beam, 12, 32000, 256, 1536, weights};
+  if (cell == kTransformer) return {cell, batch, beam, 20, 10000, 512, 2048, weights};
+  return {cell, batch, beam, 12, 10000, 620, 1000, weights};
+}
+
 int run(int count, char** words) {
   const PairOptions options(count, words);
   Peer peer(options);
   set_threads(options.threads);
   std::vector<Decode> all;
-  for (const std::string cell : {"gru", "atr", kStudent}) {
-    const bool student = cell == kStudent;
+  for (const std::string cell : {"gru", "atr", kStudent, kTransformer}) {
     for (const std::int64_t batch : {1, 64}) {
       for (const std::int64_t beam : {1, 4, 10}) {
         for (const WeightForm weights : {WeightForm::kFloat32, WeightForm::kBFloat16, WeightForm::kInt8})
-          all.push_back({cell, batch, beam, 12, student ? 32000 : 10000, student ? 256 : 620, student ? 256 : 1000, weights});
+          all.push_back(sized(cell, batch, beam, weights));
       }
     }
   }

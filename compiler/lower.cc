@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "compiler/ir/op.h"
+#include "compiler/ir/readers.h"
+#include "compiler/ir/roles.h"
 
 namespace graphrun {
 namespace {
@@ -170,6 +172,20 @@ std::int32_t Lowering::lower_region(const ir::Graph& graph, const RegionPlan& pl
   return static_cast<std::int32_t>(index);
 }
 
+// The input with rows replaced that `v` is (Role::kPut), if nothing reads the input later; -1: there is none.
+std::int32_t updated_input(const ir::Graph& graph, const ir::Readers& readers, const std::vector<bool>& read_at_end,
+                           ir::ValueId v) {
+  const Node* const put = ir::made_by(graph, v, ir::Role::kPut);
+  if (put == nullptr) return -1;
+  const ir::ValueId buffer = put->inputs[0];
+  const auto input =
+      std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const ir::Input& i) { return i.value == buffer; });
+  if (input == graph.inputs.end() || read_at_end[static_cast<std::size_t>(buffer)]) return -1;
+  const auto reading = readers.of(buffer);
+  const bool is_last = reading.back() == graph.value(v).node && std::count(reading.begin(), reading.end(), reading.back()) == 1;
+  return is_last ? static_cast<std::int32_t>(input - graph.inputs.begin()) : -1;
+}
+
 }  // namespace
 
 Program lower(const ir::Graph& graph, const MemoryPlan& plan, Precision precision) {
@@ -180,9 +196,12 @@ Program lower(const ir::Graph& graph, const MemoryPlan& plan, Precision precisio
     program.feeds.push_back(
         {value.name, concrete(value.type.type, precision), value.type.shape, input.below, input.lengths_of});
   }
+  const ir::Readers readers(graph);
+  const std::vector<bool> at_end = ir::read_at_end(graph);
   for (const ir::Output& output : graph.outputs) {
     const ir::TensorType& type = graph.type(output.value);
-    program.fetches.push_back({output.name, concrete(type.type, precision), type.shape});
+    program.fetches.push_back(
+        {output.name, concrete(type.type, precision), type.shape, updated_input(graph, readers, at_end, output.value)});
   }
   program.defined_symbols = graph.defined_symbols;
   Lowering lowering(precision);

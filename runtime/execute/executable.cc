@@ -113,10 +113,11 @@ struct Executable::Impl {
   void give_variables(Binding& binding, const SymbolValues& values);
   const Tensor& variable_memory(const VariableSpec& spec, const SymbolValues& values);
   void give_feeds(BoundRegion& root, const Feeds& feeds);
-  std::vector<Tensor> give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device);
+  std::vector<Tensor> give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device, Feeds* given_up);
   SymbolValues sizes_of(const Feeds& feeds) const;
   void reserve(const Feeds& feeds);
-  Started start(const Feeds& feeds, const RunOptions& options);
+  // `given_up`: the feeds, if the run may overwrite them; else null.
+  Started start(const Feeds& feeds, const RunOptions& options, Feeds* given_up);
 
   const std::shared_ptr<const Program> shared_program;
   const Program& program = *shared_program;
@@ -231,12 +232,21 @@ void Executable::Impl::give_feeds(BoundRegion& root, const Feeds& feeds) {
   }
 }
 
-std::vector<Tensor> Executable::Impl::give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device) {
+std::vector<Tensor> Executable::Impl::give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device,
+                                                   Feeds* given_up) {
   std::vector<Tensor> fetched;
   fetched.reserve(program.fetches.size());
   for (const FetchSpec& spec : program.fetches) {
     Sizes sizes = evaluate(spec.shape, values);
     const std::size_t i = fetched.size();
+    if (given_up != nullptr && spec.feed >= 0 && !device_side) {
+      Tensor& fed = given_up->at(program.feeds[static_cast<std::size_t>(spec.feed)].name);
+      if (!fed.is_shared() && fed.dtype() == spec.dtype) {
+        root.set_slot(program.variables.size() + program.feeds.size() + i, fed.raw());
+        fetched.push_back(std::move(fed));
+        continue;
+      }
+    }
     fetched.push_back(on_device && device_side ? Tensor(spec.dtype, std::move(sizes), device_side->backend)
                                                : results.take(i, spec.dtype, std::move(sizes)));
     root.set_slot(program.variables.size() + program.feeds.size() + i,
@@ -280,7 +290,7 @@ std::vector<Tensor> Executable::Started::finish() {
   return std::move(run->fetched);
 }
 
-Executable::Started Executable::Impl::start(const Feeds& feeds, const RunOptions& options) {
+Executable::Started Executable::Impl::start(const Feeds& feeds, const RunOptions& options, Feeds* given_up) {
   GRAPHRUN_CHECK(options.watch == nullptr || (threads() == 1 && !device_side), "a watched run on several threads or a device");
   const std::int64_t begun = options.profiler == nullptr ? 0 : Profiler::now();
   const SymbolValues values = sizes_of(feeds);
@@ -291,7 +301,7 @@ Executable::Started Executable::Impl::start(const Feeds& feeds, const RunOptions
   give_feeds(binding->root, feeds);
   Started run;
   run.impl_ = std::make_unique<Started::Impl>();
-  run.impl_->fetched = give_fetches(binding->root, values, options.on_device);
+  run.impl_->fetched = give_fetches(binding->root, values, options.on_device, given_up);
   const RunContext context{options.seed, options.step, options.profiler, binding->scan_steps.data(), options.watch, nullptr};
   if (device_side) {
     device_side->run(*binding, context);
@@ -341,8 +351,13 @@ void Executable::finish() {
   if (impl_->device_side) impl_->device_side->finish({});
 }
 void Executable::reserve(const Feeds& feeds) { impl_->reserve(feeds); }
-Executable::Started Executable::start(const Feeds& feeds, const RunOptions& options) { return impl_->start(feeds, options); }
+Executable::Started Executable::start(const Feeds& feeds, const RunOptions& options) {
+  return impl_->start(feeds, options, nullptr);
+}
 std::vector<Tensor> Executable::run(const Feeds& feeds, const RunOptions& options) { return start(feeds, options).finish(); }
+std::vector<Tensor> Executable::run(Feeds&& feeds, const RunOptions& options) {
+  return impl_->start(feeds, options, &feeds).finish();
+}
 
 std::size_t Executable::arena_bytes() const {
   return impl_->recent.empty() ? 0 : static_cast<std::size_t>(impl_->recent.front()->layout.bytes);

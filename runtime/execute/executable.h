@@ -81,6 +81,9 @@ class Executable {
   // memory. Throws UserError: (kBadData) if a feed is missing, unknown, or of a wrong rank or size, or an index is out of
   // range; (kNoRoom) if out of memory, naming the bytes and the batch's shape.
   std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options = {});
+  // The same for feeds that the caller gives up, whatever happens: a result that is a feed with rows replaced (FetchSpec::feed)
+  // lies in the feed's memory if no other tensor shares it. A cache of past steps is then not copied. On the CPU.
+  std::vector<Tensor> run(Feeds&& feeds, const RunOptions& options = {});
 
   // A run that has begun. Must not outlive the executable.
   class Started {

@@ -39,6 +39,9 @@ struct FetchSpec {
   std::string name;
   DType dtype = DType::kFloat32;
   Shape shape;
+  // The feed that it is but for rows that the run replaces, and that nothing reads afterwards: a run that may overwrite its
+  // feeds replaces the rows in the feed's memory. -1: none.
+  std::int32_t feed = -1;
 };
 
 // Where a value of a region is stored.

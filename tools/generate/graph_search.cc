@@ -252,6 +252,7 @@ bool GraphSearch::continue_rows() {
     if (moved) lay_out(std::move(needed));
   }
   next == 0 ? begin_rows() : follow_parents(moved);
+  make_room_in_histories();
   return true;
 }
 
@@ -259,15 +260,27 @@ bool GraphSearch::continue_rows() {
 void GraphSearch::begin_rows() {
   const auto rows = static_cast<std::int64_t>(layout_->places.size());
   std::vector<Tensor> begun;
+  const bool may_grow = std::all_of(cut_.states.begin(), cut_.states.end(),
+                                    [&](const Carried& s) { return s.zeros || !is_history(s, cut_.capacity); });
+  capacity_ = on_host() && may_grow ? std::min(options_.room, longest_ + 1) : longest_ + 1;
   for (const Carried& s : begun_) begun.push_back(now_.at(s.name));
   if (!is_range(sentence_of_row_, sentences() / samples_)) {
     begun = pick_begun_.pick(begun, step_.on_device(int32_of({rows}, sentence_of_row_)));
   }
   for (std::size_t k = 0; k < begun.size(); ++k) now_[begun_[k].name] = begun[k];
   for (const Carried& s : cut_.states) {
-    if (s.zeros) now_[s.name] = zeros_for(cut_, s, rows, longest_ + 1);
+    if (s.zeros) now_[s.name] = zeros_for(cut_, s, rows, capacity_);
   }
   now_[kWordInput] = int32_of({rows}, std::vector<std::int32_t>(static_cast<std::size_t>(rows), options_.search.begin));
+}
+
+void GraphSearch::make_room_in_histories() {
+  const auto steps = static_cast<std::int64_t>(done_.size());
+  if (steps < capacity_) return;
+  capacity_ = std::min(capacity_ + options_.room, longest_ + 1);
+  for (const Carried& s : cut_.states) {
+    if (is_history(s, cut_.capacity)) now_[s.name] = with_room_for(now_.at(s.name), steps, capacity_);
+  }
 }
 
 // Of what the last step chose: words, and states of the rows that they come from.
@@ -276,15 +289,16 @@ void GraphSearch::follow_parents(bool moved) {
   now_[kWordInput] = last.words;
   if (!moved && beam() == 1 && layout_->in_order) return;
   std::vector<Tensor> values;
-  for (const Carried& c : followers_) values.push_back(now_.at(c.name));
-  values = follow_.pick(values, layout_->place_of, last.parents, static_cast<std::int64_t>(done_.size()));
+  for (const Carried& c : followers_) values.push_back(std::move(now_.at(c.name)));
+  values = follow_.pick(std::move(values), layout_->place_of, last.parents, static_cast<std::int64_t>(done_.size()));
   for (std::size_t k = 0; k < values.size(); ++k) now_[followers_[k].name] = values[k];
 }
 
 void GraphSearch::step() {
   Feeds feeds;
   for (const FeedSpec& f : step_.program().feeds) feeds[f.name] = now_.at(f.name);
-  const std::vector<Tensor> made = step_.run(feeds, left_on_device(options_.profiler));
+  for (const Carried& state : cut_.states) now_.erase(state.name);  // the step may overwrite them
+  const std::vector<Tensor> made = step_.run(std::move(feeds), left_on_device(options_.profiler));
   const std::vector<FetchSpec>& names = step_.program().fetches;
   const std::string prefix = kNextPrefix;
   std::size_t k = 0;

@@ -21,6 +21,10 @@ struct GraphSearchOptions {
   SearchOptions search;
   Target target = {};
   Profiler* profiler = nullptr;  // see RunOptions
+  // On the host histories have room for so many steps at first, and for so many more whenever they are full: what attends to a
+  // history is computed for all of its room. Each room is a shape for which the step is bound anew. A device, which records
+  // what it runs for each shape, gets room for the longest sentence.
+  std::int64_t room = 16;
 };
 
 class GraphSearch {
@@ -82,6 +86,7 @@ class GraphSearch {
   void lay_out(std::vector<bool> needed);
   bool continue_rows();
   void begin_rows();
+  void make_room_in_histories();
   void follow_parents(bool moved);
   void step();
   std::vector<std::vector<Hypothesis>> found() const;
@@ -104,6 +109,7 @@ class GraphSearch {
   std::map<std::string, Tensor> now_;          // what the next step is fed
   std::vector<std::int64_t> sentence_of_row_;  // of the constants in `now_`
   std::shared_ptr<const Layout> layout_;       // of the next step
+  std::int64_t capacity_ = 0;                  // the steps that histories have room for
   std::vector<Done> done_;
   std::vector<Tensor> whole_;
   Tensor goes_on_;

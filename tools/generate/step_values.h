@@ -23,6 +23,11 @@ Feeds prologue_feeds(const GenerationGraphs& cut, const Program& prologue, const
 // A state that begins as zeros, FLOAT as float32, for so many rows and, where it is a history, steps.
 Tensor zeros_for(const GenerationGraphs& cut, const GenerationGraphs::Carried& state, std::int64_t rows, std::int64_t capacity);
 
+// Whether a state is a history: its first axis is one of the sizes `capacity` (GenerationGraphs::capacity).
+bool is_history(const GenerationGraphs::Carried& state, const std::vector<Symbol>& capacity);
+// A history with room for more steps, of which the first `steps` are copied and the others zeros.
+Tensor with_room_for(const Tensor& history, std::int64_t steps, std::int64_t capacity);
+
 // What a step gave: the values without the rows' axis, and their sizes.
 struct Fetched {
   Sizes sizes;

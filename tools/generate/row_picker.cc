@@ -17,7 +17,7 @@ using Carried = GenerationGraphs::Carried;
 constexpr const char* kPicked = "rows";
 constexpr const char* kSources = "parents";
 
-// `value` with the rows of an axis that the list names, in its order. What stands behind the axis is moved in one piece.
+// `value` with the listed rows of an axis, in that order. Axes after it are moved as one piece.
 ValueId with_rows(ir::Builder& b, ValueId value, std::size_t axis, ValueId rows) {
   if (axis == 0) return b.op("gather", {value, rows});
   Shape shape = b.graph().type(value).shape;
@@ -32,7 +32,7 @@ ValueId with_rows(ir::Builder& b, ValueId value, std::size_t axis, ValueId rows)
   return b.op("reshape", {moved}, {{"shape", shape}});
 }
 
-// An input for each of `what` that has rows, by its number, and an output of that name.
+// A graph with an input for each of `what` that has rows, named by its number, and an output of the same name.
 ir::Graph picking(const std::vector<Carried>& what, bool follow) {
   ir::Graph graph;
   graph.name = kPicked;
@@ -53,8 +53,8 @@ ir::Graph picking(const std::vector<Carried>& what, bool follow) {
   return graph;
 }
 
-// Row rows[r] of `from` along an axis becomes row r of `to`. Of axis 0, where it is not the rows' own, the first `leading`
-// positions alone are copied.
+// Copies row rows[r] of `from` along an axis to row r of `to`. If axis 0 is another axis, only its first `leading` positions
+// are copied.
 void copy_rows(const Tensor& from, Tensor& to, std::size_t axis, const std::vector<std::int64_t>& rows, std::int64_t leading) {
   const Sizes& sizes = from.sizes();
   std::int64_t before = 1, unit = static_cast<std::int64_t>(size_of(from.dtype()));

@@ -57,7 +57,7 @@ class TextsOf : public Answerer {
   const bool is_apart_;
 };
 
-// Lines "1", "2 2" and so on, in batches of two, of which some fail.
+// Lines "1", "2 2" and so on, in batches of two, some of which fail.
 class AnswerInOrder : public ::testing::Test {
  protected:
   // The stdout of answering `lines` lines, and the error of the end.
@@ -89,7 +89,7 @@ TEST_F(AnswerInOrder, WhateverTheOrderOfBatches) {
   EXPECT_EQ(answered({"1", "1 2", "", "1 2 3", "2", "1 2 3 4"}, "none").first, "1;1 2;;1 2 3;2;1 2 3 4;");
 }
 
-// Over several windows, of which each has batches for all threads.
+// Over several windows, each with batches for all threads.
 TEST_F(AnswerInOrder, OfManyLines) {
   std::vector<std::string> lines;
   std::string expected;

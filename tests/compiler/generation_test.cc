@@ -185,7 +185,7 @@ TEST(GenerationMistakes, AreToldInTheLanguageOfTheGraph) {
   EXPECT_THAT(message({"decode", "y", "logit", {}}), HasSubstr("E0403"));
 }
 
-// Cut at the scan "decode", which reads `words` as y; `calls` are what stands in the graph.
+// Cuts a graph at the scan "decode", which reads `words` as y; `calls` is the text of the graph.
 std::string message_of(const std::string& calls, const GenerationSpec& spec) {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("graphrun_cut_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
@@ -260,7 +260,7 @@ TEST(GenerationMistakes, TellOfWhatNeedsAllStepsAtOnce) {
               needs_all("'length'"));
 }
 
-// A language model that knows nothing but its words, cut at the scan "read"; `known` stands in the graph, `cell` in the step.
+// Cuts a language model without other inputs at the scan "read"; `known` is part of the graph, `cell` of the step.
 GenerationGraphs cut_model(const std::string& known, const std::string& scan, const std::string& cell) {
   const std::string text =
       "name: \"net\"\ninput { name: \"words\" shape: \"[time, batch]\" type: INT32 }\n"

@@ -107,7 +107,7 @@ int loops_of(const std::string& text) {
   return 0;
 }
 
-// A state and what a product makes of it. A matrix, of which a vector is read, would have to be kept for all steps.
+// A state and a product of it. A matrix of which only a vector is read would have to be saved for all steps.
 TEST(ParallelizeHistory, KeepsProductsThatShrinkAMatrixInItsLoop) {
   EXPECT_EQ(loops_of(R"(graph "memory" {
   input %x: FLOAT[time, batch, 4]

@@ -123,7 +123,7 @@ CaseBuilder update(const std::string& op, const std::string& name, const Sizes& 
   return c.in(floats({}, {0.1}));
 }
 
-// Of a parameter of these sizes at update t, its slots in the shapes that belong to it.
+// A parameter of these sizes at update t, with slots of the matching shapes.
 CaseBuilder adafactor(const std::string& name, const Sizes& sizes, double t, double beta1 = 0) {
   CaseBuilder c("adafactor_update", name);
   c.in(uniform(sizes)).in(uniform(sizes, -1, 1, 2));

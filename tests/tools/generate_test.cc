@@ -27,7 +27,7 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   for (const std::string rows : {"1", "2", "5"}) {
     EXPECT_EQ(graphrun({"infer", "model", "--threads", "1", "--rows", rows}, input).out, said.out) << rows;
   }
-  // However far it reads ahead, in the input's order, with what stands beside a line.
+  // In input order, with the text given for each line, however far it reads ahead.
   write("begin", "\n\nthree\n\none\n\n");
   const auto listed_ahead = [&](const std::string& lines) {
     const Ran ran = graphrun(
@@ -56,7 +56,7 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   for (const std::string form : {"bfloat16", "int8"}) {
     EXPECT_NE(worth({"--weights", form}), exact) << form;
     EXPECT_NEAR(worth({"--weights", form}), exact, 0.2) << form;
-    // Also with other sentences beside it, and with more rows than are efficient.
+    // Also with other sentences in the batch, and with more rows than are efficient.
     std::string many;
     for (int i = 0; i < 90; ++i) many += "uno dos tres\n";
     const auto alike = graphrun({"infer", "model", "--json", "--weights", form, "--rows", "90"}, many);

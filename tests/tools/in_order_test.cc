@@ -70,7 +70,7 @@ class Noting : public TextsOf {
   std::vector<std::int64_t>* firsts_;
 };
 
-// Lines "1", "2 2" and so on, in batches of two, of which some fail.
+// Lines "1", "2 2" and so on, in batches of two, some of which fail.
 class AnswerInOrder : public ::testing::Test {
  protected:
   // The stdout of answering `lines` lines, and the error of the end.
@@ -103,7 +103,7 @@ TEST_F(AnswerInOrder, WhateverTheOrderOfBatches) {
   EXPECT_EQ(answered({"1", "1 2", "", "1 2 3", "2", "1 2 3 4"}, "none").first, "1;1 2;;1 2 3;2;1 2 3 4;");
 }
 
-// Over several windows, of which each has batches for all threads.
+// Over several windows, each with batches for all threads.
 TEST_F(AnswerInOrder, OfManyLines) {
   std::vector<std::string> lines;
   std::string expected;

@@ -17,7 +17,7 @@
 namespace graphrun {
 namespace {
 
-constexpr unsigned kColumns = 100;  // of help
+constexpr unsigned kColumns = 100;  // width of help
 
 void print_help(const CommandLine& line) {
   std::ostringstream text;
@@ -27,7 +27,7 @@ void print_help(const CommandLine& line) {
   fmt::print("{}", text.str());
 }
 
-// For "--epochs 3", where a job has fields of this name: how to set one.
+// The hint for "--epochs 3" if jobs have fields of this name: how to set one.
 std::string set_instead(const std::string& name, const Arguments& arguments) {
   std::vector<JobField> fields = job_fields_named(name);
   std::erase_if(fields, [](const JobField& field) { return field.is_message; });
@@ -74,7 +74,7 @@ std::optional<po::variables_map> parse(const CommandLine& line, const Arguments&
     }
     positions.add(word.name.c_str(), word.many ? -1 : 1);
   }
-  // A field of the job as an option of its own.
+  // The hint for a field of the job that is used as an option.
   const bool sets_fields = std::any_of(line.words.begin(), line.words.end(),
                                        [](const CommandLine::Word& word) { return word.name == "JOB" || word.name == "FILE"; });
   OptionHint hint;
@@ -139,7 +139,7 @@ const Device& parse_device(const std::string& name) {
 
 namespace {
 
-// Jobs write these names in capitals, the command line does not: both are taken.
+// Jobs write these names in capitals, the command line in small letters; both are accepted.
 std::string in_small_letters(std::string name) {
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   return name;

@@ -1,4 +1,4 @@
-// graphrun data JOB: a batch as the graph is fed it.
+// graphrun data JOB: shows a batch as the graph receives it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -27,7 +27,7 @@ std::int64_t number_from(const po::variables_map& options, const char* name, std
   return number;
 }
 
-// How much of the batch's first sequence is padding.
+// The size of the batch, and how much of its first sequence is padding.
 std::string size_of(const Batch& batch) {
   std::int64_t longest = 0;
   for (const std::int64_t steps : batch.steps) longest = std::max(longest, steps);

@@ -52,7 +52,7 @@ ExitCode run_evaluate(const Arguments& arguments) {
   const Dataset set = read_dataset(network.job.data, network.vocabularies, files, reading);
   Variables variables;
   for (const auto& [name, tensor] : model.parameters.tensors) variables.set(name, tensor);
-  std::optional<AtomicFile> each;  // opened first: a place that cannot be written is reported before the work is done
+  std::optional<AtomicFile> each;  // opened first, so that an unwritable path is reported before the work
   if (!each_file.empty()) each.emplace(each_file);
   const ReportResults results = *evaluator.evaluate(set, variables);
   const bool json = options->count("json") != 0, details = options->count("details") != 0;

@@ -1,4 +1,4 @@
-// graphrun gradcheck FILE: derived gradients against finite differences.
+// graphrun gradcheck FILE: compares derived gradients with finite differences.
 #include <fmt/format.h>
 
 #include <algorithm>

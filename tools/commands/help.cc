@@ -19,7 +19,7 @@ bool is_topic(const std::string& name) {
   return std::any_of(topics().begin(), topics().end(), [&](const Topic& t) { return t.name == name; });
 }
 
-// Where a graph or a folder of graphs has this name, what it is; else "".
+// If a graph or a folder of graphs has this name, says so; otherwise "".
 std::string graph_of(const std::string& name) {
   namespace fs = std::filesystem;
   const fs::path all = frontend::installed_graphs();
@@ -49,7 +49,7 @@ std::string graph_of(const std::string& name) {
       fmt::format("there is no command, operator, topic or field of a job '{}'{}", name, near.empty() ? "" : "; " + near));
 }
 
-// The entry of the only field of a job that `name` may mean, a list where there are several. False where there is none.
+// Prints the only field of a job that `name` may mean, or a list if there are several. False if there is none.
 bool print_job_fields(const std::string& name) {
   if (const std::size_t dot = name.find('.'); dot != std::string::npos && is_part_of_job(name.substr(0, dot))) {
     fmt::print("{}", job_fields(name));

@@ -1,4 +1,4 @@
-// graphrun run GRAPH: a graph on numbers that are given, without data.
+// graphrun run GRAPH: runs a graph on given numbers, without data.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,13 +26,13 @@ Parameters parameters_at(const std::string& path) {
   return is_folder(path) ? read_parameters({path}) : Parameters{path, read_safetensors(path), ""};
 }
 
-// FLOAT[batch, 3], in the words of graphs.
+// FLOAT[batch, 3], as graphs write it.
 std::string type_text(const FeedSpec& spec) {
   const char* type = spec.dtype == DType::kInt32 ? "INT32" : spec.dtype == DType::kBool ? "BOOL" : "FLOAT";
   return type + str(spec.shape);
 }
 
-// Numbers for an example: zeros, each size that is not known 2.
+// Numbers for an example: zeros, where unknown sizes are 2.
 std::string example_of(const FeedSpec& spec, std::size_t axis = 0) {
   if (axis == spec.shape.size()) return spec.dtype == DType::kBool ? "true" : "0";
   constexpr std::int64_t kMost = 3;

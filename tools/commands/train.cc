@@ -17,7 +17,7 @@
 namespace graphrun {
 namespace {
 
-// "1,2,3": at least one, none twice.
+// Parses "1,2,3": at least one seed, none twice.
 std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   std::vector<std::uint64_t> seeds;
   const char* at = text.data();
@@ -36,7 +36,7 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   }
 }
 
-// What --try says.
+// Parses the value of --try.
 std::int64_t parse_updates(const std::string& text) {
   std::int32_t updates = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), updates);
@@ -45,7 +45,8 @@ std::int64_t parse_updates(const std::string& text) {
   return updates;
 }
 
-// A job with a mistake trains nothing: it is read on, as `graphrun check` does, for its graph and data may have others.
+// A job with mistakes is not trained. It is then read like `graphrun check` does, to report the mistakes in its graph and data
+// too.
 LoadedJob sound_job(const TrainRequest& request) {
   try {
     LoadedJob job = parse_job(request.text, request.job, request.settings);

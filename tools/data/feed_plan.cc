@@ -9,7 +9,7 @@
 
 namespace graphrun {
 
-// Turns one feed's expression into terms; the first mistake of a feed ends it.
+// Turns one feed's expression into terms; stops at the feed's first mistake.
 class FeedPlan::Typer {
  public:
   Typer(const DataSpec& data, std::vector<Diagnostic>& problems) : data_(data), problems_(problems) {}
@@ -170,7 +170,7 @@ class FeedPlan::Typer {
     return term;
   }
 
-  // A whole number, as written, or with a minus.
+  // An integer literal, possibly with a minus.
   bool whole(const ir::Expression& e, std::int64_t& value) {
     const bool negative = is_negative(e);
     const ir::Expression& number = negative ? e.operands[0] : e;
@@ -271,7 +271,7 @@ void FeedPlan::need(std::string_view name, const Shape& shape) {
   feed->needed = true;
   feed->shape = str(shape);
   feed->sizes.assign(static_cast<std::size_t>(feed->depth), kAnySize);
-  if (stream_) return;  // its examples are windows
+  if (stream_) return;  // the examples of a stream are windows
   for (std::size_t axis = 0; axis < std::min(feed->sizes.size(), shape.size()); ++axis) {
     if (shape[axis].is_constant()) feed->sizes[axis] = shape[axis].constant();
   }
@@ -337,7 +337,7 @@ Nested length_of(const Nested& value) {
   return length;
 }
 
-// Where Python's x[begin:end] begins and ends in a sequence of so many steps.
+// The begin and end of Python's x[begin:end] for a sequence of `steps`.
 std::pair<std::int64_t, std::int64_t> bounds_of(std::int64_t begin, std::int64_t end, bool open_end, std::int64_t steps) {
   const auto clamp = [&](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + steps : i, 0, steps); };
   const std::int64_t first = clamp(begin), last = open_end ? steps : clamp(end);

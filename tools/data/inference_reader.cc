@@ -12,7 +12,7 @@ namespace graphrun {
 namespace {
 
 constexpr int kPatience = 5;                               // milliseconds to wait for the rest of a batch
-constexpr std::size_t kMostAhead = std::size_t{64} << 20;  // bytes of text and of records that are read ahead
+constexpr std::size_t kMostAhead = std::size_t{64} << 20;  // bytes of text and records to read ahead
 
 }  // namespace
 
@@ -86,7 +86,7 @@ void InferenceReader::limit(Encoded& encoded) const {
   }
 }
 
-// Of the field that batches go by; where that is not read, of the longest that is.
+// The length of the field that batches are sorted by; if it is not read, of the longest field that is.
 std::int64_t InferenceReader::length_of(const Encoded& encoded) const {
   std::int64_t longest = 0;
   for (std::size_t i = 0; encoded.fields && i < needed_.size(); ++i) {
@@ -98,7 +98,7 @@ std::int64_t InferenceReader::length_of(const Encoded& encoded) const {
   return longest;
 }
 
-// Reads what is there, up to a batch or, reading ahead, until all that was read has been given out.
+// Reads available input, up to a batch or, when reading ahead, up to the limit once all earlier records have been returned.
 void InferenceReader::fill() {
   const bool sorts = ahead_ > rows_;
   if (failure_ || (sorts && !waiting_.empty())) return;
@@ -129,7 +129,7 @@ void InferenceReader::return_to_order() {
   if (ahead_ > rows_) ahead_ = std::max(ahead_ / 2, rows_ + 1);
 }
 
-// The records of the next batch: the first of those that wait, as many as the limits allow.
+// The records of the next batch: the first waiting ones, as many as the limits allow.
 std::vector<InferenceReader::Encoded> InferenceReader::take() {
   std::vector<Encoded> taken;
   std::int64_t rows = 0, longest = 0;

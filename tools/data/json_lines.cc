@@ -21,7 +21,7 @@ std::vector<std::string> keys_of(const nlohmann::json& object) {
   return keys;
 }
 
-// One text, or through `lists` lists all that they hold.
+// Reads one text, or all texts in lists nested `lists` deep.
 class TextReader {
  public:
   TextReader(const FieldSpec& field, const Record& record, Units& units) : field_(field), record_(record), units_(units) {}
@@ -55,7 +55,7 @@ class TextReader {
   Units& units_;
 };
 
-// Behind the colon of the outermost object's key; npos where it is not there.
+// The position after the colon of a key of the outermost object; npos if there is no such key.
 std::size_t value_of_key(const std::string& line, const std::string& key) {
   const std::string written = json_text(nlohmann::json(key));
   int depth = 0;

@@ -24,10 +24,10 @@ std::vector<Carried> begun_of(const GenerationGraphs& cut) {
   return begun;
 }
 
-// So many steps a device is given before the host looks at what is done.
+// The number of steps that a device is given before the host checks what is done.
 constexpr std::int64_t kStepsAhead = 4;
 
-// For so many of all places: few distinct numbers, so that few shapes are ever bound.
+// The number of rows for `needed` of all places: one of a few numbers, so that few shapes are ever bound.
 std::size_t rows_for(std::size_t needed, std::size_t places) {
   return needed <= 8 || needed == places ? needed : std::min(places, (needed + 7) / 8 * 8);
 }
@@ -81,13 +81,13 @@ GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options
 
 std::unique_ptr<GraphSearch> GraphSearch::share() const {
   GraphSearchOptions options = options_;
-  options.profiler = nullptr;  // it is not for several threads
+  options.profiler = nullptr;  // a profiler is not for several threads
   return std::unique_ptr<GraphSearch>(
       new GraphSearch(cut_, std::move(options), samples_, {prologue_.share(), step_.share(), fetch_types_, whole_types_}));
 }
 
 std::vector<std::vector<Hypothesis>> GraphSearch::run(const Feeds& feeds, const Sentences& given) {
-  struct Forgets {  // what lies on the device, however this ends
+  struct Forgets {  // frees the values on the device, even after an exception
     GraphSearch& search;
     ~Forgets() { search.forget(); }
   } forgets{*this};
@@ -177,16 +177,16 @@ void GraphSearch::begin_search() {
   }
 }
 
-// The host knows at once what a step on it gave. A device is given several steps before it is asked.
+// On the CPU, the host looks at every step; a device is given several steps before the host looks.
 bool GraphSearch::looks_before(std::int64_t step) const { return step > 0 && (on_host() || step % kStepsAhead == 0); }
 
-// The last step that runs before rows are laid out anew.
+// The last step before the rows are laid out again.
 std::int64_t GraphSearch::last_before_look(std::int64_t step) const {
   return on_host() || step == 0 ? step : step / kStepsAhead * kStepsAhead + kStepsAhead - 1;
 }
 
-// Which places may have a hypothesis in the steps until the host looks again. After a look it knows those of the next step; in
-// the steps after it, hypotheses stand in the first places of those that have not ended.
+// The places that may have a hypothesis until the host looks again. After a look, the host knows those of the next step; in
+// later steps, hypotheses are in the first places of the sentences that have not ended.
 std::vector<bool> GraphSearch::places_needed(bool look) const {
   const auto next = static_cast<std::int64_t>(done_.size()), last = last_before_look(next);
   Tensor live, ended, goes_on;
@@ -235,7 +235,7 @@ void GraphSearch::lay_out(std::vector<bool> needed) {
   layout_ = std::move(layout);
 }
 
-// What the next step is fed; false: there is none.
+// Prepares the feeds of the next step; false if there is no next step.
 bool GraphSearch::continue_rows() {
   const auto next = static_cast<std::int64_t>(done_.size());
   if (next >= longest_) return false;
@@ -245,7 +245,7 @@ bool GraphSearch::continue_rows() {
     std::vector<bool> needed = places_needed(look);
     const auto count = static_cast<std::size_t>(std::count(needed.begin(), needed.end(), true));
     if (count == 0) return false;
-    // A device records what it runs for each number of rows: there, fewer rows must be worth it.
+    // A device records its work for each number of rows, so there the number is only reduced if that saves enough.
     const std::size_t rows = rows_for(count, needed.size()), had = layout_ ? layout_->places.size() : 0;
     const bool shrinks = on_host() ? rows < had : 4 * rows <= 3 * had;
     moved = shrinks || layout_ == nullptr || !layout_->covers(needed);
@@ -256,7 +256,7 @@ bool GraphSearch::continue_rows() {
   return true;
 }
 
-// Each row of the first step is its sentence's.
+// In the first step, each sentence has one row.
 void GraphSearch::begin_rows() {
   const auto rows = static_cast<std::int64_t>(layout_->places.size());
   std::vector<Tensor> begun;
@@ -283,7 +283,7 @@ void GraphSearch::make_room_in_histories() {
   }
 }
 
-// Of what the last step chose: words, and states of the rows that they come from.
+// Feeds the words that the last step chose, and the states of their parent rows.
 void GraphSearch::follow_parents(bool moved) {
   const Done& last = done_.back();
   now_[kWordInput] = last.words;
@@ -315,7 +315,7 @@ std::vector<std::vector<Hypothesis>> GraphSearch::found() const {
   std::vector<std::vector<Hypothesis>> all(static_cast<std::size_t>(sentences() / samples_));
   for (std::int64_t s = 0; s < sentences(); ++s) {
     std::vector<Hypothesis>& found = all[static_cast<std::size_t>(s / samples_)];
-    if (given_.most(static_cast<std::size_t>(s)) == 0) {  // it may have no words
+    if (given_.most(static_cast<std::size_t>(s)) == 0) {  // the sentence may have no words
       found.push_back({{}, 0, options_.search.norm.score(0, 0), false, {}});
       continue;
     }
@@ -324,14 +324,14 @@ std::vector<std::vector<Hypothesis>> GraphSearch::found() const {
     }
   }
   if (options_.search.sampling) return all;
-  // By sums in double.
+  // Sorted by sums in double.
   for (std::vector<Hypothesis>& found : all) {
     std::stable_sort(found.begin(), found.end(), [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
   }
   return all;
 }
 
-// Back from its last word to its first; `step` as in kBestStep.
+// Follows a hypothesis from its last word to its first; `step` as in kBestStep.
 Hypothesis GraphSearch::hypothesis(std::int64_t step, std::int64_t place) const {
   Hypothesis h;
   h.ended = step % 2 != 0;

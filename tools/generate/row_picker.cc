@@ -19,7 +19,7 @@ using Carried = GenerationGraphs::Carried;
 constexpr const char* kPicked = "rows";
 constexpr const char* kSources = "parents";
 
-// `value` with the rows of an axis that the list names, in its order. What stands behind the axis is moved in one piece.
+// `value` with the listed rows of an axis, in that order. Axes after it are moved as one piece.
 ValueId with_rows(ir::Builder& b, ValueId value, std::size_t axis, ValueId rows) {
   if (axis == 0) return b.op("gather", {value, rows});
   Shape shape = b.graph().type(value).shape;
@@ -34,7 +34,7 @@ ValueId with_rows(ir::Builder& b, ValueId value, std::size_t axis, ValueId rows)
   return b.op("reshape", {moved}, {{"shape", shape}});
 }
 
-// An input for each of `what` that has rows, by its number, and an output of that name.
+// A graph with an input for each of `what` that has rows, named by its number, and an output of the same name.
 ir::Graph picking(const std::vector<Carried>& what, bool follow) {
   ir::Graph graph;
   graph.name = kPicked;
@@ -55,8 +55,8 @@ ir::Graph picking(const std::vector<Carried>& what, bool follow) {
   return graph;
 }
 
-// The elements of a tensor before and behind an axis: `blocks` times so many rows as the axis has, of `unit` bytes. Of axis 0,
-// where it is not the rows' own, there are `leading` positions.
+// A tensor seen along an axis of rows: `blocks` blocks, each with the rows of that axis, of `unit` bytes. If axis 0 is another
+// axis, only its first `leading` positions count.
 struct RowBlocks {
   RowBlocks(const Tensor& tensor, std::size_t axis, std::int64_t leading)
       : unit(static_cast<std::int64_t>(size_of(tensor.dtype()))) {
@@ -64,12 +64,12 @@ struct RowBlocks {
     for (std::size_t k = 0; k < axis; ++k) blocks *= k == 0 ? std::min(leading, sizes[0]) : sizes[k];
     for (std::size_t k = axis + 1; k < sizes.size(); ++k) unit *= sizes[k];
   }
-  // For parallel_ranges: so many rows are worth another thread.
+  // For parallel_ranges: the least number of rows that is worth another thread.
   std::int64_t least_rows() const { return std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(unit, 1)); }
   std::int64_t blocks = 1, unit;
 };
 
-// Row rows[r] of `from` along an axis becomes row r of `to`.
+// Copies row rows[r] of `from` along an axis to row r of `to`.
 void copy_rows(const Tensor& from, Tensor& to, std::size_t axis, const std::vector<std::int64_t>& rows, std::int64_t leading) {
   const RowBlocks all(from, axis, leading);
   const std::int64_t count = static_cast<std::int64_t>(rows.size()), stride = from.sizes()[axis], unit = all.unit;
@@ -84,12 +84,12 @@ void copy_rows(const Tensor& from, Tensor& to, std::size_t axis, const std::vect
 }
 
 struct Move {
-  std::int64_t to, from;  // rows; kAside: a row's room beside the tensor
+  std::int64_t to, from;  // rows; kAside: a buffer for one row
 };
 constexpr std::int64_t kAside = -1;
 
-// Moves one after the other that make row r what row sources[r] was: no row is overwritten before it has been read for the last
-// time. Where rows follow one another in a circle, one waits aside.
+// The moves, in order, after which row r is what row sources[r] was: no row is overwritten before its last read. In a cycle of
+// rows, one is saved aside first.
 std::vector<Move> moves_of(const std::vector<std::int64_t>& sources) {
   const auto at = [](std::int64_t row) { return static_cast<std::size_t>(row); };
   std::vector<std::int64_t> readers(sources.size()), free;
@@ -114,7 +114,7 @@ std::vector<Move> moves_of(const std::vector<std::int64_t>& sources) {
     free.pop_back();
     move(row);
   }
-  // Each of the others is read once, by the one before it in its circle.
+  // The others form cycles: each is read once.
   for (std::int64_t row = 0; row < count; ++row) {
     if (!moves(row) || done[at(row)]) continue;
     list.push_back({kAside, row});
@@ -125,7 +125,7 @@ std::vector<Move> moves_of(const std::vector<std::int64_t>& sources) {
   return list;
 }
 
-// Row sources[r] along an axis becomes row r.
+// Makes the moves along an axis, in the tensor's memory.
 void move_rows(Tensor& tensor, std::size_t axis, const std::vector<Move>& moves, std::int64_t leading) {
   const RowBlocks all(tensor, axis, leading);
   const std::int64_t stride = tensor.sizes()[axis], unit = all.unit;

@@ -10,7 +10,7 @@ namespace {
 using ir::ValueId;
 using namespace search_names;
 
-// What counts instead of a log-probability that is -infinity or no number: such words come last, but they are words.
+// Replaces a log-probability that is -infinity or NaN: such words come last, but can be chosen.
 constexpr double kImpossible = -1e24;
 
 class SearchMaker {
@@ -39,7 +39,7 @@ class SearchMaker {
   ValueId shaped(ValueId v, Shape shape) { return b_.op("reshape", {v}, {{"shape", std::move(shape)}}); }
   ValueId number(std::int64_t value) { return b_.constant(static_cast<double>(value), Type::kInt32); }
   ValueId range(std::int64_t n) { return b_.op("range", {}, {{"n", Dim(n)}}); }
-  // Columns of a, then those of b.
+  // The columns of a, then those of b.
   ValueId beside(ValueId a, ValueId b) { return b_.op("concat", {a, b}, {{"axis", std::int64_t{1}}}); }
   ValueId gathered(ValueId table, ValueId indices) { return b_.op("gather", {table, indices}); }
   ValueId expanded(ValueId v) { return b_.op("expand", {v}, {{"axis", std::int64_t{-1}}}); }
@@ -52,8 +52,8 @@ class SearchMaker {
     return gathered(shaped(x, {n * sentences_}), flat);
   }
 
-  // What a log-probability of so many words, at least one, is divided by: LengthNorm::score. As FLOAT, where one more than the
-  // most words is no overflow.
+  // The divisor of a log-probability of that many words, at least one: LengthNorm::score. Computed in FLOAT, where one more
+  // than the most words does not overflow.
   ValueId norm_of(ValueId words) {
     const ValueId length = b_.cast(words, Type::kFloat);
     switch (o_.norm.kind) {
@@ -89,12 +89,12 @@ class SearchMaker {
     sentence_of_ = equation("cast(floor(place / beam), type='INT32')", {{"place", place_of}, {"beam", number(o_.beam)}});
   }
 
-  // A log-probability as it is added up and compared.
+  // A log-probability in the form that is summed and compared.
   ValueId possible(ValueId gain) {
     return equation("where(gain > impossible, gain, impossible)", {{"gain", gain}, {"impossible", b_.constant(kImpossible)}});
   }
 
-  // The best continuations of each sentence, as many as it has places.
+  // Chooses the best continuations of each sentence, as many as it has places.
   void choose() {
     const std::int64_t candidates = std::min(o_.beam + (o_.min_length > 0 ? 1 : 0), words_);
     const ValueId each = number(candidates);
@@ -123,7 +123,7 @@ class SearchMaker {
     gain_ = gathered(shaped(gains, {all}), at);
   }
 
-  // A word of each row.
+  // Draws a word for each row.
   void draw() {
     ValueId scores = score_;
     if (o_.min_length > 0) {
@@ -143,12 +143,12 @@ class SearchMaker {
     sum_ = equation("live + gain", {{"live", live_}, {"gain", possible(gain_)}});
   }
 
-  // Of a word of each row, its log-probability.
+  // The log-probability of one word in each row.
   ValueId gain_of(ValueId word) {
     return equation("pick(score, word) - total", {{"score", score_}, {"word", word}, {"total", total_}});
   }
 
-  // A sentence that is given its next word has one hypothesis, in the first place, and continues it with that word.
+  // A sentence whose next word is given has one hypothesis, in its first place, which continues with that word.
   void follow_given() {
     const Symbol steps = Symbol::named("search.given_steps");
     const ValueId given = input(kGiven, Type::kInt32, {Dim(steps), sentences_});
@@ -169,7 +169,7 @@ class SearchMaker {
 
   ValueId first_column(ValueId v) { return b_.op("index", {v}, {{"axis", std::int64_t{1}}, {"at", Dim(0)}}); }
 
-  // The end symbol ends a hypothesis, its greatest length cuts it off. One that has ended takes its place in the beam along.
+  // The end symbol ends a hypothesis; the maximum length cuts it off. An ended hypothesis keeps its place in the beam.
   void end_some() {
     const ValueId chosen = equation(
         "sum > nothing / 2 and place < beam - expand(ended, axis=-1)",
@@ -185,7 +185,7 @@ class SearchMaker {
     ended_ = equation("ended + sum(cast(ends, type='INT32'), axis=1)", {{"ended", ended_}, {"ends", ends}});
   }
 
-  // The N best of what had ended, of what ends and of what is cut off.
+  // Keeps the N best of the hypotheses that had ended, end now or are cut off.
   void keep_best() {
     const ValueId zeros = b_.zeros({Type::kInt32, {sentences_, o_.beam}});
     const ValueId place = equation("at + expand(s, axis=-1) * beam + zeros",
@@ -198,8 +198,8 @@ class SearchMaker {
     best_place_ = picked(joined(best_place_, place, place), top[1]);
   }
 
-  // A sentence of which nothing that lives can still come among the best is done: probabilities only fall, and a norm is
-  // greatest at the greatest length or the least.
+  // A sentence is done if no live hypothesis can still become one of the best: probabilities only fall, and the norm has its
+  // maximum at the greatest or the smallest length.
   void go_on() {
     const ValueId most =
         equation("max(where(lives, sum, nothing), axis=1)", {{"lives", lives_}, {"sum", sum_}, {"nothing", nothing_}});
@@ -219,7 +219,8 @@ class SearchMaker {
     const Shape places = {Dim(o_.beam) * sentences_};
     std::vector<ir::Output> outputs;
     const auto give_next = [&](const std::string& name, ValueId value) { outputs.push_back({kNextPrefix + name, value}); };
-    // It stops when no hypothesis is left: steps that were started ahead must not run past what the network has for each.
+    // The step counter stops when no hypothesis is left: steps that were started in advance must not exceed the network's room
+    // for steps.
     give_next(kStepInput, equation("step + max(goes_on, axis=0)", {{"step", step_}, {"goes_on", goes_on_}}));
     for (const GenerationGraphs::Carried& state : cut_.states) {
       give_next(state.name, graph_.output(kNextPrefix + state.name)->value);
@@ -240,13 +241,13 @@ class SearchMaker {
   const std::vector<std::string>& fetches_;
   ir::Graph graph_;
   ir::Builder b_;
-  std::int64_t words_ = 0;  // of the vocabulary
+  std::int64_t words_ = 0;  // size of the vocabulary
   ValueId live_ = ir::kNone, ended_ = ir::kNone, best_ = ir::kNone, best_step_ = ir::kNone, best_place_ = ir::kNone,
           most_ = ir::kNone, row_of_ = ir::kNone, step_ = ir::kNone;
-  ValueId score_ = ir::kNone, total_ = ir::kNone;  // of each row; its logarithm of the sum of exponentials
-  ValueId sentence_of_ = ir::kNone;                // INT32 [R], with sampling or prefixes
+  ValueId score_ = ir::kNone, total_ = ir::kNone;  // by row: scores; logarithm of the sum of their exponentials
+  ValueId sentence_of_ = ir::kNone;                // INT32 [R]; with sampling or prefixes
   ValueId nothing_ = ir::kNone, numbers_ = ir::kNone, next_step_ = ir::kNone;
-  // [S, B], of what is chosen: log-probability, that of its last word, that word, the row it comes from, what becomes of it.
+  // [S, B], for each choice: its log-probability, that of its last word, that word, its parent row, and whether it continues.
   ValueId sum_ = ir::kNone, gain_ = ir::kNone, word_ = ir::kNone, parent_ = ir::kNone, lives_ = ir::kNone,
           score_of_ended_ = ir::kNone, score_of_cut_ = ir::kNone, goes_on_ = ir::kNone;
 };

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kLargestPage = 4 << 20;
 constexpr const char* kMessages = "errors.md";
 
-// Which headings of graphs/README.md make a topic.
+// The headings of graphs/README.md that make up a topic.
 struct Sections {
   const char *name, *summary;
   std::vector<std::string> headings;
@@ -37,7 +37,7 @@ const std::vector<Sections>& sections() {
 
 std::string page(const std::string& name) { return read_file(frontend::installed_graphs() + "/" + name, kLargestPage); }
 
-// From its heading to the next one of its level.
+// A section, from its heading to the next one of the same level.
 std::string section(const std::string& text, const std::string& heading) {
   const std::string line = "\n## " + heading + "\n";
   const std::size_t begin = text.find(line);
@@ -46,7 +46,7 @@ std::string section(const std::string& text, const std::string& heading) {
   return text.substr(begin + 1, end == std::string::npos ? end : end - begin);
 }
 
-// An entry of the page: from its mark to the next one, or to a blank line.
+// An entry of the page, from its mark to the next one or to a blank line.
 struct MessageEntry {
   std::string code, slug, text;
 };
@@ -72,7 +72,7 @@ std::vector<MessageEntry> message_entries() {
   return entries;
 }
 
-// "E0306" of "e306".
+// "E0306" for "e306".
 std::string full_code(const std::string& name) { return "E" + std::string(5 - name.size(), '0') + name.substr(1); }
 
 }  // namespace

@@ -18,7 +18,7 @@ std::vector<Diagnostic> unreadable_files(const LoadedJob& job) {
     try {
       const InputFile opened(file);
     } catch (const UserError& error) {
-      if (error.exit_code() == ExitCode::kNoRoom) throw;  // no mistake of the job's
+      if (error.exit_code() == ExitCode::kNoRoom) throw;  // not a mistake in the job
       for (Diagnostic d : error.diagnostics()) {
         d.at = at;
         problems.push_back(std::move(d));

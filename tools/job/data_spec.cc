@@ -54,7 +54,7 @@ class DataReader {
     return files;
   }
 
-  // PARALLEL: as many as the columns, or several times as many.
+  // PARALLEL: the number of files must be a multiple of the number of columns.
   void check_files() {
     const std::size_t together = files_side_by_side(spec_);
     const auto check = [&](const char* part, std::size_t files) {
@@ -124,7 +124,7 @@ class DataReader {
     spec_.fields.push_back(std::move(f));
   }
 
-  // What only entries of a vocabulary have.
+  // Reports settings of FLOAT fields that require a vocabulary.
   void check_numbers(const Places& places) {
     for (const char* setting : {"vocabulary", "derive", "normalize", "joiner"}) {
       if (places.fields.count(setting) != 0) {
@@ -174,7 +174,7 @@ class DataReader {
     }
   }
 
-  // What goes with the format and what does not.
+  // Checks that the settings of a field fit the format.
   void check_format(const FieldSpec& f, const Places& places) {
     const bool columns = spec_.format == Format::kConll || spec_.format == Format::kTsv || spec_.format == Format::kParallel;
     if (f.column > 0 && !columns) problems_.bad(places.location("column"), "only CONLL, TSV and PARALLEL have columns");
@@ -267,7 +267,7 @@ class DataReader {
     }
   }
 
-  // A field that shares a vocabulary has the rules of its owner.
+  // Gives a field that shares a vocabulary the rules of the owner.
   void share_vocabularies() {
     std::vector<std::string> owners;
     for (const FieldSpec& f : spec_.fields) {

@@ -48,7 +48,7 @@ class JobChecker {
     return names;
   }
 
-  // A field with a vocabulary, where one is named.
+  // Checks that a named field has a vocabulary.
   void check_entries(const Location& at, const std::string& name) {
     const FieldSpec* const field = job_.data.field(name);
     if (field == nullptr) {
@@ -59,7 +59,7 @@ class JobChecker {
     }
   }
 
-  // Runs `parse`; what it throws are problems.
+  // Runs `parse`; errors that it throws are added to the problems.
   template <class Parse>
   void gather(const Parse& parse) {
     try {
@@ -87,7 +87,7 @@ class JobChecker {
     }
   }
 
-  // vocabulary(field), anywhere in an expression.
+  // Checks every vocabulary(field) in an expression.
   void check_vocabularies(const ir::Expression& e) {
     if (e.kind == ir::Expression::Kind::kCall && e.text == "vocabulary") {
       if (e.operands.size() != 1 || e.operands[0].kind != ir::Expression::Kind::kName) {
@@ -113,7 +113,7 @@ class JobChecker {
     for (const TextMeasure* text : report.texts()) texts_.emplace_back(text->field(), text->mode());
   }
 
-  // Reports of what infer blocks write.
+  // Checks reports on the output of infer blocks.
   void check_texts() {
     std::vector<std::string> modes;
     for (const InferSpec& infer : job_.infer) {
@@ -171,7 +171,7 @@ class JobChecker {
   void check_load(const Job::Infer& infer, const Places& places) {
     std::vector<LoadSpec> all;
     for (int i = 0; i < infer.load_size(); ++i) {
-      // The places are those of what was written, the folders those of the message: --set makes their paths whole.
+      // The locations are those of the text, the folders those of the message, because --set completes their paths.
       const std::vector<BindingText> written = split_bindings(places.text("load", static_cast<std::size_t>(i)));
       const std::vector<BindingText> meant = split_bindings(ir::SourceText(infer.load(i)));
       for (std::size_t k = 0; k < std::min(written.size(), meant.size()); ++k) {
@@ -236,7 +236,7 @@ class JobChecker {
     } else if (!length.empty()) {
       problems_.bad(places.location("max_length"), "max_length is a sum of numbers and sizes, \"2 * source_time + 10\"");
     }
-    // Proto's 0 is a field that was not given.
+    // In proto, 0 means that the field is absent.
     const auto count = [&](const char* name, std::int64_t value, std::int64_t otherwise) {
       if (value < 0) problems_.bad(places.location(name), fmt::format("{} is {}; expected {} or more", name, value, otherwise));
       return value > 0 ? value : otherwise;
@@ -382,12 +382,12 @@ class JobChecker {
     }
   }
 
-  // No mistake, but hardly meant.
+  // Warns about a setting without effect, which is probably not intended.
   void not_heeded(const Location& at, std::string text) {
     job_.warnings.push_back({Severity::kWarning, "E0421 unused-setting", at, std::move(text), {}});
   }
 
-  // A field that nothing reads is no mistake, but hardly meant.
+  // Warns about a field that is never read, which is probably not intended.
   void check_unused() {
     std::set<std::string> used;
     for (const FeedPlan::Feed& feed : job_.plan->feeds()) used.insert(feed.fields.begin(), feed.fields.end());
@@ -406,7 +406,7 @@ class JobChecker {
   std::vector<Diagnostic>& diagnostics_;
   Problems problems_;
   std::vector<std::string> report_names_;
-  std::vector<std::pair<NameUse, NameUse>> texts_;  // of reports: the field and the infer block
+  std::vector<std::pair<NameUse, NameUse>> texts_;  // by report: the field and the infer block
 };
 
 }  // namespace

@@ -17,21 +17,21 @@
 
 namespace graphrun {
 
-// What --set calls one of the messages of a repeated field: its `name` or its `match`; its number, from 0, where it has neither
-// or shares it with another.
+// How --set names one of the messages of a repeated field: by its `name` or `match`; by its number, from 0, if it has neither
+// or another message has the same.
 std::string key_of(const google::protobuf::Message& in, const google::protobuf::FieldDescriptor& field, int index);
 
-// The arguments as a pseudo file "--set", a line each, so that mistakes are shown in them.
+// The arguments as lines of a pseudo file "--set", so that messages can show mistakes in them.
 std::vector<ir::SourceText> set_sources(const std::vector<std::string>& arguments);
 
-// Each in turn, in `job` and in its places; mistakes go to `problems` (E0404 unknown-field, E0402 wrong-value).
-// `job`'s args must have been cut into single bindings (split_arguments).
+// Applies each argument to `job` and its locations; adds mistakes to `problems` (E0404 unknown-field, E0402 wrong-value). The
+// args of `job` must have been split into single bindings (split_arguments).
 void apply_sets(const std::vector<std::string>& arguments, Job& job, Places& places, std::vector<Diagnostic>& problems);
 
-// Rewrites `arg` so that every string is one binding.
+// Splits `arg` so that every string is one binding.
 void split_arguments(Job& job, Places& places);
 
-// The names of fields of a job that hold paths of files, relative to the job: "graphrun.Job.Data.train".
+// Whether a field of a job contains paths of files, relative to the job: "graphrun.Job.Data.train".
 bool holds_path(const google::protobuf::FieldDescriptor& field);
 
 }  // namespace graphrun

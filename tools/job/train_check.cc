@@ -39,7 +39,7 @@ class TrainChecker {
       }
     }
     if (train_.has_optimizer()) check_optimizer(train_.optimizer(), inside(places_, "optimizer"));
-    if (train_.has_clip() && !(train_.clip().global_norm() >= 0)) {  // 0: none
+    if (train_.has_clip() && !(train_.clip().global_norm() >= 0)) {  // 0: no clipping
       positive(inside(places_, "clip"), "global_norm", train_.clip().global_norm());
     }
     if (train_.has_schedule()) check_schedule(train_.schedule(), inside(places_, "schedule"));
@@ -55,7 +55,7 @@ class TrainChecker {
   }
 
  private:
-  // Runs `parse`; what it throws are problems.
+  // Runs `parse`; errors that it throws are added to the problems.
   template <class Parse>
   void gather(const Parse& parse) {
     try {
@@ -73,7 +73,7 @@ class TrainChecker {
       problems_.bad(places.location(what), fmt::format("{} is {}; expected a finite number from 0", what, value));
     }
   }
-  // A number of things in `train` itself, of which 0 is what stands where it is absent.
+  // Checks a count in `train`, where 0 means that it is absent.
   void count(const std::string& what, int value) {
     if (value < 0) problems_.bad(places_.location(what), fmt::format("{} {}; expected 1 or more", value, what));
   }
@@ -152,7 +152,7 @@ class TrainChecker {
     }
   }
 
-  // The settings of a kind are the attributes of its op, whose ranges its schema says.
+  // The settings of an optimizer are the attributes of its op; the schema has their ranges.
   void check_optimizer(const Job::Optimizer& optimizer, const Places& places) {
     const pb::Reflection& reflection = *optimizer.GetReflection();
     not_negative(places, "l2", optimizer.l2());
@@ -176,10 +176,10 @@ class TrainChecker {
       const double value = settings.GetReflection()->GetDouble(settings, field);
       const bool given = !field->has_presence() || settings.GetReflection()->HasField(settings, field);
       if (!given) continue;
-      const ir::AttributeSpec* attribute = op.attribute(name);  // none: the learning rate
+      const ir::AttributeSpec* attribute = op.attribute(name);  // null for the learning rate
       const ir::Range range = attribute == nullptr ? ir::Range::kPositive : attribute->range;
       if (attribute == nullptr && at.fields.count(name) == 0) {
-        // A setting of this kind that --set gives chooses the kind, in place of the job's own.
+        // A setting of another optimizer in --set replaces the job's optimizer.
         problems_.bad(at.location(name), fmt::format("{} has no {}", kind->name(), name),
                       fmt::format("{} {{ {}: NUMBER }}, or --set train.optimizer.{}.{}=NUMBER beside its other settings",
                                   kind->name(), name, kind->name(), name));
@@ -330,7 +330,7 @@ class TrainChecker {
   Problems problems_;
 };
 
-// Of a `train` that says no end, or 0 for it.
+// Reports a `train` without an end, or with 0 for it.
 void check_end(const Places& train, Problems& problems) {
   const std::string help = "epochs: 10, updates: 100000 or hours: 8; whichever comes first ends the run";
   bool said = false;

@@ -72,7 +72,7 @@ Evaluator::Evaluator(const ir::Graph& graph, const Network& network, const Devic
       reported_.push_back(use.name);
     }
   }
-  if (options.fetches.empty()) return;  // feeds alone, or no report at all
+  if (options.fetches.empty()) return;  // the reports only need feeds, or there are none
   Program program = compile(graph, options);
   fed_ = need_feeds(program, plan);
   executable_ = std::make_unique<Executable>(std::move(program), variables_, Target(device, weights, network.job.products));

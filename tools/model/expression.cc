@@ -42,7 +42,7 @@ class Names {
     for (const auto& [name, value] : e.keywords) check(value);
   }
 
-  // Of the names that stand in the expression.
+  // The values of the names in the expression.
   std::vector<std::pair<std::string, ir::ValueId>> values(ir::Builder& builder) const {
     std::vector<std::pair<std::string, ir::ValueId>> all;
     for (const std::string& name : used_) {

@@ -12,7 +12,7 @@
 namespace graphrun {
 namespace {
 
-// What is fetched of every step: the alignment first.
+// The values to fetch in every step, the alignment first.
 std::vector<std::string> fetches_of(const GenerateSpec& spec, const std::vector<std::string>& more) {
   std::vector<std::string> all;
   if (spec.align) all.push_back(spec.align->from);
@@ -22,7 +22,7 @@ std::vector<std::string> fetches_of(const GenerateSpec& spec, const std::vector<
   return all;
 }
 
-// The feed with each row's own number of steps of a size; null: none has it.
+// The feed that contains each row's value of a size; null if there is none.
 const ir::Input* lengths_of(const ir::Graph& graph, Symbol size) {
   for (const ir::Input& input : graph.inputs) {
     if (input.lengths_of == size) return &input;
@@ -36,7 +36,7 @@ Diagnostic problem(const Location& at, std::string text, std::vector<std::string
 
 void check_words(const Network& network, const InferSpec& mode, std::int64_t scored, std::vector<Diagnostic>& problems) {
   const auto found = network.vocabularies.find(mode.field);
-  if (found == network.vocabularies.end()) return;  // said already
+  if (found == network.vocabularies.end()) return;  // reported already
   const Vocabulary& vocabulary = found->second;
   for (const auto& [setting, entry] : {std::pair("begin", mode.generate->begin), std::pair("end", mode.generate->end)}) {
     if (vocabulary.has(entry)) continue;
@@ -51,7 +51,7 @@ void check_words(const Network& network, const InferSpec& mode, std::int64_t sco
   }
 }
 
-// Of a step, or whole.
+// The type of a fetched value, of a step or whole.
 const ir::TensorType& type_of(const GenerationGraphs& cut, const std::string& name) {
   const ir::Output* const of_step = cut.step.output(name);
   return of_step ? cut.step.type(of_step->value) : cut.prologue.type(cut.prologue.output(kWholePrefix + name)->value);
@@ -102,7 +102,7 @@ bool can_be_cut(const ir::Graph& graph, const GenerateSpec& spec, const std::vec
   }
 }
 
-// Which setting a mistake of cut_for_generation is in; "": in none, but in what the command line fetches.
+// The setting that causes an error of cut_for_generation; "" if it is a fetch on the command line.
 std::string setting_of(const ir::Graph& graph, const GenerateSpec& spec, const std::string& code) {
   if (code.starts_with("E0431")) return "scan";
   if (code.starts_with("E0432")) return "feed";
@@ -110,7 +110,7 @@ std::string setting_of(const ir::Graph& graph, const GenerateSpec& spec, const s
   return spec.align && !can_be_cut(graph, spec, {spec.align->from}) ? "align.from" : "";
 }
 
-// The graph cut as the mode says, where all of it fits.
+// The graph, cut as the mode says; nullopt if the mode does not fit it.
 std::optional<GenerationGraphs> checked_cut(const ir::Graph& graph, const Network& network, const InferSpec& mode,
                                             const std::vector<std::string>& fetches, std::vector<Diagnostic>& problems) {
   const std::size_t before = problems.size();
@@ -223,10 +223,10 @@ void Generator::find_positions(const GenerationGraphs& cut) {
   }
 }
 
-// The prologue, and what runs once a word.
+// The prologue, and the step that runs once per word.
 std::array<const Program*, 2> Generator::programs() const { return {&search_->prologue(), &search_->steps()}; }
 
-// Each row's own, whatever else is in the batch.
+// By row, independent of the other rows in the batch.
 std::vector<std::int64_t> Generator::most_words(const Batch& batch) const {
   std::vector<std::int64_t> most;
   for (std::int64_t row = 0; row < batch.rows; ++row) {
@@ -250,7 +250,7 @@ std::vector<std::vector<Hypothesis>> Generator::run(const Batch& batch, const Ro
   return search_->run(batch.feeds, sentences);
 }
 
-// Where axes over the input's positions end with the row's own.
+// The value with axes over the input's positions cut to the row's own length.
 Fetched Generator::own_part(const std::string& name, Fetched all, std::int64_t row) const {
   if (const auto own = own_positions_.find(name); own != own_positions_.end()) {
     for (const auto& [axis, feed] : own->second)

@@ -40,7 +40,7 @@ struct ModelLayout {
   std::string starts() const { return path("starts.jsonl"); }
   std::string lock() const { return path("run.lock"); }
 
-  // From the folder.
+  // Relative to the folder.
   static const char* meanings_name() { return "graphs.json"; }
   static std::string vocabulary_name(const std::string& field) { return "vocabularies/" + field + ".txt"; }
   static std::string subwords_name(const std::string& field) { return "subwords/" + field + ".model"; }

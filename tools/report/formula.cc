@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ir::Expression::Kind;
 
-// An operation on numbers, by its op's name.
+// An operation on numbers, with the name of its op.
 struct Operation {
   const char* name;
   std::size_t operands;
@@ -48,7 +48,7 @@ const Operation* find_operation(const std::string& name) {
   return nullptr;
 }
 
-// What a name that is not known may stand for, as the beginning of a help; empty: nothing.
+// A suggestion for an unknown name, as the beginning of a help text; "" if there is none.
 std::string near_measure(const std::string& name) {
   std::vector<std::string> known = {"sum", "mean", "count"};
   for (const Operation& operation : kOperations) known.emplace_back(operation.name);
@@ -58,7 +58,7 @@ std::string near_measure(const std::string& name) {
   return near.empty() ? "" : near + " known are ";
 }
 
-// Numbers, leaves (a value of the batch, or a gathered sum) and operations on them.
+// Numbers, leaves (a value of the batch, or an accumulated sum) and operations on them.
 struct FormulaTerm {
   double number = 0;
   std::optional<std::size_t> leaf;
@@ -77,8 +77,8 @@ struct FormulaTerm {
 // One sum, mean or count.
 struct Gathered {
   enum class What { kSum, kMean, kCount } what = What::kSum;
-  FormulaTerm value;               // its leaves are places in `names`
-  std::vector<std::size_t> names;  // places in the formula's names
+  FormulaTerm value;               // its leaves are indices in `names`
+  std::vector<std::size_t> names;  // indices in the formula's names
   std::optional<std::size_t> lengths;
   Location at;
   double sum = 0;
@@ -180,7 +180,7 @@ class Formula : public Measure {
     return names_.size() - 1;
   }
 
-  // One batch's part of a sum.
+  // Adds one batch to a sum.
   void gather(Gathered& g, const BatchValues& values) const {
     std::vector<const Tensor*> tensors;
     Tensor rows;
@@ -217,7 +217,7 @@ class Formula : public Measure {
 
   std::vector<NameUse> names_;
   std::vector<Gathered> gathered_;
-  FormulaTerm root_;  // its leaves are places in gathered_; last: made from what stands above
+  FormulaTerm root_;  // its leaves are indices in gathered_; declared last, since it is built from the members above
 };
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 namespace graphrun {
 
-// Throws UserError (kInvalidGraph, E0414) for what is no such formula.
+// Throws UserError (kInvalidGraph, E0414) if it is not such a formula.
 std::unique_ptr<Measure> make_formula(const ir::Expression& formula);
 
 }  // namespace graphrun

@@ -27,17 +27,17 @@ namespace graphrun {
 
 bool is_named_measure(const ir::Expression& e);
 
-// The vocabulary of a feed by its name; null where it is no feed of a field's entries.
+// The vocabulary of a feed by its name; null if the feed does not contain a field's entries.
 using VocabularyOf = std::function<const Vocabulary*(const std::string& feed)>;
 
 class NamedMeasure : public Measure {
  public:
-  // Takes the entries of the feeds that it reads. Throws UserError (kInvalidGraph, E0414) where there are none or they are no
-  // tags of the kind that it needs.
+  // Binds the vocabularies of the feeds that it reads. Throws UserError (kInvalidGraph, E0414) if there is none, or its entries
+  // are not tags of the required kind.
   virtual void bind(const VocabularyOf& vocabulary) = 0;
 };
 
-// Throws UserError (kInvalidGraph, E0414) where the arguments are others.
+// Throws UserError (kInvalidGraph, E0414) if the arguments are wrong.
 std::unique_ptr<NamedMeasure> make_named_measure(const ir::Expression& e);
 std::vector<std::string> named_measures();
 

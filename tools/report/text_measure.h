@@ -42,7 +42,7 @@ class TextMeasure : public Measure {
 };
 
 bool is_text_measure(const ir::Expression& e);
-// Throws UserError (kInvalidGraph, E0414) where the arguments are others.
+// Throws UserError (kInvalidGraph, E0414) if the arguments are wrong.
 std::unique_ptr<TextMeasure> make_text_measure(const ir::Expression& e);
 std::vector<std::string> text_measures();
 

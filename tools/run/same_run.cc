@@ -29,11 +29,11 @@ constexpr std::uint64_t kLargestDataRecord = std::uint64_t{1} << 24;  // bytes o
   throw UserError(ExitCode::kUsage, code, text, std::move(notes));
 }
 
-// The message without what may change, its files by paths from the root.
+// The message without what may change, and with absolute paths.
 Job comparable(const LoadedJob& job) {
   Job message;
   GRAPHRUN_CHECK(google::protobuf::TextFormat::ParseFromString(dump_job(job, true), &message), "comparable");
-  fill_defaults(message);  // folders of older programs leave out what the job did
+  fill_defaults(message);  // folders of older programs lack defaults
   copy_changeable(Job(), message);
   return message;
 }
@@ -49,7 +49,7 @@ std::string note_of(const std::string& difference) {
   return fmt::format("note: {}: {}", field, what);
 }
 
-// The first line in which two texts differ, from 1.
+// The number of the first line in which two texts differ, from 1.
 int first_difference(const std::string& a, const std::string& b) {
   std::istringstream left(a), right(b);
   std::string x, y;
@@ -68,7 +68,7 @@ std::string line_of(const std::string& text, int number) {
   return "'" + line + "'";
 }
 
-// What the run takes into its folder when it begins, and does not read again.
+// The files that a run only reads when it begins, because its folder keeps their contents.
 std::vector<std::string> beginnings(const LoadedJob& job) {
   std::vector<std::string> files;
   const auto add = [&](const std::string& path) {

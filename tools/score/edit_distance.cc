@@ -9,12 +9,12 @@ namespace {
 
 constexpr std::size_t kBits = 64;
 
-// 64 rows of the matrix of distances, as bits: whether a row's number is one more, or one less, than that of the row above.
+// 64 rows of the distance matrix, as bits: whether an entry is one more, or one less, than the entry above.
 struct Block {
   std::uint64_t more = ~std::uint64_t{0}, less = 0;
 };
 
-// Where an element stands in `a`: in which blocks, and at which of their bits.
+// The positions of an element in `a`: the blocks, and the bits in each.
 using Places = std::vector<std::pair<std::size_t, std::uint64_t>>;
 
 std::unordered_map<std::int32_t, Places> places_in(std::span<const std::int32_t> a) {
@@ -29,7 +29,7 @@ std::unordered_map<std::int32_t, Places> places_in(std::span<const std::int32_t>
 
 }  // namespace
 
-// One column of the matrix after the other, all rows of a block at once (Myers 1999, Hyyrö 2003).
+// Computes the matrix column by column, all rows of a block at once (Myers 1999, Hyyrö 2003).
 std::int64_t edit_distance(std::span<const std::int32_t> a, std::span<const std::int32_t> b) {
   while (!a.empty() && !b.empty() && a.front() == b.front()) a = a.subspan(1), b = b.subspan(1);
   while (!a.empty() && !b.empty() && a.back() == b.back()) a = a.first(a.size() - 1), b = b.first(b.size() - 1);
@@ -43,7 +43,7 @@ std::int64_t edit_distance(std::span<const std::int32_t> a, std::span<const std:
     const auto found = places.find(element);
     const Places& equal = found == places.end() ? nowhere : found->second;
     auto next = equal.begin();
-    std::uint64_t more_above = 1, less_above = 0;  // of this column against the one before, in the row above a block
+    std::uint64_t more_above = 1, less_above = 0;  // difference from the previous column, in the row above a block
     for (std::size_t k = 0; k < blocks.size(); ++k) {
       Block& block = blocks[k];
       std::uint64_t matches = 0;

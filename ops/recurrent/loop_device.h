@@ -34,13 +34,13 @@ struct FaultPlace {
   std::int64_t position;
 };
 
-// Where an instruction leaves word of an index out of its range.
+// Where an instruction records an index that is out of range.
 struct Fault {
-  FaultPlace* place;  // null: nobody asks
+  FaultPlace* place;  // null: faults are not recorded
   std::int32_t node;
 
-  // `index`, brought back into [0, bound) where it is not: of those that are found, one is written down, of several blocks'
-  // whichever comes first.
+  // Returns `index`, or the nearest index in [0, bound) if it is out of range. Records the first bad index that any block
+  // finds.
   GRAPHRUN_DEVICE std::int64_t checked(std::int32_t index, std::int64_t bound, std::int64_t position) const {
     if (index >= 0 && index < bound) return index;
     if (place != nullptr && cuda::exchange_if(&place->node, 0, node)) {

@@ -120,8 +120,8 @@ struct Graph {
   std::int64_t parameter_count() const;  // the number of elements of all parameters
 };
 
-// The four counts that identify the operands of a scan; every pass that inspects one starts here. Only this class knows their
-// order.
+// The four counts that identify the operands of a scan, in the order that the comment of Graph gives. Every pass that inspects
+// a scan starts here.
 struct ScanLayout {
   std::size_t states = 0, each = 0, invariants = 0, outputs = 0;
   // Positions among the body's inputs.

@@ -453,9 +453,14 @@ class GraphParser {
   }
 
   Attribute text(const AttributeSpec* spec) {
+    const std::size_t begin = (s_.skip(), s_.position());
     std::string text = s_.string();
-    if (spec && spec->kind == AttributeKind::kProgram) return OpaqueValue(parse_program(text));
-    return text;
+    if (!spec || spec->kind != AttributeKind::kProgram) return text;
+    try {
+      return OpaqueValue(parse_program(text));
+    } catch (const InternalError& error) {
+      s_.fail(kSyntax, error.what(), begin);
+    }
   }
 
   std::vector<std::int64_t> integers() {

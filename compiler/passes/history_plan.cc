@@ -25,8 +25,10 @@ class Planner {
   Planner(const Node& scan, const std::vector<bool>& read)
       : scan_(scan), read_(read), body_(scan.regions[0]), l_(scan_layout(scan)), step_(body_.inputs[l_.step()].value) {}
 
-  SpreadPlan run() {
-    if (l_.states == 0 || scan_.attributes.boolean("reverse") || !find_histories() || !stop_at_present()) return {};
+  DivisionPlan run() {
+    if (l_.states == 0 || !find_histories() || !stop_at_present()) return {};
+    // In reverse, the steps before the present one are those that a history has no rows of yet.
+    if (scan_.attributes.boolean("reverse") && !plan_.rows.empty()) return {};
     if (!assign_levels() || (plan_.rows.empty() && plan_.loops == 1)) return {};
     plan_.body = body_;
     write_steps(plan_.body);
@@ -196,7 +198,7 @@ class Planner {
     }
     if (node.op->update) return false;
     int level = 0;
-    bool local = !node.op->random;
+    bool local = !draws(node);
     each_made(node, [&](ValueId v) { local = false, level = std::max(level, plan_.level[index(v)]); });
     level += begins_loop(node, level);
     bool stuck = false, recurs = false, kept = true;
@@ -250,11 +252,11 @@ class Planner {
   std::vector<bool> stuck_;       // by value: too large to pass to another loop, or computed from such a value
   std::vector<bool> recurs_;      // by value: depends on a state of its loop
   std::vector<bool> sequence_;    // by value: a sequence that exists outside, however large
-  SpreadPlan plan_;
+  DivisionPlan plan_;
 };
 
 }  // namespace
 
-SpreadPlan plan_spread(const Node& scan, const std::vector<bool>& read) { return Planner(scan, read).run(); }
+DivisionPlan plan_division(const Node& scan, const std::vector<bool>& read) { return Planner(scan, read).run(); }
 
 }  // namespace graphrun

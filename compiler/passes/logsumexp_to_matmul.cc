@@ -96,7 +96,7 @@ class Product {
     const std::int64_t inner = terms_.goes - (terms_.rank - 2);
     const ValueId m = whole_maximum(x, -1), c = whole_maximum(matrix, inner);
     const ValueId sums = b_.op("matmul", {b_.op("exp", {b_.op("sub", {x, m})}), b_.op("exp", {b_.op("sub", {matrix, c})})},
-                               {{"transpose_b", inner == 1}});
+                               {{"transpose_b", inner == 1}, {"precision", std::string("FLOAT32")}});
     const ValueId safe = b_.op("maximum", {sums, b_.constant(kLeastSum)});
     const Dim columns = b_.graph().type(matrix).shape[inner == 0 ? 1 : 0];
     ValueId y = b_.op("add", {b_.op("add", {b_.op("log", {safe}), reshape(c, {columns})}), m});

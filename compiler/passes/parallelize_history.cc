@@ -17,9 +17,9 @@ using ir::Node;
 using ir::ValueId;
 
 // Rewrites one scan as several.
-class Spreading {
+class Division {
  public:
-  Spreading(Rebuild& rebuild, Node scan, SpreadPlan plan)
+  Division(Rebuild& rebuild, Node scan, DivisionPlan plan)
       : r_(rebuild), scan_(std::move(scan)), plan_(std::move(plan)), body_(plan_.body), l_(scan_layout(scan_)) {}
 
   void run() {
@@ -127,15 +127,15 @@ class Spreading {
     ir::Builder& b = r_.builder();
     b.set_location(scan_.at);
     b.set_name("");
-    const std::vector<ValueId> made =
-        b.scan(std::move(operands), std::move(loop), states.size(), each, scan_.attributes.dim("steps"), false);
+    const std::vector<ValueId> made = b.scan(std::move(operands), std::move(loop), states.size(), each,
+                                             scan_.attributes.dim("steps"), scan_.attributes.boolean("reverse"));
     for (std::size_t k = 0; k < states.size(); ++k) r_.replace(scan_.outputs[states[k]], made[k]);
     for (std::size_t k = 0; k < results.size(); ++k) whole_[index(results[k])] = made[states.size() + k];
   }
 
   Rebuild& r_;
   Node scan_;
-  const SpreadPlan plan_;
+  const DivisionPlan plan_;
   const Graph& body_;
   const ir::ScanLayout l_;
   std::vector<ValueId> whole_;  // by value of the body: the value outside, for all steps
@@ -152,13 +152,13 @@ std::vector<bool> read_in(const Graph& graph) {
   return read;
 }
 
-bool spread_in(Graph& graph) {
+bool divide_in(Graph& graph) {
   bool any = false;
   const std::vector<bool> read = read_in(graph);
-  std::vector<SpreadPlan> plans(graph.nodes.size());
+  std::vector<DivisionPlan> plans(graph.nodes.size());
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (!ir::is_scan(graph.nodes[n])) continue;
-    plans[n] = plan_spread(graph.nodes[n], read);
+    plans[n] = plan_division(graph.nodes[n], read);
     any = any || plans[n].possible;
   }
   if (!any) return false;
@@ -166,7 +166,7 @@ bool spread_in(Graph& graph) {
   for (std::size_t n = 0; n < plans.size(); ++n) {
     Node& node = rebuild.old_nodes()[n];
     if (plans[n].possible) {
-      Spreading(rebuild, std::move(node), std::move(plans[n])).run();
+      Division(rebuild, std::move(node), std::move(plans[n])).run();
     } else {
       rebuild.keep(std::move(node));
     }
@@ -178,7 +178,7 @@ bool spread_in(Graph& graph) {
 }  // namespace
 
 PassResult parallelize_history(Graph graph) {
-  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return spread_in(g); });
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return divide_in(g); });
   return {std::move(graph), changed};
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/ir/op.h"
+#include "compiler/passes/dead_code.h"
 #include "compiler/rewrite/around_scan.h"
 #include "compiler/rewrite/remake.h"
 #include "compiler/rewrite/rewrite.h"
@@ -207,6 +208,8 @@ PassResult sink(Graph graph) {
   const bool changed = rewrite_scans(
       graph, [](const Node& scan) { return !Accumulations(scan).found.empty(); },
       [](Rebuild& rebuild, Node scan) { Sinking(rebuild, std::move(scan)).run(); });
+  // A product that only a sum needed would stay in its loop: hoist and merge would take it for one that is read.
+  if (changed) graph = dead_code(std::move(graph)).graph;
   return {std::move(graph), changed};
 }
 

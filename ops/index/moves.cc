@@ -63,6 +63,7 @@ class MoveKernel {
     if constexpr (Move::kReads != moves::Reads::kNothing) {
       integers.data = c.inputs[SizedMove<Move>::kIntegers].template as<std::int32_t>();
     }
+    if constexpr (kJumps && moves::kMarks<Move>) std::fill(out + first, out + last, T{0});  // at once: runs may be short
     const moves::Runs& runs = move_.runs;
     const std::int64_t run = first / runs.width, inner = runs.view.inner;
     std::int64_t offset = first % runs.width, i = run % inner, a = run / inner % runs.view.n, o = run / inner / runs.view.n;
@@ -103,6 +104,7 @@ class MoveKernel {
   }
 
   static void put_run(const T* x, std::int64_t from, std::int64_t offset, T* out, std::int64_t count) {
+    if (from < 0 && kJumps && moves::kMarks<Move>) return;
     if (from < 0 || moves::kMarks<Move>) {
       std::fill_n(out, count, from < 0 ? T{0} : T{1});
     } else if (x + from + offset != out) {  // in place, elements may stay where they are

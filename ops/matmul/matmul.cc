@@ -192,6 +192,7 @@ REGISTER_OP("matmul_reduce", "matmul")
     .Output("y")
     .Internal()
     .Shape([](InferContext& c) {
+      check_precision(c);
       require_type(c, 0, Type::kFloat);
       require_type(c, 1, Type::kFloat);
       require_rank_at_least(c, 0, 2);

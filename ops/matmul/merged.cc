@@ -15,7 +15,8 @@ using ir::InferContext;
   throw ir::OpError("E0301 shape-mismatch", c.op->name + ": " + why + ", found " + operands);
 }
 
-void require_floats(const InferContext& c) {
+void check_products(const InferContext& c) {
+  check_precision(c);
   for (std::size_t i = 0; i < c.inputs.size(); ++i) require_type(c, i, Type::kFloat);
 }
 
@@ -42,7 +43,7 @@ REGISTER_OP("matmul_many", "matmul")
     .Internal()
     .NoGradient("made after differentiation")
     .Shape([](InferContext& c) {
-      require_floats(c);
+      check_products(c);
       for (std::size_t i = 1; i < c.inputs.size(); ++i) {
         if (c.input(i).shape != c.input(1).shape) refuse(c, "the matrices differ in size");
         c.outputs.push_back({Type::kFloat, product_shape(c, 0, i, c.attributes->boolean("transpose_b"))});
@@ -66,7 +67,7 @@ REGISTER_OP("matmul_reduce_many", "matmul")
     .Internal()
     .NoGradient("made after differentiation")
     .Shape([](InferContext& c) {
-      require_floats(c);
+      check_products(c);
       const Shape &a = c.input(0).shape, &b = c.input(1).shape;
       if (a.size() < 2 || b.size() != a.size()) refuse(c, "needs stacks of rows");
       for (std::size_t i = 1; i < c.inputs.size(); ++i) {
@@ -91,7 +92,7 @@ REGISTER_OP("matmul_sum", "matmul")
     .Internal()
     .NoGradient("made after differentiation")
     .Shape([](InferContext& c) {
-      require_floats(c);
+      check_products(c);
       if (c.inputs.size() % 2 != 0) refuse(c, "needs pairs of factors");
       const bool transpose_b = c.attributes->boolean("transpose_b");
       c.outputs = {{Type::kFloat, product_shape(c, 0, 1, transpose_b)}};

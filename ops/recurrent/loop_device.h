@@ -34,13 +34,13 @@ struct FaultPlace {
   std::int64_t position;
 };
 
-// Where an instruction reports an index that is out of range.
+// Where an instruction records an index that is out of range.
 struct Fault {
-  FaultPlace* place;  // null: not reported
+  FaultPlace* place;  // null: faults are not recorded
   std::int32_t node;
 
-  // Returns `index` clamped to [0, bound). If it was out of range, reports it; if several blocks report, the first report
-  // stays.
+  // Returns `index`, or the nearest index in [0, bound) if it is out of range. Records the first bad index that any block
+  // finds.
   GRAPHRUN_DEVICE std::int64_t checked(std::int32_t index, std::int64_t bound, std::int64_t position) const {
     if (index >= 0 && index < bound) return index;
     if (place != nullptr && cuda::exchange_if(&place->node, 0, node)) {

@@ -78,6 +78,15 @@ TEST(OpMessages, Shapes) {
   EXPECT_THAT(refusal(CaseBuilder("gather", "").in(uniform({4})).in(uniform({2}))), HasSubstr("indices must be INT32"));
 }
 
+TEST(OpMessages, PrecisionsThatProductsDoNotHave) {
+  const auto expected = [](const std::string& op, CaseBuilder built) {
+    EXPECT_THAT(refusal(built.with("precision", std::string("HALF"))),
+                HasSubstr(op + ": precision must be 'FLOAT32' or absent, found 'HALF'"));
+  };
+  for (const char* op : {"matmul", "matmul_reduce", "matmul_many", "matmul_reduce_many", "matmul_sum"})
+    expected(op, CaseBuilder(op, "").in(uniform({2, 2})).in(uniform({2, 2})));
+}
+
 TEST(OpMessages, IndicesThatComeWithTheData) {
   EXPECT_EQ(failure(CaseBuilder("gather", "").in(uniform({4, 2})).in(integers({2, 2}, {0, 3, 4, 1}))),
             "E0610 index-out-of-range: gather: index 4 at [1, 0] is not in 0 … 3");

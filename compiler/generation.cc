@@ -70,14 +70,16 @@ ir::Graph with_states_of_zeros(ir::Graph graph) {
 // The path of the score: an output of the graph, otherwise of the scan, otherwise the path in the spec.
 std::string scored(const ir::Graph& graph, const GenerationSpec& spec) {
   if (graph.output(spec.score) != nullptr) return spec.score;
+  std::vector<std::string> paths;
   for (const Node& node : graph.nodes) {
-    if (!ir::is_scan(node) || node.regions[0].name != spec.scan) continue;
+    if (!ir::is_scan(node)) continue;
     const ir::Graph& body = node.regions[0];
+    if (body.name != spec.scan && body.declared != spec.scan) continue;
     const auto first = body.outputs.begin() + static_cast<std::ptrdiff_t>(ir::scan_layout(node).states);
     const auto found = std::find_if(first, body.outputs.end(), [&](const ir::Output& o) { return o.name == spec.score; });
-    if (found != body.outputs.end()) return ir::path_of(body, *found);
+    if (found != body.outputs.end()) paths.push_back(ir::path_of(body, *found));
   }
-  return spec.score;
+  return paths.size() == 1 ? paths[0] : spec.score;  // of several repetitions, the path says which
 }
 
 // Whether the input has a step for each word to be generated, or is the number of these steps.
@@ -475,7 +477,8 @@ GenerationGraphs cut_for_generation(const ir::Graph& checked, const GenerationSp
     break;
   }
   graph = drop_unneeded(std::move(graph));
-  graph = run_passes(std::move(graph), {"parallelize_history", "delay_to_shift", "merge", "fuse", "fuse_reductions"});
+  graph =
+      run_passes(std::move(graph), {"parallelize_history", "delay_to_shift", "merge", "tabulate", "fuse", "fuse_reductions"});
   wanted[0] = kScoreOutput;
   GenerationGraphs made = Cut(graph, driven, std::move(wanted)).run();
   const ir::TensorType& score = made.step.type(made.step.outputs[0].value);

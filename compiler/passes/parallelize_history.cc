@@ -5,7 +5,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/transplant.h"
-#include "compiler/passes/history_plan.h"
+#include "compiler/rewrite/history_plan.h"
 #include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {

@@ -16,6 +16,7 @@
 #include "compiler/passes/pass.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/passes/sink.h"
+#include "compiler/passes/tabulate.h"
 #include "compiler/passes/unmask.h"
 
 namespace graphrun {
@@ -36,6 +37,7 @@ const std::vector<Pass>& all_passes() {
       {"dead_code", "drops what no output and no variable needs", dead_code},
       {"unmask", "moves selections of whole rows from logits to their losses and gradients", unmask},
       {"merge", "turns matrix products that share a factor, or are summed, into one kernel", merge},
+      {"tabulate", "keeps the products of a table's rows with constant matrices", tabulate},
       {"fuse", "turns each group of pointwise ops into one kernel", fuse},
       {"fuse_reductions", "reduces pointwise work as it is computed", fuse_reductions},
   };

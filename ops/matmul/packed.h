@@ -44,7 +44,8 @@ struct PackedForm {
 // these sizes (on x86 only); for bfloat16 and int8, see ops/matmul/narrow.h and ops/matmul/quantized.h.
 class PackedProduct {
  public:
-  explicit PackedProduct(const MatrixProduct& product, PackedForm form = {});
+  // `panel`: of products that share a packed matrix; 0: what suits this one best.
+  explicit PackedProduct(const MatrixProduct& product, PackedForm form = {}, std::int64_t panel = 0);
   // Whether there is code for it.
   bool available() const { return available_; }
 

@@ -327,6 +327,29 @@ TEST(GenerationTables, AreComputedInThePrologue) {
   EXPECT_NEAR(table[0].at(4), std::sin(1), 1e-6);
 }
 
+// What a scan in a `repeat` makes of words is found by the scan's path without numbers, as the scan is; of several repetitions,
+// only the path says whose it is.
+TEST(GenerationScores, AreOutputsOfAScanInARepeat) {
+  const auto cut = [](const std::string& times, const std::string& score) {
+    const std::string text =
+        "name: \"net\"\ninput { name: \"words\" shape: \"[time, batch]\" type: INT32 }\n"
+        "repeat { name: \"members\" graph: \"member\" times: \"" +
+        times +
+        "\" input: \"words\" }\noutput: \"all = members.h\"\n"
+        "graph { name: \"member\" input { name: \"words\" shape: \"[time, batch]\" type: INT32 }\n"
+        "parameter { name: \"E\" shape: \"[7, 4]\" }\n"
+        "scan { name: \"decode\" graph: \"cell\" each: \"x = gather(E, words)\" }\noutput: \"h = decode.h\" }\n"
+        "graph { name: \"cell\" input { name: \"x\" shape: \"[batch, 4]\" }\n"
+        "state { name: \"h\" shape: \"[batch, 4]\" next: \"tanh(x + h)\" }\noutput: \"h = next(h)\" }\n";
+    GraphRequest request = tests::request_of(text);
+    request.training = false;
+    return cut_for_generation(load_graph(request), {"members.decode", "x", score, {}});
+  };
+  EXPECT_EQ(str(cut("1", "h").step.type(cut("1", "h").step.outputs[0].value).shape), "[batch, 4]");
+  EXPECT_THROW(cut("2", "h"), UserError);
+  EXPECT_NO_THROW(cut("2", "members.1.decode.h"));
+}
+
 // A size that a step only counts with, and one that only what begins has: neither input that has it is read.
 TEST(GenerationSizes, ComeInWithAnInputThatIsNotRead) {
   const std::string known =

@@ -12,8 +12,8 @@
 #include "compiler/compile.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/parser.h"
-#include "compiler/passes/history_plan.h"
 #include "compiler/passes/pass.h"
+#include "compiler/rewrite/history_plan.h"
 #include "runtime/execute/executable.h"
 #include "tests/folders.h"
 

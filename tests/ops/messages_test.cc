@@ -85,6 +85,8 @@ TEST(OpMessages, PrecisionsThatProductsDoNotHave) {
   };
   for (const char* op : {"matmul", "matmul_reduce", "matmul_many", "matmul_reduce_many", "matmul_sum"})
     expected(op, CaseBuilder(op, "").in(uniform({2, 2})).in(uniform({2, 2})));
+  expected("gather_matmul",
+           CaseBuilder("gather_matmul", "").in(uniform({3, 2})).in(integers({2}, {0, 1})).absent().in(uniform({2, 2})));
 }
 
 TEST(OpMessages, IndicesThatComeWithTheData) {
@@ -99,6 +101,9 @@ TEST(OpMessages, IndicesThatComeWithTheData) {
   EXPECT_THAT(failure(CaseBuilder("one_hot", "").in(integers({1}, {3})).with("depth", Dim(3))), HasSubstr("one_hot: index 3"));
   EXPECT_THAT(failure(CaseBuilder("scatter_add", "").in(integers({1}, {3})).in(uniform({1})).with("rows", Dim(3))),
               HasSubstr("scatter_add: index 3"));
+  EXPECT_THAT(
+      failure(CaseBuilder("gather_matmul", "").in(uniform({3, 2})).in(integers({2}, {0, 3})).absent().in(uniform({2, 2}))),
+      HasSubstr("gather: index 3 at [1]"));
   EXPECT_THAT(failure(CaseBuilder("gather", "").in(uniform({0, 2})).in(integers({1}, {0}))),
               HasSubstr("nothing to choose from"));
 }

@@ -1,4 +1,4 @@
-#include "compiler/passes/history_plan.h"
+#include "compiler/rewrite/history_plan.h"
 
 #include <algorithm>
 #include <optional>

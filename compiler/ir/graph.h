@@ -60,6 +60,8 @@ struct Input {
   std::optional<Dim> below;  // INT32: elements are in [0, below)
   std::optional<Symbol> lengths_of;
   std::string each = {};  // of a sequence that a scan's body reads: its name in `each`; kept as Graph::declared is
+  // Of a root: many runs in a row are fed the same tensor. What kernels derive from it is kept until another one is fed.
+  bool lasting = false;
 };
 
 // The initial value of a variable.

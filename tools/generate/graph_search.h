@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,10 @@ class GraphSearch {
   const Program& steps() const { return step_.program(); }
 
   // The n best of each sentence, best first, fewer where fewer end; or its samples, in the order of their draws. As many
-  // sentences as max_length has, the rows of the feeds; feeds beyond what the prologue needs are passed over. What a sentence
-  // gives does not depend on the others. Log-probabilities are compared as float32 sums: hypotheses that are alike to a
-  // millionth may come in either order.
+  // sentences as max_length has, the rows of the feeds; feeds beyond what the prologue needs are passed over. If the cut has a
+  // shortlist, its inputs are fed too: min(most_candidates, vocabulary) words or more, the end and those of prefixes among
+  // them. What a sentence gives does not depend on the others. Log-probabilities are compared as float32 sums: hypotheses that
+  // are alike to a millionth may come in either order.
   std::vector<std::vector<Hypothesis>> run(const Feeds& feeds, const Sentences& given);
 
   // What step t of the last run gave for fetch k, row r of it.
@@ -77,7 +79,7 @@ class GraphSearch {
 
   void take(const Sentences& given);
   void begin(const Feeds& feeds);
-  void begin_search();
+  void begin_search(std::span<const std::int32_t> list);
   std::vector<bool> places_needed(bool look) const;
   void lay_out(std::vector<bool> needed);
   bool continue_rows();

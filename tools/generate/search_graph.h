@@ -23,8 +23,9 @@ inline constexpr const char* kBestPlace = "search.place";  // INT32 [S, N]: s·B
 inline constexpr const char* kMost = "search.most";         // INT32 [S]: words at most
 inline constexpr const char* kRowOf = "search.row_of";      // INT32 [S, B]: of a place; any where it has none
 inline constexpr const char* kPlaceOf = "search.place_of";  // INT32 [R]: s·B + the place of a row
-inline constexpr const char* kGiven = "search.given";       // INT32 [words + 1, S]: what must come next; kNoWord: anything
-inline constexpr const char* kKeys = "search.keys";         // INT32 [S, 3]: see the operator `categorical`
+// INT32 [words + 1, S]: what must come next, with a shortlist its place there; kNoWord: anything.
+inline constexpr const char* kGiven = "search.given";
+inline constexpr const char* kKeys = "search.keys";  // INT32 [S, 3]: see the operator `categorical`
 // Outputs alone, of what is chosen, by place:
 inline constexpr const char* kWords = "search.words";      // INT32 [S·B]
 inline constexpr const char* kParents = "search.parents";  // INT32 [S·B]: the row of this step that each comes from

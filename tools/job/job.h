@@ -30,6 +30,14 @@ struct SampleSpec {
   std::uint64_t seed = 0;
 };
 
+// The words that a line can need, by a lexical table.
+struct ShortlistSpec {
+  std::string table;         // a path that opens from where the program runs
+  std::int64_t best = 100;   // translations of each word
+  std::int64_t first = 100;  // words of the vocabulary that every line may have
+  std::string field;         // of the words that are translated; empty: see tools/model/row_shortlists.h
+};
+
 // Of a hypothesis. A network that never chooses the end ends there, and not when its user has had enough.
 inline constexpr std::int64_t kMostWords = 100'000;
 
@@ -44,6 +52,7 @@ struct GenerateSpec {
   LengthNorm norm;
   std::optional<AlignSpec> align;
   std::optional<SampleSpec> sample;
+  std::optional<ShortlistSpec> shortlist;
 };
 
 // One way to run the trained model on text.
@@ -104,7 +113,7 @@ LoadedJob read_job(std::string_view text, const std::string& path, const std::ve
 void require_training(const LoadedJob& job);
 
 // The job as text with every --set in it: a file that means the same. `absolute`: files by paths from the root, so that the
-// text can lie elsewhere.
-std::string dump_job(const LoadedJob& job, bool absolute = false);
+// text can lie elsewhere. `tables`: by infer block, the path that stands for that of its shortlist's table.
+std::string dump_job(const LoadedJob& job, bool absolute = false, const std::map<std::string, std::string>& tables = {});
 
 }  // namespace graphrun

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,6 @@ Diagnostic not_fed(const std::string& input, const FeedPlan& plan);
 // The feeds of a batch that a program needs, without `told` and what the caller sets itself, such as the learning rate. Marks
 // them in the plan with their shapes: data that is read afterwards is checked against these (FeedPlan::need). Throws UserError
 // (kInvalidGraph, E0421) naming the inputs that the job does not feed.
-std::vector<std::string> need_feeds(const Program& program, FeedPlan& plan, const std::string& told = {});
+std::vector<std::string> need_feeds(const Program& program, FeedPlan& plan, const std::set<std::string>& told = {});
 
 }  // namespace graphrun

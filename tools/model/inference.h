@@ -19,6 +19,7 @@ struct GenerateOptions {
   std::int64_t beam = 0, n_best = 0;  // 0: as the job says
   std::string prefix, force;          // files with a text for each line: its words begin so; they are these
   std::string alignments;             // the file that links go to, a line for each line that is written
+  bool all_words = false;             // without the block's shortlist
   bool json = false;                  // an object for each line, also of a block that generates nothing
   std::optional<double> temperature;
   std::optional<std::int64_t> top_k;
@@ -27,7 +28,7 @@ struct GenerateOptions {
   // Whether they say how words are searched for or drawn.
   bool searches() const { return beam > 0 || n_best > 0 || temperature || top_k || seed; }
   // Whether they say anything that only words that are made can have.
-  bool of_words() const { return searches() || !prefix.empty() || !force.empty() || !alignments.empty(); }
+  bool of_words() const { return searches() || all_words || !prefix.empty() || !force.empty() || !alignments.empty(); }
 };
 
 // Lines that are no text. Each comes out empty, with a warning on stderr; or the first ends the run.

@@ -18,10 +18,10 @@ namespace graphrun {
 
 inline constexpr int kModelVersion = 1;
 
-// Everything but parameters: what stays the same throughout a run. `job`: its whole text, every --set in it. `data`: what is
-// recorded of the data files (data.json). `expanded`: graph.txt.
-void write_model(const ModelLayout& layout, const std::string& job, const GraphSources& graphs,
-                 const Vocabularies& vocabularies, const std::string& data, const std::string& expanded);
+// Everything but parameters: what stays the same throughout a run. Of the job its whole text, every --set in it, and the tables
+// of its shortlists. `data`: what is recorded of the data files (data.json). `expanded`: graph.txt.
+void write_model(const ModelLayout& layout, const LoadedJob& job, const GraphSources& graphs, const Vocabularies& vocabularies,
+                 const std::string& data, const std::string& expanded);
 
 // What a job needs before it can meet data and graph, wherever it comes from.
 struct Network {

@@ -13,6 +13,7 @@
 #include "compiler/ir/substitute.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/pass.h"
+#include "compiler/shortlist.h"
 
 namespace graphrun {
 namespace {
@@ -113,7 +114,7 @@ class Cut {
   }
 
   GenerationGraphs run() {
-    GenerationGraphs made{{}, {}, {}, {}, *rows_, {}, {}, {}};
+    GenerationGraphs made{{}, {}, {}, {}, *rows_, {}, {}, {}, {}};
     StepMaker(*this, made).run();
     made.prologue = prologue(made);
     return made;
@@ -458,7 +459,9 @@ class Cut {
 std::vector<std::string> GenerationGraphs::fed() const {
   std::vector<std::string> names;
   for (const ir::Input& input : prologue.inputs) {
-    if (prologue.value(input.value).name != rows_input) names.push_back(prologue.value(input.value).name);
+    const std::string& name = prologue.value(input.value).name;
+    const bool is_list = shortlist && (name == shortlist->words.input || name == shortlist->allowed.input);
+    if (name != rows_input && !is_list) names.push_back(name);
   }
   return names;
 }
@@ -491,6 +494,7 @@ GenerationGraphs cut_for_generation(const ir::Graph& checked, const GenerationSp
   for (const std::string& name : spec.fetches) {
     if (name == scores && made.step.output(name) == nullptr) made.step.outputs.push_back({name, made.step.outputs[0].value});
   }
+  if (spec.shortlist) restrict_to_shortlist(made);
   return made;
 }
 

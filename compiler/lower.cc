@@ -194,7 +194,7 @@ Program lower(const ir::Graph& graph, const MemoryPlan& plan, Precision precisio
   for (const ir::Input& input : graph.inputs) {
     const ir::Value& value = graph.value(input.value);
     program.feeds.push_back(
-        {value.name, concrete(value.type.type, precision), value.type.shape, input.below, input.lengths_of});
+        {value.name, concrete(value.type.type, precision), value.type.shape, input.below, input.lengths_of, input.lasting});
   }
   const ir::Readers readers(graph);
   const std::vector<bool> at_end = ir::read_at_end(graph);

@@ -60,6 +60,8 @@ struct Input {
   std::optional<Dim> below;  // INT32: elements are in [0, below)
   std::optional<Symbol> lengths_of;
   std::string each = {};  // for a sequence that a scan's body reads: its name in `each`; preserved no more than Graph::declared
+  // For a root: many consecutive runs are fed the same tensor. What kernels derive from it is kept until another one is fed.
+  bool lasting = false;
 };
 
 // The initial value of a variable.

@@ -201,6 +201,7 @@ class GraphParser {
     input.value = define(scope, name, type(), begin);
     if (s_.accept_word("below")) input.below = angle_dim();
     if (s_.accept_word("lengths_of")) input.lengths_of = angle_symbol();
+    input.lasting = s_.accept_word("lasting");
     scope.graph.inputs.push_back(std::move(input));
   }
 

@@ -82,6 +82,7 @@ class Printer {
     text += "input " + definition(g, input.value);
     if (input.below) text += " below <" + input.below->str() + ">";
     if (input.lengths_of) text += " lengths_of <" + input.lengths_of->name() + ">";
+    if (input.lasting) text += " lasting";
   }
 
   void variable(const Graph& g, const Variable& v) {

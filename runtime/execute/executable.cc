@@ -124,6 +124,7 @@ struct Executable::Impl {
   const std::shared_ptr<Variables> variables;
   const std::shared_ptr<PackedWeightsStore> shared_packed;
   PackedWeightsStore& packed = *shared_packed;
+  PackedWeightsStore packed_feeds{program};
   const Target target;
   const std::vector<Symbol> symbols = symbols_of(program);
 
@@ -131,8 +132,9 @@ struct Executable::Impl {
   std::map<SymbolValues, std::list<std::shared_ptr<Binding>>::iterator> bindings;
   std::size_t bindings_made = 0;
   Tensor arena;  // large enough for the largest batch so far
-  std::vector<std::uint64_t> versions = std::vector<std::uint64_t>(program.variables.size());  // of the variables, in this run
-  std::vector<const void*> variables_at = std::vector<const void*>(program.variables.size());
+  // Of variables and feeds, in this run.
+  std::vector<std::uint64_t> versions = std::vector<std::uint64_t>(program.variables.size() + program.feeds.size());
+  std::vector<const void*> memory_at = std::vector<const void*>(versions.size());
   ResultMemory results;
   std::vector<Tensor> converted;            // feeds converted to the program's dtype, for the duration of a run
   std::unique_ptr<DeviceSide> device_side;  // null: on the CPU
@@ -144,12 +146,15 @@ const std::shared_ptr<Binding>& Executable::Impl::binding_for(const SymbolValues
     recent.splice(recent.begin(), recent, it->second);
     return recent.front();
   }
-  recent.push_front(bind(program, values, target, packed));
+  recent.push_front(bind(program, values, target, packed, &packed_feeds));
   bindings.emplace(values, recent.begin());
   ++bindings_made;
   if (recent.size() > kBindingsKept) {
     bindings.erase(recent.back()->symbols);
     recent.pop_back();
+    std::set<const PackedWeights*> used;
+    for (const auto& binding : recent) used.insert(binding->packed_feeds.begin(), binding->packed_feeds.end());
+    packed_feeds.keep_only(used);
   }
   return recent.front();
 }
@@ -203,7 +208,7 @@ const Tensor& Executable::Impl::variable_memory(const VariableSpec& spec, const 
   return tensor;
 }
 
-// Gives the binding the variables' addresses; values computed from a variable that has changed since are recomputed.
+// Gives the binding the variables' addresses.
 void Executable::Impl::give_variables(Binding& binding, const SymbolValues& values) {
   for (std::size_t i = 0; i < program.variables.size(); ++i) {
     const Tensor& tensor = variable_memory(program.variables[i], values);
@@ -213,10 +218,9 @@ void Executable::Impl::give_variables(Binding& binding, const SymbolValues& valu
     }
     if (packed.written()[i]) tensor.mark_written();
     versions[i] = tensor.version();
-    variables_at[i] = tensor.raw();
+    memory_at[i] = tensor.raw();
     binding.root.set_slot(i, tensor.raw());
   }
-  packed.bring_up_to_date(binding.packed, versions, variables_at);
 }
 
 void Executable::Impl::give_feeds(BoundRegion& root, const Feeds& feeds) {
@@ -228,7 +232,9 @@ void Executable::Impl::give_feeds(BoundRegion& root, const Feeds& feeds) {
       converted.push_back(tensor->converted(spec.dtype));
       tensor = &converted.back();
     }
-    root.set_slot(program.variables.size() + i, device_side ? device_side->feed(i, *tensor) : tensor->raw());
+    const std::size_t slot = program.variables.size() + i;
+    root.set_slot(slot, device_side ? device_side->feed(i, *tensor) : tensor->raw());
+    if (spec.lasting && !device_side) versions[slot] = tensor->version(), memory_at[slot] = tensor->raw();
   }
 }
 
@@ -299,6 +305,8 @@ Executable::Started Executable::Impl::start(const Feeds& feeds, const RunOptions
   make_room(*binding);
   give_variables(*binding, values);
   give_feeds(binding->root, feeds);
+  packed.bring_up_to_date(binding->packed, versions, memory_at);
+  packed_feeds.bring_up_to_date(binding->packed_feeds, versions, memory_at);
   Started run;
   run.impl_ = std::make_unique<Started::Impl>();
   run.impl_->fetched = give_fetches(binding->root, values, options.on_device, given_up);
@@ -371,7 +379,7 @@ std::size_t Executable::variable_bytes() const {
   return bytes;
 }
 
-std::size_t Executable::packed_bytes() const { return impl_->packed.bytes(); }
+std::size_t Executable::packed_bytes() const { return impl_->packed.bytes() + impl_->packed_feeds.bytes(); }
 std::size_t Executable::runs_played() const { return impl_->device_side ? impl_->device_side->played() : 0; }
 std::size_t Executable::bindings_made() const { return impl_->bindings_made; }
 

@@ -120,7 +120,7 @@ class Executable {
   // The size in bytes of the arena for the last batch's shape, and of the variables.
   std::size_t arena_bytes() const;
   std::size_t variable_bytes() const;
-  // Bytes in addition to those: data derived from variables alone and kept from run to run.
+  // Bytes in addition to those: data derived from variables and lasting feeds alone and kept from run to run.
   std::size_t packed_bytes() const;
   // How many times sizes were bound so far; a batch whose shape is still cached needs no binding.
   std::size_t bindings_made() const;

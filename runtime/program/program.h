@@ -33,6 +33,7 @@ struct FeedSpec {
   Shape shape;
   std::optional<Dim> below;  // INT32: elements are in [0, below), checked in every run
   std::optional<Symbol> lengths_of;
+  bool lasting = false;  // the same tensor in many runs: what kernels derive from it is kept while its version is the same
 };
 
 struct FetchSpec {

@@ -4,12 +4,13 @@
 // that both programs generate equally many words.
 //
 //   bench_decode [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
-//                [--product-precision tf32|bfloat16] [--profile] [NAME …]
+//                [--product-precision tf32|bfloat16] [--profile] [--shortlist N] [--vocabulary N] [NAME …]
 //
 // decode_gru_64_10: batch 64, beam 10; decode_gru_64_10_int8: with weights rounded to int8 (PyTorch's stay
 // float32). decode_student_64_1: Transformer encoder and SSRU decoder at the sizes of Bergamot's tiny11.
 // decode_transformer_64_1: Transformer base, 20 words; its peer is --peer 'python3 …/ctranslate2_peer.py', int8 in both.
-// sample_lstm_64_10: batch 64, each word sampled from the 10 best; 0: from all.
+// sample_lstm_64_10: batch 64, each word sampled from the 10 best; 0: from all. --shortlist N: searches N words of the
+// vocabulary, whose size --vocabulary sets (the peer searches all).
 #include <algorithm>
 #include <cstdio>
 
@@ -29,6 +30,7 @@ struct Decode {
   std::int64_t batch, beam, words, vocabulary, embed, hidden;
   WeightForm weights;
   std::optional<std::int64_t> top_k = {};  // the number of words that a language model samples from
+  std::int64_t shortlist = 0;              // words that are searched; 0: all
   bool is_student() const { return cell == kStudent; }
   bool is_transformer() const { return cell == kTransformer; }
   std::string name() const {
@@ -57,6 +59,14 @@ class Decoding {
     for (std::int64_t s = 0; s < c.batch; ++s) sentences_.keys.push_back(static_cast<std::uint64_t>(s));
     for (const Program* program : {&search_->prologue(), &search_->steps()}) initialize(*program, *variables_, 1);
     for (const FeedSpec& f : search_->prologue().feeds) feeds_[f.name] = feed(f, c);
+    if (cut.shortlist) {
+      Tensor words(DType::kInt32, {c.shortlist}), allowed(DType::kBool, {c.batch, c.shortlist});
+      for (std::int64_t k = 0; k < c.shortlist; ++k) {
+        words.data<std::int32_t>()[k] = static_cast<std::int32_t>(k < 2 ? k : k * c.vocabulary / c.shortlist);
+      }
+      std::fill_n(allowed.data<std::uint8_t>(), allowed.count(), std::uint8_t{1});
+      feeds_[cut.shortlist->words.input] = words, feeds_[cut.shortlist->allowed.input] = allowed;
+    }
   }
 
   // Milliseconds.
@@ -88,7 +98,7 @@ class Decoding {
     return {{"source_vocabulary", words}, {"target_vocabulary", words}};
   }
   static GenerationGraphs cut_of_translator(const Decode& c) {
-    return cut_of("translator.pbtxt", of_cell(c, of_vocabulary(c)), {"decode", "y", "logits", {}});
+    return cut_of("translator.pbtxt", of_cell(c, of_vocabulary(c)), {"decode", "y", "logits", {}, c.shortlist > 0});
   }
   // The Transformer is the base one; the student has the sizes of Bergamot's tiny11.
   static GenerationGraphs cut_of_transformer(const Decode& c) {
@@ -97,14 +107,15 @@ class Decoding {
         settings.end(),
         {{"shared", "true"}, {"width", std::to_string(c.embed)}, {"inner", std::to_string(c.hidden)}, {"depth", "6"}});
     if (c.is_student()) settings.insert(settings.end(), {{"recurrent", "true"}, {"decoder_depth", "2"}});
-    return cut_of("transformer.pbtxt", settings, {"decode", "y", "logits", {}});
+    return cut_of("transformer.pbtxt", settings, {"decode", "y", "logits", {}, c.shortlist > 0});
   }
   static GenerationGraphs cut_of_language_model(const Decode& c) {
     return cut_of("language_model.pbtxt", of_cell(c, {{"vocabulary", std::to_string(c.vocabulary)}}),
-                  {"layers.read", "x", "logits", {}});
+                  {"layers.read", "x", "logits", {}, c.shortlist > 0});
   }
   static Tensor feed(const FeedSpec& f, const Decode& c) {
     static std::mt19937 random(1);
+    if (f.dtype != DType::kInt32 || f.shape == Shape{Dim(Symbol::named("shortlist.words"))}) return {};  // the shortlist's
     Tensor t(f.dtype, evaluate(f.shape, {{Symbol::named("source_time"), c.words}, {Symbol::named("batch"), c.batch}}));
     for (std::int32_t& x : t.span<std::int32_t>()) {
       x = static_cast<std::int32_t>(f.lengths_of ? c.words : static_cast<std::int64_t>(random()) % c.vocabulary);
@@ -153,7 +164,8 @@ Decode sized(const std::string& cell, std::int64_t batch, std::int64_t beam, Wei
 }
 
 int run(int count, char** words) {
-  const PairOptions options(count, words);
+  PairOptions options(count, words);
+  const std::int64_t shortlist = options.take_number("--shortlist"), vocabulary = options.take_number("--vocabulary");
   Peer peer(options);
   set_threads(options.threads);
   std::vector<Decode> all;
@@ -169,7 +181,9 @@ int run(int count, char** words) {
     for (const std::int64_t top_k : {0, 10})
       all.push_back({"lstm", batch, 1, 12, 10000, 650, 650, WeightForm::kFloat32, top_k});
   }
-  for (const Decode& c : all) {
+  for (Decode& c : all) {
+    c.shortlist = shortlist;
+    if (vocabulary > 0) c.vocabulary = vocabulary;
     const bool wanted =
         options.rest.empty() || std::find(options.rest.begin(), options.rest.end(), c.name()) != options.rest.end();
     if (wanted) measure(c, peer, options);

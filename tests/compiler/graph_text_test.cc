@@ -37,6 +37,12 @@ TEST(GraphText, ReadsAsDocumented) {
   EXPECT_THAT(text, HasSubstr("  output \"loss\" = %loss\n  output \"h\" = %cell.h.2\n}\n"));
 }
 
+TEST(GraphText, TellsOfInputsThatLast) {
+  const std::string text = "graph \"g\" {\n  input %P: FLOAT[4, n] lasting\n  output \"P\" = %P\n}\n";
+  EXPECT_EQ(round_trip(text), text);
+  EXPECT_TRUE(ir::parse(text, "test").inputs[0].lasting);
+}
+
 TEST(GraphText, LocationsMayBeLeftOut) {
   const std::string text = print(test::recurrent_graph(), {.locations = false});
   EXPECT_EQ(text.find(" at "), std::string::npos);

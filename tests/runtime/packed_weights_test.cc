@@ -259,6 +259,67 @@ TEST_F(PackedWeightsTest, HaveTheSameBitsForAnyNumberOfThreads) {
   set_threads(before);
 }
 
+// A product with a matrix that many runs are fed.
+Program fed_matrix() {
+  return compile(ir::parse(R"(
+graph "fed" {
+  input %x: FLOAT[batch, 40]
+  input %P: FLOAT[40, columns] lasting
+  %y = matmul(%x, %P)
+  output "y" = %y
+}
+)",
+                           "fed"));
+}
+Tensor product_with(Executable& executable, const Tensor& matrix) {
+  return executable.run({{"x", numbers({3, 40}, 1)}, {"P", matrix}})[0].clone();
+}
+
+TEST(LastingFeeds, ArePackedOnceAndAgainWhenAnotherIsFed) {
+  for (const WeightForm form : {WeightForm::kFloat32, WeightForm::kBFloat16, WeightForm::kInt8}) {
+    const auto made = [&] { return Executable(fed_matrix(), std::make_shared<Variables>(), Target(cpu_device(), form)); };
+    Executable executable = made();
+    const Tensor one = numbers({40, 70}, 2), two = numbers({40, 70}, 3), wide = numbers({40, 90}, 4);
+    const Tensor of_one = product_with(executable, one);
+    EXPECT_GT(executable.packed_bytes(), 0u);
+    for (const Tensor& matrix : {two, wide, one}) {
+      Executable fresh = made();
+      EXPECT_TRUE(same_bits(product_with(executable, matrix), product_with(fresh, matrix)));
+    }
+    // The same tensor is not packed again; one that says that it was written is.
+    one.data<float>()[3] += 1;
+    EXPECT_TRUE(same_bits(product_with(executable, one), of_one));
+    one.mark_written();
+    EXPECT_FALSE(same_bits(product_with(executable, one), of_one));
+  }
+}
+
+TEST(LastingFeeds, AreNotSharedByExecutables) {
+  Executable executable(fed_matrix(), std::make_shared<Variables>());
+  std::vector<Executable> shares;
+  std::vector<Tensor> matrices, expected;
+  for (unsigned i = 0; i < 3; ++i) {
+    shares.push_back(executable.share());
+    matrices.push_back(numbers({40, 70}, 2 + i));
+    expected.push_back(product_with(executable, matrices.back()));
+  }
+  on_own_threads(3, [&](int i) {
+    const auto own = static_cast<std::size_t>(i);
+    for (int k = 0; k < 20; ++k) EXPECT_TRUE(same_bits(product_with(shares[own], matrices[own]), expected[own]));
+  });
+}
+
+// Places of sizes that no binding has any more are freed.
+TEST(LastingFeeds, OfForgottenSizesTakeNoMemory) {
+  Executable executable(fed_matrix(), std::make_shared<Variables>());
+  std::size_t most = 0;
+  for (std::int64_t columns = 1; columns <= 300; ++columns) {
+    product_with(executable, numbers({40, columns}, 1));
+    if (columns == 64) most = executable.packed_bytes();
+  }
+  EXPECT_LT(executable.packed_bytes(), 12 * most);  // 64 sizes of about 270 columns, for 64 of about 32
+}
+
 TEST(Version, IsOfTheElementsAndNeverComesBack) {
   EXPECT_EQ(Tensor().version(), 0u);
   const Tensor a(DType::kFloat32, {3});

@@ -87,7 +87,7 @@ ExitCode run_average(const Arguments& arguments) {
   }
   const std::string data = is_there(first.data()) ? read_file(first.data(), kLargestRecord) : "{}\n";
   const RunFolder folder(out, RunFolder::Begin::kMade);
-  write_model(folder.layout(), dump_job(network.job, true), graphs, network.vocabularies, data, ir::print(trained, {false}));
+  write_model(folder.layout(), network.job, graphs, network.vocabularies, data, ir::print(trained, {false}));
   Checkpoint best;
   best.groups["parameters"] = mean.result();
   save_checkpoint(checkpoint_folder(out, 0, "best"), best);

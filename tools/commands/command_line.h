@@ -62,5 +62,6 @@ std::optional<WeightForm> weights_option(const po::variables_map& options, const
 inline constexpr const char* kWeightsHelp =
     "what the network's matrices are rounded to, on the CPU: bfloat16, int8, or float32, not at all; as the job's infer block "
     "says unless given";
+inline constexpr const char* kNoShortlistHelp = "for generation: search among all words, whatever shortlist the job has";
 
 }  // namespace graphrun

@@ -13,6 +13,7 @@ const std::vector<Command>& commands() {
       {"train", "trains the network of a job", run_train},
       {"infer", "runs a trained model on lines of text", run_infer},
       {"evaluate", "a trained model's reports on data", run_evaluate},
+      {"shortlist", "makes the table of translations by which generation searches fewer words", run_shortlist},
       {"score", "scores of text against references, of alignments against gold ones", run_score},
       {"run", "runs a graph once on given numbers", run_run},
       {"plot", "draws the curves of training runs", run_plot},

@@ -21,6 +21,7 @@ ExitCode run_data(const Arguments& arguments);
 ExitCode run_gradcheck(const Arguments& arguments);
 ExitCode run_plot(const Arguments& arguments);
 ExitCode run_score(const Arguments& arguments);
+ExitCode run_shortlist(const Arguments& arguments);
 ExitCode run_run(const Arguments& arguments);
 ExitCode run_help(const Arguments& arguments);
 

@@ -16,7 +16,7 @@ ExitCode run_evaluate(const Arguments& arguments) {
       "details", "also results by class or kind, and confusions")(
       "each", po::value<std::string>()->value_name("FILE"),
       "also the reports of every example, in FILE: one JSON object a line, in the data's order; without reports that compare "
-      "text")("weights", po::value<std::string>()->value_name("FORM"), kWeightsHelp)(
+      "text")("no-shortlist", kNoShortlistHelp)("weights", po::value<std::string>()->value_name("FORM"), kWeightsHelp)(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
   line.usage = "graphrun evaluate MODEL [--data FILE ...] [option ...]";
@@ -35,6 +35,9 @@ ExitCode run_evaluate(const Arguments& arguments) {
   const std::optional<WeightForm> weights = weights_option(*options, device);
   if (weights) {
     for (InferSpec& mode : model.network.job.infer) mode.weights = *weights;
+  }
+  for (InferSpec& mode : model.network.job.infer) {
+    if (options->count("no-shortlist") != 0 && mode.generate) mode.generate->shortlist.reset();
   }
   const auto each_file = option<std::string>(*options, "each");
   if (each_file == "-") throw UsageError("--each takes a file: stdout has the set's figures");

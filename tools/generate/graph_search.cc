@@ -56,6 +56,14 @@ Tensor int32_of(Sizes sizes, const std::vector<Number>& numbers) {
   return t;
 }
 
+// Where a word stands in the list of words, all if that is empty.
+std::int32_t place_in(std::span<const std::int32_t> list, std::int32_t word) {
+  if (list.empty()) return word;
+  const auto found = std::lower_bound(list.begin(), list.end(), word);
+  GRAPHRUN_CHECK(found != list.end() && *found == word, "GraphSearch: a prefix with a word that the shortlist lacks");
+  return static_cast<std::int32_t>(found - list.begin());
+}
+
 }  // namespace
 
 GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::int64_t samples, SearchParts made)
@@ -137,10 +145,10 @@ void GraphSearch::begin(const Feeds& feeds) {
   for (; k < made.size(); ++k) whole_.push_back(made[k].to_host());
   sentence_of_row_.resize(static_cast<std::size_t>(rows));
   std::iota(sentence_of_row_.begin(), sentence_of_row_.end(), 0);
-  begin_search();
+  begin_search(cut_.shortlist ? feeds.at(cut_.shortlist->words.input).span<std::int32_t>() : std::span<const std::int32_t>());
 }
 
-void GraphSearch::begin_search() {
+void GraphSearch::begin_search(std::span<const std::int32_t> list) {
   const std::int64_t s = sentences(), n = options_.search.n_best;
   const auto count = static_cast<std::size_t>(s);
   Tensor live = filled({s, beam()}, kNothing);
@@ -161,7 +169,8 @@ void GraphSearch::begin_search() {
     std::fill_n(given.data<std::int32_t>(), given.count(), kNoWord);
     for (std::size_t i = 0; i < count; ++i) {
       for (std::int64_t t = 0; t < given_.given(i); ++t) {
-        given.data<std::int32_t>()[t * s + static_cast<std::int64_t>(i)] = given_.prefix[i][static_cast<std::size_t>(t)];
+        given.data<std::int32_t>()[t * s + static_cast<std::int64_t>(i)] =
+            place_in(list, given_.prefix[i][static_cast<std::size_t>(t)]);
       }
     }
     now_[kGiven] = step_.on_device(given);

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,9 @@ class GraphSearch {
 
   // Returns the n best hypotheses of each sentence, best first (fewer if fewer end), or its samples in the order of their
   // draws. The sentences are the rows of the feeds, as many as max_length has; feeds that the prologue does not need are
-  // ignored. Results of a sentence do not depend on other sentences. Log-probabilities are compared as float32 sums, so
-  // hypotheses that differ by less than a millionth may come in either order.
+  // ignored. If the cut has a shortlist, its inputs are fed too: at least min(most_candidates, vocabulary) words, among them
+  // the end symbol and the words of prefixes. Results of a sentence do not depend on other sentences. Log-probabilities are
+  // compared as float32 sums, so hypotheses that differ by less than a millionth may come in either order.
   std::vector<std::vector<Hypothesis>> run(const Feeds& feeds, const Sentences& given);
 
   // The value of fetch k in row `row` of step t of the last run.
@@ -82,7 +84,7 @@ class GraphSearch {
 
   void take(const Sentences& given);
   void begin(const Feeds& feeds);
-  void begin_search();
+  void begin_search(std::span<const std::int32_t> list);
   std::vector<bool> places_needed(bool look) const;
   void lay_out(std::vector<bool> needed);
   bool continue_rows();

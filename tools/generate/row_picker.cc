@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/ir/builder.h"
+#include "compiler/with_rows.h"
 #include "runtime/threads/threads.h"
 #include "tools/generate/settings.h"
 #include "tools/generate/step_values.h"
@@ -18,21 +18,6 @@ using Carried = GenerationGraphs::Carried;
 
 constexpr const char* kPicked = "rows";
 constexpr const char* kSources = "parents";
-
-// `value` with the listed rows of an axis, in that order. Axes after it are moved as one piece.
-ValueId with_rows(ir::Builder& b, ValueId value, std::size_t axis, ValueId rows) {
-  if (axis == 0) return b.op("gather", {value, rows});
-  Shape shape = b.graph().type(value).shape;
-  const Shape outer(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  const Dim blocks = element_count(outer), from = shape[axis];
-  Shape flat = {blocks * from};
-  flat.insert(flat.end(), shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end());
-  const ValueId places = b.equation("expand(block, axis=-1) * from + rows",
-                                    {{"block", b.op("range", {}, {{"n", blocks}})}, {"from", b.dim(from)}, {"rows", rows}});
-  const ValueId moved = b.op("gather", {b.op("reshape", {value}, {{"shape", flat}}), places});
-  shape[axis] = b.graph().type(rows).shape[0];
-  return b.op("reshape", {moved}, {{"shape", shape}});
-}
 
 // A graph with an input for each of `what` that has rows, named by its number, and an output of the same name.
 ir::Graph picking(const std::vector<Carried>& what, bool follow) {

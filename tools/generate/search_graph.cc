@@ -67,6 +67,7 @@ class SearchMaker {
 
   void take_inputs() {
     const Dim s = sentences_, n = o_.n_best;
+    nothing_ = b_.constant(static_cast<double>(kNothing));
     live_ = input(kLive, Type::kFloat, {s, o_.beam});
     ended_ = input(kEnded, Type::kInt32, {s});
     best_ = input(kBest, Type::kFloat, {s, n});
@@ -78,9 +79,9 @@ class SearchMaker {
       if (graph_.value(i.value).name == kStepInput) step_ = i.value;
     }
     score_ = graph_.output(kScoreOutput)->value;
+    if (cut_.shortlist) take_shortlist();
     total_ = b_.op("logsumexp", {score_}, {{"axis", std::vector<std::int64_t>{-1}}});
-    words_ = graph_.type(score_).shape.at(1).constant();
-    nothing_ = b_.constant(static_cast<double>(kNothing));
+    words_ = graph_.type(score_).shape.at(1);
     numbers_ = b_.op("range", {}, {{"n", s}});
     next_step_ = equation("step + 1", {{"step", step_}});
     if (!o_.sampling && !o_.prefixes) return;
@@ -89,6 +90,23 @@ class SearchMaker {
     sentence_of_ = equation("cast(floor(place / beam), type='INT32')", {{"place", place_of}, {"beam", number(o_.beam)}});
   }
 
+  // Restricts the scores of a sentence to its words of the list.
+  void take_shortlist() {
+    ValueId allowed = ir::kNone;
+    for (const ir::Input& i : graph_.inputs) {
+      const std::string& name = graph_.value(i.value).name;
+      if (name == cut_.shortlist->words.constant) list_ = i.value;
+      if (name == cut_.shortlist->allowed.constant) allowed = i.value;
+    }
+    score_ = equation("where(allowed, score, nothing)", {{"allowed", allowed}, {"score", score_}, {"nothing", nothing_}});
+  }
+
+  // The words of the vocabulary that these columns of the score belong to.
+  ValueId words_of(ValueId columns) { return cut_.shortlist ? gathered(list_, columns) : columns; }
+
+  // The number of words; with a shortlist, at least as many as choose() takes.
+  std::int64_t vocabulary() const { return cut_.shortlist ? cut_.shortlist->vocabulary : words_.constant(); }
+
   // A log-probability in the form that is summed and compared.
   ValueId possible(ValueId gain) {
     return equation("where(gain > impossible, gain, impossible)", {{"gain", gain}, {"impossible", b_.constant(kImpossible)}});
@@ -96,14 +114,19 @@ class SearchMaker {
 
   // Chooses the best continuations of each sentence, as many as it has places.
   void choose() {
-    const std::int64_t candidates = std::min(o_.beam + (o_.min_length > 0 ? 1 : 0), words_);
+    const std::int64_t candidates = std::min(most_candidates(o_), vocabulary());
     const ValueId each = number(candidates);
     const Dim all = Dim(candidates) * Dim(cut_.rows);
     const std::vector<ValueId> top = b_.ops("topk", {score_}, {{"k", candidates}});
     const ValueId gains = equation("values - expand(total, axis=-1)", {{"values", top[0]}, {"total", total_}});
+    const ValueId words = words_of(top[1]);
     ValueId counted = possible(gains);
+    if (cut_.shortlist) {
+      counted = equation("where(values > nothing / 2, counted, nothing)",
+                         {{"values", top[0]}, {"nothing", nothing_}, {"counted", counted}});
+    }
     if (o_.min_length > 0) {
-      counted = equation("where(words == end and step < least, nothing, counted)", {{"words", top[1]},
+      counted = equation("where(words == end and step < least, nothing, counted)", {{"words", words},
                                                                                     {"end", number(o_.end)},
                                                                                     {"step", step_},
                                                                                     {"least", number(o_.min_length)},
@@ -119,7 +142,7 @@ class SearchMaker {
     parent_ = picked(row_of_, place);
     const ValueId at = equation("parent * each + at - place * each",
                                 {{"parent", parent_}, {"each", each}, {"at", chosen[1]}, {"place", place}});
-    word_ = gathered(shaped(top[1], {all}), at);
+    word_ = gathered(shaped(words, {all}), at);
     gain_ = gathered(shaped(gains, {all}), at);
   }
 
@@ -127,23 +150,24 @@ class SearchMaker {
   void draw() {
     ValueId scores = score_;
     if (o_.min_length > 0) {
-      scores = equation("where(word == end and step < least, nothing, score)", {{"word", range(words_)},
-                                                                                {"end", number(o_.end)},
-                                                                                {"step", step_},
-                                                                                {"least", number(o_.min_length)},
-                                                                                {"nothing", nothing_},
-                                                                                {"score", score_}});
+      scores = equation("where(word == end and step < least, nothing, score)",
+                        {{"word", words_of(b_.op("range", {}, {{"n", words_}}))},
+                         {"end", number(o_.end)},
+                         {"step", step_},
+                         {"least", number(o_.min_length)},
+                         {"nothing", nothing_},
+                         {"score", score_}});
     }
     const ValueId keys = gathered(input(kKeys, Type::kInt32, {sentences_, 3}), sentence_of_);
     const ValueId word = b_.op("categorical", {scores, total_, keys, step_},
                                {{"temperature", o_.sampling->temperature}, {"k", o_.sampling->top_k}});
     parent_ = row_of_;
-    word_ = gathered(word, row_of_);
+    word_ = gathered(words_of(word), row_of_);
     gain_ = gathered(gain_of(word), row_of_);
     sum_ = equation("live + gain", {{"live", live_}, {"gain", possible(gain_)}});
   }
 
-  // The log-probability of one word in each row.
+  // The log-probability of one column in each row.
   ValueId gain_of(ValueId word) {
     return equation("pick(score, word) - total", {{"score", score_}, {"word", word}, {"total", total_}});
   }
@@ -153,7 +177,8 @@ class SearchMaker {
     const Symbol steps = Symbol::named("search.given_steps");
     const ValueId given = input(kGiven, Type::kInt32, {Dim(steps), sentences_});
     const ValueId now = gathered(given, equation("minimum(step, steps - 1)", {{"step", step_}, {"steps", b_.dim(Dim(steps))}}));
-    const ValueId of_rows = gain_of(equation("maximum(now, 0)", {{"now", gathered(now, sentence_of_)}}));
+    const ValueId column = equation("maximum(now, 0)", {{"now", now}});
+    const ValueId of_rows = gain_of(gathered(column, sentence_of_));
     const ValueId row = first_column(row_of_), gain = gathered(of_rows, row);
     const ValueId sum = equation("live + gain", {{"live", first_column(live_)}, {"gain", possible(gain)}});
     const ValueId is_given = equation("expand(now, axis=-1) >= 0", {{"now", now}});
@@ -161,7 +186,7 @@ class SearchMaker {
       return equation("where(is_given, expand(forced, axis=-1), chosen)",
                       {{"is_given", is_given}, {"forced", forced}, {"chosen", chosen}});
     };
-    word_ = either(now, word_), parent_ = either(row, parent_), gain_ = either(gain, gain_);
+    word_ = either(words_of(column), word_), parent_ = either(row, parent_), gain_ = either(gain, gain_);
     const ValueId first = equation("where(place == 0, expand(sum, axis=-1), nothing)",
                                    {{"place", range(o_.beam)}, {"sum", sum}, {"nothing", nothing_}});
     sum_ = equation("where(is_given, first, chosen)", {{"is_given", is_given}, {"first", first}, {"chosen", sum_}});
@@ -241,9 +266,10 @@ class SearchMaker {
   const std::vector<std::string>& fetches_;
   ir::Graph graph_;
   ir::Builder b_;
-  std::int64_t words_ = 0;  // size of the vocabulary
+  Dim words_;  // the number of columns of the score
   ValueId live_ = ir::kNone, ended_ = ir::kNone, best_ = ir::kNone, best_step_ = ir::kNone, best_place_ = ir::kNone,
           most_ = ir::kNone, row_of_ = ir::kNone, step_ = ir::kNone;
+  ValueId list_ = ir::kNone;                       // INT32 [words_], with a shortlist
   ValueId score_ = ir::kNone, total_ = ir::kNone;  // by row: scores; logarithm of the sum of their exponentials
   ValueId sentence_of_ = ir::kNone;                // INT32 [R]; with sampling or prefixes
   ValueId nothing_ = ir::kNone, numbers_ = ir::kNone, next_step_ = ir::kNone;

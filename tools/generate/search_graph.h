@@ -25,8 +25,9 @@ inline constexpr const char* kBestPlace = "search.place";  // INT32 [S, N]: s·B
 inline constexpr const char* kMost = "search.most";         // INT32 [S]: the most words
 inline constexpr const char* kRowOf = "search.row_of";      // INT32 [S, B]: the row of a place; any number if it has none
 inline constexpr const char* kPlaceOf = "search.place_of";  // INT32 [R]: s·B + the place of each row
-inline constexpr const char* kGiven = "search.given";       // INT32 [words + 1, S]: the required next word; kNoWord: any
-inline constexpr const char* kKeys = "search.keys";         // INT32 [S, 3]: see the operator `categorical`
+// INT32 [words + 1, S]: the required next word, with a shortlist its place there; kNoWord: any.
+inline constexpr const char* kGiven = "search.given";
+inline constexpr const char* kKeys = "search.keys";  // INT32 [S, 3]: see the operator `categorical`
 // Outputs only, by place of a choice:
 inline constexpr const char* kWords = "search.words";      // INT32 [S·B]
 inline constexpr const char* kParents = "search.parents";  // INT32 [S·B]: the parent row in this step

@@ -46,6 +46,9 @@ struct SearchOptions {
   bool prefixes = false;  // whether sentences may be given a prefix
 };
 
+// The most words of a row that a step of the search looks at. A shortlist has as many, if the vocabulary does.
+inline std::int64_t most_candidates(const SearchOptions& options) { return options.beam + (options.min_length > 0 ? 1 : 0); }
+
 // What each sentence of a batch has in addition to its feeds.
 struct Sentences {
   std::vector<std::int64_t> max_length;  // when reached, a hypothesis ends without the end symbol

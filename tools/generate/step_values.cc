@@ -7,7 +7,7 @@
 namespace graphrun {
 
 GenerationGraphs without_graphs(const GenerationGraphs& cut) {
-  return {{}, {}, cut.constants, cut.states, cut.rows, cut.capacity, {}, cut.rows_input};
+  return {{}, {}, cut.constants, cut.states, cut.rows, cut.capacity, {}, cut.rows_input, cut.shortlist};
 }
 
 Feeds prologue_feeds(const GenerationGraphs& cut, const Program& prologue, const Feeds& feeds, std::int64_t sentences) {

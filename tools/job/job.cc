@@ -145,7 +145,7 @@ void require_training(const LoadedJob& job) {
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
 }
 
-std::string dump_job(const LoadedJob& job, bool absolute) {
+std::string dump_job(const LoadedJob& job, bool absolute, const std::map<std::string, std::string>& tables) {
   namespace fs = std::filesystem;
   Job message = job.message;
   if (absolute) {
@@ -159,6 +159,12 @@ std::string dump_job(const LoadedJob& job, bool absolute) {
       for (std::string* file : {field.mutable_vocabulary()->mutable_file(), field.mutable_vocabulary()->mutable_model()}) {
         if (!file->empty()) whole(file);
       }
+    }
+    for (Job::Infer& infer : *message.mutable_infer()) {
+      if (!infer.generate().has_shortlist()) continue;
+      std::string* const table = infer.mutable_generate()->mutable_shortlist()->mutable_table();
+      const auto kept = tables.find(infer.name());
+      kept == tables.end() ? whole(table) : void(*table = kept->second);
     }
     if (message.has_train()) {
       for (Job::Initialize& rule : *message.mutable_train()->mutable_initialize()) {

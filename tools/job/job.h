@@ -31,6 +31,14 @@ struct SampleSpec {
   std::uint64_t seed = 0;
 };
 
+// The words that a line can need, from a lexical table.
+struct ShortlistSpec {
+  std::string table;         // a path that opens from the current folder
+  std::int64_t best = 100;   // translations of each word
+  std::int64_t first = 100;  // words of the vocabulary that every line may have
+  std::string field;         // of the words that are translated; empty: see tools/model/row_shortlists.h
+};
+
 // The most words of a hypothesis, for networks that never choose the end symbol.
 inline constexpr std::int64_t kMostWords = 100'000;
 
@@ -45,6 +53,7 @@ struct GenerateSpec {
   LengthNorm norm;
   std::optional<AlignSpec> align;
   std::optional<SampleSpec> sample;
+  std::optional<ShortlistSpec> shortlist;
 };
 
 // One way to run the trained model on text.
@@ -105,6 +114,7 @@ LoadedJob read_job(std::string_view text, const std::string& path, const std::ve
 void require_training(const LoadedJob& job);
 
 // The job as text, with every --set applied. `absolute`: with absolute paths, so that the text can be stored elsewhere.
-std::string dump_job(const LoadedJob& job, bool absolute = false);
+// `tables`: by infer block, the path that replaces that of its shortlist's table.
+std::string dump_job(const LoadedJob& job, bool absolute = false, const std::map<std::string, std::string>& tables = {});
 
 }  // namespace graphrun

@@ -208,6 +208,13 @@ class JobChecker {
     for (const char* name : {"scan", "feed", "score", "begin", "end", "max_length"}) {
       if (places.fields.count(name) != 0) made.places[name] = places.location(name);
     }
+    if (const auto given = places.fields.find("shortlist"); given != places.fields.end()) {
+      const Places& shortlist = inside(places, "shortlist");
+      made.places["shortlist"] = shortlist.at;
+      for (const char* name : {"table", "field"}) {
+        if (shortlist.fields.count(name) != 0) made.places[std::string("shortlist.") + name] = shortlist.location(name);
+      }
+    }
     for (const char* name : {"from", "field", "replace"}) {
       if (const Places& align = inside(places, "align"); align.fields.count(name) != 0) {
         made.places[std::string("align.") + name] = align.location(name);
@@ -259,6 +266,7 @@ class JobChecker {
     made.norm = norm_of(generate, places);
     if (generate.has_align()) made.align = align_of(generate.align(), inside(places, "align"));
     if (generate.has_sample()) made.sample = sample_of(generate.sample(), inside(places, "sample"));
+    if (generate.has_shortlist()) made.shortlist = shortlist_of(generate.shortlist(), inside(places, "shortlist"));
     if (infer.write() != Job::Infer::TEXT && infer.write() != Job::Infer::JSON) {
       problems_.bad(places.at, "what is generated is written as TEXT or JSON");
     }
@@ -284,6 +292,22 @@ class JobChecker {
       problems_.bad(places.location("top_k"), fmt::format("top_k is {}; expected 0 or more", sample.top_k()));
     }
     return {temperature, sample.top_k(), sample.seed()};
+  }
+
+  ShortlistSpec shortlist_of(const Job::Shortlist& shortlist, const Places& places) {
+    ShortlistSpec made;
+    if (shortlist.table().empty()) {
+      problems_.missing(places.at, "shortlist without table", "table: \"lex.txt.gz\", which graphrun shortlist MODEL writes");
+    } else {
+      made.table = path_in(job_.folder, shortlist.table());
+    }
+    if (shortlist.has_best()) made.best = shortlist.best();
+    if (shortlist.has_first()) made.first = shortlist.first();
+    if (made.best < 1) problems_.bad(places.location("best"), fmt::format("best is {}; expected 1 or more", made.best));
+    if (made.first < 0) problems_.bad(places.location("first"), fmt::format("first is {}; expected 0 or more", made.first));
+    made.field = shortlist.field();
+    if (!made.field.empty()) check_entries(places.location("field"), made.field);
+    return made;
   }
 
   LengthNorm norm_of(const Job::Generate& generate, const Places& places) {

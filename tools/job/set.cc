@@ -363,7 +363,7 @@ bool holds_path(const pb::FieldDescriptor& field) {
   static const char* const kPaths[] = {"graphrun.Job.Data.train",       "graphrun.Job.Data.valid",
                                        "graphrun.Job.Data.test",        "graphrun.Job.Vocabulary.file",
                                        "graphrun.Job.Vocabulary.model", "graphrun.Job.Initialize.vectors",
-                                       "graphrun.Job.Start.model"};
+                                       "graphrun.Job.Start.model",      "graphrun.Job.Shortlist.table"};
   for (const char* path : kPaths) {
     if (field.full_name() == path) return true;
   }

@@ -40,11 +40,11 @@ Diagnostic not_fed(const std::string& input, const FeedPlan& plan) {
   return problem;
 }
 
-std::vector<std::string> need_feeds(const Program& program, FeedPlan& plan, const std::string& told) {
+std::vector<std::string> need_feeds(const Program& program, FeedPlan& plan, const std::set<std::string>& told) {
   std::vector<std::string> names;
   std::vector<Diagnostic> problems;
   for (const FeedSpec& feed : program.feeds) {
-    if (feed.name == kLearningRate || feed.name == kUpdateCount || feed.name == kGoesOn || feed.name == told) continue;
+    if (feed.name == kLearningRate || feed.name == kUpdateCount || feed.name == kGoesOn || told.count(feed.name) != 0) continue;
     names.push_back(feed.name);
     if (plan.feed(feed.name) == nullptr) {
       problems.push_back(not_fed(feed.name, plan));

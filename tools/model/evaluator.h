@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,6 @@ Diagnostic not_fed(const std::string& input, const FeedPlan& plan);
 // The feeds of a batch that a program needs, without `told`, which the caller sets itself, such as the learning rate. Records
 // their shapes in the plan, so that data read later is checked against them (FeedPlan::need). Throws UserError (kInvalidGraph,
 // E0421) that lists the inputs that the job does not feed.
-std::vector<std::string> need_feeds(const Program& program, FeedPlan& plan, const std::string& told = {});
+std::vector<std::string> need_feeds(const Program& program, FeedPlan& plan, const std::set<std::string>& told = {});
 
 }  // namespace graphrun

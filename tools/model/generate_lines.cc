@@ -25,6 +25,7 @@ InferSpec chosen_mode(const InferSpec& mode, const GenerateOptions& options) {
   InferSpec chosen = mode;
   GenerateSpec& g = *chosen.generate;
   if (options.n_best > 0) g.n_best = options.n_best;
+  if (options.all_words) g.shortlist.reset();
   if (options.temperature || options.top_k || options.seed) {
     if (!g.sample) g.sample = SampleSpec{};
     if (options.temperature) g.sample->temperature = *options.temperature;
@@ -57,6 +58,12 @@ void check_options(const InferSpec& chosen, const InferOptions& options) {
   if (!g.force.empty() && g.searches()) {
     refuse("E0429 bad-options", "--force says what the words are: nothing is searched or drawn",
            "help: leave out --beam, --n-best, --temperature, --top-k and --seed, or --force");
+  }
+  if (!g.force.empty() && chosen.generate->shortlist) {
+    refuse("E0429 bad-options",
+           fmt::format("infer '{}' has a shortlist, which may lack the words of --force: their probability is among all words",
+                       chosen.name),
+           "help: add --no-shortlist");
   }
   if (g.alignments == "-") refuse("E0429 bad-options", "--alignments takes a file: stdout has the words", "help: name a file");
   if (!g.alignments.empty() && !chosen.generate->align) {

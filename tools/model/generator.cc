@@ -93,9 +93,15 @@ void check_align(const Network& network, const InferSpec& mode, const Generation
   }
 }
 
+GenerationSpec cut_spec(const GenerateSpec& spec, std::vector<std::string> fetches) {
+  return {spec.scan, spec.feed, spec.score, std::move(fetches), spec.shortlist.has_value()};
+}
+
 bool can_be_cut(const ir::Graph& graph, const GenerateSpec& spec, const std::vector<std::string>& fetches) {
   try {
-    cut_for_generation(graph, {spec.scan, spec.feed, spec.score, fetches});
+    GenerationSpec whole = cut_spec(spec, fetches);
+    whole.shortlist = false;
+    cut_for_generation(graph, whole);
     return true;
   } catch (const UserError&) {
     return false;
@@ -106,6 +112,7 @@ bool can_be_cut(const ir::Graph& graph, const GenerateSpec& spec, const std::vec
 std::string setting_of(const ir::Graph& graph, const GenerateSpec& spec, const std::string& code) {
   if (code.starts_with("E0431")) return "scan";
   if (code.starts_with("E0432")) return "feed";
+  if (code.starts_with("E0436")) return "shortlist";
   if (!can_be_cut(graph, spec, {})) return "score";
   return spec.align && !can_be_cut(graph, spec, {spec.align->from}) ? "align.from" : "";
 }
@@ -116,8 +123,10 @@ std::optional<GenerationGraphs> checked_cut(const ir::Graph& graph, const Networ
   const std::size_t before = problems.size();
   const GenerateSpec& spec = *mode.generate;
   try {
-    GenerationGraphs cut = cut_for_generation(graph, {spec.scan, spec.feed, spec.score, fetches_of(spec, fetches)});
-    check_words(network, mode, cut.step.type(cut.step.output(kScoreOutput)->value).shape[1].constant(), problems);
+    GenerationGraphs cut = cut_for_generation(graph, cut_spec(spec, fetches_of(spec, fetches)));
+    const Dim& scored = cut.step.type(cut.step.output(kScoreOutput)->value).shape[1];
+    check_words(network, mode, cut.shortlist ? cut.shortlist->vocabulary : scored.constant(), problems);
+    if (spec.shortlist) check_shortlist(network, mode, cut, problems);
     if (spec.align) check_align(network, mode, cut, problems);
     for (Symbol size : spec.max_length.symbols()) {
       if (lengths_of(cut.prologue, size) != nullptr) continue;
@@ -141,6 +150,13 @@ std::optional<GenerationGraphs> checked_cut(const ir::Graph& graph, const Networ
   return std::nullopt;
 }
 
+// The prologue's inputs that no feed of the job is.
+std::set<std::string> made_inputs(const GenerationGraphs& cut) {
+  std::set<std::string> names = {cut.rows_input};
+  if (cut.shortlist) names.insert({cut.shortlist->words.input, cut.shortlist->allowed.input});
+  return names;
+}
+
 }  // namespace
 
 void check_generate(const ir::Graph& graph, const Network& network, const InferSpec& mode, std::vector<Diagnostic>& problems) {
@@ -158,6 +174,7 @@ Generator::Generator(const Generator& other)
       options_(other.options_),
       variables_(other.variables_),
       search_(other.search_->share()),
+      shortlists_(other.shortlists_),
       of_steps_(other.of_steps_),
       whole_(other.whole_),
       feeds_(other.feeds_),
@@ -193,8 +210,12 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
   if (spec().sample) search.sampling = {spec().sample->temperature, spec().sample->top_k};
   search.prefixes = options_.prefix || cut.fed().empty();
   running.target = Target(*options_.device, mode_.weights, network.job.products);
+  if (spec().shortlist) shortlists_ = std::make_shared<RowShortlists>(network, mode_, cut, search);
   search_ = std::make_unique<GraphSearch>(cut, std::move(running), variables_);
-  feeds_ = need_feeds(*programs()[0], *network.job.plan, cut.rows_input);
+  feeds_ = need_feeds(*programs()[0], *network.job.plan, made_inputs(cut));
+  if (shortlists_) {
+    for (const std::string& feed : shortlists_->feeds()) read_too(feed);
+  }
   for (Symbol size : spec().max_length.symbols()) {
     const std::string feed = cut.prologue.value(lengths_of(cut.prologue, size)->value).name;
     lengths_.emplace_back(size, feed);
@@ -237,6 +258,13 @@ std::vector<std::int64_t> Generator::most_words(const Batch& batch) const {
   return most;
 }
 
+// With the list of words that the batch can need.
+Feeds Generator::feeds_of(const Batch& batch, const RowsGiven& given) const {
+  Feeds feeds = batch.feeds;
+  if (shortlists_) shortlists_->add(batch.rows, given.prefix, feeds);
+  return feeds;
+}
+
 std::vector<std::vector<Hypothesis>> Generator::run(const Batch& batch, const RowsGiven& given) {
   rows_.clear();
   for (const auto& [name, axes] : own_positions_)
@@ -247,7 +275,7 @@ std::vector<std::vector<Hypothesis>> Generator::run(const Batch& batch, const Ro
     for (std::int64_t row = 0; given.keys.empty() && row < batch.rows; ++row)
       sentences.keys.push_back(fold_coordinate(spec().sample->seed, static_cast<std::uint64_t>(row)));
   }
-  return search_->run(batch.feeds, sentences);
+  return search_->run(feeds_of(batch, given), sentences);
 }
 
 // The value with axes over the input's positions cut to the row's own length.

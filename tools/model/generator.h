@@ -13,6 +13,7 @@
 #include "tools/generate/graph_search.h"
 #include "tools/infer/generated.h"
 #include "tools/model/model_folder.h"
+#include "tools/model/row_shortlists.h"
 
 namespace graphrun {
 
@@ -63,6 +64,7 @@ class Generator {
 
  private:
   Generator(const Generator& other);
+  Feeds feeds_of(const Batch& batch, const RowsGiven& given) const;
   const GenerateSpec& spec() const { return *mode_.generate; }
   std::vector<std::int64_t> most_words(const Batch& batch) const;
   std::array<const Program*, 2> programs() const;
@@ -74,7 +76,8 @@ class Generator {
   const GeneratorOptions options_;
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
   std::unique_ptr<GraphSearch> search_;
-  std::vector<std::string> of_steps_, whole_;  // fetches of each step; fetches that no word changes
+  std::shared_ptr<const RowShortlists> shortlists_;  // null: the search is among all words
+  std::vector<std::string> of_steps_, whole_;        // fetches of each step; fetches that no word changes
   std::vector<std::string> feeds_;
   std::vector<std::pair<Symbol, std::string>> lengths_;  // the sizes in max_length, and the feed that contains each row's value
   // By name of a fetch: its axes over the input's positions (not counting the axis of rows), and the feed that contains each

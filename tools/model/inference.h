@@ -19,6 +19,7 @@ struct GenerateOptions {
   std::int64_t beam = 0, n_best = 0;  // 0: as in the job
   std::string prefix, force;          // files with a text for each line: the beginning of its words; all of its words
   std::string alignments;             // the file for links, with a line for each written line
+  bool all_words = false;             // without the block's shortlist
   bool json = false;                  // an object for each line, also for a block that does not generate
   std::optional<double> temperature;
   std::optional<std::int64_t> top_k;
@@ -27,7 +28,7 @@ struct GenerateOptions {
   // Whether they affect the search or sampling of words.
   bool searches() const { return beam > 0 || n_best > 0 || temperature || top_k || seed; }
   // Whether any of them applies only to generated words.
-  bool of_words() const { return searches() || !prefix.empty() || !force.empty() || !alignments.empty(); }
+  bool of_words() const { return searches() || all_words || !prefix.empty() || !force.empty() || !alignments.empty(); }
 };
 
 // Lines that are not text. Each gives an empty line, with a warning on stderr; or the first one ends the run.

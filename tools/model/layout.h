@@ -7,6 +7,7 @@
 //   graphs.json              which of them a path means, where that is not the path itself; absent where it always is
 //   vocabularies/FIELD.txt   one entry a line
 //   subwords/FIELD.model     SentencePiece's, of a field that is cut into subwords
+//   shortlists/BLOCK.lex     the table of an infer block's shortlist, as it was, compressed or not
 //   data.json                sizes and hashes of the data files, and of what else the run began with; older folders have none
 //   graph.txt                the network as one expanded graph, to be read by people
 //   best/step-…              the parameters: the best, or last, as the job keeps them (runtime/tensor/checkpoint.h)
@@ -44,6 +45,7 @@ struct ModelLayout {
   static const char* meanings_name() { return "graphs.json"; }
   static std::string vocabulary_name(const std::string& field) { return "vocabularies/" + field + ".txt"; }
   static std::string subwords_name(const std::string& field) { return "subwords/" + field + ".model"; }
+  static std::string table_name(const std::string& infer) { return "shortlists/" + infer + ".lex"; }
 };
 
 }  // namespace graphrun

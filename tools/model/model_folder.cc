@@ -173,8 +173,8 @@ void bind(Network& network) {
 
 }  // namespace
 
-void write_model(const ModelLayout& layout, const std::string& job, const GraphSources& graphs,
-                 const Vocabularies& vocabularies, const std::string& data, const std::string& expanded) {
+void write_model(const ModelLayout& layout, const LoadedJob& job, const GraphSources& graphs, const Vocabularies& vocabularies,
+                 const std::string& data, const std::string& expanded) {
   Writer writer(layout);
   for (const SourceFile& graph : graphs.files) writer.write("graphs/" + graph.path, graph.text);
   if (!graphs.meanings.empty()) {
@@ -185,7 +185,13 @@ void write_model(const ModelLayout& layout, const std::string& job, const GraphS
     const Subwords* const subwords = vocabulary.form().subwords.get();
     if (subwords != nullptr) writer.write(ModelLayout::subwords_name(field), subwords->bytes());
   }
-  writer.write("job.pbtxt", job);
+  std::map<std::string, std::string> tables;  // as the job in the folder names them
+  for (const InferSpec& infer : job.infer) {
+    if (!infer.generate || !infer.generate->shortlist) continue;
+    tables[infer.name] = ModelLayout::table_name(infer.name);
+    writer.write(tables[infer.name], read_file(infer.generate->shortlist->table, kLargestText));
+  }
+  writer.write("job.pbtxt", dump_job(job, true, tables));
   writer.write("data.json", data);
   writer.write("graph.txt", expanded);
   writer.finish();

@@ -18,10 +18,10 @@ namespace graphrun {
 
 inline constexpr int kModelVersion = 1;
 
-// Writes everything but parameters, that is, what does not change during a run. `job`: its text with every --set applied.
-// `data`: the record of the data files (data.json). `expanded`: graph.txt.
-void write_model(const ModelLayout& layout, const std::string& job, const GraphSources& graphs,
-                 const Vocabularies& vocabularies, const std::string& data, const std::string& expanded);
+// Writes everything but parameters, that is, what does not change during a run: the job's text with every --set applied, and
+// the tables of its shortlists. `data`: the record of the data files (data.json). `expanded`: graph.txt.
+void write_model(const ModelLayout& layout, const LoadedJob& job, const GraphSources& graphs, const Vocabularies& vocabularies,
+                 const std::string& data, const std::string& expanded);
 
 // A job with its vocabularies and bound feeds and reports, from a file or a model's folder.
 struct Network {

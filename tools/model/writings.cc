@@ -28,16 +28,24 @@ std::vector<std::size_t> fields_read(const LoadedJob& job, const std::vector<std
 }  // namespace
 
 Writings::Writings(ir::Graph graph, const Network& network, const Device& device)
-    : graph_(std::move(graph)), network_(network), device_(device) {}
+    : graph_(std::move(graph)), network_(network), device_(device) {
+  // What is wrong with a shortlist's table is told before the first evaluation, which may be hours away.
+  for (TextMeasure* measure : network_.report->texts()) {
+    const InferSpec& mode = *network_.job.infer_named(measure->mode().name);
+    if (mode.generate && mode.generate->shortlist && generators_[mode.name].empty()) add_generator(mode);
+  }
+}
 
 Writings::~Writings() = default;
 
+void Writings::add_generator(const InferSpec& mode) {
+  generators_[mode.name].push_back(std::make_unique<Generator>(graph_, network_, mode, GeneratorOptions{{}, false, &device_}));
+}
+
 const std::vector<std::unique_ptr<Generator>>& Writings::generators(const InferSpec& mode, const Variables& parameters) {
   std::vector<std::unique_ptr<Generator>>& made = generators_[mode.name];
-  if (made.empty()) {
-    made.push_back(std::make_unique<Generator>(graph_, network_, mode, GeneratorOptions{{}, false, &device_}));
-    while (made.front()->can_share() && static_cast<int>(made.size()) < threads()) made.push_back(made.front()->share());
-  }
+  if (made.empty()) add_generator(mode);
+  while (made.front()->can_share() && static_cast<int>(made.size()) < threads()) made.push_back(made.front()->share());
   made.front()->take(parameters);
   return made;
 }

@@ -31,6 +31,7 @@ class Writings {
   const std::vector<std::string>& samples() const { return samples_; }
 
  private:
+  void add_generator(const InferSpec& mode);
   // The generators of a mode with these parameters, one for each thread that may have batches of its own; created on first use.
   const std::vector<std::unique_ptr<Generator>>& generators(const InferSpec& mode, const Variables& parameters);
   // Sets the lines of all examples, by number; false if it was stopped.

@@ -167,7 +167,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   for (const nlohmann::ordered_json& note : notes.metrics) trainer.note(note);
   folder.inside([&] {
     if (!checkpoint) {
-      write_model(layout, dump_job(network.job, true), prepared.graphs.sources, network.vocabularies, data_digests(network.job),
+      write_model(layout, network.job, prepared.graphs.sources, network.vocabularies, data_digests(network.job),
                   ir::print(prepared.graphs.training, {false}));
     }
     record_start(layout, request.command, trainer.step());

@@ -83,7 +83,7 @@ std::string describe_peak(const Program& program, const SymbolValues& symbols) {
   for (const auto& [symbol, size] : symbols) sizes += fmt::format("{}{} = {}", sizes.empty() ? "" : ", ", symbol.name(), size);
   std::string out = fmt::format("arena: {} bytes{}{}\n", where.bytes, sizes.empty() ? "" : " at ", sizes);
   const bool at_end = at == static_cast<std::int32_t>(program.regions[0].instructions.size());
-  fmt::format_to(std::back_inserter(out), "  of which at most {} are taken at once, {}:\n", sum(most),
+  fmt::format_to(std::back_inserter(out), "  of which at most {} are in use at once, {}:\n", sum(most),
                  at_end ? "at the end" : "at " + program.regions[0].instructions[static_cast<std::size_t>(at)].name);
   for (std::size_t i = 0; i < most.size() && i < kMostNamed; ++i) {
     fmt::format_to(std::back_inserter(out), "  {:>14}  {}\n", most[i].bytes, most[i].name);

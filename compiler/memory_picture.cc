@@ -84,8 +84,7 @@ class Painter {
     };
     entry(kColours[0], "a value from when it is made to when it is last read", 370);
     entry(kBody, "the body of a loop", 140);
-    fmt::format_to(out,
-                   "<text x=\"{}\" y=\"{}\">colours only tell neighbours apart; point at a rectangle for its name</text>\n",
+    fmt::format_to(out, "<text x=\"{}\" y=\"{}\">colors only distinguish neighbors; point at a rectangle for its name</text>\n",
                    kLeft, floor + 84);
     return text;
   }

@@ -25,6 +25,10 @@
 
 namespace graphrun {
 
+// The documentation of the operand `lengths` of ops along an axis.
+inline constexpr const char* kLengthsDoc =
+    "INT32: the number of real positions along axis; its shape is that of x without axis, or the first part of that";
+
 class OpDefinition {
  public:
   OpDefinition(std::string name, std::string family) {

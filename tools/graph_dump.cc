@@ -28,7 +28,8 @@ namespace graphrun {
 namespace {
 
 constexpr unsigned kColumns = 100;  // width of help
-constexpr const char* kDeviceHelp = "for --stage=loops and kernels, where the graph runs: cpu, cuda, cuda:N or auto, the CPU";
+constexpr const char* kDeviceHelp =
+    "for --stage=loops and kernels: the device that the graph runs on: cpu, cuda, cuda:N or auto (the CPU)";
 
 struct Request {
   GraphRequest graph;
@@ -57,32 +58,31 @@ std::string listed(const std::vector<std::string>& names) { return fmt::format("
 CommandLine command_line() {
   po::options_description what("what to print", kColumns);
   what.add_options()("stage", po::value<std::string>()->value_name("STAGE")->default_value("checked"),
-                     ("how far to go: " + listed(stage_names())).c_str())(
+                     ("the stage after which to print: " + listed(stage_names())).c_str())(
       "format", po::value<std::string>()->value_name("FORMAT"),
-      "text, pbtxt, dot, svg or json; that of the output's ending unless given, else text")(
-      "output,o", po::value<std::string>()->value_name("FILE")->default_value("-"), "where to; - is stdout")(
+      "text, pbtxt, dot, svg or json; default: by the extension of the output file, otherwise text")(
+      "output,o", po::value<std::string>()->value_name("FILE")->default_value("-"), "the output file; - is stdout")(
       "size", po::value<std::vector<std::string>>()->value_name("NAME=N"),
       "a size of the batch, for --stage=loops and kernels, and for the picture and the peak of --stage=memory; may be "
       "repeated")("device", po::value<std::string>()->value_name("NAME")->default_value("auto"), kDeviceHelp)(
       "product-precision", po::value<std::string>()->value_name("NAME")->default_value("float32"),
-      "for --stage=loops, kernels and memory: what products' factors are rounded to: tf32, bfloat16 or float32, not at all");
+      "for --stage=loops, kernels and memory: the rounding of products' factors: tf32, bfloat16 or float32 (none)");
   po::options_description how("how to compile", kColumns);
   how.add_options()("training", "with dropout and label smoothing (as --minimize does)")("inference", "without them")(
       "minimize", po::value<std::string>()->value_name("OUTPUT"), "differentiate this output and update the parameters")(
       "optimizer", po::value<std::string>()->value_name("NAME")->default_value("sgd"),
-      "sgd, adam, …: the name of an operator without its _update")("fetch",
-                                                                   po::value<std::vector<std::string>>()->value_name("NAME"),
-                                                                   "what to compute instead of every output; may be repeated")(
+      "sgd, adam, …: the name of an operator without its _update")(
+      "fetch", po::value<std::vector<std::string>>()->value_name("NAME"),
+      "a value to compute, instead of every output; may be repeated")(
       "precision", po::value<std::string>()->value_name("FLOAT")->default_value("float32"), "float32 or float64")(
       "disable-pass", po::value<std::vector<std::string>>()->value_name("NAME"),
-      "a pass to leave out, or recompute, share_memory or recurrent_kernels; may be repeated")(
-      "time-passes", "print on stderr how long each stage took and how many nodes it left");
+      "a pass to disable, or recompute, share_memory or recurrent_kernels; may be repeated")(
+      "time-passes", "print the time of each stage, and the number of nodes after it, to stderr");
   CommandLine line;
   line.usage = "graph-dump GRAPH|JOB [option ...]";
   line.about =
-      "Prints a graph of the model language as the compiler sees it after any of its stages. Text reads back to the same "
-      "graph;\n"
-      "pbtxt loads again, up to the stage checked (later ones have ops of the compiler's own); svg is a picture.";
+      "Prints a graph after any stage of the compiler. Text can be parsed back to the same graph; pbtxt can be loaded again\n"
+      "up to the stage checked (later stages contain internal operators); svg is a picture.";
   line.words = {{"FILE", true, false}};
   for (const po::options_description& group : {what, set_option(), how}) line.groups.push_back(group);
   return line;

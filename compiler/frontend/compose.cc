@@ -99,7 +99,7 @@ class Repeat : public Sub {
     const std::string example = outputs.size() == 1 ? outputs[0].name : "OUTPUT";
     return part.output(
         b.name, parent_.at(b.at),
-        "next: \"" + b.name + " = " + example + "\" says which output the next repetition takes for '" + b.name + "'");
+        "next: \"" + b.name + " = " + example + "\" names the output that the next repetition uses as '" + b.name + "'");
   }
 
   std::vector<std::unique_ptr<Instance>>& parts() {
@@ -270,7 +270,7 @@ void Sub::check_begins() {
   const Definition& d = *graph_->definition;
   if (def_.begins.empty() || !d.states.empty() || !d.instances.empty()) return;
   fail("E0242 unknown-state", parent_.at(def_.begins[0].at), "graph '" + d.name + "' has no states, so none begins as this",
-       {"help: begin says what states are before the first step; an input takes a value: input: \"name = value\""});
+       {"help: begin sets the initial values of states; to set an input, write input: \"name = value\""});
 }
 
 std::optional<Meaning> Sub::given(const StateTree& tree, const Leaf& leaf, std::optional<int> index,

@@ -313,7 +313,7 @@ Meaning call(Instance& i, const Expression& e, Scope& scope) {
     if (e.text == "step" || e.text == "history") {
       Region& r = i.region();
       if (i.first_step()) return at_first_step(i, e, scope);
-      if (!r.parent) fail("E0237 no-scan", at, e.text + "(…) stands in no scan");
+      if (!r.parent) fail("E0237 no-scan", at, e.text + "(…) is not inside a scan");
       if (r.reverse) fail("E0238 reverse", at, e.text + "(…) has no meaning in a scan that runs in reverse");
       if (e.text == "step") return r.ref(r.step);
       if (e.operands.size() != 1) fail("E0305 wrong-operands", at, "history(x) takes one value");

@@ -324,7 +324,7 @@ class Checker {
     const std::string& first = e.path[0];
     if (d_.is_outer_value(first)) {
       return error("E0217 outer-value", e.at,
-                   "'" + first + "' is a value of the file around this graph; a local graph sees its args and imports alone",
+                   "'" + first + "' is a value of the enclosing file; a local graph sees only the file's args and imports",
                    "hand it in: input { name: \"" + first + "\" … } here and input: \"" + first + "\" in the call");
     }
     std::string help = hint(first, [&] {

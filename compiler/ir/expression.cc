@@ -148,7 +148,7 @@ class Lexer {
     // Operators of several characters from other languages.
     static constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
         {"//", "a division that is rounded down is floor(x / n)"},
-        {"...", "a slice says ':' for each axis before: x[:, :, 0]"},
+        {"...", "write ':' for each axis before it: x[:, :, 0]"},
         {":=", "an equation is `name = expression`"},
         {"+=", "a value never changes: give the result a name of its own"},
         {"*=", "a value never changes: give the result a name of its own"},

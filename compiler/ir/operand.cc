@@ -69,7 +69,7 @@ Attribute to_attribute(const OpSchema& op, const AttributeSpec& spec, const Oper
       }
       wrong_attribute(op, spec, "a list of whole numbers", o);
     }
-    case AttributeKind::kProgram: wrong_attribute(op, spec, "a program, which the compiler alone writes", o);
+    case AttributeKind::kProgram: wrong_attribute(op, spec, "a program, which only the compiler writes", o);
   }
   throw InternalError("to_attribute: unknown kind");
 }

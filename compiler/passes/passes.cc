@@ -28,7 +28,7 @@ const std::vector<Pass>& all_passes() {
       {"logsumexp_to_matmul", "turns logsumexps of sums over pairs into matrix products", logsumexp_to_matmul, true},
       {"delay_to_shift", "replaces states that only delay a sequence by the shifted sequence", delay_to_shift, true},
       {"hoist_invariants", "computes what is the same at every step of a loop before it", hoist_invariants, true},
-      {"fold_constants", "computes what depends on constants alone", fold_constants},
+      {"fold_constants", "computes what depends only on constants", fold_constants},
       {"simplify", "drops identities, joins chains of shape changes, folds transposes into products", simplify},
       {"sink", "adds up parameter gradients after loops, as one product over all steps", sink},
       {"hoist", "computes before or after loops, for all steps at once, what does not depend on states or what no state needs",

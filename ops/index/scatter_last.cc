@@ -15,12 +15,12 @@ namespace {
 
 REGISTER_OP("scatter_last", "index")
     .Doc(
-        "y[..., i[..., j]] = values[..., j], 0 elsewhere; the indices of a row differ from each other. The gradient\n"
-        "of pick and topk.\n"
+        "y[..., i[..., j]] = values[..., j], 0 elsewhere; the indices of a row must be distinct. The gradient of pick and\n"
+        "topk.\n"
         "  i, values [..., k] -> y [..., size]")
     .Input("i", "[..., k] INT32, in [0, size)")
     .Input("values", "[..., k] FLOAT")
-    .Required("size", AttributeKind::kDim, "of the last axis of the result")
+    .Required("size", AttributeKind::kDim, "the size of the result's last axis")
     .OverSequence(over_leading_axes())
     .Output("y")
     .Internal()
@@ -29,7 +29,7 @@ REGISTER_OP("scatter_last", "index")
       out.back() = c.attributes->dim("size");
       c.outputs = {{c.input(1).type, std::move(out)}};
     })
-    .NoGradient("made by differentiation, which is done once");
+    .NoGradient("it is the gradient of another op, and there are no second derivatives");
 REGISTER_KERNEL("scatter_last", kCpu, [](const KernelRequest& request) {
   const std::int64_t size = request.outputs[0].sizes.back(), k = request.inputs[0].sizes.back();
   const std::int64_t rows = k == 0 ? 0 : request.inputs[0].count() / k, count = request.outputs[0].count();

@@ -8,7 +8,7 @@
 namespace graphrun {
 
 inline constexpr const char* kPrecisionDoc =
-    "'FLOAT32': its factors are never rounded, whatever precision the job asks for; '': they may be";
+    "'FLOAT32': factors are never rounded, whatever precision the job requests; '': they may be";
 inline constexpr const char* kFloat32Precision = "FLOAT32";
 
 // Throws OpError if it is another word.

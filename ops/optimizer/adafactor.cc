@@ -24,27 +24,26 @@ std::optional<Shape> adafactor_slot(std::string_view slot, const Shape& paramete
 const OpRegistration adafactor_op =
     UpdateOp("adafactor", Counted::kYes)
         .Doc(
-            "Adafactor (Shazeer & Stern 2018, Algorithms 4 to 6), which keeps of a matrix [..., rows, columns] the mean "
+            "Adafactor (Shazeer & Stern 2018, Algorithms 4 to 6). For a matrix [..., rows, columns] it keeps only the mean "
             "squares\n"
-            "of its rows and columns alone; the mean square v of an element follows from them. The paper has a rate of 1e-2",
-            "k = 1 - t ** -beta2_decay, the share of the means that stays,\n"
+            "of rows and of columns, from which the mean square v of an element follows. The paper uses the rate 1e-2",
+            "k = 1 - t ** -beta2_decay, the decay of the means,\n"
             "  matrices:  s' = k s + (1 - k) mean(g'² + epsilon1 over columns),  c' = k c + (1 - k) mean(g'² + epsilon1 over "
             "rows),\n"
             "             v = s' c' / mean(s' over rows),\n"
             "  others:    v = s' = k s + (1 - k) (g'² + epsilon1),\n"
-            "  u = g' / √v,  x = u / max(1, rms(u) / clip),  with beta1: m' = beta1 m + (1 - beta1) x, which takes the place "
-            "of x,\n"
+            "  u = g' / √v,  x = u / max(1, rms(u) / clip),  with beta1: m' = beta1 m + (1 - beta1) x, which replaces x,\n"
             "  step = (min(rate, 1 / √t) if relative_step else rate) * (max(epsilon2, rms(p)) if scale_parameter else 1),\n"
             "  p' = p - (step * x + rate * weight_decay p)")
-        .Slot("s", "of a matrix the mean squares of its rows, else those of the elements")
-        .OptionalSlot("c", "of a matrix the mean squares of its columns")
-        .OptionalSlot("m", "where beta1 is above 0, the mean of the steps")
+        .Slot("s", "for a matrix, the mean squares of its rows; otherwise, those of the elements")
+        .OptionalSlot("c", "for a matrix, the mean squares of its columns")
+        .OptionalSlot("m", "if beta1 is above 0, the mean of the steps")
         .SlotShape(adafactor_slot)
-        .Setting("beta1", 0, ir::Range::kBelowOne, "how slowly m forgets; 0: no momentum, and no memory for it")
-        .Setting("beta2_decay", 0.8, ir::Range::kPositive, "how fast the means slow down")
+        .Setting("beta1", 0, ir::Range::kBelowOne, "the decay of m; 0: no momentum, and no memory for it")
+        .Setting("beta2_decay", 0.8, ir::Range::kPositive, "how fast the decay of the means approaches 1")
         .Setting("epsilon1", 1e-30, ir::Range::kPositive, "added to squared gradients")
-        .Setting("epsilon2", 1e-3, ir::Range::kPositive, "the least size of a parameter by which its step is scaled")
-        .Setting("clip", 1, ir::Range::kPositive, "the largest root mean square of a step before it is scaled")
+        .Setting("epsilon2", 1e-3, ir::Range::kPositive, "the smallest root mean square of a parameter that scales its step")
+        .Setting("clip", 1, ir::Range::kPositive, "the largest root mean square of a step, before it is scaled")
         .Flag("relative_step", true, "the rate is at most 1 / √t")
         .Flag("scale_parameter", true, "the step is multiplied by the root mean square of the parameter");
 

@@ -17,20 +17,19 @@ namespace {
 
 REGISTER_OP("categorical", "random")
     .Doc(
-        "An element of each row, drawn with probabilities proportional to exp((x - total) / temperature), from its k greatest\n"
-        "elements alone where k is not 0. With total = logsumexp(x), x - total are log-probabilities. The draw inverts the\n"
-        "distribution: elements are ordered as topk orders them, greatest first, and the first is taken whose weight and "
-        "those\n"
-        "before it exceed their sum times a uniform number of [0, 1) with 53 bits. That number is Philox's (Salmon et al. "
-        "2011):\n"
-        "the row's first two words are the key, its third and the step the counter. Rows do not depend on each other.\n"
+        "Draws an element of each row with probabilities proportional to exp((x - total) / temperature); if k is not 0, only\n"
+        "from the k largest. With total = logsumexp(x), x - total are log-probabilities. The draw inverts the distribution:\n"
+        "elements are in the order of topk, and the first one is taken at which the sum of weights exceeds the total weight\n"
+        "times a uniform number in [0, 1) with 53 bits. That number comes from Philox (Salmon et al. 2011): the first two "
+        "words\n"
+        "of the row's key are the key, the third word and the step are the counter. Rows are independent.\n"
         "  x [..., n], total [...], key [..., 3] INT32, step [] INT32 -> y [...] INT32")
-    .Input("x", "[..., n] FLOAT; what is not a number has weight 0")
-    .Input("total", "[...] FLOAT: subtracted from the row before its exponents are taken")
+    .Input("x", "[..., n] FLOAT; NaN has weight 0")
+    .Input("total", "[...] FLOAT: subtracted from the row first")
     .Input("key", "[..., 3] INT32: low and high half of the key, first word of the counter")
     .Input("step", "[] INT32: second word of the counter")
-    .Float("temperature", 1, "above 0; towards 0 the greatest element alone is left")
-    .Int("k", 0, "how many of the greatest are drawn from; 0, or above n: all")
+    .Float("temperature", 1, "above 0; near 0, only the largest element is drawn")
+    .Int("k", 0, "draws only from the k largest; 0, or above n: from all")
     .Output("y")
     .Internal()
     .Shape([](ir::InferContext& c) {

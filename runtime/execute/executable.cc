@@ -265,7 +265,7 @@ SymbolValues Executable::Impl::sizes_of(const Feeds& feeds) const {
   SymbolValues values = bind_sizes(program, feeds);
   for (Symbol symbol : symbols) {
     if (values.count(symbol) != 0) continue;
-    throw UserError(ExitCode::kBadData, "E0625 unknown-size", "nothing that is fed tells the size '" + symbol.name() + "'");
+    throw UserError(ExitCode::kBadData, "E0625 unknown-size", "no feed determines the size '" + symbol.name() + "'");
   }
   return values;
 }

@@ -427,7 +427,7 @@ TEST_F(Runs, CheckSizesThatAreNumbers) {
 TEST_F(Runs, AskForEverySizeToBeTold) {
   input("x", {Dim(2)});
   output(b_.op("t_count", {}, {{"shape", Shape{Dim(kTime)}}}));
-  EXPECT_THAT(mistake({{"x", floats({2})}}), HasSubstr("E0625 unknown-size]: nothing that is fed tells the size 'time'"));
+  EXPECT_THAT(mistake({{"x", floats({2})}}), HasSubstr("E0625 unknown-size]: no feed determines the size 'time'"));
 }
 
 TEST_F(Runs, RefuseNegativeSizes) {

@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
 
 #include "compiler/compile.h"
 #include "compiler/ir/parser.h"
 #include "runtime/execute/executable.h"
 #include "runtime/threads/own_threads.h"
 #include "runtime/threads/threads.h"
+#include "tests/runtime/elman_loop.h"
 #include "tests/same_bits.h"
 
 namespace graphrun {
@@ -18,23 +20,14 @@ namespace {
 
 using tests::same_bits;
 // A loop with its matrix, and a product outside of it with its last state.
-constexpr const char* kNetwork = R"(
+const std::string kNetwork = R"(
 graph "network" {
   input %x: FLOAT[time, batch, 40]
   input %h0: FLOAT[batch, 40]
   parameter %U: FLOAT[40, 40] = xavier(0.0)
   parameter %P: FLOAT[40, 70] = xavier(0.0)
-  %end: FLOAT[batch, 40] = scan(%h0, %x, %U; states=1, each=1, steps=<time>, reverse=false) body "b" {
-    input %h: FLOAT[batch, 40]
-    input %x: FLOAT[batch, 40]
-    input %U: FLOAT[40, 40]
-    input %step: INT32[]
-    %u = matmul(%h, %U)
-    %v = add(%u, %x)
-    %t = tanh(%v)
-    output "h" = %t
-  }
-  %y = matmul(%end, %P)
+)" + tests::elman_loop("end", 40) +
+                             R"(  %y = matmul(%end, %P)
   %loss = sum(%y)
   output "y" = %y
   output "loss" = %loss
@@ -162,32 +155,13 @@ TEST_F(PackedWeightsTest, AreSharedByBatchShapes) {
 }
 
 // Two concurrent loops over one matrix, and a third product with it: it is packed once; its transpose is packed separately.
-constexpr const char* kTied = R"(
+const std::string kTied = R"(
 graph "tied" {
   input %x: FLOAT[time, batch, 256]
   input %h0: FLOAT[batch, 256]
   parameter %U: FLOAT[256, 256] = xavier(0.0)
-  %a: FLOAT[batch, 256] = scan(%h0, %x, %U; states=1, each=1, steps=<time>, reverse=false) body "a" {
-    input %h: FLOAT[batch, 256]
-    input %x: FLOAT[batch, 256]
-    input %U: FLOAT[256, 256]
-    input %step: INT32[]
-    %u = matmul(%h, %U)
-    %v = add(%u, %x)
-    %t = tanh(%v)
-    output "h" = %t
-  }
-  %b: FLOAT[batch, 256] = scan(%h0, %x, %U; states=1, each=1, steps=<time>, reverse=true) body "b" {
-    input %h: FLOAT[batch, 256]
-    input %x: FLOAT[batch, 256]
-    input %U: FLOAT[256, 256]
-    input %step: INT32[]
-    %u = matmul(%h, %U)
-    %v = sub(%u, %x)
-    %t = tanh(%v)
-    output "h" = %t
-  }
-  %s = add(%a, %b)
+)" + tests::elman_loop("a", 256) +
+                          tests::elman_loop("b", 256, true) + R"(  %s = add(%a, %b)
   %y = matmul(%s, %U)
   %z = matmul(%s, %U; transpose_b=true)
   output "a" = %a

@@ -199,7 +199,7 @@ infer { write: CONLL }
                            "job.pbtxt:2:27: error[E0412 unknown-name]: no field 'word'",
                            "column -1",
                            "a second field 'words'",
-                           "BMES is derived from SEGMENTED data alone",
+                           "BMES is derived only from SEGMENTED data",
                            "field named 'two words'",
                            "no field 'wrds'",
                            "batches of 0 rows",
@@ -216,7 +216,7 @@ infer { write: CONLL }
                            "no report 'f1'",
                            "'nll' stands outside",
                            "infer without a name",
-                           "does not say what it writes",
+                           "has no value to write",
                            "CONLL adds a column",
                            "does not say whose entries"})
     EXPECT_THAT(all, HasSubstr(part));
@@ -226,7 +226,7 @@ TEST(Job, RulesOfFormats) {
   EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: STREAM")), HasSubstr("a STREAM needs a window"));
   EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: STREAM")), HasSubstr("it has no examples to group"));
   EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: PARALLEL"), {"data.field.tags.column=2"}),
-              HasSubstr("job.pbtxt:6:10: error[E0411 bad-setting]: 1 file, where 3 stand side by side"));
+              HasSubstr("job.pbtxt:6:10: error[E0411 bad-setting]: 1 file, in groups of 3 parallel files"));
   EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: LINES end_of_line: \"x\"")),
               HasSubstr("only a STREAM has an end_of_line"));
   EXPECT_THAT(mistakes(changed("split: CHARACTER", "")), HasSubstr("field 'characters' needs a split"));
@@ -235,7 +235,7 @@ TEST(Job, RulesOfFormats) {
   EXPECT_THAT(mistakes(changed("split: CHARACTER", "split: CHARACTER column: 1")),
               HasSubstr("only CONLL, TSV and PARALLEL have columns"));
   EXPECT_THAT(mistakes(changed("min_count: 1", "min_count: 1 file: \"v.txt\"")),
-              HasSubstr("a vocabulary of a file is as it stands"));
+              HasSubstr("a vocabulary from a file is used unchanged"));
   EXPECT_THAT(mistakes(changed("read: LINES", "read: TSV")),
               HasSubstr("only the fields of TSV and PARALLEL data can be read from TSV"));
   EXPECT_THAT(mistakes(changed("read: LINES", "read: STREAM")), HasSubstr("inference reads LINES, CONLL, TSV or JSONL"));

@@ -47,13 +47,13 @@ std::string set_instead(const std::string& name, const Arguments& arguments) {
 
 po::options_description general_options() {
   po::options_description group("general", kColumns);
-  group.add_options()("help,h", "print this and stop")("quiet,q", "say nothing but errors and warnings")(
-      "threads", po::value<int>()->value_name("N"), "threads to compute with; as many as there are cores unless given");
+  group.add_options()("help,h", "print this and exit")("quiet,q", "print only errors and warnings")(
+      "threads", po::value<int>()->value_name("N"), "the number of threads; default: the number of cores");
   return group;
 }
 
 po::options_description set_option() {
-  po::options_description group("what the files leave open", kColumns);
+  po::options_description group("settings", kColumns);
   group.add_options()(
       "set", po::value<std::vector<std::string>>()->value_name("NAME=VALUE"),
       "an arg, import or size of the graph, an arg of an import by its path (decoder.depth=2), or a field of the job by its "
@@ -163,7 +163,7 @@ std::optional<WeightForm> weights_option(const po::variables_map& options, const
   const auto form = forms.find(in_small_letters(name));
   if (form == forms.end()) throw UsageError("--weights takes float32, bfloat16 or int8, not '" + name + "'");
   if (form->second != WeightForm::kFloat32 && !device.is_cpu())
-    throw UsageError("--weights rounds on the CPU alone: leave it out, or --device");
+    throw UsageError("--weights works only on the CPU: leave out --weights or --device");
   return form->second;
 }
 

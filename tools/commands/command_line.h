@@ -52,7 +52,7 @@ po::options_description set_option();
 // E0508) if the device is not available.
 const Device& parse_device(const std::string& name);
 inline constexpr const char* kDeviceHelp =
-    "cpu, cuda, cuda:N (GPU N) or auto: the CPU, because CUDA has never been run on a GPU yet and must be asked for";
+    "cpu, cuda, cuda:N (GPU N) or auto: the CPU, because CUDA has never run on a GPU yet and must be requested";
 
 // "float32", "tf32" or "bfloat16". Throws UsageError.
 ProductPrecision parse_product_precision(const std::string& name);
@@ -60,8 +60,7 @@ ProductPrecision parse_product_precision(const std::string& name);
 // The value of --weights, if given, for a run on `device`. Throws UsageError.
 std::optional<WeightForm> weights_option(const po::variables_map& options, const Device& device);
 inline constexpr const char* kWeightsHelp =
-    "what the network's matrices are rounded to, on the CPU: bfloat16, int8, or float32, not at all; as the job's infer block "
-    "says unless given";
-inline constexpr const char* kNoShortlistHelp = "for generation: search among all words, whatever shortlist the job has";
+    "round the network's matrices on the CPU: bfloat16, int8 or float32 (no rounding); default: as in the job's infer block";
+inline constexpr const char* kNoShortlistHelp = "for generation: search all words, even if the job has a shortlist";
 
 }  // namespace graphrun

@@ -45,8 +45,8 @@ ExitCode run_data(const Arguments& arguments) {
       "epoch", po::value<std::int64_t>()->default_value(1)->value_name("N"),
       "the epoch of training, in which batches are shuffled")(
       "batch", po::value<std::int64_t>()->default_value(1)->value_name("N"), "which batch of the epoch, from 1")(
-      "rows", po::value<std::int64_t>()->default_value(4)->value_name("N"), "rows that are printed; 0: all")(
-      "steps", po::value<std::int64_t>()->default_value(16)->value_name("N"), "steps of a row that are printed; 0: all");
+      "rows", po::value<std::int64_t>()->default_value(4)->value_name("N"), "rows to print; 0: all")(
+      "steps", po::value<std::int64_t>()->default_value(16)->value_name("N"), "steps of a row to print; 0: all");
   CommandLine line;
   line.usage = "graphrun data JOB [option ...]";
   line.about =

@@ -66,18 +66,20 @@ ExitCode run_train(const Arguments& arguments) {
       "resume", "continue the run in that folder")("seed", po::value<std::string>()->value_name("N"),
                                                    "replaces the job's train.seed")(
       "seeds", po::value<std::string>()->value_name("N,N,..."),
-      "one run for each, in DIR/seed-N; a table of all with mean and deviation, also in DIR/seeds.json")(
-      "tensorboard", "write metrics as TensorBoard's event files too, in DIR/tensorboard")(
+      "train one run per seed, in DIR/seed-N; print a table with mean and deviation, also to DIR/seeds.json")(
+      "tensorboard", "also write metrics as TensorBoard event files, in DIR/tensorboard")(
       "profile", po::value<std::string>()->value_name("FILE"),
-      "measure how long every node of the training step runs: a trace for chrome://tracing or Perfetto in FILE, a table on "
-      "stderr")("try", po::value<std::string>()->value_name("N"),
-                "make N updates and one validation, print the time and memory that the whole run needs, and write no files; "
-                "needs no --out")("dump-job", "print the job with the values of --set and all defaults; needs no --out")(
+      "measure the time of every node of the training step: write a trace for chrome://tracing or Perfetto to FILE, and a "
+      "table to stderr")(
+      "try", po::value<std::string>()->value_name("N"),
+      "make N updates and one validation, print the time and memory that the whole run needs, and write no files; "
+      "needs no --out")("dump-job", "print the job with the values of --set and all defaults; needs no --out")(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
   line.usage = "graphrun train JOB --out DIR [option ...]";
   line.about =
-      "Trains a network as the job says, and writes to DIR all that graphrun infer and evaluate need, with metrics.jsonl.\n"
+      "Trains a network as the job says, and writes everything that graphrun infer and evaluate need, and metrics.jsonl, to "
+      "DIR.\n"
       "The run ends after the job's train.epochs, updates or hours, whichever comes first. DIR/train.log contains the log,\n"
       "DIR/speed.jsonl the speed and the memory.\n"
       "SIGINT or SIGTERM saves a checkpoint and stops; --resume continues with the same results as an undisturbed run.\n"
@@ -120,7 +122,7 @@ ExitCode run_train(const Arguments& arguments) {
   if (tries) {
     for (const char* other : {"resume", "seeds", "tensorboard", "profile"})
       if (options->count(other) != 0)
-        throw UsageError(fmt::format("--try and --{} do not go together: a try begins anew and leaves nothing behind", other));
+        throw UsageError(fmt::format("--try and --{} do not go together: a trial begins a new run and leaves no files", other));
     const std::int64_t updates = parse_updates(option<std::string>(*options, "try"));
     sound_job(request);
     return try_training(request, updates);

@@ -18,11 +18,12 @@ class FeedPlan::Typer {
     feed_ = &feed;
     std::optional<FeedTerm> term = type(spec.value);
     if (term && term->kind == FeedTerm::Kind::kWord) {
-      wrong(spec.value, "a word alone has no vocabulary; expected a field, or a word joined to one: ['<s>', english]");
+      wrong(spec.value, "a word by itself has no vocabulary; expected a field, or a word joined to one: ['<s>', english]");
       return std::nullopt;
     }
     if (term && term->kind == FeedTerm::Kind::kNumber) {
-      wrong(spec.value, "a number alone is the same for all examples; expected a field, or numbers joined to one: [0, prices]");
+      wrong(spec.value,
+            "a number by itself is the same for all examples; expected a field, or numbers joined to one: [0, prices]");
       return std::nullopt;
     }
     if (term) {
@@ -116,7 +117,7 @@ class FeedPlan::Typer {
       if (!typed) typed = &part;
       term.depth = std::max(term.depth, part.depth);
     }
-    if (!typed) return wrong(e, "expected at least one field: words are of its vocabulary, numbers stand among its own");
+    if (!typed) return wrong(e, "expected at least one field, to which words and numbers are joined");
     for (std::size_t i = 0; i < term.parts.size(); ++i) {
       const FeedTerm::Kind kind = term.parts[i].kind;
       if (kind == FeedTerm::Kind::kWord && typed->numbers) {
@@ -292,7 +293,7 @@ void FeedPlan::check_sizes(const Feed& feed, const Nested& value) {
         ExitCode::kBadData, "E0623 feed-shape",
         fmt::format("{}feed '{}' has {}; expected {}", which, feed.name, counted(found, feed.numbers ? "number" : "element"),
                     expected),
-        {fmt::format("note: input '{}' of the graph is {}; the feed stands at {}", feed.name, feed.shape, feed.at.str())});
+        {fmt::format("note: input '{}' of the graph is {}; the feed is at {}", feed.name, feed.shape, feed.at.str())});
   };
   if (!feed.sizes.empty() && feed.sizes[0] != kAnySize && value.steps() != feed.sizes[0]) {
     refuse("", value.steps(), feed.sizes[0]);

@@ -76,7 +76,7 @@ void InferenceReader::limit(Encoded& encoded) const {
              record.place(needed_[i]->column),
              fmt::format("'{}' has {} units here, at most {} are read: {}", needed_[i]->name, steps, longest_,
                          refuse_longer_ ? "the line is left out, and comes out empty" : "the rest is left out"),
-             {"note: `longest` and `too_long` of the job's infer block say so"}});
+             {"note: `longest` and `too_long` in the job's infer block set this"}});
     }
     if (refuse_longer_) {
       encoded.fields.reset();
@@ -187,7 +187,7 @@ void with_lines(const InferenceBatch& batch, const std::function<void()>& run) {
                                           : fmt::format("{} lines from {} to {}", batch.records.size(), first.line, last.line);
     diagnostics.front().notes.push_back(
         first.line == last.line ? fmt::format("note: of line {} of '{}'", first.line, first.file(0))
-                                : fmt::format("note: of a batch of {} of '{}'; --rows 1 tells which", lines, first.file(0)));
+                                : fmt::format("note: of a batch of {} of '{}'; --rows 1 shows which", lines, first.file(0)));
     throw UserError(error.exit_code(), std::move(diagnostics));
   }
 }

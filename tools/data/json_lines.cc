@@ -31,7 +31,7 @@ class TextReader {
     if (!value.is_array()) {
       bad_json(record_.file(), record_.line, 0,
                fmt::format("the value of '{}' has {} where field '{}' expects a list", field_.key, kind_of(value), field_.name),
-               {"help: leave LIST out of the field's split where it is a text"});
+               {"help: leave LIST out of the field's split if its value is a text"});
     }
     for (const nlohmann::json& element : value) {
       const std::size_t before = units_.symbols.size();

@@ -129,7 +129,7 @@ class FieldReader {
   // Reads a number, a text with numbers, or everything in lists nested `lists` deep.
   void read_json(const nlohmann::json& json, std::size_t lists) {
     if (lists > 0) {
-      if (!json.is_array()) wrong_kind(json, "a list", "leave LIST out of the field's split where it is one number");
+      if (!json.is_array()) wrong_kind(json, "a list", "leave LIST out of the field's split if its value is one number");
       for (const nlohmann::json& element : json) {
         const std::size_t before = value_.values.size();
         read_json(element, lists - 1);

@@ -206,8 +206,8 @@ void each_record(const DataSpec& data, const std::vector<std::string>& files, co
   const std::size_t together = files_side_by_side(data);
   if (files.size() % together != 0) {
     throw UserError(ExitCode::kBadData, "E0653 unequal-files",
-                    fmt::format("{}, where {} stand side by side: {}", counted(static_cast<std::int64_t>(files.size()), "file"),
-                                together, fmt::join(files, ", ")),
+                    fmt::format("{}, in groups of {} parallel files: {}",
+                                counted(static_cast<std::int64_t>(files.size()), "file"), together, fmt::join(files, ", ")),
                     {"help: one file for each column, group by group"});
   }
   for (std::size_t first = 0; first < files.size(); first += together) {

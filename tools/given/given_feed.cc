@@ -64,7 +64,7 @@ class Filling {
   void check(const Json& json, std::size_t depth) {
     if (depth == sizes_.size()) return;
     if (!json.is_array()) {
-      bad(given_, {}, fmt::format("{} at {} stands where others have a list", shown(json), place_of(place_)));
+      bad(given_, {}, fmt::format("found {} at {}, where other rows have a list", shown(json), place_of(place_)));
     }
     if (static_cast<std::int64_t>(json.size()) != sizes_[depth]) {
       bad(given_, {},

@@ -24,13 +24,13 @@ struct Sections {
 };
 const std::vector<Sections>& sections() {
   static const std::vector<Sections> kSections = {
-      {"language", "how graphs are written: cells, networks from graphs", {"A cell", "Networks from graphs"}},
-      {"jobs", "what a job says", {"A job"}},
+      {"language", "how to write graphs: cells, networks made of graphs", {"A cell", "Networks from graphs"}},
+      {"jobs", "the parts of a job", {"A job"}},
       {"reports", "what a job's reports measure", {"Reports"}},
       {"data", "formats, fields, feeds, vocabularies, batches", {"Data"}},
-      {"training", "what is minimised, initialization, schedules, validation", {"Training"}},
+      {"training", "the objective, initialization, schedules, validation", {"Training"}},
       {"generation", "beam search, sampling, ensembles", {"Generation"}},
-      {"networks", "the graphs and jobs that come with graphrun", {"What is here"}},
+      {"networks", "the shipped graphs and jobs", {"What is here"}},
   };
   return kSections;
 }
@@ -81,8 +81,8 @@ const std::vector<Topic>& topics() {
   static const std::vector<Topic> kTopics = [] {
     std::vector<Topic> all;
     for (const Sections& s : sections()) all.push_back({s.name, s.summary});
-    all.push_back({"job", "every field of a job; `help job train.optimizer`: those in one"});
-    all.push_back({"errors", "every message by its code; `help E0306`: one"});
+    all.push_back({"job", "every field of a job; `help job train.optimizer`: the fields of one block"});
+    all.push_back({"errors", "every message by code; `help E0306`: one message"});
     all.push_back({"ops", "all operators"});
     return all;
   }();

@@ -27,7 +27,7 @@ class JobChecker {
       problems_.add("E0418 newer-version", job_.places.location("version"),
                     fmt::format("a job of version {}; this program knows versions up to {}", job.version(), kVersion));
     }
-    if (job.graph().empty()) problems_.missing(job_.places.at, "the job names no graph", "graph: \"tagger.pbtxt\", say");
+    if (job.graph().empty()) problems_.missing(job_.places.at, "the job has no graph", "graph: \"tagger.pbtxt\", say");
     const std::size_t before = problems_.count();
     job_.products = products_of(job);
     check_arguments();
@@ -155,8 +155,7 @@ class JobChecker {
     if (infer.has_generate()) check_generate(infer, inside(places, "generate"), spec);
     if (infer.load_size() > 0) check_load(infer, places);
     if (infer.from().empty() && !infer.has_generate()) {
-      problems_.missing(places.at, fmt::format("infer '{}' does not say what it writes", spec.name),
-                        "from: an output of the graph");
+      problems_.missing(places.at, fmt::format("infer '{}' has no value to write", spec.name), "from: an output of the graph");
     }
     if (!infer.from().empty()) gather([&] { ir::parse_expression(spec.from); });
     check_read(infer, places, spec);
@@ -270,7 +269,7 @@ class JobChecker {
     if (infer.write() != Job::Infer::TEXT && infer.write() != Job::Infer::JSON) {
       problems_.bad(places.at, "what is generated is written as TEXT or JSON");
     }
-    if (!infer.from().empty()) problems_.bad(places.at, "generate stands in the place of `from`; expected one of them");
+    if (!infer.from().empty()) problems_.bad(places.at, "generate and `from` exclude each other; expected one of them");
     spec.generate = std::move(made);
   }
 
@@ -372,7 +371,7 @@ class JobChecker {
       default: return;
     }
     if (spec.field.empty()) {
-      problems_.missing(places.at, fmt::format("infer '{}' does not say whose entries it writes", spec.name),
+      problems_.missing(places.at, fmt::format("infer '{}' does not name the field whose entries it writes", spec.name),
                         "field: \"tags\", say");
     }
   }

@@ -1,11 +1,11 @@
 // --set: fields of a job from the command line, by path, through reflection.
 //
-//   train.epochs=3                               a scalar, an enum by its name; messages on the way come into being
-//   train.optimizer.sgd.learning_rate=0.6        one of several: takes the place of the other
-//   data.field.tags.vocabulary.min_count=2       a repeated message by its `name`, or by its number from 0
-//   train.initialize.*.uniform=0.1               one without a name by its `match`, or by its number from 0
-//   data.train=a.txt,b.txt                       a repeated scalar: replaced; files start where the program runs
-//   cell=cells/lstm.pbtxt  hidden=128            what is no field of a job: an argument of its graph
+//   train.epochs=3                               a scalar, or an enum by name; creates the messages of the path
+//   train.optimizer.sgd.learning_rate=0.6        one of several: replaces the other
+//   data.field.tags.vocabulary.min_count=2       a repeated message by its `name`, or by number from 0
+//   train.initialize.*.uniform=0.1               one without a name by its `match`, or by number from 0
+//   data.train=a.txt,b.txt                       a repeated scalar: replaces it; paths start in the current directory
+//   cell=cells/lstm.pbtxt  hidden=128            not a field of a job: an argument of its graph
 #pragma once
 
 #include <string>

@@ -181,7 +181,7 @@ class TrainChecker {
       if (attribute == nullptr && at.fields.count(name) == 0) {
         // A setting of another optimizer in --set replaces the job's optimizer.
         problems_.bad(at.location(name), fmt::format("{} has no {}", kind->name(), name),
-                      fmt::format("{} {{ {}: NUMBER }}, or --set train.optimizer.{}.{}=NUMBER beside its other settings",
+                      fmt::format("{} {{ {}: NUMBER }}, or --set train.optimizer.{}.{}=NUMBER together with its other settings",
                                   kind->name(), name, kind->name(), name));
         continue;
       }
@@ -210,7 +210,7 @@ class TrainChecker {
         if (schedule.cosine().steps() <= std::max(0, schedule.warmup_steps())) {
           problems_.bad(
               inside(places, "cosine").location("steps"),
-              fmt::format("the cosine ends at update {}; expected one behind the warm-up", schedule.cosine().steps()));
+              fmt::format("the cosine ends at update {}; expected an update after the warm-up", schedule.cosine().steps()));
         }
         break;
       case Kind::kGnmtPlus: check_gnmt_plus(schedule, inside(places, "gnmt_plus")); break;
@@ -245,7 +245,7 @@ class TrainChecker {
     }
     if (rule.warmup() < 1) problems_.bad(at.location("warmup"), fmt::format("warmup is {}; expected 1 or more", rule.warmup()));
     if (rule.decay_from() < 0 || rule.decay_to() <= rule.decay_from()) {
-      problems_.bad(at.location("decay_to"), fmt::format("the rate falls from {} to {}; expected an end behind the beginning",
+      problems_.bad(at.location("decay_to"), fmt::format("the rate falls from {} to {}; expected the end after the beginning",
                                                          rule.decay_from(), rule.decay_to()));
     }
     if (schedule.warmup_steps() != 0) {
@@ -309,13 +309,13 @@ class TrainChecker {
                     fmt::format("an average of {}; expected 2 or more", number));
     }
     if (!train_.has_validate()) {
-      problems_.missing(at.at, "an average is of parameters at validations", "train.validate says when they are");
+      problems_.missing(at.at, "an average needs validations", "train.validate sets when they happen");
     }
     if (average.has_best()) needs_kept(at, "an average of the best");
   }
 
   void check_checkpoint(const Job::Checkpoint& checkpoint, const Places& at) {
-    if (checkpoint.every_steps() < 0) problems_.bad(at.location("every_steps"), "a negative number of steps; 0 is none");
+    if (checkpoint.every_steps() < 0) problems_.bad(at.location("every_steps"), "a negative number of steps; 0 means none");
     not_negative(at, "every_minutes", checkpoint.every_minutes());
     if (checkpoint.keep() < 0) {
       problems_.bad(at.location("keep"), fmt::format("{} checkpoints; expected 1 or more", checkpoint.keep()));
@@ -339,7 +339,7 @@ void check_end(const Places& train, Problems& problems) {
     said = true;
     problems.bad(train.location(name), fmt::format("0 {}; expected {}", name, expected), help);
   }
-  if (!said) problems.missing(train.at, "train does not say when it ends", help);
+  if (!said) problems.missing(train.at, "train has no end", help);
 }
 
 }  // namespace
@@ -351,10 +351,10 @@ void check_train(const LoadedJob& job, const std::vector<std::string>& reports, 
 void check_training(const LoadedJob& job, std::vector<Diagnostic>& diagnostics) {
   Problems problems(diagnostics);
   const Job::Train& train = job.message.train();
-  if (!job.message.has_train()) return problems.missing(job.places.at, "the job does not say how to train", "train { … }");
+  if (!job.message.has_train()) return problems.missing(job.places.at, "the job has no train block", "train { … }");
   const Location at = inside(job.places, "train").at;
   if (train.minimize().empty()) {
-    problems.missing(at, "train does not say what to minimize", "minimize: \"loss\", an output of the graph");
+    problems.missing(at, "train has no objective", "minimize: \"loss\", an output of the graph");
   }
   if (!train.has_optimizer()) problems.missing(at, "train has no optimizer", "optimizer { adam { learning_rate: 5e-4 } }");
   if (train.epochs() == 0 && train.updates() == 0 && train.hours() == 0) check_end(inside(job.places, "train"), problems);

@@ -34,9 +34,9 @@ class Names {
       problems_.push_back({Severity::kError,
                            rules_.code,
                            e.at,
-                           fmt::format("`{}` is made of the graph's {}, ops and numbers alone", rules_.field,
+                           fmt::format("`{}` may only contain the graph's {}, ops and numbers", rules_.field,
                                        rules_.inputs ? "outputs, inputs, sizes" : "outputs"),
-                           {"help: slice(x, axis=0, begin=i, end=j) stands for x[i:j]"}});
+                           {"help: write slice(x, axis=0, begin=i, end=j) for x[i:j]"}});
     }
     for (const ir::Expression& operand : e.operands) check(operand);
     for (const auto& [name, value] : e.keywords) check(value);

@@ -50,13 +50,13 @@ void check_options(const InferSpec& chosen, const InferOptions& options) {
   if (chosen.generate->n_best > chosen.generate->beam && !chosen.generate->sample) {
     refuse("E0428 narrow-beam",
            fmt::format("a beam of {} does not hold the {} best", chosen.generate->beam, chosen.generate->n_best),
-           "help: --n-best and --beam say how many");
+           "help: use --n-best and --beam for several");
   }
   if (!g.prefix.empty() && !g.force.empty()) {
-    refuse("E0429 bad-options", "--prefix and --force both say what the words are", "help: leave one of them out");
+    refuse("E0429 bad-options", "--prefix and --force both set the words", "help: leave one of them out");
   }
   if (!g.force.empty() && g.searches()) {
-    refuse("E0429 bad-options", "--force says what the words are: nothing is searched or drawn",
+    refuse("E0429 bad-options", "--force sets the words, so nothing is searched or drawn",
            "help: leave out --beam, --n-best, --temperature, --top-k and --seed, or --force");
   }
   if (!g.force.empty() && chosen.generate->shortlist) {
@@ -67,7 +67,7 @@ void check_options(const InferSpec& chosen, const InferOptions& options) {
   }
   if (g.alignments == "-") refuse("E0429 bad-options", "--alignments takes a file: stdout has the words", "help: name a file");
   if (!g.alignments.empty() && !chosen.generate->align) {
-    refuse("E0429 bad-options", fmt::format("infer '{}' does not say what aligns", chosen.name),
+    refuse("E0429 bad-options", fmt::format("infer '{}' has no `align`", chosen.name),
            "help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set "
            "infer.NAME.generate.align.from=…");
   }

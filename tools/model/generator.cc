@@ -80,8 +80,7 @@ void check_align(const Network& network, const InferSpec& mode, const Generation
   if (read.count(align.field) == 0) {
     problems.push_back(
         problem(mode.generate->place("align.field"),
-                fmt::format("align: generation does not read field '{}': what stands at the input's positions "
-                            "is of {}",
+                fmt::format("align: generation does not read field '{}': the text at the input's positions is of {}",
                             align.field, read.empty() ? "none" : "'" + fmt::format("{}", fmt::join(read, "', '")) + "'")));
   }
   const auto words = network.vocabularies.find(mode.field);
@@ -133,7 +132,7 @@ std::optional<GenerationGraphs> checked_cut(const ir::Graph& graph, const Networ
       problems.push_back(
           problem(spec.place("max_length"),
                   fmt::format("max_length: no input that generation reads holds the lengths of '{}'", size.name()),
-                  {"help: a size counts each line's own steps, which an input with `lengths_of` tells"}));
+                  {"help: a size means each line's own number of steps, which an input with `lengths_of` provides"}));
     }
     if (problems.size() == before) return cut;
   } catch (const UserError& error) {

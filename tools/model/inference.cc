@@ -32,7 +32,7 @@ const InferSpec* find_mode(const LoadedJob& job, const InferOptions& options) {
   if (options.mode.empty()) {
     if (!options.fetches.empty()) return nullptr;
     throw UserError(ExitCode::kInvalidGraph, "E0424 no-infer",
-                    "the model's job has no infer block: it does not say what to write",
+                    "the model's job has no infer block, so there is nothing to write",
                     {"help: --fetch NAME --fetch-out FILE writes tensors"});
   }
   std::string known = "help: infer blocks of this model:";
@@ -140,7 +140,7 @@ void add_written(ir::Graph& graph, const FeedPlan& plan, const InferSpec& mode, 
     problems.push_back({Severity::kError,
                         "E0417 bad-infer",
                         at,
-                        fmt::format("infer '{}': `from` is {}, which has nothing for each example: none of its axes is '{}'",
+                        fmt::format("infer '{}': `from` is {}, which has no value for each example: none of its axes is '{}'",
                                     mode.name, type.str(), sizes.batch.begin()->name()),
                         {}});
     return;
@@ -152,14 +152,15 @@ void add_written(ir::Graph& graph, const FeedPlan& plan, const InferSpec& mode, 
       !owners.empty() && owners[0].lengths.empty() && owners[0].steps.empty()) {
     const std::vector<Symbol> made_of = shape[0].symbols();
     if (std::any_of(made_of.begin(), made_of.end(), [&](Symbol s) { return sizes.time.count(s) != 0; })) {
-      problems.push_back({Severity::kError,
-                          "E0417 bad-infer",
-                          at,
-                          fmt::format("infer '{}': `from` is {}, and nothing tells how much of '{}' is an example's own and "
-                                      "not padding",
-                                      mode.name, type.str(), shape[0].str()),
-                          {"help: a size counts each example's own steps where a sequence that is fed has it, or an input with "
-                           "`lengths_of` tells it"}});
+      problems.push_back(
+          {Severity::kError,
+           "E0417 bad-infer",
+           at,
+           fmt::format(
+               "infer '{}': `from` is {}, and nothing determines how much of '{}' belongs to an example and not padding",
+               mode.name, type.str(), shape[0].str()),
+           {"help: a size means each example's own number of steps if a fed sequence has it, or if an input with `lengths_of` "
+            "provides it"}});
       return;
     }
   }

@@ -125,7 +125,7 @@ void check_parameters(const Network& network, const Parameters& loaded) {
       surplus.resize(kMostListed);
       surplus.push_back(fmt::format("note: and {} more", more));
     }
-    surplus.push_back(fmt::format("help: '{}' says which graph and args are the model's", ModelLayout{load.folder}.job()));
+    surplus.push_back(fmt::format("help: '{}' has the model's graph and args", ModelLayout{load.folder}.job()));
     refuse("E0668 unlike-models", load, fmt::format("the model in '{}' is of another graph than the job's", load.folder),
            std::move(surplus));
   }
@@ -166,8 +166,9 @@ Model open_model(const std::string& path, const std::vector<std::string>& settin
   }
   LoadedJob job = load_job(path, settings);
   if (job.load.empty()) {
-    throw UsageError("'" + path +
-                     "' loads no model, and is none: graphrun train makes one of a job, infer { load: \"DIR\" } loads it");
+    throw UsageError(
+        "'" + path +
+        "' is not a model and loads none: graphrun train makes a model from a job, infer { load: \"DIR\" } loads it");
   }
   Model model{build_network(std::move(job)), {}};
   const ir::Graph graph = model.network.graph(false);

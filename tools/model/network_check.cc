@@ -177,7 +177,7 @@ void check_labels(const Network& network, const ir::Graph& inference, std::vecto
                                            : feed != nullptr && feed->sound && feed->numbers;
     if (!numbers) continue;
     Problems(found).add("E0414 bad-report", use.at, fmt::format("'{}' is FLOAT; expected numbers of labels, INT32", use.name),
-                        "mean(abs(gold - found)) and mean((gold - found) ** 2) tell how far numbers are off");
+                        "mean(abs(gold - found)) and mean((gold - found) ** 2) measure how far numbers are off");
   }
 }
 
@@ -190,7 +190,7 @@ void check_states(const ir::Graph& graph, const LoadedJob& job, Problems& proble
   if (states.empty()) return;
   problems.add("E0426 states-without-stream", job.places.location("graph"),
                fmt::format("the states of the graph ({}) live from batch to batch, but the data is no STREAM", states),
-               "in a graph that calls this one, begin: … says where they come from");
+               "in a graph that calls this one, begin: … sets their initial values");
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ RunCurves parse_metrics(const std::string& text, const std::string& path) {
     if (json.is_discarded() && lines.eof()) break;  // a run in progress has not written the whole line yet
     if (!json.is_object() || (json.contains("step") && !json["step"].is_number())) {
       Diagnostic d{
-          Severity::kError, "E0690 bad-metrics", {}, "the line is none of a run's metrics: expected a JSON object", {}};
+          Severity::kError, "E0690 bad-metrics", {}, "the line is not a line of a run's metrics: expected a JSON object", {}};
       d.at = {intern_file(path), number, 1};
       throw UserError(ExitCode::kBadData, {std::move(d)});
     }

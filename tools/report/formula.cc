@@ -125,7 +125,7 @@ class Formula : public Measure {
       return term;
     }
     if (e.kind == Kind::kName) {
-      report_error(e.at, fmt::format("'{}' stands outside of sum, mean and count", e.dotted()),
+      report_error(e.at, fmt::format("'{}' is outside of sum, mean and count", e.dotted()),
                    fmt::format("a report is over the whole set: mean({}), say", e.dotted()));
     }
     return operation(e, [&](const ir::Expression& operand) { return outer(operand); });
@@ -169,7 +169,7 @@ class Formula : public Measure {
           e.at, fmt::format("'{}' is not known to reports in this form", e.text),
           near_measure(e.text) +
               "sum, mean, count, exp, log, sqrt, abs, + - * / ** and comparisons; accuracy, exact, spans, segmentation, "
-              "bleu, multi_bleu, chrf, cer, wer and exact_match stand alone");
+              "bleu, multi_bleu, chrf, cer, wer and exact_match cannot be part of a formula");
     }
     for (const ir::Expression& o : e.operands) term.operands.push_back(operand(o));
     return term;
@@ -196,7 +196,7 @@ class Formula : public Measure {
       }
       if (!shaped) shaped = tensors.back();
       if (tensors.back()->sizes() != shaped->sizes()) {
-        report_error(names_[name].at, fmt::format("'{}' {} beside '{}' {}; expected equal sizes", names_[name].name,
+        report_error(names_[name].at, fmt::format("'{}' is {}, '{}' is {}; expected equal sizes", names_[name].name,
                                                   str(tensors.back()->sizes()), names_[g.names[0]].name, str(shaped->sizes())));
       }
     }

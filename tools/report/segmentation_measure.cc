@@ -30,7 +30,7 @@ class Segmentation : public MatchMeasure {
     const Pair pair = pair_of(values);
     const Tensor* characters = further("characters") ? &values.at(further("characters")->name) : nullptr;
     if (characters && (characters->sizes() != pair.gold->sizes() || characters->dtype() != DType::kInt32)) {
-      report_error(further("characters")->at, fmt::format("characters {} beside tags {}; expected equal sizes",
+      report_error(further("characters")->at, fmt::format("characters are {}, tags are {}; expected equal sizes",
                                                           str(characters->sizes()), str(pair.gold->sizes())));
     }
     each_row(pair, [&](std::int64_t row, std::int64_t steps) {

@@ -27,7 +27,7 @@ bool run_lies_in(const ModelLayout& layout) {
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& other) {
-  throw UserError(ExitCode::kUsage, "E0520 run-exists", fmt::format("{} in '{}' already", what, path),
+  throw UserError(ExitCode::kUsage, "E0520 run-exists", fmt::format("'{}' already contains {}", path, what),
                   {"help: " + other + "name another folder with --out"});
 }
 
@@ -109,8 +109,8 @@ std::vector<std::uint64_t> seeds_in(const std::string& folder) {
 }
 
 void require_no_run(const std::string& path, bool resumes) {
-  if (run_lies_in(ModelLayout{path})) refuse(path, "a run stands", resumes ? "--resume continues it; else " : "");
-  if (!seeds_in(path).empty()) refuse(path, "runs of several seeds stand", "--seeds N,N,... --resume continues them; else ");
+  if (run_lies_in(ModelLayout{path})) refuse(path, "a run", resumes ? "--resume continues it; else " : "");
+  if (!seeds_in(path).empty()) refuse(path, "runs of several seeds", "--seeds N,N,... --resume continues them; else ");
 }
 
 RunFolder::RunFolder(const std::string& path, Begin begin) : name_(path), layout_{path} {
@@ -169,7 +169,7 @@ void RunFolder::find() {
     return;
   }
   throw UserError(ExitCode::kNoRoom, "E0526 removed-folder",
-                  fmt::format("{} '{}' was removed while the training ran", here ? "what stood in" : "the folder", name_),
+                  fmt::format("{} '{}' was removed while the training ran", here ? "the run in" : "the folder", name_),
                   {"note: nothing is left of the run",
                    "help: SIGINT ends a training with a checkpoint; then its folder can be moved to another disk"});
 }

@@ -224,7 +224,7 @@ bool LineReader::accept(std::string& line, std::string_view found) {
     refuse("E0642 line-too-long", 0, fmt::format("a line of more than {} bytes; expected lines of text", longest_));
   const auto bad = first_bad_byte(found);
   if (bad && found[*bad] == '\0')
-    refuse("E0641 not-utf8", *bad, "a NUL byte stands in the line; expected UTF-8 text",
+    refuse("E0641 not-utf8", *bad, "the line has a NUL byte; expected UTF-8 text",
            {"help: a binary file? Or UTF-16: iconv -f UTF-16 -t UTF-8 converts it"});
   if (bad)
     refuse("E0641 not-utf8", *bad,

@@ -78,8 +78,8 @@ std::shared_ptr<const Subwords> Subwords::train(const SubwordTraining& training,
   if (!sentencepiece_module().train(&settings, next_of_source, &from, add_to_text, &made))
     subword_error(fmt::format("no {} subwords of the training texts of field '{}': {}", merges ? "BPE" : "unigram",
                               training.field, reason(std::move(made))),
-                  {fmt::format("note: {} pieces were asked for", training.size),
-                   "help: vocabulary { size: … } says how many; every character of the texts is one at least"});
+                  {fmt::format("note: {} pieces were requested", training.size),
+                   "help: vocabulary { size: … } sets the number; every character of the texts is at least one piece"});
   return std::make_shared<const Subwords>(std::move(made), fmt::format("the model of field '{}'", training.field));
 }
 

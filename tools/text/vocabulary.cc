@@ -78,7 +78,7 @@ void check_lines(const std::string& path, const std::vector<std::string>& entrie
     const auto [known, added] = lines.emplace(entries[i], i + 1);
     if (!added)
       data_error("E0645 bad-vocabulary-entry", path, line, 0,
-                 fmt::format("'{}' stands in line {} already", entries[i], known->second));
+                 fmt::format("'{}' is also in line {}", entries[i], known->second));
   }
 }
 

@@ -110,7 +110,7 @@ std::vector<std::string> apply_initializers(const std::vector<InitializeRule>& r
     warnings.push_back({Severity::kWarning,
                         "E0422 unused-initialize",
                         rule.match.at,
-                        fmt::format("no parameter begins as match: \"{}\" says", rule.match.text),
+                        fmt::format("no parameter is initialized by match: \"{}\"", rule.match.text),
                         {}});
   }
   return beginnings.lines();

@@ -31,7 +31,7 @@ struct SeedResults {
 // Throws E0520 if there is a run in the folder itself or, unless runs are resumed, in the folder of one of the seeds.
 void check_folders(const TrainRequest& request, const std::vector<SeedResults>& runs) {
   const auto refuse = [](const std::string& folder, const std::string& other) {
-    throw UserError(ExitCode::kUsage, "E0520 run-exists", fmt::format("a run stands in '{}' already", folder),
+    throw UserError(ExitCode::kUsage, "E0520 run-exists", fmt::format("'{}' already contains a run", folder),
                     {"help: " + other + "name another folder with --out"});
   };
   if (holds_run(request.out)) refuse(request.out, "it is not one of several seeds; ");

@@ -106,7 +106,8 @@ TrainState parse_state(const std::string& text, const std::string& where) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    throw UserError(ExitCode::kBadData, "E0661 bad-state", "'" + where + "' does not say where a run stands: " + error.what());
+    throw UserError(ExitCode::kBadData, "E0661 bad-state",
+                    "'" + where + "' does not contain the state of a run: " + error.what());
   }
 }
 

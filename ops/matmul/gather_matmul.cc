@@ -332,7 +332,7 @@ void GatherProducts::run(const KernelContext& c) const {
 void GatherProducts::run_block(const KernelContext& c, const Scratch& scratch, std::int64_t first, std::int64_t count) const {
   const auto* indices = c.inputs[1].as<const std::int32_t>();
   const auto end = first + count;
-  std::array<std::int64_t, kBlock> known, claimed, others;
+  std::array<std::int64_t, kBlock> known{}, claimed{}, others{};
   std::int64_t knowns = 0, claims = 0, left = 0;
   for (std::int64_t row = first; row < end; ++row) {
     if (is_kept_out(c, row)) {

@@ -177,8 +177,7 @@ Program lower(const ir::Graph& graph, const MemoryPlan& plan, Precision precisio
   for (const ir::Input& input : graph.inputs) {
     const ir::Value& value = graph.value(input.value);
     program.feeds.push_back(
-        {value.name, concrete(value.type.type, precision), value.type.shape, input.below, input.lengths_of,
-                             input.lasting});
+        {value.name, concrete(value.type.type, precision), value.type.shape, input.below, input.lengths_of, input.lasting});
   }
   for (const ir::Output& output : graph.outputs) {
     const ir::TensorType& type = graph.type(output.value);

@@ -195,7 +195,7 @@ train {
 report: "loss = nll"
 infer { write: CONLL }
 )job");
-  for (const char* part : {"names no graph",
+  for (const char* part : {"the job has no graph",
                            "job.pbtxt:2:27: error[E0412 unknown-name]: no field 'word'",
                            "column -1",
                            "a second field 'words'",

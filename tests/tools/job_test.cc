@@ -195,7 +195,7 @@ train {
 report: "loss = nll"
 infer { write: CONLL }
 )job");
-  for (const char* part : {"names no graph",
+  for (const char* part : {"the job has no graph",
                            "job.pbtxt:2:27: error[E0412 unknown-name]: no field 'word'",
                            "column -1",
                            "a second field 'words'",
@@ -214,11 +214,11 @@ infer { write: CONLL }
                            "validate needs data",
                            "one checkpoint is kept",
                            "no report 'f1'",
-                           "'nll' stands outside",
+                           "'nll' is outside of sum",
                            "infer without a name",
                            "has no value to write",
                            "CONLL adds a column",
-                           "does not say whose entries"})
+                           "does not name the field whose entries it writes"})
     EXPECT_THAT(all, HasSubstr(part));
 }
 
@@ -250,7 +250,7 @@ TEST(Job, RulesOfSplits) {
   EXPECT_EQ(split("[SPACE, CHARACTER]"), "");
   EXPECT_THAT(split("[CHARACTER, SPACE]"), HasSubstr("a character can't be split any further"));
   EXPECT_THAT(split("[SPACE, SPACE]"), HasSubstr("a word has no white space"));
-  EXPECT_THAT(split("[NONE, SPACE]"), HasSubstr("NONE beside other splits"));
+  EXPECT_THAT(split("[NONE, SPACE]"), HasSubstr("NONE together with other splits"));
   EXPECT_THAT(split("[LIST, CHARACTER]"), HasSubstr("only JSONL has lists"));
   EXPECT_THAT(split("CHARACTER", " key: \"text\""), HasSubstr("only JSONL has keys"));
   const std::string conll = changed("format: SEGMENTED", "format: CONLL");
@@ -269,7 +269,7 @@ TEST(Job, SharedVocabularies) {
   EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.share=character"}), HasSubstr("did you mean 'characters'?"));
   EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.share=tags"}),
               HasSubstr("no field with a vocabulary of its own 'tags'"));
-  EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.size=3"}), HasSubstr("expected nothing beside share"));
+  EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.size=3"}), HasSubstr("defines the shared vocabulary; expected no other setting"));
 }
 
 TEST(Job, BatchesByTokens) {
@@ -283,7 +283,7 @@ TEST(Job, BatchesByTokens) {
 TEST(Job, WhatTrainingNeeds) {
   LoadedJob job = parse_job(changed("minimize: \"loss\"", ""), "job.pbtxt", {"train.epochs=0", "data.train="});
   const std::string all = message_of([&] { require_training(job); });
-  EXPECT_THAT(all, HasSubstr("what to minimize"));
+  EXPECT_THAT(all, HasSubstr("train has no objective"));
   EXPECT_THAT(all, HasSubstr("0 epochs; expected 1 or more"));
   EXPECT_THAT(all, HasSubstr("no files to train on"));
   EXPECT_THAT(all, Not(HasSubstr("no optimizer")));

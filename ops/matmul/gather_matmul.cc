@@ -276,7 +276,7 @@ GatherProducts::GatherProducts(std::int64_t table_rows, const ProductGroup& grou
   const std::int64_t panel = keeps_ ? PackedProduct(p, form).panel() : 0;
   const auto add = [&](std::int64_t rows) {
     p.m = rows;
-    steps_.push_back({rows, PackedProduct(p, form, panel)});
+    products_.push_back({rows, PackedProduct(p, form, panel)});
   };
   if (!keeps_) {
     add(product_.m);
@@ -285,14 +285,14 @@ GatherProducts::GatherProducts(std::int64_t table_rows, const ProductGroup& grou
       if (form.is_narrow() ? rows <= product_.m : rows == kRowsOfFloats) add(rows);
     }
   }
-  matrix_bytes_ = padded_to_line(steps_.back().product.bytes());
+  matrix_bytes_ = padded_to_line(products_.back().product.bytes());
   scratch_at_ = static_cast<std::size_t>(matrices_) * matrix_bytes_;
   kept_at_ = scratch_at_ + static_cast<std::size_t>(scratches_) * scratch_bytes();
 }
 
 bool GatherProducts::available() const {
-  return (keeps_ || steps_.back().product.serves_alone()) &&
-         std::all_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.product.available(); });
+  return (keeps_ || products_.back().product.serves_alone()) &&
+         std::all_of(products_.begin(), products_.end(), [](const RowsProduct& step) { return step.product.available(); });
 }
 
 // The same for all batches where rows are kept, since they share the memory.
@@ -305,14 +305,14 @@ std::size_t GatherProducts::scratch_bytes() const {
 
 std::vector<std::int64_t> GatherProducts::layout() const {
   std::vector<std::int64_t> all = {kLayout, table_rows_, matrices_, keeps_ ? 0 : product_.m};
-  for (std::int64_t part : steps_.back().product.layout()) all.push_back(part);
+  for (std::int64_t part : products_.back().product.layout()) all.push_back(part);
   return all;
 }
 
 void GatherProducts::prepare(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
   for (std::int64_t i = 0; i < matrices_; ++i) {
-    steps_.back().product.pack(c.inputs[static_cast<std::size_t>(i) + kFirstMatrix].as<const float>(), panels(c, i), begin,
-                               end);
+    products_.back().product.pack(c.inputs[static_cast<std::size_t>(i) + kFirstMatrix].as<const float>(), panels(c, i), begin,
+                                  end);
   }
   if (begin == 0 && keeps_) kept_.forget(kept(c));
 }
@@ -374,10 +374,10 @@ void GatherProducts::compute(const KernelContext& c, const Scratch& scratch, con
   const auto* table = c.inputs[0].as<const float>();
   const std::int64_t n = product_.n, k = product_.k;
   const auto row_of = [&](std::int64_t i) { return rows == nullptr ? i : rows[i]; };
-  auto step = steps_.begin();
+  auto step = products_.begin();
   for (std::int64_t done = 0; done < count;) {
-    while (step + 1 != steps_.end() && step->rows > count - done) ++step;
-    const std::int64_t some = std::min(std::max(step->rows, steps_.size() == 1 ? most_rows() : 0), count - done);
+    while (step + 1 != products_.end() && step->rows > count - done) ++step;
+    const std::int64_t some = std::min(std::max(step->rows, products_.size() == 1 ? most_rows() : 0), count - done);
     const std::int64_t times = (some + step->rows - 1) / step->rows, all = times * step->rows;
     for (std::int64_t i = 0; i < all; ++i) {
       float* const to = scratch.a() + i * k;
@@ -403,7 +403,8 @@ void GatherProducts::compute(const KernelContext& c, const Scratch& scratch, con
 }
 
 // Runs the step for rows one after the other, panel by panel: a panel is still cached for the next rows.
-void GatherProducts::multiply(const KernelContext& c, const Step& step, std::int64_t times, const Scratch& scratch) const {
+void GatherProducts::multiply(const KernelContext& c, const RowsProduct& step, std::int64_t times,
+                              const Scratch& scratch) const {
   constexpr double kOperationsPerThread = 150e3;
   const std::int64_t all = times * step.rows, n = product_.n;
   const double column = 2.0 * static_cast<double>(all * product_.k * matrices_);

@@ -57,7 +57,7 @@ class GatherProducts {
   bool available() const;
 
   std::size_t bytes() const { return kept_at_ + (keeps_ ? kept_.bytes() : 0); }
-  std::int64_t panel() const { return steps_.back().product.panel(); }
+  std::int64_t panel() const { return products_.back().product.panel(); }
   std::int64_t columns() const { return product_.n; }
   std::vector<std::int64_t> layout() const;  // ColumnKernel::layout
   // Packs columns of the matrices; with the first column, forgets all rows.
@@ -67,14 +67,14 @@ class GatherProducts {
 
  private:
   // A product of some rows at once.
-  struct Step {
+  struct RowsProduct {
     std::int64_t rows;
     PackedProduct product;
   };
   class Scratch;
   void run_block(const KernelContext& c, const Scratch& scratch, std::int64_t first, std::int64_t count) const;
   void compute(const KernelContext& c, const Scratch& scratch, const std::int64_t* rows, std::int64_t count, bool keep) const;
-  void multiply(const KernelContext& c, const Step& step, std::int64_t times, const Scratch& scratch) const;
+  void multiply(const KernelContext& c, const RowsProduct& step, std::int64_t times, const Scratch& scratch) const;
   char* memory(const KernelContext& c) const { return static_cast<char*>(c.workspace); }
   char* panels(const KernelContext& c, std::int64_t matrix) const {
     return memory(c) + static_cast<std::size_t>(matrix) * matrix_bytes_;
@@ -92,7 +92,7 @@ class GatherProducts {
   const MatrixProduct product_;  // of all rows of the batch
   const bool keeps_;
   const KeptRows kept_;
-  std::vector<Step> steps_;  // of fewer and fewer rows
+  std::vector<RowsProduct> products_;  // of fewer and fewer rows
   std::int64_t scratches_;
   std::size_t matrix_bytes_ = 0, scratch_at_ = 0, kept_at_ = 0;
 };

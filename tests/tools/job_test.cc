@@ -269,7 +269,8 @@ TEST(Job, SharedVocabularies) {
   EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.share=character"}), HasSubstr("did you mean 'characters'?"));
   EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.share=tags"}),
               HasSubstr("no field with a vocabulary of its own 'tags'"));
-  EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.size=3"}), HasSubstr("defines the shared vocabulary; expected no other setting"));
+  EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.size=3"}),
+              HasSubstr("defines the shared vocabulary; expected no other setting"));
 }
 
 TEST(Job, BatchesByTokens) {

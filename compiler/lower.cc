@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "compiler/ir/op.h"
-#include "compiler/ir/readers.h"
 #include "compiler/ir/roles.h"
 
 namespace graphrun {
@@ -172,18 +171,22 @@ std::int32_t Lowering::lower_region(const ir::Graph& graph, const RegionPlan& pl
   return static_cast<std::int32_t>(index);
 }
 
-// The input with rows replaced that `v` is (Role::kPut), if nothing reads the input later; -1: there is none.
-std::int32_t updated_input(const ir::Graph& graph, const ir::Readers& readers, const std::vector<bool>& read_at_end,
-                           ir::ValueId v) {
+// The input of which `v` is a copy with rows replaced (Role::kPut), if nothing reads the input's memory, views included, after
+// that; -1: there is none.
+std::int32_t updated_input(const ir::Graph& graph, const RegionPlan& plan, ir::ValueId v) {
   const Node* const put = ir::made_by(graph, v, ir::Role::kPut);
   if (put == nullptr) return -1;
-  const ir::ValueId buffer = put->inputs[0];
   const auto input =
-      std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const ir::Input& i) { return i.value == buffer; });
-  if (input == graph.inputs.end() || read_at_end[static_cast<std::size_t>(buffer)]) return -1;
-  const auto reading = readers.of(buffer);
-  const bool is_last = reading.back() == graph.value(v).node && std::count(reading.begin(), reading.end(), reading.back()) == 1;
-  return is_last ? static_cast<std::int32_t>(input - graph.inputs.begin()) : -1;
+      std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const ir::Input& i) { return i.value == put->inputs[0]; });
+  if (input == graph.inputs.end() || input->lasting) return -1;
+  const Storage home = plan.values[static_cast<std::size_t>(input->value)];
+  const auto lies_there = [&](ir::ValueId x) { return x != kNone && plan.values[static_cast<std::size_t>(x)] == home; };
+  if (std::count_if(put->inputs.begin(), put->inputs.end(), lies_there) != 1) return -1;
+  for (std::size_t n = static_cast<std::size_t>(graph.value(v).node) + 1; n < graph.nodes.size(); ++n) {
+    if (std::any_of(graph.nodes[n].inputs.begin(), graph.nodes[n].inputs.end(), lies_there)) return -1;
+  }
+  if (std::any_of(plan.copies.begin(), plan.copies.end(), [&](const CopyPlan& c) { return lies_there(c.from); })) return -1;
+  return static_cast<std::int32_t>(input - graph.inputs.begin());
 }
 
 }  // namespace
@@ -196,12 +199,10 @@ Program lower(const ir::Graph& graph, const MemoryPlan& plan, Precision precisio
     program.feeds.push_back(
         {value.name, concrete(value.type.type, precision), value.type.shape, input.below, input.lengths_of, input.lasting});
   }
-  const ir::Readers readers(graph);
-  const std::vector<bool> at_end = ir::read_at_end(graph);
   for (const ir::Output& output : graph.outputs) {
     const ir::TensorType& type = graph.type(output.value);
     program.fetches.push_back(
-        {output.name, concrete(type.type, precision), type.shape, updated_input(graph, readers, at_end, output.value)});
+        {output.name, concrete(type.type, precision), type.shape, updated_input(graph, plan.root, output.value)});
   }
   program.defined_symbols = graph.defined_symbols;
   Lowering lowering(precision);

@@ -53,6 +53,10 @@ std::vector<bool> summed_axes(const Node& node, std::size_t rank) {
   std::vector<bool> is(rank);
   const auto mark = [&](std::int64_t axis) { is[static_cast<Index>(ir::resolve_axis(axis, rank, node.op->name))] = true; };
   const auto given = node.attributes.all().find("axis");
+  if (node.op->attribute("axis") == nullptr && !node.op->fold) {  // such as normalize: the last axis
+    is.back() = true;
+    return is;
+  }
   if (given == node.attributes.all().end()) return std::vector<bool>(rank, true);
   if (const auto* one = std::get_if<std::int64_t>(&given->second)) mark(*one);
   if (const auto* several = std::get_if<std::vector<std::int64_t>>(&given->second)) {
@@ -107,12 +111,13 @@ class Restriction {
     refuse_at(node.at, "'" + value.name + "' " + value.type.str() + ": " + what + " " + why);
   }
   [[noreturn]] static void refuse_at(const Location& at, const std::string& text) {
-    throw UserError(ExitCode::kInvalidGraph, {{Severity::kError,
-                                               "E0436 no-shortlist",
-                                               at,
-                                               "the scores cannot be computed for the words of a shortlist alone: " + text,
-                                               {"help: generate without a shortlist, or compute the scores by a product with a "
-                                                "parameter that has a row or a column for each word"}}});
+    throw UserError(ExitCode::kInvalidGraph,
+                    {{Severity::kError,
+                      "E0436 no-shortlist",
+                      at,
+                      "the scores cannot be computed for the words of a shortlist alone: " + text,
+                      {"help: generate without a shortlist (--no-shortlist), or compute the scores by a product with a "
+                       "parameter that has a row or a column for each word"}}});
   }
 
   // Constants without rows are the same for all steps, as parameters are.
@@ -215,6 +220,7 @@ class Restriction {
 
   int axis_before_reduction(const Node& node, int axis) const {
     const Shape &x = shape(node.inputs[0]), &y = shape(node.outputs[0]);
+    if (x.size() == y.size() && !summed_axes(node, x.size())[static_cast<Index>(axis)]) return axis;
     const auto is_lengths = [&](ValueId v) { return v == kNone || step_.type(v).type == Type::kInt32; };
     if (!std::all_of(node.inputs.begin() + 1, node.inputs.end(), is_lengths)) refuse(node, "needs all words");
     if (x.size() == y.size()) return axis;
@@ -313,10 +319,11 @@ class Restriction {
       if (whole == kNone && c.name == value.name) whole = made_.prologue.output(c.name)->value, row_axis = c.row_axis;
     }
     const std::string what = "'" + value.name + "' " + value.type.str();
-    if (whole == kNone) refuse_at(at, what + " is another for every word");
+    if (whole == kNone)
+      refuse_at(at, what + " has an axis of words but is no parameter or constant: it changes from step to step");
     const Dim elements = element_count(value.type.shape);
     if (axis > 0 && elements.is_constant() && elements.constant() > std::numeric_limits<std::int32_t>::max()) {
-      refuse_at(at, what + " has 2147483648 elements or more");
+      refuse_at(at, what + " has 2³¹ elements or more; fewer are possible");
     }
     prologue_.set_location(at);
     prologue_.set_name(value.name + ".shortlist");

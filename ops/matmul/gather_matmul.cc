@@ -121,11 +121,9 @@ Kernel bind_gather_matmul(const KernelRequest& given) {
 
 REGISTER_OP("gather_matmul", "matmul")
     .Doc(
-        "yᵢ[..., j] = Σₖ table[indices[...], k] bᵢ[k, j]: rows of a table times matrices of one size, a result each; 0 where "
-        "keep is false. On the "
-        "CPU, "
-        "where\n"
-        "the program writes neither table nor matrices, a row's results are computed once and kept until one of them changes.\n"
+        "yᵢ[..., j] = Σₖ table[indices[...], k] bᵢ[k, j]: rows of a table times matrices of one size, a result each. Rows\n"
+        "for which keep is false count as zeros. On the CPU, if the program writes neither table nor matrices, a row's\n"
+        "results are computed once and kept until one of them changes.\n"
         "  z, r = gather_matmul(embedding, words, _, Wz, Wr)")
     .Input("table", "[n, k] FLOAT")
     .Input("indices", "[...] INT32 in [0, n): at least one axis")
@@ -295,8 +293,8 @@ bool GatherProducts::available() const {
          std::all_of(products_.begin(), products_.end(), [](const RowsProduct& step) { return step.product.available(); });
 }
 
-// The same for all batches where rows are kept, since they share the memory.
-std::int64_t GatherProducts::most_rows() const { return keeps_ ? kBlock : product_.m; }
+// The same for all batches, since they share the memory.
+std::int64_t GatherProducts::most_rows() const { return keeps_ ? kBlock : kFewRows; }
 std::size_t GatherProducts::scratch_bytes() const {
   const std::int64_t rows = most_rows();
   return padded_to_line(kLine + static_cast<std::size_t>(rows * (round_up(product_.k, kColumnStep) + matrices_ * product_.n)) *
@@ -304,7 +302,7 @@ std::size_t GatherProducts::scratch_bytes() const {
 }
 
 std::vector<std::int64_t> GatherProducts::layout() const {
-  std::vector<std::int64_t> all = {kLayout, table_rows_, matrices_, keeps_ ? 0 : product_.m};
+  std::vector<std::int64_t> all = {kLayout, table_rows_, matrices_, keeps_ ? 0 : 1};
   for (std::int64_t part : products_.back().product.layout()) all.push_back(part);
   return all;
 }

@@ -32,7 +32,7 @@ class KeptRows {
   void forget(char* memory) const;
   // The kept result of a row, or null.
   const float* find(char* memory, std::int64_t row) const;
-  // Whether the caller has to compute the row and put() its result.
+  // Whether the caller has to compute the row, write its result to place(), and publish() it.
   bool claim(char* memory, std::int64_t row) const;
   // Where the result of a claimed row goes, before publish(); null: there is no room.
   float* place(char* memory) const;

@@ -247,7 +247,8 @@ std::vector<Tensor> Executable::Impl::give_fetches(BoundRegion& root, const Symb
     const std::size_t i = fetched.size();
     if (given_up != nullptr && spec.feed >= 0 && !device_side) {
       Tensor& fed = given_up->at(program.feeds[static_cast<std::size_t>(spec.feed)].name);
-      if (!fed.is_shared() && fed.dtype() == spec.dtype) {
+      if (fed.dtype() == spec.dtype && fed.has_room_for(fed.dtype(), fed.sizes())) {  // no other tensor, nor another result
+        fed.mark_written();
         root.set_slot(program.variables.size() + program.feeds.size() + i, fed.raw());
         fetched.push_back(std::move(fed));
         continue;

@@ -66,8 +66,8 @@ class Executable {
   ~Executable();
 
   // Another executable of the same program, for runs on another thread at the same time (own_threads.h). It shares program,
-  // variables and packed weights, and has its own memory for everything else. Only if can_share(): on the CPU, of a program
-  // that writes no variable and has no stream's state.
+  // variables and what is packed of variables, and has its own memory for everything else. Only if can_share(): on the CPU, of
+  // a program that writes no variable and has no stream's state.
   Executable share() const;
   bool can_share() const;
 

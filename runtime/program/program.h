@@ -40,7 +40,7 @@ struct FetchSpec {
   std::string name;
   DType dtype = DType::kFloat32;
   Shape shape;
-  // The feed that it is but for rows that the run replaces, and that nothing reads afterwards: a run that may overwrite its
+  // The feed of which it is a copy with some rows replaced, if nothing reads the feed after that: a run that may overwrite its
   // feeds replaces the rows in the feed's memory. -1: none.
   std::int32_t feed = -1;
 };

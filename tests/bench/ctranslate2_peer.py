@@ -2,12 +2,12 @@
 """CTranslate2 as the peer of bench_decode: a Transformer with random weights, the same work there.
 
 Reads commands on stdin, answers each with one line:
-  device cpu, products float32                     "ready NAME", or "none REASON" of anything else
+  device cpu, products float32                     "ready NAME", or "none REASON" for anything else
   decode NETWORK WORDS BATCH BEAM VOCABULARY WIDTH INNER THREADS
                                                    -> "ready VERSION"; NETWORK: transformer, transformer_int8; else "none REASON"
   time N                                           -> milliseconds of each of N runs
 The network has 6 layers on each side and heads of 64 numbers, normalization first, and one matrix for both embeddings and the
-output layer. Sentences of WORDS - 1 random words and an end get exactly WORDS words. CT2_WORKERS=N: so many workers share the
+output layer. Sentences of WORDS - 1 random words and an end get exactly WORDS words. CT2_WORKERS=N: that many workers share the
 batch and the threads; 1 unless given.
 """
 import os

@@ -160,6 +160,9 @@ def forward_run(cell: str, steps: int, batch: int, width: int, hidden: int, conv
 
 
 def forward_int8_run(cell: str, *sizes: int):
+    if on_gpu() or dtype() != torch.float32:
+        raise KeyError(cell)
+
     def convert(model):
         quantized = torch.ao.quantization.quantize_dynamic(model, {torch.nn.LSTM, torch.nn.GRU}, dtype=torch.qint8)
         if not any("quantized" in type(module).__module__ for module in quantized.modules()):

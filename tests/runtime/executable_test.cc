@@ -384,6 +384,35 @@ TEST_F(Runs, ReplaceRowsOfAFeedThatIsGivenUp) {
   }
 }
 
+// A view of the feed that is read later prevents it, and of two results with the same rows one is a copy.
+TEST_F(Runs, ReplaceRowsOfAFeedOnlyIfNothingElseReadsIt) {
+  for (const bool reuse : {false, true}) {
+    Graph graph;
+    Builder b(graph);
+    const ir::TensorType type{Type::kFloat, {Dim(2), Dim(2)}};
+    const ValueId cache = b.input("cache", type), row = b.input("row", {Type::kFloat, {Dim(2)}});
+    const ValueId i = b.input("i", {Type::kInt32, {}});
+    const ValueId view = b.op("reshape", {cache}, {{"shape", Shape{Dim(4)}}});
+    const ValueId put = b.op("put", {cache, row, i});
+    const ValueId sum = b.op("sum", {view});
+    graph.outputs = {{"put", put}, {"again", put}, {"sum", sum}};
+    for (const bool reads_view : {true, false}) {
+      if (!reads_view) graph.outputs.pop_back();
+      Executable executable(compiled(graph, reuse), std::make_shared<Variables>());
+      const auto results = executable.run(Feeds{{"cache", Tensor::of<float>({2, 2}, {1, 2, 3, 4})},
+                                                {"row", Tensor::of<float>({2}, {8, 9})},
+                                                {"i", Tensor::of<std::int32_t>({}, {1})}});
+      const Tensor expected = Tensor::of<float>({2, 2}, {1, 2, 8, 9});
+      EXPECT_TRUE(same_bits(results[0], expected));
+      EXPECT_TRUE(same_bits(results[1], expected));
+      EXPECT_NE(results[0].raw(), results[1].raw());
+      if (reads_view) {
+        EXPECT_EQ(results[2].at(0), 10);
+      }
+    }
+  }
+}
+
 TEST_F(Runs, ConvertFloatsThatAreFed) {
   output(b_.op("t_twist", {input("x", {Dim(2)})}));
   EXPECT_EQ(executable().run({{"x", Tensor::of<double>({2}, {2, 4})}})[0].at(1), 3);

@@ -83,6 +83,7 @@ TEST(RowPicker, LeavesRowsOut) {
   RowPicker picker(of_sizes(), carried(), cpu_device(), true);
   const std::vector<Tensor> picked = picker.pick(values(4, 3), listed({3, 1}), listed({0, 0, 2, 2}), 3);
   EXPECT_EQ(elements(picked[0]), (std::vector<double>{6, 7, 8, 0, 1, 2}));
+  EXPECT_EQ(elements(picked[1]), (std::vector<double>{4, 5, 0, 1, 12, 13, 8, 9, 20, 21, 16, 17}));
   EXPECT_EQ(elements(picked[2]), (std::vector<double>{2, 0, 6, 4}));
   EXPECT_EQ(elements(picked[3]), (std::vector<double>{3, 1}));
 }

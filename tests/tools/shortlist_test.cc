@@ -53,6 +53,7 @@ TEST_F(LexiconTest, KeepsTheBestWordsOfEachWord) {
   EXPECT_THAT(words(read("y a 0.2\nx a 0.5\nz a 0.3\n", 2), 1), ElementsAre(1, 3));
   EXPECT_THAT(words(read("y a -2.5\nx a -0.5\n"), 1), ElementsAre(1, 2));  // logarithms do too
   EXPECT_THAT(words(read(gzip_of("y c 1\n")), 3), ElementsAre(2));
+  EXPECT_THAT(words(read("y a 0.5\ny a 0.4\nx a 1e-400\n", 2), 1), ElementsAre(2, 1));  // a pair that stands twice counts once
   EXPECT_TRUE(warned_.empty());
 }
 
@@ -246,9 +247,18 @@ TEST_F(Generate, NamesWhatIsWrongWithAShortlist) {
   refused({"table=lex.txt", "field=lefd"}, 3, "lefd");
   refused({"table=nowhere.txt"}, 4, "nowhere.txt");
   refused({"table=columns.txt"}, 4, "columns.txt:1:1: ");
-  write("graphs/jobs/plain.pbtxt", kGeneratingJob);
-  const Ran unaligned = graphrun({"shortlist", "nowhere"});
-  EXPECT_EQ(unaligned.code, 4);
+  EXPECT_EQ(graphrun({"shortlist", "nowhere"}).code, 4);
+  std::string job = kGeneratingJob;
+  job.replace(job.find("name: \"say\""), 11, "name: \"a/b\"");
+  job.insert(job.find("scan: \"decode\""), "shortlist { table: \"../../lex.txt\" } ");
+  write("graphs/jobs/slash.pbtxt", job);
+  const Ran slash = graphrun({"check", "graphs/jobs/slash.pbtxt"});
+  EXPECT_EQ(slash.code, 3);
+  EXPECT_THAT(slash.err, HasSubstr("its name names a file"));
+  ASSERT_EQ(graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", "train.epochs=1"}).code, 0);
+  EXPECT_THAT(graphrun({"shortlist", "model", "-o", "no/such/folder"}).err, HasSubstr("E0502"));
+  EXPECT_THAT(graphrun({"shortlist", "model", "--mode", "nowhere"}).err, HasSubstr("E0425"));
+  EXPECT_THAT(graphrun({"shortlist", "model", "--mode", "look"}).err, HasSubstr("has no `align`"));
   EXPECT_EQ(graphrun({"shortlist", "nowhere", "--best", "0"}).code, 2);
 }
 

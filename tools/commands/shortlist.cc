@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "runtime/base/file.h"
 #include "tools/commands/command_line.h"
@@ -15,23 +16,18 @@ namespace {
 const InferSpec& aligning_mode(const LoadedJob& job, const std::string& name) {
   const InferSpec* const mode = job.infer_named(name);
   if (mode == nullptr) {
+    if (job.infer.empty()) throw UserError(ExitCode::kInvalidGraph, "E0424 no-infer", "the model's job has no infer block");
     std::string names;
     for (const InferSpec& infer : job.infer) names += (names.empty() ? "" : ", ") + infer.name;
     throw UserError(ExitCode::kUsage, "E0425 unknown-mode", fmt::format("the job has no infer block '{}'", name),
                     {"note: its infer blocks: " + (names.empty() ? "none" : names)});
   }
   if (!mode->generate || !mode->generate->align) {
-    throw UserError(ExitCode::kUsage, "E0429 bad-options", fmt::format("infer '{}' does not say what aligns", mode->name),
+    throw UserError(ExitCode::kUsage, "E0429 bad-options", fmt::format("infer '{}' has no `align`", mode->name),
                     {"help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set "
                      "infer.NAME.generate.align.from=…"});
   }
   return *mode;
-}
-
-void write_table(const std::string& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(path.ends_with(".gz") ? gzip(text) : text);
-  file.commit();
 }
 
 }  // namespace
@@ -66,11 +62,24 @@ ExitCode run_shortlist(const Arguments& arguments) {
   std::vector<std::string> files = option<std::vector<std::string>>(*options, "data");
   if (files.empty()) files = network.job.data.train;
   if (files.empty()) throw UsageError("the model's job names no training data: --data FILE is missing");
+  const std::string output = option<std::string>(*options, "output");
+  std::optional<AtomicFile> file;  // opened first, so that an unwritable path is reported before the work
+  if (output != "-") file.emplace(output);
   const LexicalCounts counts = count_alignments(network.graph(false), network, mode, model.parameters, files, device);
   const std::string table =
       counts.text(network.vocabularies.at(mode.generate->align->field), network.vocabularies.at(mode.field), best);
-  const std::string output = option<std::string>(*options, "output");
-  output == "-" ? write_output("-", table) : write_table(output, table);
+  if (table.empty()) {
+    throw UserError(
+        ExitCode::kBadData, "E0671 bad-lexicon",
+        fmt::format("no pairs of words: the attention gives no word of the input a weight of {:g} or more", kLeastWeight),
+        {"help: train the model for longer, or give other text with --data"});
+  }
+  if (file) {
+    file->write(output.ends_with(".gz") ? gzip(table) : table);
+    file->commit();
+  } else {
+    write_output("-", table);
+  }
   if (options->count("quiet") == 0 && output != "-") {
     const auto lines = std::count(table.begin(), table.end(), '\n');
     fmt::print(stderr, "{} in '{}': --set infer.{}.generate.shortlist.table={}\n", counted(lines, "pair"), output, mode.name,

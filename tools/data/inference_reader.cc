@@ -24,7 +24,7 @@ InferenceReader::InferenceReader(const DataSpec& data, const FeedPlan& plan, con
       rows_(options.rows > 0 ? options.rows
             : data.rows > 0  ? data.rows
                              : kRowsAtOnce),
-      ahead_(options.ahead),
+      most_ahead_(options.ahead),
       longest_(options.longest),
       refuse_longer_(options.refuse_longer),
       warn_(options.warn),
@@ -102,6 +102,7 @@ std::int64_t InferenceReader::length_of(const Encoded& encoded) const {
 void InferenceReader::fill() {
   const bool sorts = ahead_ > rows_;
   if (failure_ || (sorts && !waiting_.empty())) return;
+  if (sorts && !is_in_order_) ahead_ = std::min(2 * ahead_, most_ahead_);  // it had been halved
   const auto least = static_cast<std::size_t>(rows_), most = static_cast<std::size_t>(sorts ? ahead_ : rows_);
   std::size_t bytes = 0;
   try {

@@ -62,10 +62,10 @@ class InferenceReader {
   std::optional<InferenceBatch> next();
   // Whether records that precede the last returned one are still waiting.
   bool is_ahead() const { return batches_ahead() > 0; }
-  // For a caller that holds too many answers because an earlier one is missing: from here on, returns the waiting records in
-  // the input's order, and reads fewer ahead later.
+  // For a caller that holds too many answers because an earlier one is missing: returns the waiting records in the input's
+  // order, and reads fewer ahead next time.
   void return_to_order();
-  // The least number of batches that they make.
+  // The least number of batches that the waiting records make.
   std::int64_t batches_ahead() const {
     return ahead_ > rows_ ? (static_cast<std::int64_t>(waiting_.size()) + rows_ - 1) / rows_ : 0;
   }
@@ -90,7 +90,8 @@ class InferenceReader {
   const FeedPlan& plan_;
   const Vocabularies& vocabularies_;
   const std::int64_t rows_;
-  std::int64_t ahead_;
+  const std::int64_t most_ahead_;
+  std::int64_t ahead_ = most_ahead_;
   bool is_in_order_ = false;  // the records that wait, by their numbers
   const std::int64_t longest_;
   const bool refuse_longer_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "tools/generate/search_graph.h"
 #include "tools/generate/settings.h"
@@ -260,6 +261,7 @@ bool GraphSearch::continue_rows() {
     moved = shrinks || layout_ == nullptr || !layout_->covers(needed);
     if (moved) lay_out(std::move(needed));
   }
+  GRAPHRUN_CHECK(options_.room > 0, "GraphSearch: room");
   next == 0 ? begin_rows() : follow_parents(moved);
   make_room_in_histories();
   return true;
@@ -364,7 +366,17 @@ Fetched GraphSearch::whole(std::size_t k, std::int64_t sentence) const {
 }
 
 Fetched GraphSearch::fetched(std::size_t k, std::int64_t t, std::int64_t row) const {
-  return fetched_row(done_.at(static_cast<std::size_t>(t)).fetches.at(k), fetch_types_.at(k), cut_.rows, row);
+  const ir::TensorType& type = fetch_types_.at(k);
+  Fetched found = fetched_row(done_.at(static_cast<std::size_t>(t)).fetches.at(k), type, cut_.rows, row);
+  std::size_t axis = 0;
+  for (const Dim& dim : type.shape) {
+    if (dim == Dim(cut_.rows)) continue;
+    const std::optional<Symbol> size = dim.as_symbol();
+    const bool is_of_history = size && std::find(cut_.capacity.begin(), cut_.capacity.end(), *size) != cut_.capacity.end();
+    if (is_of_history) found = first_of_axis(found, axis, t + 1);  // the rest is room for later steps
+    ++axis;
+  }
+  return found;
 }
 
 }  // namespace graphrun

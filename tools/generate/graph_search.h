@@ -22,9 +22,9 @@ struct GraphSearchOptions {
   SearchOptions search;
   Target target = {};
   Profiler* profiler = nullptr;  // see RunOptions
-  // On the host histories have room for so many steps at first, and for so many more whenever they are full: what attends to a
-  // history is computed for all of its room. Each room is a shape for which the step is bound anew. A device, which records
-  // what it runs for each shape, gets room for the longest sentence.
+  // On the CPU, histories that begin as zeros have room for this many steps at first, and for as many more whenever it is used
+  // up: attention is computed for the whole room. Each room is a shape to which the step is bound. A device records what it
+  // runs for each shape, so there they have room for the longest sentence.
   std::int64_t room = 16;
 };
 

@@ -177,7 +177,8 @@ std::vector<Tensor> RowPicker::pick_on_host(std::vector<Tensor> values, const Te
     const std::int64_t leading = is_history(what_[k], capacity_) ? steps : sizes[0];
     const bool keeps_size = sizes[axis] == count;
     if (keeps_size && (is_word ? is_range(own, count) : sources_stay)) continue;
-    if (keeps_size && !is_word && !value.is_shared()) {
+    if (keeps_size && !is_word && value.has_room_for(value.dtype(), value.sizes())) {
+      value.mark_written();
       if (!moves) moves = moves_of(sources);
       move_rows(value, axis, *moves, leading);
       continue;

@@ -98,7 +98,10 @@ class SearchMaker {
       if (name == cut_.shortlist->words.constant) list_ = i.value;
       if (name == cut_.shortlist->allowed.constant) allowed = i.value;
     }
-    score_ = equation("where(allowed, score, nothing)", {{"allowed", allowed}, {"score", score_}, {"nothing", nothing_}});
+    // An allowed word stays above words outside the list, even if its score is -infinity or NaN.
+    score_ =
+        equation("where(allowed, where(score > impossible, score, impossible), nothing)",
+                 {{"allowed", allowed}, {"score", score_}, {"impossible", b_.constant(kImpossible)}, {"nothing", nothing_}});
   }
 
   // The words of the vocabulary that these columns of the score belong to.

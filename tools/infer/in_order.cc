@@ -108,7 +108,7 @@ class OrderedRun {
     try {
       if (!answers.links.empty()) links_.add(batch, std::move(answers.links));
       texts_.add(batch, std::move(answers.texts));
-      if (texts_.waiting_bytes() > most_waiting_) reader_.return_to_order();
+      if (texts_.waiting_bytes() + links_.waiting_bytes() > most_waiting_) reader_.return_to_order();
     } catch (...) {  // nothing more can be written
       failure_ = std::current_exception(), failed_ = kEverything;
     }

@@ -19,7 +19,7 @@ class InOrder {
 
   // Adds a text for each record of the batch, in order. Writes those that no missing text precedes.
   void add(const InferenceBatch& batch, std::vector<std::string> texts);
-  // Bytes of the texts that a missing one comes before.
+  // Bytes of the texts that wait for a missing one.
   std::size_t waiting_bytes() const { return waiting_bytes_; }
 
  private:
@@ -43,12 +43,12 @@ class Answerer {
   virtual std::unique_ptr<Answerer> share() const = 0;
 };
 
+inline constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
 // Answers every batch and writes the answers in the order of the input. While there are batches for most threads, each thread
 // answers batches of its own, which is faster than sharing each batch; otherwise all threads share a batch, also if memory
 // would not suffice for several. Neither changes an answer. `write_links`: called for links, if any. Throws the first error, in
 // input order, of the reader or the answerer, after writing the answers to all records before that batch. If answers of more
 // than `most_waiting` bytes wait for an earlier one, the batches that follow are in the input's order.
-inline constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
 void answer_in_order(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links,
                      std::size_t most_waiting = kMostWaiting);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <set>
 
@@ -151,6 +152,12 @@ class JobChecker {
     if (spec.name.empty()) problems_.missing(places.at, "infer without a name");
     if (job_.infer_named(spec.name) && !spec.name.empty()) {
       problems_.twice(spec.at, fmt::format("a second infer '{}'", spec.name));
+    }
+    const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
+    if (infer.generate().has_shortlist() && !std::all_of(spec.name.begin(), spec.name.end(), is_plain)) {
+      problems_.bad(
+          spec.at,
+          fmt::format("infer '{}' has a shortlist, so its name names a file; expected letters, digits, _ and -", spec.name));
     }
     if (infer.has_generate()) check_generate(infer, inside(places, "generate"), spec);
     if (infer.load_size() > 0) check_load(infer, places);

@@ -246,6 +246,12 @@ Network read_network(const ModelLayout& layout, const std::vector<std::string>& 
   network.graphs_root = layout.graphs();
   network.kept = read_meanings(layout, files);
   network.kept_files = listed_graphs(layout, files);
+  for (const InferSpec& infer : network.job.infer) {
+    const std::string name = ModelLayout::table_name(infer.name);
+    if (infer.generate && infer.generate->shortlist && infer.generate->shortlist->table == layout.path(name)) {
+      check_listed(layout, files, name);
+    }
+  }
   for (const FieldSpec& field : network.job.data.fields) {
     if (field.numbers) continue;
     const std::string name = ModelLayout::vocabulary_name(field.name), path = layout.path(name);

@@ -53,7 +53,7 @@ Lexicon read_lexicon(const Network& network, const InferSpec& mode, const std::s
                        [](const Diagnostic& d) { fmt::print(stderr, "{}\n", render(d, color_on_stderr())); });
 }
 
-// Begin and unknown are words of every list so that a row is never without one, whatever the search forbids.
+// Begin and unknown are words of every list, so that a row has some even if the search forbids the end.
 std::vector<std::int32_t> always_allowed(const Vocabulary& vocabulary, std::int64_t first, const SearchOptions& search) {
   std::vector<std::int32_t> words = {search.begin, search.end};
   if (!vocabulary.closed()) words.push_back(vocabulary.unknown());

@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <set>
 #include <string_view>
 
 #include "tools/text/lines.h"
@@ -46,7 +48,9 @@ TableLine columns_of(std::string_view line) {
 double number_in(std::string_view text, const LineReader& reader, std::size_t at) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) {
+  const bool is_out_of_range = error == std::errc::result_out_of_range;
+  if (is_out_of_range) number = std::strtod(std::string(text).c_str(), nullptr);  // 0 if it is too small
+  if ((error != std::errc() && !is_out_of_range) || end != text.data() + text.size() || !std::isfinite(number)) {
     data_error(kBadLexicon, reader.name(), reader.line(), static_cast<std::int64_t>(at) + 1,
                fmt::format("'{}' is not a number", text), {kLexiconHelp});
   }
@@ -64,10 +68,10 @@ bool comes_first(const LexicalPair& a, const LexicalPair& b) {
 template <class Take>
 void for_best(std::vector<LexicalPair> pairs, std::int64_t best, const Take& take) {
   std::sort(pairs.begin(), pairs.end(), comes_first);
-  std::int64_t of_word = 0;
+  std::set<std::int32_t> taken;  // target words of this source word; a table may give a pair twice
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    of_word = i > 0 && pairs[i].source == pairs[i - 1].source ? of_word + 1 : 0;
-    if (of_word < best) take(pairs[i]);
+    if (i > 0 && pairs[i].source != pairs[i - 1].source) taken.clear();
+    if (static_cast<std::int64_t>(taken.size()) < best && taken.insert(pairs[i].target).second) take(pairs[i]);
   }
 }
 
@@ -89,7 +93,8 @@ Lexicon Lexicon::read(const std::string& path, const Vocabulary& source, const V
                  {kLexiconHelp});
     }
     const double number = number_in(columns.text[2], reader, columns.at[2]);
-    if (columns.text[0] == kNullWord || columns.text[1] == kNullWord) continue;
+    const auto is_none = [](std::string_view word, const Vocabulary& v) { return word == kNullWord && !v.has(word); };
+    if (is_none(columns.text[0], target) || is_none(columns.text[1], source)) continue;
     const bool has_target = target.has(columns.text[0]);
     if (!has_target || !source.has(columns.text[1])) {
       if (++unknown == 1) first_unknown = columns.text[has_target ? 1 : 0];

@@ -187,12 +187,14 @@ class KernelPrinter {
     if (!statements.all().empty()) line(indent, "for each element that is reduced:");
     for (const Statement& statement : statements.all()) print(statement, indent + "  ");
     const std::vector<Origin>& origins = bound.source->origins;
+    const bool has_lengths = bound.source->attributes.boolean("lengths");
+    const std::string lengths = has_lengths ? ", lengths=" + operands_of(bound, scope).back() : "";
     for (std::size_t f = 0; f < code.folds.size(); ++f) {
       const std::size_t origin = code.instructions.size() + f;
       if (origin < origins.size()) equation(origins[origin].at, indent);
       line(indent,
-           fmt::format("{} = {}({}, axis={})  // {}", scope.name(bound.source->outputs[f]), ir::name_of(code.folds[f].kind),
-                       statements.result(code.folds[f].result),
+           fmt::format("{} = {}({}{}, axis={})  // {}", scope.name(bound.source->outputs[f]), ir::name_of(code.folds[f].kind),
+                       statements.result(code.folds[f].result), lengths,
                        ir::write_attribute(bound.source->attributes.all().find("axis")->second), sizes_of(bound.outputs()[f])));
     }
   }

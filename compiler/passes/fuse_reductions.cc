@@ -102,6 +102,7 @@ class EdgeFuser {
       for (std::int32_t r : readers_.of(v)) {
         const std::optional<FusibleReduction> reduction = fusible_reduction(graph_, graph_.nodes[static_cast<Index>(r)]);
         if (!reduction || (!edge.readers.empty() && !(reduction->axes == edge.axes))) return std::nullopt;
+        if (graph_.nodes[static_cast<Index>(r)].inputs[0] != v) return std::nullopt;  // it is the lengths
         edge.axes = reduction->axes;
         edge.readers.push_back(static_cast<Index>(r));
       }
@@ -149,8 +150,11 @@ class EdgeFuser {
     ir::Builder& b = rebuild.builder();
     b.set_location(rebuild.old_nodes()[edge.readers.front()].at);
     b.set_name("fused");
+    const bool has_lengths = edge.axes.lengths != kNone;
+    if (has_lengths) inputs.push_back(rebuild.of(edge.axes.lengths));
     const std::vector<ValueId> results =
-        b.ops("fused_reduction", std::move(inputs), {{"axis", axes}, {"code", OpaqueValue(std::move(program))}});
+        b.ops("fused_reduction", std::move(inputs),
+              {{"axis", axes}, {"code", OpaqueValue(std::move(program))}, {"lengths", has_lengths}});
     b.graph().nodes.back().origins = std::move(origins);
     for (Index i = 0; i < wanted.size(); ++i) {
       ValueId result = results[i];

@@ -39,13 +39,16 @@ std::optional<ReducedAxes> given_axes(const ir::Node& node, std::size_t rank) {
 
 std::optional<FusibleReduction> fusible_reduction(const ir::Graph& graph, const ir::Node& node) {
   if (!node.op->fold) return std::nullopt;
-  if (node.inputs.size() > 1 && node.inputs[1] != ir::kNone) return std::nullopt;  // lengths
   const ir::TensorType& x = graph.type(node.inputs[0]);
   if (x.type != Type::kFloat) return std::nullopt;
-  const std::optional<ReducedAxes> axes = ir::plays(node, ir::Role::kSumTo)
-                                              ? summed_axes(x.shape, node.attributes.shape("shape"))
-                                              : given_axes(node, x.shape.size());
+  std::optional<ReducedAxes> axes = ir::plays(node, ir::Role::kSumTo) ? summed_axes(x.shape, node.attributes.shape("shape"))
+                                                                      : given_axes(node, x.shape.size());
   if (!axes) return std::nullopt;
+  if (node.inputs.size() > 1 && node.inputs[1] != ir::kNone) {
+    axes->lengths = node.inputs[1];
+    const std::size_t counted = graph.type(axes->lengths).shape.size();
+    if (axes->last == static_cast<std::int64_t>(x.shape.size()) || counted + 1 >= x.shape.size()) return std::nullopt;
+  }
   return FusibleReduction{*node.op->fold, *axes};
 }
 

@@ -9,9 +9,10 @@
 
 namespace graphrun {
 
-// Adjacent axes [first, last).
+// Adjacent axes [first, last), and the lengths up to which the one axis is reduced; kNone: all of it.
 struct ReducedAxes {
   std::int64_t first = 0, last = 0;
+  ir::ValueId lengths = ir::kNone;
   friend bool operator==(const ReducedAxes&, const ReducedAxes&) = default;
 };
 
@@ -21,7 +22,8 @@ struct FusibleReduction {
   ReducedAxes axes;
 };
 
-// nullopt if the node cannot be fused: it is no reduction, it has lengths, its axes are not adjacent, or it is not FLOAT.
+// nullopt if the node cannot be fused: it is no reduction, its axes are not adjacent, it is not FLOAT, or it has lengths and no
+// axis behind both them and the reduced axis. Fused work goes from length to length, so it needs elements that share one.
 std::optional<FusibleReduction> fusible_reduction(const ir::Graph& graph, const ir::Node& node);
 
 }  // namespace graphrun

@@ -51,7 +51,7 @@ void set_draws(ArgumentBytes& to, const DeviceCode& code, const RandomState& ran
 
 // Sets the arguments for a launch of a pointwise kernel, except its results.
 inline void set_operands(ArgumentBytes& to, const DeviceCode& code, const KernelContext& c) {
-  for (std::size_t k = 0; k < c.inputs.size(); ++k) to.set_address(code.input_argument(k), c.inputs[k].data);
+  for (std::size_t k = 0; k < code.inputs(); ++k) to.set_address(code.input_argument(k), c.inputs[k].data);
   set_draws(to, code, c.random, [](Argument own) { return own; });
 }
 

@@ -58,8 +58,9 @@ FoldTexts fold_texts(const DeviceCode& code, const KernelFolds& folds, const std
 
 }  // namespace
 
-ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds& folds, const AxisView& view) {
-  ReductionArguments made{code.arguments(), {}, {}};
+ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds& folds, const AxisView& view,
+                                       std::int64_t repeat) {
+  ReductionArguments made{code.arguments(), {}, {}, {}, "Lengths{nullptr, 1, arguments.view.n}"};
   Identifiers names = code.names();
   for (std::size_t i = 0; i < folds.folds.size(); ++i) {
     const std::string type = gives_position(folds.folds[i].kind) ? "std::int32_t" : code.type_of_result(folds.folds[i].result);
@@ -68,6 +69,12 @@ ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds
     made.results.push_back(made.layout.add_address(made.targets.back(), type));
   }
   made.layout.add("view", view);
+  if (repeat > 0) {
+    const std::string lengths = names.take("lengths"), results = names.take("results_of_length");
+    made.lengths = made.layout.add_address(lengths, "const std::int32_t");
+    made.layout.add(results, repeat);
+    made.columns = fmt::format("Lengths{{arguments.{}, arguments.{}, arguments.view.n}}", lengths, results);
+  }
   return made;
 }
 
@@ -82,7 +89,8 @@ std::string reduction_body(const DeviceCode& code, const KernelFolds& folds, con
   std::string body = kTextBegin + code.index_type() + arguments.layout.text() + "\n" + code.functions(comments) + texts.values;
   body += R"x(
 GRAPHRUN_ENTRY(graphrun_@, Arguments) {
-  const cuda::Column c(arguments.grid, arguments.view, Lengths{nullptr, 1, arguments.view.n});
+  const cuda::Column c(arguments.grid, arguments.view, )x" +
+          arguments.columns + R"x();
   const Value total = c.fold(
       Value{)x" +
           texts.start + R"x(},

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,18 +25,23 @@ struct KernelFolds {
 };
 // Bytes of a fold's value in shared memory; the largest number of folds in one kernel.
 inline constexpr std::size_t kFoldBytes = 16, kFoldsOfKernel = 8;
-// The arguments: those of the code, then the addresses of the results, then AxisView `view`.
+// The arguments: those of the code, then the addresses of the results, then AxisView `view`, then the lengths.
 struct ReductionArguments {
   ArgumentLayout layout;
   std::vector<Argument> results;
   std::vector<std::string> targets;  // their names
+  std::optional<Argument> lengths;   // the address of the lengths along the axis, if there are any
+  std::string columns;               // the text of a Lengths
 };
-ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds& folds, const AxisView& view);
+// `repeat`: the consecutive results that each length applies to (Lengths::repeat); 0: there are no lengths.
+ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds& folds, const AxisView& view,
+                                       std::int64_t repeat = 0);
 // The kernel that reduces results along an axis. `arguments`: as above, then ColumnGrid `grid`.
 DeviceText reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments);
 // The same text with comments that quote the equations.
 std::string commented_reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments);
-// The text that reduces one column after the other in a loop, for an ElementText (ops/recurrent/element_text.h).
+// The text that reduces one column after the other in a loop, without lengths, for an ElementText
+// (ops/recurrent/element_text.h).
 std::string reduced_element_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments,
                                  Comments comments);
 

@@ -2,11 +2,12 @@
 // `fuse_reductions`.
 #include <algorithm>
 #include <memory>
+#include <span>
 
 #include "compiler/ir/pointwise_program.h"
 #include "ops/reduce/piecewise.h"
+#include "ops/reduce/reduced_work.h"
 #include "ops/reduce/reduction.h"
-#include "ops/reduce/work_sizes.h"
 #include "ops/schema.h"
 #include "ops/tiles/tile_steps.h"
 
@@ -16,9 +17,9 @@ namespace {
 using ir::PointwiseProgram;
 
 // The shape of the pointwise results: all operands broadcast together.
-Shape shape_of_work(const ir::InferContext& c) {
+Shape shape_of_work(std::span<const ir::TensorType* const> operands) {
   Shape shape;
-  for (const ir::TensorType* type : c.inputs) {
+  for (const ir::TensorType* type : operands) {
     const std::optional<Shape> both = broadcast(shape, type->shape);
     GRAPHRUN_CHECK(both.has_value(), "fused_reduction: shapes do not fit: " + str(shape) + " and " + str(type->shape));
     shape = *both;
@@ -29,12 +30,15 @@ Shape shape_of_work(const ir::InferContext& c) {
 void infer_fused_reduction(ir::InferContext& c) {
   const PointwiseProgram& program = ir::program_of(*c.attributes);
   GRAPHRUN_CHECK(!program.folds.empty(), "fused_reduction: nothing is reduced");
-  GRAPHRUN_CHECK(program.inputs() == c.inputs.size(), "fused_reduction: the code reads " + std::to_string(program.inputs()) +
-                                                          " inputs, the node has " + std::to_string(c.inputs.size()));
-  const Shape shape = shape_of_work(c);
+  const bool has_lengths = c.attributes->boolean("lengths");
+  const std::span<const ir::TensorType* const> operands =
+      std::span(c.inputs).first(c.inputs.size() - (has_lengths && !c.inputs.empty() ? 1 : 0));
+  GRAPHRUN_CHECK(program.inputs() == operands.size(), "fused_reduction: the code reads " + std::to_string(program.inputs()) +
+                                                          " inputs, the node has " + std::to_string(operands.size()));
+  const Shape shape = shape_of_work(operands);
   std::vector<ir::TensorType> inputs;
   bool tells_float = false;
-  for (const ir::TensorType* type : c.inputs) inputs.push_back(*type), tells_float |= type->type == Type::kFloat;
+  for (const ir::TensorType* type : operands) inputs.push_back(*type), tells_float |= type->type == Type::kFloat;
   GRAPHRUN_CHECK(tells_float, "fused_reduction: no operand tells which float FLOAT is");
   const std::vector<ir::TensorType> types = infer(program, inputs);
   for (const ir::TensorType& type : types) {
@@ -43,6 +47,12 @@ void infer_fused_reduction(ir::InferContext& c) {
   const AxisRange axes = reduced_axes(*c.op, *c.attributes, shape.size());
   Shape left = shape;
   left.erase(left.begin() + axes.first, left.begin() + axes.last);
+  if (has_lengths) {
+    const ir::TensorType& lengths = *c.inputs.back();
+    const bool lead = lengths.type == Type::kInt32 && lengths.shape.size() < left.size() &&
+                      std::equal(lengths.shape.begin(), lengths.shape.end(), left.begin());
+    GRAPHRUN_CHECK(lead && axes.last == axes.first + 1, "fused_reduction: found lengths " + lengths.str() + " of " + str(left));
+  }
   for (const ir::Fold& fold : program.folds) {
     const ir::TensorType& reduced = types[program.results[fold.result]];
     GRAPHRUN_CHECK(reduced.type == Type::kFloat, "fused_reduction: only FLOAT is reduced, found " + reduced.str());
@@ -52,9 +62,10 @@ void infer_fused_reduction(ir::InferContext& c) {
 
 Kernel bind_fused_reduction(const KernelRequest& request) {
   const PointwiseProgram& program = ir::program_of(*request.attributes);
-  const Sizes sizes = sizes_of_work(request);
+  const KernelRequest work = request_of_work(request);
+  const Sizes sizes = sizes_of_work(work);
   auto tiles =
-      std::make_shared<const TileProgram>(sizes, request.inputs, tile_steps(program, request), TileProgram::Results::kPieces);
+      std::make_shared<const TileProgram>(sizes, work.inputs, tile_steps(program, work), TileProgram::Results::kPieces);
   const bool doubles =
       std::any_of(request.inputs.begin(), request.inputs.end(), [](const TensorView& v) { return v.dtype == DType::kFloat64; });
   return piecewise_kernel(request, std::move(tiles), reduced_view(*request.attributes, sizes), program.folds,
@@ -65,10 +76,13 @@ REGISTER_OP("fused_reduction", "reduce")
     .Doc(
         "A program of pointwise ops over one shape, to which all inputs are broadcast. Its results are reduced along axes\n"
         "as they are computed, by the rules of sum, mean, max, min, logsumexp, argmax or argmin.\n"
-        "  fused_reduction(a, T; axis=(1), code=\"t0 = add(x0, x1); return max(t0), argmax(t0)\")")
+        "  fused_reduction(a, T; axis=(1), code=\"t0 = add(x0, x1); return max(t0), argmax(t0)\")\n"
+        "With `lengths`, the last input is INT32, the number of real positions along axis: positions at or beyond it do not\n"
+        "count, and are not computed. Its shape is the first part of a result's, which has an axis more.")
     .VariadicInput("x", "[...] of any type: x0, x1, … of the code")
     .Required("code", AttributeKind::kProgram, "the instructions, and which reductions of them are results")
     .Required("axis", AttributeKind::kInts, "the adjacent axes that are reduced")
+    .Bool("lengths", false, "true: the last input is lengths along the axis")
     .Role(ir::Role::kReductionProgram)
     .Access(ir::Access::kReduction)
     .Output("y")

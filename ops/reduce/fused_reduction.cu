@@ -4,8 +4,8 @@
 #include "ops/generated/loop_part.h"
 #include "ops/generated/reduction_text.h"
 #include "ops/reduce/column_grid.h"
+#include "ops/reduce/reduced_work.h"
 #include "ops/reduce/reduction.h"
-#include "ops/reduce/work_sizes.h"
 #include "ops/tiles/tile_steps.h"
 
 namespace graphrun {
@@ -24,12 +24,17 @@ struct FoldPart {
 
 REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
   const ir::PointwiseProgram& program = ir::program_of(*request.attributes);
-  const Sizes work = sizes_of_work(request);
-  const auto code = std::make_shared<const DeviceCode>(work, request.inputs, tile_steps(program, request), code_names(request));
+  const KernelRequest work = request_of_work(request);
+  const Sizes sizes = sizes_of_work(work);
+  const auto code = std::make_shared<const DeviceCode>(sizes, work.inputs, tile_steps(program, work), code_names(work));
   const std::size_t instructions = std::min(program.instructions.size(), request.origins.size());
   const std::span<const Origin> origins = request.origins.subspan(instructions);  // origins of the folds
-  const AxisView view = reduced_view(*request.attributes, work);
+  const AxisView view = reduced_view(*request.attributes, sizes);
   const ColumnGrid grid = column_grid(view);
+  const std::size_t operands = work.inputs.size();  // then the lengths, if there are any
+  const bool has_lengths = operands < request.inputs.size();
+  const std::int64_t repeat =
+      has_lengths ? std::max<std::int64_t>(1, view.results() / std::max<std::int64_t>(1, request.inputs[operands].count())) : 0;
   std::vector<FoldPart> parts;
   for (std::size_t first = 0; first < program.folds.size(); first += kFoldsOfKernel) {
     KernelFolds own;
@@ -37,18 +42,19 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
       own.folds.push_back(program.folds[f]);
       own.origins.push_back(f < origins.size() ? origins[f] : Origin{});
     }
-    ReductionArguments arguments = reduction_arguments(*code, own, view);
+    ReductionArguments arguments = reduction_arguments(*code, own, view, repeat);
     arguments.layout.add("grid", grid);
     const DeviceText text = reduction_text(*code, own, arguments);
     parts.push_back({cuda::generated_kernel(text.entry, text.text), std::move(arguments), std::move(own), first});
   }
-  Kernel kernel{[code, grid, parts](const KernelContext& c) {
+  Kernel kernel{[code, grid, parts, operands](const KernelContext& c) {
     for (const FoldPart& part : parts) {
       if (grid.blocks == 0) continue;
       ArgumentBytes arguments(part.arguments.layout);
       set_operands(arguments, *code, c);
       for (std::size_t r = 0; r < part.folds.folds.size(); ++r)
         arguments.set_address(part.arguments.results[r], c.outputs[part.first + r].data);
+      if (part.arguments.lengths) arguments.set_address(*part.arguments.lengths, c.inputs[operands].data);
       part.kernel->launch(
           c.stream, {grid.blocks, ColumnGrid::kThreads, grid.shared(kFoldBytes * part.folds.folds.size()), grid.lanes > 1},
           arguments.bytes());
@@ -59,7 +65,7 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
     for (const FoldPart& part : parts) text += commented_reduction_text(*code, part.folds, part.arguments);
     return text;
   };
-  if (parts.size() == 1) take_part(kernel, request, work, view, code, parts[0].folds);
+  if (parts.size() == 1 && !has_lengths) take_part(kernel, request, sizes, view, code, parts[0].folds);
   return kernel;
 });
 

@@ -65,23 +65,27 @@ void join(FoldKind kind, const ReduceTask<T>& task) {
 // row. A unit of work is a slab, a strip of a slab (`width` columns), or a part of its rows.
 struct Cut {
   AxisView view;
-  std::int64_t slabs = 0;        // per piece; 0: a slab does not fit
-  std::int64_t rows = 0, width;  // of a piece of one slab
-  std::int64_t strips = 1;       // pieces across a row
+  std::int64_t slabs = 0;                   // per piece; 0: a slab does not fit, or lengths differ within it
+  std::int64_t rows = 0, width;             // of a piece of one slab
+  std::int64_t group, strips_of_group = 1;  // columns that are cut into strips together; pieces across them
+  std::int64_t strips = 1;                  // pieces across a row
   std::int64_t parts = 1, part_rows = 0;
 
-  Cut(const AxisView& v, std::int64_t tile, std::int64_t period, bool only_sums) : view(v), width(v.inner) {
+  // `repeat`: as in Lengths; 0: there are no lengths.
+  Cut(const AxisView& v, std::int64_t tile, std::int64_t period, bool only_sums, std::int64_t repeat)
+      : view(v), width(v.inner), group(v.inner) {
+    if (repeat > 0) {
+      cut_groups(tile, std::min(repeat, v.inner));
+      return;
+    }
     const std::int64_t slab = v.n * v.inner;
     if (slab <= tile) {
       slabs = slab == 0 ? 1 : slabs_of(slab, tile, period);
       if (!only_sums || v.outer > 1 || slab == 0) return;
     }
-    strips = (v.inner + tile - 1) / tile;
-    if (strips > 1) width = ((v.inner + strips - 1) / strips + 63) / 64 * 64;
-    strips = (v.inner + width - 1) / width;
     slabs = 0;
+    cut_strips(tile);
     rows = strips > 1 ? 1 : std::max<std::int64_t>(1, std::min(tile / v.inner, v.n));
-    part_rows = v.n;
     const std::int64_t chunks = (v.n + rows - 1) / rows;
     if (!only_sums || v.results() > kFewResults || chunks * rows * width < kLeastShare / 4) return;
     parts = std::min(kMostParts, chunks);
@@ -100,15 +104,43 @@ struct Cut {
   }
   std::int64_t units() const { return slabs > 0 ? view.outer : view.outer * strips * parts; }
   std::int64_t unit_count() const { return slabs > 0 ? view.n * view.inner : part_rows * width; }
+
+  struct Unit {
+    std::int64_t outer, column, width, part;
+  };
+  Unit unit(std::int64_t number) const {
+    const std::int64_t part = number % parts, strip = number / parts % strips, first = strip / strips_of_group * group;
+    const std::int64_t within = strip % strips_of_group * width;
+    return {number / parts / strips, first + within, std::min(width, group - within), part};
+  }
+
+ private:
+  // Groups of columns that have one length; row by row, so that a sum is the same in pieces and by code.
+  void cut_groups(std::int64_t tile, std::int64_t columns) {
+    group = columns;
+    cut_strips(tile);
+    rows = view.inner == 1 ? std::max<std::int64_t>(1, std::min(tile, view.n)) : 1;
+  }
+  void cut_strips(std::int64_t tile) {
+    width = group;
+    const std::int64_t least = (group + tile - 1) / tile;
+    if (least > 1) width = ((group + least - 1) / least + 63) / 64 * 64;
+    strips_of_group = std::max<std::int64_t>(1, group == 0 ? 1 : (group + width - 1) / width);
+    strips = strips_of_group * (group == 0 ? 1 : view.inner / group);
+    part_rows = view.n;
+  }
 };
 
 class Piecewise {
  public:
-  Piecewise(std::shared_ptr<const TileProgram> program, const AxisView& view, std::vector<Fold> folds)
+  // `lengths`: the input that holds the lengths, which apply to `repeat` results each (0: there is none).
+  Piecewise(std::shared_ptr<const TileProgram> program, const AxisView& view, std::vector<Fold> folds, std::size_t lengths,
+            std::int64_t repeat)
       : program_(std::move(program)),
         folds_(std::move(folds)),
         cut_(view, program_->tile(), program_->period(),
-             std::all_of(folds_.begin(), folds_.end(), [](const Fold& f) { return adds_up(f.kind); })) {
+             std::all_of(folds_.begin(), folds_.end(), [](const Fold& f) { return adds_up(f.kind); }), repeat),
+        lengths_(lengths) {
     GRAPHRUN_CHECK(!folds_.empty() && folds_.size() <= kMostFolds, "fused_reduction: too many reductions");
     for (const Fold& f : folds_) {
       const auto value = std::find_if(folds_.begin(), folds_.end(), [&](const Fold& v) {
@@ -117,9 +149,9 @@ class Piecewise {
       });
       value_at_.push_back(value == folds_.end() ? kNone : static_cast<std::size_t>(value - folds_.begin()));
     }
-    // If a slab does not fit a piece, sums are computed from pieces' sums.
+    // If several rows of a slab fit a piece, but not all of them, sums are computed from pieces' sums.
     const bool any_sum = std::any_of(folds_.begin(), folds_.end(), [](const Fold& f) { return adds_up(f.kind); });
-    if (cut_.slabs > 0 || (!any_sum && view.n * view.inner <= kMostSlab)) {
+    if (cut_.slabs > 0 || (any_sum ? cut_.parts == 1 && cut_.rows == 1 : view.n * view.inner <= kMostSlab)) {
       by_code_ = SlabFolds::of(*program_, view, folds_);
     }
     cost_ = program_->cost();
@@ -139,7 +171,7 @@ class Piecewise {
   template <class T>
   void run(const KernelContext& c) const {
     if (cut_.view.results() == 0) return;
-    if (cut_.view.n == 0) return clear<T>(c);
+    if (cut_.view.n == 0) return clear<T>(c, 0, cut_.view.results());
     parallel_ranges(cut_.units(), grain_, [&](std::int64_t begin, std::int64_t end) { run_units<T>(c, begin, end); });
     for (std::size_t f = 0; f < folds_.size(); ++f) finish<T>(c, f, 0, cut_.view.results());
   }
@@ -162,36 +194,37 @@ class Piecewise {
 
   template <class T>
   void run_units(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
-    if (!by_code_) return lay_down_units<T>(c, begin, end);
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      const std::int64_t strip = unit % cut_.strips, column = strip * cut_.width;
-      const bool done = by_code_->run(c, unit / cut_.strips, column, std::min(cut_.width, cut_.view.inner - column));
-      if (!done) lay_down_units<T>(c, unit, unit + 1);
+    const Lengths lengths = lengths_of(c, lengths_, cut_.view);
+    if (!by_code_ && cut_.slabs > 0) {
+      const std::int64_t slab = cut_.view.n * cut_.view.inner;
+      Slabs<T> reader(*this, c);
+      return program_->run_pieces(c, begin * slab, end * slab, cut_.slabs * slab, reader);
+    }
+    for (std::int64_t number = begin; number < end; ++number) {
+      const Cut::Unit unit = cut_.unit(number);
+      const std::int64_t result = unit.outer * cut_.view.inner + unit.column, n = lengths.at(result);
+      if (n == 0) {
+        clear<T>(c, result, unit.width);
+      } else if (!by_code_ || !by_code_->run(c, unit.outer, unit.column, unit.width, n)) {
+        lay_down<T>(c, unit, n);
+      }
     }
   }
 
+  // The first `n` rows of a unit.
   template <class T>
-  void lay_down_units(const KernelContext& c, std::int64_t begin, std::int64_t end) const {
-    const std::int64_t slab = cut_.view.n * cut_.view.inner;
+  void lay_down(const KernelContext& c, const Cut::Unit& unit, std::int64_t n) const {
+    const std::int64_t row = cut_.view.inner, at = unit.outer * cut_.view.n * row;
     if (cut_.slabs > 0) {
       Slabs<T> reader(*this, c);
-      program_->run_pieces(c, begin * slab, end * slab, cut_.slabs * slab, reader);
-      return;
+      return program_->run_pieces(c, at, at + cut_.view.n * row, cut_.slabs * cut_.view.n * row, reader);
     }
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      const std::int64_t part = unit % cut_.parts, strip = unit / cut_.parts % cut_.strips;
-      const std::int64_t outer = unit / cut_.parts / cut_.strips, column = strip * cut_.width;
-      const std::int64_t first = part * cut_.part_rows, last = std::min(first + cut_.part_rows, cut_.view.n);
-      Chunks<T> reader(*this, c, outer, column, part, first);
-      const std::int64_t row = cut_.view.inner, at = outer * slab;
-      if (cut_.strips == 1) {
-        program_->run_pieces(c, at + first * row, at + last * row, cut_.rows * row, reader);
-        continue;
-      }
-      const std::int64_t width = std::min(cut_.width, row - column);
-      for (std::int64_t a = first; a < last; ++a) {
-        program_->run_pieces(c, at + a * row + column, at + a * row + column + width, width, reader);
-      }
+    const std::int64_t first = unit.part * cut_.part_rows, last = std::min(first + cut_.part_rows, n);
+    Chunks<T> reader(*this, c, unit.outer, unit.column, unit.part, first);
+    if (cut_.strips == 1) return program_->run_pieces(c, at + first * row, at + last * row, cut_.rows * row, reader);
+    for (std::int64_t a = first; a < last; ++a) {
+      const std::int64_t begin = at + a * row + unit.column;
+      program_->run_pieces(c, begin, begin + unit.width, unit.width, reader);
     }
   }
 
@@ -213,17 +246,20 @@ class Piecewise {
       }
     }
     if (folds_[f].kind != FoldKind::kMean || cut_.view.n < 2) return;
-    for (std::int64_t r = begin; r < end; ++r) out[r] /= static_cast<T>(cut_.view.n);
+    const Lengths lengths = lengths_of(c, lengths_, cut_.view);
+    for (std::int64_t r = begin; r < end; ++r) {
+      if (const std::int64_t n = lengths.at(r); n > 1) out[r] /= static_cast<T>(n);
+    }
   }
 
-  // For reductions without positions.
+  // The results of reductions over nothing.
   template <class T>
-  void clear(const KernelContext& c) const {
+  void clear(const KernelContext& c, std::int64_t first, std::int64_t count) const {
     for (std::size_t f = 0; f < folds_.size(); ++f) {
       if (gives_position(folds_[f].kind)) {
-        std::fill_n(c.outputs[f].as<std::int32_t>(), cut_.view.results(), 0);
+        std::fill_n(c.outputs[f].as<std::int32_t>() + first, count, 0);
       } else {
-        std::fill_n(c.outputs[f].as<T>(), cut_.view.results(), T{0});
+        std::fill_n(c.outputs[f].as<T>() + first, count, T{0});
       }
     }
   }
@@ -232,6 +268,7 @@ class Piecewise {
   std::vector<Fold> folds_;
   std::vector<std::size_t> value_at_;  // by fold: for a position, the fold that yields its value; kNone if there is none
   Cut cut_;
+  std::size_t lengths_;                       // the index of that input; beyond the inputs if there is none
   std::unique_ptr<const SlabFolds> by_code_;  // null: pointwise results are stored before they are reduced
   std::int64_t grain_ = 1;                    // units
   std::int64_t cost_ = 0;                     // per element, in additions
@@ -341,9 +378,12 @@ class Piecewise::Chunks final : public PieceReader {
 
 Kernel piecewise_kernel(const KernelRequest& request, std::shared_ptr<const TileProgram> program, const AxisView& view,
                         std::vector<Fold> folds, DType dtype, std::size_t rank) {
+  const std::size_t lengths = program->inputs().size();  // the input behind those of the program, if there is one
+  const std::int64_t counts = lengths < request.inputs.size() ? request.inputs[lengths].count() : 0;
   return with_float(dtype, [&](auto zero) {
     using T = decltype(zero);
-    const auto work = std::make_shared<const Piecewise>(std::move(program), view, std::move(folds));
+    const auto work = std::make_shared<const Piecewise>(std::move(program), view, std::move(folds), lengths,
+                                                        counts == 0 ? 0 : view.results() / counts);
     Kernel kernel{[work](const KernelContext& c) { work->run<T>(c); }, work->workspace(sizeof(T))};
     const Sizes& result = request.outputs[0].sizes;
     if (view.count() == 0 || result.empty() || view.outer % result[0] != 0) return kernel;
@@ -351,8 +391,9 @@ Kernel piecewise_kernel(const KernelRequest& request, std::shared_ptr<const Tile
     auto rows = std::make_shared<RowKernel>();
     rows->rows = result[0];
     rows->operations = work->operations();
-    for (const TensorView& v : request.inputs) {
-      rows->reads_other_rows.push_back(v.sizes.size() != rank || v.sizes[0] != result[0]);
+    for (std::size_t k = 0; k < request.inputs.size(); ++k) {
+      const Sizes& sizes = request.inputs[k].sizes;
+      rows->reads_other_rows.push_back((k < lengths && sizes.size() != rank) || sizes.empty() || sizes[0] != result[0]);
     }
     rows->run = [work, slabs = view.outer / result[0]](const KernelContext& c, std::int64_t begin, std::int64_t end) {
       work->run_outer<T>(c, begin * slabs, end * slabs);

@@ -1,5 +1,6 @@
 #include "ops/reduce/slab_folds.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -17,12 +18,13 @@ constexpr std::int64_t kFewestColumns = 8;
 std::unique_ptr<const SlabFolds> SlabFolds::of(const TileProgram& program, const AxisView& view,
                                                const std::vector<ir::Fold>& folds) {
   const std::vector<TensorView>& operands = program.inputs();
-  if (view.n < 2 || view.inner < kFewestColumns || operands.size() > kMostOperands || folds.size() > kMostSlabFolds)
-    return nullptr;
-  if (program.draws()) return nullptr;
+  if (view.n < 2 || operands.size() > kMostOperands || folds.size() > kMostSlabFolds || program.draws()) return nullptr;
   TileAxes axes = program.axes_of(view);
   const std::size_t last = axes.sizes.size() - 1;
-  if (last < 1 || axes.sizes[last] != view.inner || axes.sizes[last - 1] != view.n) return nullptr;
+  std::size_t along = last;  // the first axis of `inner`, then the one before it
+  std::int64_t inner = axes.inner();
+  while (along > 0 && inner < view.inner) inner *= axes.sizes[--along];
+  if (along-- == 0 || inner != view.inner || axes.sizes[along] != view.n || axes.inner() < kFewestColumns) return nullptr;
   std::vector<MachineCode::Input> inputs;
   std::vector<std::size_t> elements;
   for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -32,33 +34,49 @@ std::unique_ptr<const SlabFolds> SlabFolds::of(const TileProgram& program, const
   }
   auto code = FoldCode::of(program.steps(), inputs, folds);
   if (!code) return nullptr;
-  return std::unique_ptr<const SlabFolds>(new SlabFolds(std::move(code), std::move(axes), std::move(elements)));
+  return std::unique_ptr<const SlabFolds>(new SlabFolds(std::move(code), std::move(axes), along, std::move(elements)));
 }
 
-SlabFolds::SlabFolds(std::shared_ptr<const FoldCode> code, TileAxes axes, std::vector<std::size_t> elements)
-    : code_(std::move(code)), axes_(std::move(axes)), elements_(std::move(elements)) {
-  const std::vector<std::int64_t>& rows = axes_.strides[axes_.sizes.size() - 2];
+SlabFolds::SlabFolds(std::shared_ptr<const FoldCode> code, TileAxes axes, std::size_t along, std::vector<std::size_t> elements)
+    : code_(std::move(code)), axes_(std::move(axes)), along_(along), elements_(std::move(elements)) {
+  const std::vector<std::int64_t>& rows = axes_.strides[along_];
   for (std::size_t k = 0; k < elements_.size(); ++k) strides_.push_back(rows[k] * static_cast<std::int64_t>(elements_[k]));
+  for (std::size_t axis = along_ + 1; axis < axes_.sizes.size(); ++axis) inner_ *= axes_.sizes[axis];
 }
 
-bool SlabFolds::run(const KernelContext& c, std::int64_t outer, std::int64_t begin, std::int64_t width) const {
+bool SlabFolds::run(const KernelContext& c, std::int64_t outer, std::int64_t begin, std::int64_t width,
+                    std::int64_t rows) const {
+  for (const std::int64_t end = begin + width; begin < end;) {
+    const std::int64_t segment = begin / axes_.inner(), column = begin % axes_.inner();
+    const std::int64_t n = std::min(axes_.inner() - column, end - begin);
+    if (!run_columns(c, {outer, segment, column, n, rows})) return false;
+    begin += n;
+  }
+  return true;
+}
+
+bool SlabFolds::run_columns(const KernelContext& c, const SegmentColumns& part) const {
   const std::size_t last = axes_.sizes.size() - 1;
   std::array<const void*, kMostOperands> from;
   std::array<void*, kMostSlabFolds> to;
   for (std::size_t k = 0; k < elements_.size(); ++k) {
-    std::int64_t offset = begin * axes_.strides[last][k];
-    std::int64_t rest = outer;
-    for (std::size_t axis = last - 1; axis-- > 0 && rest > 0;) {
-      offset += rest % axes_.sizes[axis] * axes_.strides[axis][k];
-      rest /= axes_.sizes[axis];
-    }
+    std::int64_t offset = part.column * axes_.strides[last][k];
+    const auto add = [&](std::size_t end, std::size_t first, std::int64_t index) {
+      for (std::size_t axis = end; axis-- > first && index > 0;) {
+        offset += index % axes_.sizes[axis] * axes_.strides[axis][k];
+        index /= axes_.sizes[axis];
+      }
+    };
+    add(last, along_ + 1, part.segment);
+    add(along_, 0, part.outer);
     from[k] = static_cast<const char*>(c.inputs[k].data) + offset * static_cast<std::int64_t>(elements_[k]);
   }
   constexpr std::int64_t kElement = 4;  // float32, or INT32 of a position
   for (std::size_t f = 0; f < c.outputs.size(); ++f) {
-    to[f] = static_cast<char*>(c.outputs[f].data) + (outer * axes_.inner() + begin) * kElement;
+    to[f] =
+        static_cast<char*>(c.outputs[f].data) + (part.outer * inner_ + part.segment * axes_.inner() + part.column) * kElement;
   }
-  return code_->run(from.data(), to.data(), static_cast<std::size_t>(width), static_cast<std::size_t>(axes_.sizes[last - 1]),
+  return code_->run(from.data(), to.data(), static_cast<std::size_t>(part.width), static_cast<std::size_t>(part.rows),
                     strides_.data());
 }
 

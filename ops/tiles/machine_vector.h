@@ -180,18 +180,18 @@ inline Mask compare(I32 a, I32 b, Compare how) {
     cc.vpcmpd(out, left, right, asmjit::imm(static_cast<int>(how) & 7));
   });
 }
-#define GRAPHRUN_VECTOR_COMPARISONS(V)                                                               \
-  inline Mask operator==(V a, V b) { return compare(a, b, Compare::kEqual); }                        \
-  inline Mask operator!=(V a, V b) { return compare(a, b, Compare::kUnequal); }                      \
-  inline Mask operator<(V a, V b) { return compare(a, b, Compare::kLess); }                          \
-  inline Mask operator<=(V a, V b) { return compare(a, b, Compare::kAtMost); }                       \
-  inline Mask operator>(V a, V b) { return compare(b, a, Compare::kLess); }                          \
-  inline Mask operator>=(V a, V b) { return compare(b, a, Compare::kAtMost); }                       \
-  inline V select(Mask condition, V a, V b) {                                                        \
-    Writer& w = *condition.writer;                                                                   \
-    const x86::Zmm otherwise = b.reg(w), out = w.cc.newZmm();                                        \
-    a.as_operand(w, [&](const auto& then) { w.cc.k(condition.k).vblendmps(out, otherwise, then); }); \
-    return {w, out};                                                                                 \
+#define GRAPHRUN_VECTOR_COMPARISONS(V)                                                                  \
+  inline Mask operator==(V a, V b) { return compare(a, b, Compare::kEqual); }                           \
+  inline Mask operator!=(V a, V b) { return compare(a, b, Compare::kUnequal); }                         \
+  inline Mask operator<(V a, V b) { return compare(a, b, Compare::kLess); }                             \
+  inline Mask operator<=(V a, V b) { return compare(a, b, Compare::kAtMost); }                          \
+  inline Mask operator>(V a, V b) { return compare(b, a, Compare::kLess); }                             \
+  inline Mask operator>=(V a, V b) { return compare(b, a, Compare::kAtMost); }                          \
+  inline V select(Mask condition, V a, V b) {                                                           \
+    Writer& w = *condition.writer;                                                                      \
+    const x86::Zmm out = b.copy(w); /* else it would count as read, and be saved from round to round */ \
+    a.as_operand(w, [&](const auto& then) { w.cc.k(condition.k).vblendmps(out, out, then); });          \
+    return {w, out};                                                                                    \
   }
 GRAPHRUN_VECTOR_COMPARISONS(F32)
 GRAPHRUN_VECTOR_COMPARISONS(I32)

@@ -108,6 +108,22 @@ void add_fused_reduction(std::vector<Case>& cases) {
     cases.push_back(make("many rows" + of, {3000, 33}, {3000, 1}, code).axes({0}).large());
   }
   cases.push_back(make("over nothing", {0, 3}, {3}, extremes).axes({0}));
+  const auto with_lengths = [&](const std::string& name, const Sizes& a, const Sizes& b, const Tensor& lengths,
+                                const std::string& code) { return make(name, a, b, code).in(lengths).with("lengths", true); };
+  for (const auto& [what, code] : {std::pair("sums", sums), std::pair("extremes", extremes)}) {
+    const std::string of = std::string(", ") + what;
+    cases.push_back(with_lengths("lengths by batch" + of, {5, 3, 1}, {5, 3, 9}, three_lengths(), code)
+                        .axes({0})
+                        .shapes({"[time, batch, 1]", "[time, batch, 9]", "[batch]"}));
+    cases.push_back(with_lengths("one length" + of, {5, 3, 1}, {5, 3, 9}, integers({}, {3}), code).axes({0}));
+    cases.push_back(with_lengths("no length" + of, {5, 3, 1}, {3, 9}, integers({}, {0}), code).axes({0}));
+    cases.push_back(with_lengths("lengths, middle axis" + of, {3, 5, 1}, {5, 20}, three_lengths(), code).axes({1}));
+    cases.push_back(with_lengths("one length, last axis" + of, {3, 9}, {9}, integers({}, {4}), code).axes({1}));
+    // Groups of columns that are larger than a piece.
+    cases.push_back(with_lengths("lengths, wide" + of, {4, 2, 9000}, {9000}, integers({2}, {1, 3}), code).axes({0}).large());
+    cases.push_back(
+        with_lengths("lengths, long" + of, {300, 20, 1}, {20, 70}, random_integers({20}, 301), code).axes({0}).large());
+  }
 }
 
 void add_softmax(std::vector<Case>& cases, const std::string& op) {

@@ -222,14 +222,16 @@ std::vector<Array> sum_to(const Call& c) {
 // The pointwise program, then each reduction of its results.
 std::vector<Array> fused_reduction(const Call& c) {
   const ir::PointwiseProgram& code = ir::program_of(c.attributes);
+  Call pointwise = c;
+  const Array* const lengths = c.attributes.boolean("lengths") ? c.inputs.back() : nullptr;
+  if (lengths != nullptr) pointwise.inputs.pop_back();
   Sizes sizes;
-  for (const Array* x : c.inputs) {
+  for (const Array* x : pointwise.inputs) {
     if (x->rank() > sizes.size()) sizes.insert(sizes.begin(), x->rank() - sizes.size(), 1);
     for (std::size_t k = 1; k <= x->rank(); ++k) {
       if (x->sizes[x->rank() - k] != 1) sizes[sizes.size() - k] = x->sizes[x->rank() - k];
     }
   }
-  Call pointwise = c;
   pointwise.attributes.set("code", OpaqueValue(ir::PointwiseProgram{code.instructions, code.results}));
   pointwise.output_sizes.assign(code.results.size(), sizes);
   const std::vector<Array> made = (*reference_of("fused"))(pointwise);
@@ -237,6 +239,7 @@ std::vector<Array> fused_reduction(const Call& c) {
   for (std::size_t f = 0; f < code.folds.size(); ++f) {
     Call one;
     one.inputs = {&made[code.folds[f].result]};
+    if (lengths != nullptr) one.inputs.push_back(lengths);
     one.attributes.set("axis", c.attributes.integers("axis"));
     one.output_sizes = {c.output_sizes[f]};
     if (!gives_position(code.folds[f].kind)) {

@@ -11,6 +11,9 @@
 namespace graphrun::machine {
 
 inline constexpr std::size_t kLanes = 16;
+// How many elements ahead an operand is prefetched. The processor's own prefetching stops at each page, and a beam search reads
+// operands that are in no cache close by: with 2 KiB, attention takes 0.6 of the time.
+inline constexpr int kAhead = 512;
 
 struct Arguments {
   x86::Gp inputs, results, n, rows, strides;
@@ -122,6 +125,7 @@ class MachineLanes {
     }
     if (inputs_[k].dtype == DType::kFloat64) throw NoCode();
     cc_.vmovups(v, elements(from[k], shift, 4));
+    if (mask == nullptr) cc_.prefetcht0(elements(from[k], shift + kAhead, 4));
     return inputs_[k].dtype == DType::kFloat32 ? Value(F32(writer_, v)) : Value(I32(writer_, v));
   }
 

@@ -4,19 +4,22 @@
 // that both programs generate equally many words.
 //
 //   bench_decode [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
-//                [--product-precision tf32|bfloat16] [--profile] [--shortlist N] [--vocabulary N] [NAME …]
+//                [--product-precision tf32|bfloat16] [--profile] [--shortlist N] [--vocabulary N] [--searches N] [NAME …]
 //
 // decode_gru_64_10: batch 64, beam 10; decode_gru_64_10_int8: with weights rounded to int8 (PyTorch's stay
 // float32). decode_student_64_1: Transformer encoder and SSRU decoder at the sizes of Bergamot's tiny11.
 // decode_transformer_64_1: Transformer base, 20 words; its peer is --peer 'python3 …/ctranslate2_peer.py', int8 in both.
 // sample_lstm_64_10: batch 64, each word sampled from the 10 best; 0: from all. --shortlist N: searches N words of the
-// vocabulary, whose size --vocabulary sets (the peer searches all).
+// vocabulary, whose size --vocabulary sets (the peer searches all). --searches N: N threads each search for their own part of
+// the batch, as graphrun infer does; CT2_WORKERS=N has CTranslate2 do the same.
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 
 #include "compiler/compile.h"
 #include "compiler/generation.h"
 #include "runtime/execute/executable.h"
+#include "runtime/threads/own_threads.h"
 #include "tests/bench/peer.h"
 #include "tools/generate/graph_search.h"
 
@@ -31,6 +34,8 @@ struct Decode {
   WeightForm weights;
   std::optional<std::int64_t> top_k = {};  // the number of words that a language model samples from
   std::int64_t shortlist = 0;              // words that are searched; 0: all
+  std::int64_t searches = 1;               // that run at the same time, with a part of the batch each
+  std::int64_t part() const { return std::max<std::int64_t>(1, batch / searches); }
   bool is_student() const { return cell == kStudent; }
   bool is_transformer() const { return cell == kTransformer; }
   std::string name() const {
@@ -54,13 +59,15 @@ class Decoding {
     search.norm.kind = LengthNorm::Kind::kLength;
     if (c.top_k) search.sampling = {1, *c.top_k};
     running.target = {*target.device, c.weights, target.products}, running.profiler = profiler;
-    search_ = std::make_unique<GraphSearch>(cut, running, variables_);
-    sentences_.max_length.assign(static_cast<std::size_t>(c.batch), c.words);
-    for (std::int64_t s = 0; s < c.batch; ++s) sentences_.keys.push_back(static_cast<std::uint64_t>(s));
-    for (const Program* program : {&search_->prologue(), &search_->steps()}) initialize(*program, *variables_, 1);
-    for (const FeedSpec& f : search_->prologue().feeds) feeds_[f.name] = feed(f, c);
+    searches_.push_back(std::make_unique<GraphSearch>(cut, running, variables_));
+    GraphSearch& first = *searches_.front();
+    sentences_.max_length.assign(static_cast<std::size_t>(c.part()), c.words);
+    for (std::int64_t s = 0; s < c.part(); ++s) sentences_.keys.push_back(static_cast<std::uint64_t>(s));
+    for (const Program* program : {&first.prologue(), &first.steps()}) initialize(*program, *variables_, 1);
+    for (const FeedSpec& f : first.prologue().feeds) feeds_[f.name] = feed(f, c);
+    while (static_cast<std::int64_t>(searches_.size()) < c.searches) searches_.push_back(first.share());
     if (cut.shortlist) {
-      Tensor words(DType::kInt32, {c.shortlist}), allowed(DType::kBool, {c.batch, c.shortlist});
+      Tensor words(DType::kInt32, {c.shortlist}), allowed(DType::kBool, {c.part(), c.shortlist});
       for (std::int64_t k = 0; k < c.shortlist; ++k) {
         words.data<std::int32_t>()[k] = static_cast<std::int32_t>(k < 2 ? k : k * c.vocabulary / c.shortlist);
       }
@@ -72,7 +79,10 @@ class Decoding {
   // Milliseconds.
   double run() {
     const std::int64_t begin = Profiler::now();
-    search_->run(feeds_, sentences_);
+    std::atomic<std::size_t> next = 0;
+    on_own_threads(static_cast<int>(searches_.size()), [&](int) {
+      for (std::size_t i = next++; i < searches_.size(); i = next++) searches_[i]->run(feeds_, sentences_);
+    });
     return milliseconds(begin);
   }
 
@@ -116,7 +126,7 @@ class Decoding {
   static Tensor feed(const FeedSpec& f, const Decode& c) {
     static std::mt19937 random(1);
     if (f.dtype != DType::kInt32 || f.shape == Shape{Dim(Symbol::named("shortlist.words"))}) return {};  // the shortlist's
-    Tensor t(f.dtype, evaluate(f.shape, {{Symbol::named("source_time"), c.words}, {Symbol::named("batch"), c.batch}}));
+    Tensor t(f.dtype, evaluate(f.shape, {{Symbol::named("source_time"), c.words}, {Symbol::named("batch"), c.part()}}));
     for (std::int32_t& x : t.span<std::int32_t>()) {
       x = static_cast<std::int32_t>(f.lengths_of ? c.words : static_cast<std::int64_t>(random()) % c.vocabulary);
     }
@@ -124,7 +134,7 @@ class Decoding {
   }
 
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
-  std::unique_ptr<GraphSearch> search_;
+  std::vector<std::unique_ptr<GraphSearch>> searches_;
   Feeds feeds_;
   Sentences sentences_;
 };
@@ -145,7 +155,7 @@ void measure(const Decode& c, Peer& peer, const PairOptions& options) {
     ours.push_back(mine), theirs.push_back(other);
     times.push_back(other / mine);
   }
-  const auto rate = [&](double time) { return static_cast<double>(c.batch * c.words) / time * 1e3; };
+  const auto rate = [&](double time) { return static_cast<double>(c.part() * c.searches * c.words) / time * 1e3; };
   fmt::print("{:<18} {:9.2f} ms, {:7.0f} words/s", c.name(), median(ours), rate(median(ours)));
   if (has_peer) {
     fmt::print("  {} {:9.2f} ms, {:7.0f} words/s, {:.2f} x, by {}", options.peer_name, median(theirs), rate(median(theirs)),
@@ -165,7 +175,8 @@ Decode sized(const std::string& cell, std::int64_t batch, std::int64_t beam, Wei
 
 int run(int count, char** words) {
   PairOptions options(count, words);
-  const std::int64_t shortlist = options.take_number("--shortlist"), vocabulary = options.take_number("--vocabulary");
+  const std::int64_t shortlist = options.take_number("--shortlist"), vocabulary = options.take_number("--vocabulary"),
+                     searches = std::max<std::int64_t>(1, options.take_number("--searches"));
   Peer peer(options);
   set_threads(options.threads);
   std::vector<Decode> all;
@@ -182,7 +193,7 @@ int run(int count, char** words) {
       all.push_back({"lstm", batch, 1, 12, 10000, 650, 650, WeightForm::kFloat32, top_k});
   }
   for (Decode& c : all) {
-    c.shortlist = shortlist;
+    c.shortlist = shortlist, c.searches = searches;
     if (vocabulary > 0) c.vocabulary = vocabulary;
     const bool wanted =
         options.rest.empty() || std::find(options.rest.begin(), options.rest.end(), c.name()) != options.rest.end();

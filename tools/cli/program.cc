@@ -22,8 +22,8 @@ namespace graphrun {
 namespace po = boost::program_options;
 namespace {
 
-int report(std::string_view program, const std::string& text, ExitCode code) {
-  std::cerr << program << ": " << text << "\n";
+int report(std::ostream& messages, std::string_view program, const std::string& text, ExitCode code) {
+  messages << program << ": " << text << "\n";
   return static_cast<int>(code);
 }
 
@@ -63,7 +63,7 @@ void wait_without_long_spins(char** words) {
 
 namespace {
 
-int guarded_but_for_memory(std::string_view program, const std::function<ExitCode()>& body) {
+int guarded_but_for_memory(std::string_view program, const std::function<ExitCode()>& body, std::ostream& messages) {
   try {
     const ExitCode code = body();
     // What was printed so far may be in a buffer: a full disk shows here.
@@ -71,11 +71,11 @@ int guarded_but_for_memory(std::string_view program, const std::function<ExitCod
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) unwritable_file("stdout", "write", errno != 0 ? errno : EIO);
     return static_cast<int>(code);
   } catch (const UserError& error) {
-    std::cerr << render(error.diagnostics(), color_on_stderr()) << std::endl;
+    messages << render(error.diagnostics(), &messages == &std::cerr && color_on_stderr()) << std::endl;
     return static_cast<int>(error.exit_code());
   } catch (const UsageError& error) {
     const std::string command = error.command().empty() ? "" : " " + error.command();
-    return report(program, std::string(error.what()) + "\ntry '" + std::string(program) + command + " --help'",
+    return report(messages, program, std::string(error.what()) + "\ntry '" + std::string(program) + command + " --help'",
                   ExitCode::kUsage);
   } catch (const std::bad_alloc&) {
     throw;
@@ -83,11 +83,11 @@ int guarded_but_for_memory(std::string_view program, const std::function<ExitCod
     // EAGAIN: a thread that the system has no room for.
     const bool no_room =
         error.code() == std::errc::not_enough_memory || error.code() == std::errc::resource_unavailable_try_again;
-    return report(program, error.what(), no_room ? ExitCode::kNoRoom : ExitCode::kRunFailed);
+    return report(messages, program, error.what(), no_room ? ExitCode::kNoRoom : ExitCode::kRunFailed);
   } catch (const InternalError& error) {
-    return report(program, std::string("internal error, a bug of graphrun: ") + error.what(), ExitCode::kRunFailed);
+    return report(messages, program, std::string("internal error, a bug of graphrun: ") + error.what(), ExitCode::kRunFailed);
   } catch (const std::exception& error) {
-    return report(program, error.what(), ExitCode::kRunFailed);
+    return report(messages, program, error.what(), ExitCode::kRunFailed);
   }
 }
 
@@ -112,14 +112,14 @@ std::terminate_handler end_otherwise = nullptr;
 
 }  // namespace
 
-int guarded(std::string_view program, const std::function<ExitCode()>& body) {
+int guarded(std::string_view program, const std::function<ExitCode()>& body, std::ostream& messages) {
   guarded_program = program;
   if (const std::terminate_handler before = std::set_terminate(end_without_memory); before != end_without_memory)
     end_otherwise = before;
   try {
-    return guarded_but_for_memory(program, body);
+    return guarded_but_for_memory(program, body, messages);
   } catch (const std::bad_alloc&) {  // of the body, or of what was to be said of its mistakes
-    std::cerr << program << kOutOfMemory;
+    messages << program << kOutOfMemory;
     return static_cast<int>(ExitCode::kNoRoom);
   }
 }

@@ -4,6 +4,7 @@
 
 #include <boost/program_options.hpp>
 #include <functional>
+#include <iostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +28,8 @@ class UsageError : public std::runtime_error {
 
 // Runs `body` and turns what it throws into a message on stderr and an exit code: a UserError's own, 2 for a UsageError, 5
 // where memory is out (of what says so too, and of destructors), 1 for our own bugs. `program` begins the messages and outlives
-// the call.
-int guarded(std::string_view program, const std::function<ExitCode()>& body);
+// the call. The messages go to `messages`, with colours only where that is stderr.
+int guarded(std::string_view program, const std::function<ExitCode()>& body, std::ostream& messages = std::cerr);
 
 // Before anything opens a file: a standard stream that is closed stays closed, so that no file takes its number and is written
 // to or read by mistake. And a file as large as the shell allows (ulimit -f) is an error like a full disk, not the end.

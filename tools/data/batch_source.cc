@@ -177,11 +177,12 @@ Batch BatchSource::stream_batch(const BatchPosition& at) const {
   return batch;
 }
 
-void BatchSource::begin(const BatchPosition& at) {
+void BatchSource::begin(const BatchPosition& at, const BatchShare& share) {
   reader_.reset();
   if (order_ && at.epoch != epoch_) order_ = order_of(at.epoch);
   epoch_ = at.epoch;
-  const auto make = [this, order = order_, at = at]() mutable -> std::optional<Batch> {
+  const auto make = [this, order = order_, at = at, share]() mutable -> std::optional<Batch> {
+    while (at.batch < batches() && share.owner(at.batch) != share.rank) ++at.batch;
     if (at.batch >= batches()) return std::nullopt;
     Batch batch = order ? example_batch(*order, at) : stream_batch(at);
     batch.position = at;

@@ -26,6 +26,15 @@ struct BatchOptions {
   std::int64_t longest = 0;        // units of a field of an example, of those with more the rest is left out; 0: no limit
 };
 
+// The batches of an epoch that one of several processes takes: those of each update in turn, by number.
+struct BatchShare {
+  int rank = 0, processes = 1;
+  std::int64_t accumulate = 1;  // batches of an update
+  std::int64_t first = 0;       // the batch of the epoch with which an update begins
+  // Which process takes batch `number` of the epoch, which is not before `first`.
+  int owner(std::int64_t number) const { return static_cast<int>((number - first) % accumulate % processes); }
+};
+
 class BatchSource {
  public:
   // `data`, `plan` (bound) and `set` must outlive it. Throws UserError (kBadData, E0650): a stream of fewer steps than rows, or
@@ -33,8 +42,9 @@ class BatchSource {
   BatchSource(const DataSpec& data, const FeedPlan& plan, const Dataset& set, BatchOptions options);
   ~BatchSource();
 
-  // From here on next() gives the batches of this epoch from this one on; the first call of next() without it begins at {1, 0}.
-  void begin(const BatchPosition& at);
+  // From here on next() gives the batches of this epoch from this one on, or the process's share of them; the first call of
+  // next() without it begins at {1, 0}.
+  void begin(const BatchPosition& at, const BatchShare& share = {});
   // The next batch; nothing at the end of the epoch, until begin() is called again. Throws what making the batch threw.
   std::optional<Batch> next();
 

@@ -39,8 +39,8 @@ struct ProgressOptions {
   bool quiet = false;     // says nothing but warnings
   bool terminal = false;  // a live line
   std::size_t columns = 80;
-  double every = 10;  // seconds between lines where it is no terminal
-  std::FILE* out = stderr;
+  double every = 10;            // seconds between lines where it is no terminal
+  std::FILE* out = stderr;      // null: nothing is shown or kept
   std::function<double()> now;  // seconds; empty: the steady clock
   bool color = false;           // of diagnostics
 };
@@ -50,6 +50,8 @@ class ProgressDisplay {
   explicit ProgressDisplay(ProgressOptions options);
   // ProgressOptions as stderr and NO_COLOR have them.
   static ProgressOptions for_stderr(bool quiet);
+  // Says nothing at all: of a process for which another one speaks.
+  static ProgressOptions silent();
   ~ProgressDisplay();
 
   // From here on every line is added to this file, a time before it, with those of before: all that is shown where there is no

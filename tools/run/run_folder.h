@@ -28,6 +28,7 @@ class RunFolder {
     kNew,     // nothing of a run may stand in it; it is made where it does not exist
     kResume,  // a run must stand in it
     kMade,    // as kNew, by a command that has no --resume
+    kShared,  // another process of the same run holds it: nothing is checked, made, locked or written
   };
   // Throws UserError: (kUsage) E0520 run-exists, E0521 no-run; (kRunFailed) E0522 run-busy, another process holds it; those of
   // runtime/base/file.h.
@@ -39,9 +40,11 @@ class RunFolder {
   // By the name that the folder was opened by; once inside() has found it moved, by a path that leads to it all the same.
   const ModelLayout& layout() const { return layout_; }
 
-  // Does what reads or writes the folder's files by layout(), and again where the folder was moved meanwhile, to where it is
-  // then: its name may lead to nothing or to another run. Throws what `act` throws, and UserError: (kNoRoom) E0526
-  // removed-folder; (kRunFailed) E0522, another process has taken it.
+  // Whether this process writes the folder.
+  bool is_ours() const { return lock_ >= 0; }
+  // Where the folder is ours: does what reads or writes the folder's files by layout(), and again where the folder was moved
+  // meanwhile, to where it is then: its name may lead to nothing or to another run. Throws what `act` throws, and UserError:
+  // (kNoRoom) E0526 removed-folder; (kRunFailed) E0522, another process has taken it.
   void inside(const std::function<void()>& act);
   bool has_moved() const { return layout_.root != name_; }
   // What ends a run whose folder was moved: (kNoRoom) E0525 moved-folder. `step`: of the checkpoint that was saved in it.

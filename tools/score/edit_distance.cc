@@ -15,12 +15,12 @@ struct Block {
 };
 
 // Where an element stands in `a`: in which blocks, and at which of their bits.
-using Places = std::vector<std::pair<std::size_t, std::uint64_t>>;
+using BlockPlaces = std::vector<std::pair<std::size_t, std::uint64_t>>;
 
-std::unordered_map<std::int32_t, Places> places_in(std::span<const std::int32_t> a) {
-  std::unordered_map<std::int32_t, Places> places;
+std::unordered_map<std::int32_t, BlockPlaces> places_in(std::span<const std::int32_t> a) {
+  std::unordered_map<std::int32_t, BlockPlaces> places;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    Places& of = places[a[i]];
+    BlockPlaces& of = places[a[i]];
     if (of.empty() || of.back().first != i / kBits) of.emplace_back(i / kBits, 0);
     of.back().second |= std::uint64_t{1} << i % kBits;
   }
@@ -35,13 +35,13 @@ std::int64_t edit_distance(std::span<const std::int32_t> a, std::span<const std:
   while (!a.empty() && !b.empty() && a.back() == b.back()) a = a.first(a.size() - 1), b = b.first(b.size() - 1);
   if (a.empty() || b.empty()) return static_cast<std::int64_t>(a.size() + b.size());
   const auto places = places_in(a);
-  const Places nowhere;
+  const BlockPlaces nowhere;
   std::vector<Block> blocks((a.size() + kBits - 1) / kBits);
   const std::size_t last_bit = (a.size() - 1) % kBits;
   auto distance = static_cast<std::int64_t>(a.size());
   for (const std::int32_t element : b) {
     const auto found = places.find(element);
-    const Places& equal = found == places.end() ? nowhere : found->second;
+    const BlockPlaces& equal = found == places.end() ? nowhere : found->second;
     auto next = equal.begin();
     std::uint64_t more_above = 1, less_above = 0;  // of this column against the one before, in the row above a block
     for (std::size_t k = 0; k < blocks.size(); ++k) {

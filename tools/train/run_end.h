@@ -33,6 +33,8 @@ class RunEnd {
   const char* reached_by(const RunPlace& place) const;
   // Whether the hours have just come to their end: true once.
   bool look_at_clock();
+  // That they have, as another process's clock says.
+  void end_hours() { time_is_up_ = true; }
   bool is_last_epoch(std::int64_t epoch) const { return epoch == rule_.epochs; }
 
   // Until the end, where a batch of an epoch of so many takes so long.

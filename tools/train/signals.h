@@ -1,5 +1,6 @@
-// SIGINT and SIGTERM during a run: the first asks for a checkpoint at the next step. Those within two seconds of it count as
-// one: timeout and service managers signal both the process and its group.
+// SIGINT and SIGTERM during a run: the first asks for a checkpoint at the next step. SIGUSR1 counts as SIGTERM: it is what
+// launchers of several processes pass on. Those within two seconds of the first count as one: timeout and service managers
+// signal both the process and its group.
 #pragma once
 
 #include <atomic>
@@ -28,7 +29,7 @@ class StopPolicy {
   bool reported_ = false;
 };
 
-// While one lives, the two signals only leave a note, but for those that end the program; what handled them before comes back
+// While one lives, the signals only leave a note, but for those that end the program; what handled them before comes back
 // with its end. One at a time, made before the program has other threads: it is a thread of its own that waits for them, and
 // all that start later leave them to it. No computing thread may be interrupted by a handler: machine code that a library
 // writes at run time (oneDNN's products) may use the stack pointer for other things, and the kernel would put the handler's

@@ -75,7 +75,8 @@ CompileOptions Stepper::fetched() const {
   return options;
 }
 
-Feeds Stepper::feeds_of(const Program& program, const Batch* batch, std::int64_t step, double learning_rate) const {
+Feeds Stepper::feeds_of(const Program& program, const Batch* batch, std::int64_t step, double learning_rate,
+                        std::int64_t number) const {
   Feeds feeds;
   for (const FeedSpec& feed : program.feeds) {
     if (feed.name == kLearningRate) {
@@ -83,7 +84,7 @@ Feeds Stepper::feeds_of(const Program& program, const Batch* batch, std::int64_t
     } else if (feed.name == kUpdateCount) {
       feeds[feed.name] = scalar(static_cast<double>(step + 1));
     } else if (feed.name == kGoesOn) {
-      feeds[feed.name] = scalar(pending_.batches > 0 ? 1 : 0);
+      feeds[feed.name] = scalar(number > 0 ? 1 : 0);
     } else {
       feeds[feed.name] = batch->feeds.at(feed.name);
     }
@@ -91,15 +92,15 @@ Feeds Stepper::feeds_of(const Program& program, const Batch* batch, std::int64_t
   return feeds;
 }
 
-RunOptions Stepper::run_options(std::int64_t step) const {
+RunOptions Stepper::run_options(std::int64_t step, std::int64_t number) const {
   RunOptions options;
   options.seed = seed_;
-  options.step = static_cast<std::uint64_t>(step * accumulate_ + pending_.batches);
+  options.step = static_cast<std::uint64_t>(step * accumulate_ + number);
   options.profiler = profiler_;
   return options;
 }
 
-void Stepper::reserve(const Batch& batch) { executable_->reserve(feeds_of(executable_->program(), &batch, 0, 0)); }
+void Stepper::reserve(const Batch& batch) { executable_->reserve(feeds_of(executable_->program(), &batch, 0, 0, 0)); }
 
 void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const {
   const ScopedThreads one_thread(1);  // a watched run has no more
@@ -110,16 +111,16 @@ void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate,
   const Target cpu(cpu_device(), WeightForm::kFloat32, target_.products);  // which alone can be watched
   Executable plain(compile(graph_, options, &options_), variables, cpu);
   if (batch.fresh) clear_states(plain.program(), *variables);
-  RunOptions run = run_options(step);
+  RunOptions run = run_options(step, pending_.batches);
   run.watch = &watch;
   run.profiler = nullptr;  // what is recomputed here is not part of training
-  plain.run(feeds_of(plain.program(), &batch, step, learning_rate), run);
+  plain.run(feeds_of(plain.program(), &batch, step, learning_rate, pending_.batches), run);
 }
 
 std::optional<StepOutcome> Stepper::add(const Batch& batch, std::int64_t step, double learning_rate) {
   if (batch.fresh) clear_states(executable_->program(), *variables_);
-  const auto run = std::make_shared<Executable::Started>(
-      executable_->start(feeds_of(executable_->program(), &batch, step, learning_rate), run_options(step)));
+  const auto run = std::make_shared<Executable::Started>(executable_->start(
+      feeds_of(executable_->program(), &batch, step, learning_rate, pending_.batches), run_options(step, pending_.batches)));
   const std::size_t losses =
       executable_->program().fetches.size() - (update_ ? 0 : 1);  // minimize, and per where it is another
   const auto per_of = [losses](const std::vector<Tensor>& fetched) { return losses > 1 ? fetched[1].at(0) : 1; };
@@ -130,21 +131,40 @@ std::optional<StepOutcome> Stepper::add(const Batch& batch, std::int64_t step, d
     };
   }
   const std::vector<Tensor> fetched = run->finish();
-  const double loss = fetched[0].at(0), per = per_of(fetched);
+  return count({fetched[0].at(0), per_of(fetched)}, step, learning_rate);
+}
+
+std::optional<StepOutcome> Stepper::count(const BatchFigures& batch, std::int64_t step, double learning_rate) {
   const auto known = [](const StepResult& result) { return StepOutcome([result] { return result; }); };
-  if (!std::isfinite(loss)) return known({loss / per, std::numeric_limits<double>::quiet_NaN()});
+  if (!std::isfinite(batch.loss)) return known({batch.loss / batch.per, std::numeric_limits<double>::quiet_NaN()});
   ++pending_.batches;
-  pending_.loss += loss;
-  pending_.per += per;
+  pending_.loss += batch.loss;
+  pending_.per += batch.per;
   if (pending_.batches < accumulate_) return std::nullopt;
   return known(*finish(step, learning_rate));
+}
+
+BatchFigures Stepper::gradients(const Batch& batch, std::int64_t step, std::int64_t number) {
+  GRAPHRUN_CHECK(update_ != nullptr, "gradients: one batch is one update");
+  if (batch.fresh) clear_states(executable_->program(), *variables_);
+  const std::vector<Tensor> fetched =
+      executable_->run(feeds_of(executable_->program(), &batch, step, 0, 0), run_options(step, number));
+  return {fetched[0].at(0), fetched.size() > 1 ? fetched[1].at(0) : 1};
+}
+
+std::vector<std::string> Stepper::sums() const {
+  std::vector<std::string> names;
+  for (const VariableSpec& variable : executable_->program().variables) {
+    if (variable.kind == VariableSpec::Kind::kSlot) names.push_back(variable.name);
+  }
+  return names;
 }
 
 std::optional<StepResult> Stepper::finish(std::int64_t step, double learning_rate) {
   if (pending_.batches == 0) return std::nullopt;
   RunOptions run;
   run.profiler = profiler_;
-  const double norm = update_->run(feeds_of(update_->program(), nullptr, step, learning_rate), run)[0].at(0);
+  const double norm = update_->run(feeds_of(update_->program(), nullptr, step, learning_rate, pending_.batches), run)[0].at(0);
   const StepResult result{pending_.loss / pending_.per, norm};
   pending_ = {};
   return result;

@@ -33,6 +33,11 @@ struct PendingBatches {
   friend bool operator==(const PendingBatches&, const PendingBatches&) = default;
 };
 
+// What a batch adds to those.
+struct BatchFigures {
+  double loss = 0, per = 0;
+};
+
 class Stepper {
  public:
   // `graph`: the network in training. Parameters begin as initializer_of says, from the recipe's seed.
@@ -45,6 +50,12 @@ class Stepper {
   std::optional<StepOutcome> add(const Batch& batch, std::int64_t step, double learning_rate);
   // Whether add() may return before the update is done.
   bool runs_ahead() const { return !target_.device->is_cpu() && update_ == nullptr; }
+  // add() in two parts, for processes that share the batches of an update. The gradients of a batch alone are then in the slots
+  // `sums()`; it is number `number` of update `step`, from 0.
+  BatchFigures gradients(const Batch& batch, std::int64_t step, std::int64_t number);
+  // Counts a batch, once those slots hold the sums up to the last one of its update; gives what add() gives.
+  std::optional<StepOutcome> count(const BatchFigures& batch, std::int64_t step, double learning_rate);
+  std::vector<std::string> sums() const;
   // The update of fewer batches than one should see; nothing where none are pending.
   std::optional<StepResult> finish(std::int64_t step, double learning_rate);
   // Takes the memory that a batch like this needs, see Executable::reserve.
@@ -83,9 +94,11 @@ class Stepper {
  private:
   CompileOptions fetched() const;
   Program compiled(const Recipe& recipe) const;
-  // `batch`: null where the program sees none.
-  Feeds feeds_of(const Program& program, const Batch* batch, std::int64_t step, double learning_rate) const;
-  RunOptions run_options(std::int64_t step) const;
+  // `batch`: null where the program sees none. `number`: of the batches that the sums of gradients have.
+  Feeds feeds_of(const Program& program, const Batch* batch, std::int64_t step, double learning_rate,
+                 std::int64_t number) const;
+  // `number`: of the batch in its update.
+  RunOptions run_options(std::int64_t step, std::int64_t number) const;
   std::vector<const VariableSpec*> variable_specs() const;
 
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/base/status.h"
+#include "runtime/communicator/communicator.h"
 #include "runtime/device/device.h"
 
 namespace graphrun {
@@ -23,12 +24,16 @@ struct TrainRequest {
   bool tensorboard = false;   // write event files too
   std::string profile;        // a file for Chrome's trace of the steps; empty: none
   const Device* device = &cpu_device();
+  std::vector<Diagnostic> warnings;  // to be shown with those of the job
+  Communicator* together = nullptr;  // the processes that share the batches of each update; null: this one is alone
 };
 
+// Of several processes, each calls it; process 0 alone writes to the folder, to stdout and to stderr.
 // Returns kDone, or 128 + N where signal N ended the run with a checkpoint. Throws UserError: whatever is wrong with job,
 // graph, data or folder, before any training; (kUsage) E0523 where the run to resume has another job or other graphs, E0524
-// where it has other data; (kDiverged, E0670) a loss or gradient that is not finite, the last checkpoint kept. The reports of
-// the model that is kept go to stdout, everything else to stderr.
+// where it has other data, E0533 where an update has too few batches for the processes, E0534 where they differ; (kDiverged,
+// E0670) a loss or gradient that is not finite, the last checkpoint kept. The reports of the model that is kept go to stdout,
+// everything else to stderr.
 ExitCode train(const TrainRequest& request);
 
 }  // namespace graphrun

@@ -22,6 +22,7 @@
 #include "tools/train/not_finite.h"
 #include "tools/train/run_end.h"
 #include "tools/train/schedule.h"
+#include "tools/train/shared_batches.h"
 #include "tools/train/signals.h"
 #include "tools/train/state.h"
 #include "tools/train/stepper.h"
@@ -31,9 +32,10 @@ namespace graphrun {
 
 class Trainer {
  public:
-  // Everything outlives it. `stepper` and `evaluator`: the network compiled for training and for its reports.
+  // Everything outlives it. `stepper` and `evaluator`: the network compiled for training and for its reports. `together`: the
+  // processes that share the batches of each update; null: this one is alone. The folder is that of process 0.
   Trainer(RunFolder& folder, const Network& network, const Recipe& recipe, TrainingData& data, Stepper& stepper,
-          Evaluator& evaluator, ProgressDisplay& display, StopSignals& signals);
+          Evaluator& evaluator, ProgressDisplay& display, StopSignals& signals, Communicator* together = nullptr);
 
   // Resumes at a checkpoint. Throws UserError (kBadData) where it is no checkpoint of this network or of another
   // folder (E0667).
@@ -55,7 +57,8 @@ class Trainer {
   void write_events() { events_ = true; }
   // Lines for the metrics of a run that begins.
   void note(const nlohmann::ordered_json& line) { notes_.push_back(line); }
-  // Returns kDone, or 128 + N after a checkpoint where signal N came. Throws UserError (kDiverged, E0670).
+  // Returns kDone, or 128 + N after a checkpoint where signal N came, to any process. Throws UserError (kDiverged, E0670; of
+  // several processes: kRunFailed, E0535, where their parameters differ), and PeerEnd.
   ExitCode run();
 
  private:
@@ -70,12 +73,19 @@ class Trainer {
   bool is_over() const { return state_.ended || end_.reached(place()); }
   RunPlace place() const { return {state_.next, state_.step}; }
   void look_at_clock();
+  // What process 0 says, where only its clock or folder counts.
+  bool agreed(bool own);
+  void begin_batches();
+  // The next batch of the epoch; where processes share them, without feeds, and with what it came to in `figures_`.
+  std::optional<Batch> next_batch();
+  void check_parameters();
   std::int64_t epoch() const;
   // The mean over this epoch's updates so far.
   double loss() const { return state_.loss_sum / static_cast<double>(std::max<std::int64_t>(state_.loss_steps, 1)); }
-  bool save_is_due(std::int64_t step_before) const;
+  bool save_is_due(std::int64_t step_before);
   bool due_by_steps() const;
   bool validation_is_due() const;
+  bool validates_within_epoch(std::int64_t done) const;
   void one_batch(const Batch& batch);
   // An update that was begun: on a device the next one may begin before this one's loss is read.
   struct Begun {
@@ -96,11 +106,16 @@ class Trainer {
   bool judge(const ReportResults& results);
   bool average();
   std::optional<ReportResults> evaluate(const Dataset& set, const NamedTensors& parameters);
+  std::optional<ReportResults> evaluate_here(const Dataset& set, const NamedTensors& parameters);
+  void write(const nlohmann::ordered_json& line);
   void note_speed(std::int64_t epoch, std::int64_t step, const std::string& set = "", const Work& evaluation = {});
   double rate() const { return rate_.rate(state_.step + 1); }
   // Throws UserError (kNoRoom, E0525) after the save where the folder was moved.
   void save();
-  bool stopped() const { return signals_.pending() != 0; }
+  // The signal that ends the run; 0: none.
+  int signal() const { return together_ == nullptr ? signals_.pending() : std::max(agreed_signal_, batches_->signal()); }
+  // Several processes end behind an update.
+  bool stopped() const { return signal() != 0 && (together_ == nullptr || stepper_.pending().batches == 0); }
 
   RunFolder& folder_;
   const ModelLayout& layout_;  // the folder's
@@ -112,6 +127,10 @@ class Trainer {
   StopSignals& signals_;
   const Dataset *const valid_set_, *const test_set_;  // null: none
   BatchSource& source_;
+  Communicator* const together_;  // null: this process is alone
+  std::optional<SharedBatches> batches_;
+  BatchFigures figures_;  // of the last batch of next_batch()
+  int agreed_signal_ = 0;
   std::optional<MetricsLog> metrics_;
   std::optional<SpeedLog> speed_log_;
   bool events_ = false;

@@ -1,0 +1,233 @@
+// Training on several processes, which leaves the files that one process leaves, under each MPI library.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "runtime/communicator/mpi_library.h"
+#include "tests/folders.h"
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+using Words = std::vector<std::string>;
+
+Words operator+(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::size_t times(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+class SeveralProcesses : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write_segmenter();
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+  }
+
+  static bool can_run(const std::string& plugin) { return has_mpi_plugin(plugin) && fs::exists("/usr/bin/mpirun." + plugin); }
+
+  // Five batches in an epoch, in updates of four and of one.
+  Words job(const std::string& out, const Words& more = {}) const {
+    return Words{"train",     "graphs/jobs/segment.pbtxt",
+                 "--out",     out,
+                 "--threads", "1",
+                 "--set",     "train.accumulate=4",
+                 "--set",     "train.per=batch",
+                 "--set",     "train.metrics.every_steps=1",
+                 "--set",     "train.epochs=3"} +
+           more;
+  }
+
+  Ran mpirun(const std::string& plugin, int processes, const Words& words) const {
+    const Words options = plugin == "openmpi" ? Words{"-q", "--oversubscribe", "--bind-to", "none"} : Words{};
+    return run("/usr/bin/mpirun." + plugin,
+               options + Words{"-np", std::to_string(processes), tests::build_folder() + "/graphrun"} + words);
+  }
+
+  // What a run left, but for what clocks and processes' numbers are in.
+  std::map<std::string, std::string> left_in(const std::string& out) const {
+    const std::set<std::string> of_clocks = {"starts.jsonl", "speed.jsonl", "train.log", "run.lock"};
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(root_ / out)) {
+      if (!entry.is_regular_file() || of_clocks.count(entry.path().filename().string()) != 0) continue;
+      const std::string name = fs::relative(entry.path(), root_ / out).string();
+      files[name] = read(out + "/" + name);
+    }
+    return files;
+  }
+
+  void expect_same(const std::string& out, const std::string& expected) const {
+    const auto left = left_in(out), wanted = left_in(expected);
+    std::set<std::string> names, all;
+    for (const auto& [name, text] : left) names.insert(name);
+    for (const auto& [name, text] : wanted) all.insert(name);
+    EXPECT_EQ(names, all);
+    for (const auto& [name, text] : wanted) {
+      if (left.count(name) != 0) {
+        EXPECT_TRUE(left.at(name) == text) << out << "/" << name;
+      }
+    }
+  }
+};
+
+class SeveralProcessesOf : public SeveralProcesses, public testing::WithParamInterface<std::string> {
+ protected:
+  void SetUp() override {
+    if (!can_run(GetParam())) GTEST_SKIP() << "no " << GetParam();
+    SeveralProcesses::SetUp();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Libraries, SeveralProcessesOf, testing::Values("openmpi", "mpich"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(SeveralProcessesOf, LeaveTheFilesOfOne) {
+  const Ran one = graphrun(job("one"));
+  ASSERT_EQ(one.code, 0) << one.err;
+  for (const int n : {1, 2, 3, 4}) {
+    const std::string out = "of" + std::to_string(n);
+    const Ran ran = mpirun(GetParam(), n, job(out));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    expect_same(out, "one");
+    EXPECT_EQ(ran.out, one.out);
+    EXPECT_EQ(times(ran.err, "epoch 3/3  loss"), 1u) << ran.err;
+    if (n > 1) {
+      EXPECT_THAT(ran.err, HasSubstr("processes: " + std::to_string(n) + " on 1 machine, 1 thread each, "));
+    }
+  }
+}
+
+// Between rounds, updates and epochs, with parameters that go back to the best ones.
+TEST_P(SeveralProcessesOf, ValidateWithinUpdates) {
+  const Words more = {"--set", "train.validate.every_epochs=0",   "--set", "train.validate.times_per_epoch=3",
+                      "--set", "train.schedule.per_epoch.from=1", "--set", "train.average.last=3"};
+  const Ran one = graphrun(job("one", more));
+  ASSERT_EQ(one.code, 0) << one.err;
+  const Ran ran = mpirun(GetParam(), 3, job("three", more));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  expect_same("three", "one");
+  EXPECT_EQ(ran.out, one.out);
+}
+
+TEST_P(SeveralProcessesOf, ContinueWithAnotherNumber) {
+  ASSERT_EQ(graphrun(job("one")).code, 0);
+  // One process is stopped in the midst of an update, four continue, then two.
+  EXPECT_EQ(graphrun_under("int:metrics.jsonl:3", job("parts")).code, 128 + SIGINT);
+  const Ran four = mpirun(GetParam(), 4, job("parts", {"--resume", "--set", "train.updates=4"}));
+  ASSERT_EQ(four.code, 0) << four.err;
+  const Ran two = mpirun(GetParam(), 2, job("parts", {"--resume"}));
+  ASSERT_EQ(two.code, 0) << two.err;
+  EXPECT_THAT(two.err, HasSubstr("continuing from step 4"));
+  EXPECT_EQ(
+      read("parts/best/" + fs::directory_iterator(root_ / "parts/best")->path().filename().string() +
+           "/parameters.safetensors"),
+      read("one/best/" + fs::directory_iterator(root_ / "one/best")->path().filename().string() + "/parameters.safetensors"));
+}
+
+TEST_P(SeveralProcessesOf, SayOnceWhatIsWrong) {
+  const Ran many = mpirun(GetParam(), 3, job("out", {"--set", "train.accumulate=2"}));
+  EXPECT_EQ(many.code, 2) << many.err;
+  EXPECT_THAT(many.err, HasSubstr("error[E0533 too-few-batches]: 3 processes share the batches of an update; this job has 2\n"
+                                  "  help: --set train.accumulate=3 changes the job: its updates see 3 times as much data"));
+  EXPECT_EQ(times(many.err, "E0533"), 1u) << many.err;
+  const Ran none = mpirun(GetParam(), 3, {"train", "none.pbtxt", "--out", "out"});
+  EXPECT_EQ(none.code, graphrun({"train", "none.pbtxt", "--out", "out"}).code);
+  EXPECT_EQ(times(none.err, "error["), 1u) << none.err;
+  EXPECT_FALSE(exists("out"));
+}
+
+TEST_P(SeveralProcessesOf, RefuseOtherDataOnOneOfThem) {
+  const std::string data = read("data/train.seg");
+  // Process 1 reads another file by the same name.
+  write("other/data/train.seg", data + "我 你\n");
+  for (const char* same : {"data/dev.seg", "graphs"}) {
+    fs::create_directories((root_ / "other" / same).parent_path());
+    fs::create_symlink(root_ / same, root_ / "other" / same);
+  }
+  write("start.sh", "#!/bin/sh\nif [ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 1 ]; then cd other; fi\nexec \"$@\"\n");
+  fs::permissions(root_ / "start.sh", fs::perms::owner_all);
+  fs::remove(root_ / "other/graphs");
+  fs::copy(root_ / "graphs", root_ / "other/graphs", fs::copy_options::recursive);
+  const Words options = GetParam() == "openmpi" ? Words{"-q", "--oversubscribe", "--bind-to", "none"} : Words{};
+  const Ran ran = run("/usr/bin/mpirun." + GetParam(),
+                      options + Words{"-np", "2", path("start.sh"), tests::build_folder() + "/graphrun"} + job("out"));
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("error[E0534 unlike-processes]: process 1 on '"), HasSubstr(" has different data: '"),
+                             HasSubstr("train.seg' has " + std::to_string(data.size() + 8) + " bytes there, has " +
+                                       std::to_string(data.size()) + " bytes here")));
+}
+
+TEST_F(SeveralProcesses, AreStartedByTheOption) {
+  if (!can_run("openmpi") && !can_run("mpich")) GTEST_SKIP() << "no MPI";
+  const Ran one = graphrun(job("one"));
+  ASSERT_EQ(one.code, 0) << one.err;
+  const Ran ran = graphrun(job("two", {"--processes", "2"}));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, one.out);
+  expect_same("two", "one");
+  EXPECT_EQ(graphrun(job("two", {"--processes", "2"})).code, 2);  // a run stands there
+  for (const char* wrong : {"0", "-1", "two"}) EXPECT_EQ(graphrun(job("out", {"--processes", wrong})).code, 2) << wrong;
+  const Ran silence = graphrun(job("out", {"--silence", "0"}));
+  EXPECT_EQ(silence.code, 2);
+  EXPECT_THAT(silence.err, HasSubstr("--silence takes a number of seconds above 0, found '0'"));
+  EXPECT_THAT(graphrun(job("out", {"--processes", "2", "--seeds", "1,2"})).err, HasSubstr("each with one process"));
+}
+
+// Signals and kills come once the run has begun, however slow the machine is.
+TEST_F(SeveralProcesses, SaveAtASignalAndContinue) {
+  if (!can_run("openmpi") && !can_run("mpich")) GTEST_SKIP() << "no MPI";
+  std::string command = tests::build_folder() + "/graphrun";
+  for (const std::string& word : job("out", {"--processes", "2", "--set", "train.epochs=1000000"}))
+    command += " '" + word + "'";
+  const Ran ran =
+      run("/bin/sh", {"-c", command + " & while [ ! -s out/metrics.jsonl ]; do sleep 0.1; done; kill -TERM $!; wait $!"});
+  EXPECT_EQ(ran.code, 128 + SIGTERM) << ran.err;
+  EXPECT_EQ(times(ran.err, "stopped by signal 15"), 1u) << ran.err;
+  const Ran rest = graphrun(job("out", {"--resume", "--set", "train.epochs=1"}));
+  EXPECT_EQ(rest.code, 0) << rest.err;
+}
+
+TEST_P(SeveralProcessesOf, NameTheOneThatWasKilled) {
+  write("start.sh",
+        "#!/bin/sh\n[ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 1 ] || exec \"$@\"\n"
+        "\"$@\" & while [ ! -s out/metrics.jsonl ]; do sleep 0.1; done; kill -KILL $!; wait $!; sleep 30\n");
+  fs::permissions(root_ / "start.sh", fs::perms::owner_all);
+  const Words options = GetParam() == "openmpi" ? Words{"-q", "--oversubscribe", "--bind-to", "none"} : Words{};
+  const Ran ran =
+      run("/usr/bin/mpirun." + GetParam(), options + Words{"-np", "3", path("start.sh"), tests::build_folder() + "/graphrun"} +
+                                               job("out", {"--set", "train.epochs=1000000"}));
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_EQ(times(ran.err, "error[E0532 lost-process]: process 1 on '"), 1u) << ran.err;
+  const Ran rest = graphrun(job("out", {"--resume", "--set", "train.epochs=1"}));
+  EXPECT_EQ(rest.code, 0) << rest.err;
+}
+
+// A stream's windows follow one another.
+TEST_F(SeveralProcesses, ShareNoStream) {
+  if (!can_run("openmpi")) GTEST_SKIP() << "no Open MPI";
+  write_language_model();
+  const Ran ran =
+      mpirun("openmpi", 2,
+             {"train", "graphs/jobs/words.pbtxt", "--out", "out", "--set", "train.accumulate=2", "--set", "train.per=batch"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("error[E0533 too-few-batches]"));
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -1,20 +1,25 @@
 #include "runtime/communicator/communicator.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <climits>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include "runtime/base/file.h"
@@ -56,6 +61,19 @@ class SignalsBlocked {
  private:
   sigset_t before_{};
 };
+
+// Whether a process of this machine has ended. Some launchers keep what is left of it until all have ended.
+bool has_ended(long pid) {
+  if (kill(static_cast<pid_t>(pid), 0) != 0) return errno == ESRCH;
+  std::array<char, 256> text{};
+  const int file = open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t n = read(file, text.data(), text.size());
+  close(file);
+  const std::string_view stat(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
+  const std::size_t name_end = stat.rfind(')');  // of the program's name, which may hold anything; the state follows
+  return name_end != std::string_view::npos && name_end + 2 < stat.size() && stat[name_end + 2] == 'Z';
+}
 
 }  // namespace
 
@@ -288,7 +306,7 @@ struct Communicator::Impl {
       const bool listens = rank == 0 || peer == 0;
       if (listens && now - heard[static_cast<std::size_t>(peer)] > Seconds(silence)) lose(peer);
       const long pid = pid_here(peer);
-      if (pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) lose(peer);
+      if (pid > 0 && has_ended(pid)) lose(peer);
     }
   }
 
